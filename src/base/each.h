@@ -1,6 +1,10 @@
-/* A macro for each of several names: CS_EACH(X, a, b, p, q) is X(a, b, p) X(a, b, q); at most 16. */
+/** \file
+ * A macro applied to each of several names, at most 16: `CS_EACH(X, a, b, p, q)` is `X(a, b, p)
+ * X(a, b, q)`. For macros of other headers.
+ */
 #pragma once
 
+/** \cond INTERNAL */
 #define CS_EACH(X, a, b, ...)                                                                      \
     CS_EACH_OF(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)              \
     (X, a, b, __VA_ARGS__)
@@ -22,3 +26,4 @@
 #define CS_EACH_14(X, a, b, n, ...) X(a, b, n) CS_EACH_13(X, a, b, __VA_ARGS__)
 #define CS_EACH_15(X, a, b, n, ...) X(a, b, n) CS_EACH_14(X, a, b, __VA_ARGS__)
 #define CS_EACH_16(X, a, b, n, ...) X(a, b, n) CS_EACH_15(X, a, b, __VA_ARGS__)
+/** \endcond */

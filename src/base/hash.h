@@ -1,22 +1,33 @@
-/* Hashes: XXH3 128-bit for keys inside a run, SHA-256 for the identity of files. */
+/** \file
+ * Hashes: XXH3 with 128 bits for keys and for fast checks of files, SHA-256 for the identity of
+ * files.
+ *
+ * Including this header needs `xxhash.h` (libxxhash-dev).
+ */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define XXH_INLINE_ALL /* the header holds the functions */
+/** \cond INTERNAL */
+#define XXH_INLINE_ALL
+/** \endcond */
 #include <xxhash.h>
 
 #include "base/status.h"
 
+/** A 128-bit hash. */
 typedef struct {
-    uint64_t high, low;
+    /** The upper 64 bits. */
+    uint64_t high;
+    /** The lower 64 bits. */
+    uint64_t low;
 } cs_hash128;
 
-/* XXH3-128 of `size` bytes under a seed. */
+/** XXH3-128 of `size` bytes with a seed. */
 cs_hash128 cs_hash(const void *bytes, size_t size, uint64_t seed);
 
-/* cs_hash of the two words in memory, inline, for the loops that make a key an item. */
+/** cs_hash of two words as they lie in memory (16 bytes), inline. */
 static inline cs_hash128 cs_hash_words(uint64_t first, uint64_t second, uint64_t seed)
 {
     const uint64_t words[] = {first, second};
@@ -24,7 +35,7 @@ static inline cs_hash128 cs_hash_words(uint64_t first, uint64_t second, uint64_t
     return (cs_hash128){.high = h.high64, .low = h.low64};
 }
 
-/* Order on hashes: <0, 0, >0. */
+/** Order of two hashes as unsigned 128-bit integers: -1, 0 or 1. */
 static inline int cs_hash_compare(cs_hash128 a, cs_hash128 b)
 {
     if (a.high != b.high) {
@@ -33,37 +44,60 @@ static inline int cs_hash_compare(cs_hash128 a, cs_hash128 b)
     return a.low < b.low ? -1 : a.low > b.low;
 }
 
-/* 32 hex digits, the high half first (the text that xxhsum prints), and a NUL. */
+/** Writes a hash as 32 hexadecimal digits and a NUL, the high half first, as `xxhsum -H128` prints
+ * it.
+ */
 void cs_hash_hex(cs_hash128 hash, char hex[33]);
 
-/* The hash of bytes that come in pieces: cs_hash of them all, however they are cut. */
+/** The state of a hash over bytes that arrive in pieces. */
 typedef struct {
+    /** Owned; NULL if empty. */
     void *state;
 } cs_hasher;
 
-/* CS_ERR_MEMORY when there is none. */
+/** Starts a hash. Free it with cs_hasher_free.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_hasher_make(uint64_t seed, cs_hasher *out) CS_MUST_CHECK;
+
+/** Appends `size` bytes. */
 void cs_hasher_add(cs_hasher *hasher, const void *bytes, size_t size);
+
+/** cs_hash of all bytes added so far, however they were divided into pieces. */
 cs_hash128 cs_hasher_value(const cs_hasher *hasher);
+
+/** Frees the state; accepts a zeroed object. */
 void cs_hasher_free(cs_hasher *hasher);
 
-/* SHA-256 of a whole file as 64 hex digits and a NUL. CS_ERR_IO when it cannot be read or is not a
- * regular file (a pipe could not be read again, a device may never end); CS_ERR_INTERRUPT. */
+/** SHA-256 of a whole file, as 64 hexadecimal digits and a NUL.
+ *
+ * \retval CS_ERR_IO the file cannot be read, or is not a regular file
+ * \retval CS_ERR_INTERRUPT the interrupt flag was set meanwhile
+ */
 cs_status cs_sha256_file(const char *path, char hex[65]) CS_MUST_CHECK;
 
-/* XXH3-128 of a whole file (seed 0), ten times as fast. Errors as above, and CS_ERR_MEMORY. */
+/** XXH3-128 with seed 0 of a whole file, as 32 hexadecimal digits and a NUL. About ten times as
+ * fast as cs_sha256_file, with the same errors and CS_ERR_MEMORY.
+ */
 cs_status cs_xxh3_file(const char *path, char hex[33]) CS_MUST_CHECK;
 
-/* Spares cs_xxh3_file a second reading of a file that this process has written, whose bytes `hasher`
- * (seed 0) has been given: as long as size and time of its last change stay as `before` says, which
- * is from before its bytes were read. Of the last few files. */
+/** \cond INTERNAL */
+/* Saves cs_xxh3_file a second pass over a file that this process has written. `hasher` (seed 0)
+ * has received its bytes. The hash counts as long as size and modification time of the file are
+ * those in `before`, which was taken before its bytes were read. Only the last few files are
+ * remembered.
+ */
 struct stat;
 void cs_xxh3_remember(const struct stat *before, const cs_hasher *hasher);
+/** \endcond */
 
-/* SHA-256 of bytes in memory. */
+/** SHA-256 of `size` bytes in memory, as 64 hexadecimal digits and a NUL. */
 void cs_sha256(const void *bytes, size_t size, char hex[65]);
 
-/* Whether the item with this key is in a share in [0, 1] of all, by its hash under the seed. */
+/** Selects a share of all items by the hash of their keys: true for a share `share`, in [0, 1], of
+ * them, the same items for the same seed.
+ */
 static inline bool cs_hash_below(const void *key, size_t size, uint64_t seed, double share)
 {
     return (double)(cs_hash(key, size, seed).high >> 11) * 0x1p-53 < share;

@@ -1,5 +1,9 @@
-/* Checked allocation: every size is a product checked for overflow, every failure has a reason, and
- * the allocator can be replaced, so that tests fail each allocation in turn.
+/** \file
+ * Checked allocation. Sizes are products that are checked for overflow, and every failure has a
+ * reason.
+ *
+ * Programs need cs_free for text and arrays that the library returns. The other functions are here
+ * because headers and bindings use them. All are thread-safe.
  */
 #pragma once
 
@@ -10,39 +14,54 @@
 #include "base/each.h"
 #include "base/status.h"
 
-/* Uninitialised room for count items of `size` bytes; never NULL for count == 0.
- * NULL with a reason when count < 0, the product overflows or memory is exhausted (CS_ERR_MEMORY).
+/** Allocates `count` items of `size` bytes, not initialised. Free them with cs_free.
+ *
+ * \return the memory, never NULL for `count` 0; NULL with a reason if `count` is negative, if the
+ *     product overflows or if memory is exhausted
  */
 void *cs_alloc(int64_t count, size_t size) CS_MUST_CHECK;
 
-/* The same, zeroed. */
+/** As cs_alloc, filled with zeros. */
 void *cs_calloc(int64_t count, size_t size) CS_MUST_CHECK;
 
-/* Resizes; on failure returns NULL and leaves `p` as it was. */
+/** Changes the size of an allocation to `count` items of `size` bytes; `old` may be NULL.
+ *
+ * \return the memory; NULL with a reason on failure, and `old` is unchanged
+ */
 void *cs_realloc(void *old, int64_t count, size_t size) CS_MUST_CHECK;
 
-/* Room for `wanted` items in an array that grows: array is the address of the pointer to it, *room
- * the items that fit, which doubles until it does. On failure both stay. */
+/** \cond INTERNAL */
+/** Grows an array to hold at least `wanted` items. `array` is the address of the pointer to it and
+ * `*room` its capacity in items, which is doubled until it suffices. Both are unchanged on
+ * failure.
+ */
 cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size) CS_MUST_CHECK;
 
-/* As cs_alloc, aligned to a cache line, of 4 MiB and more to a large page, which is asked for;
- * freed by cs_free_aligned, which accepts NULL. */
+/** As cs_alloc, aligned to 64 bytes, and from 4 MiB on to a large page, which is requested. Free it
+ * with cs_free_aligned, which accepts NULL.
+ */
 void *cs_alloc_aligned(int64_t count, int64_t size) CS_MUST_CHECK;
 void cs_free_aligned(void *p);
+/** \endcond */
 
-/* Memory that is freed together: what a computation needs beside its result. The first failure
- * stays in `status`, and what is taken after it is NULL: one look before the work is enough.
- * Zeroed: empty; it may be moved. */
+/** Allocations that are freed together. Results of the library own one when they hold several
+ * arrays. A zeroed object is empty, and it may be moved.
+ */
 typedef struct {
+    /** The newest block; internal. */
     struct cs_pool_block *last;
+    /** The first failure. Every later allocation returns NULL, so one check suffices. */
     cs_status status;
 } cs_pool;
 
-/* As cs_calloc; NULL once something failed. */
+/** As cs_calloc, owned by the pool; NULL after a failure. */
 void *cs_pool_take(cs_pool *pool, int64_t count, size_t size);
+
+/** Frees all allocations of the pool. */
 void cs_pool_free(cs_pool *pool);
 
-/* Room for `count` items at each of several members of the struct at `of`. */
+/** \cond INTERNAL */
+/** Allocates `count` items for each of several members of the struct at `of`. */
 #define CS_POOL_FIELDS(pool, count, of, ...)                                                       \
     do {                                                                                           \
         CS_EACH(CS_POOL_FIELD, of, (pool, count), __VA_ARGS__)                                     \
@@ -50,67 +69,82 @@ void cs_pool_free(cs_pool *pool);
 #define CS_POOL_FIELD(of, from, name)                                                              \
     (of)->name = cs_pool_take(CS_POOL_FROM from, sizeof *(of)->name);
 #define CS_POOL_FROM(pool, count) (pool), (count)
+/** \endcond */
 
-/* A copy of a string, NULL on failure. */
+/** A copy of a string, NULL with a reason on failure. Free it with cs_free. */
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
-/* Lists of strings. The copy of no list is none; what was copied stays the caller's on failure. */
+/** \cond INTERNAL */
+/** Copies a list of strings; the copy of NULL is NULL. On failure nothing is allocated. */
 cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
 void cs_text_list_free(char **text, int64_t count);
 
-/* Formats into fresh memory, NULL on failure. */
+/** Formats text into new memory; NULL with a reason on failure. */
 char *cs_format(const char *format, ...) CS_PRINTF(1, 2) CS_MUST_CHECK;
-/* Appends to a text of its own; NULL, freed, on failure, and what is appended to NULL is NULL. */
+
+/** Appends to an allocated text. On failure it is freed and becomes NULL, and appending to NULL
+ * leaves it NULL.
+ */
 void cs_append(char **text, const char *format, ...) CS_PRINTF(2, 3);
 char *cs_format_list(const char *format, va_list args) CS_PRINTF(1, 0) CS_MUST_CHECK;
 
-/* Asks for large pages for the first `bytes` of an allocation, where they span two or more: random
- * accesses would miss the translation buffer each time, and filling would fault every 4 KiB. A
- * hint: a refusal changes nothing. */
+/** Requests large pages for the first `bytes` bytes of an allocation that spans at least two of
+ * them. It reduces TLB misses of random accesses and page faults of 4 KiB each. A hint: a refusal
+ * changes nothing.
+ */
 void cs_mem_large_pages(void *p, int64_t bytes);
 
-/* Has the system give the memory of `bytes` bytes at p, within one allocation, that is about to be
- * written for the first time: at once rather than a page at a time when it is touched, which saves
- * the entry into the system for each page. Contents stay. A hint too: without it the pages come one
- * by one, as they are written. */
+/** Asks the system to provide `bytes` bytes at `p`, which lie within one allocation and are about
+ * to be written for the first time. One call replaces a page fault for each page. The content is
+ * kept; a hint.
+ */
 void cs_mem_populate(void *p, int64_t bytes);
+/** \endcond */
 
-/* Accepts NULL. The second frees what a pointer holds whose address it takes, for CS_DELIVER. */
+/** Frees an allocation of this library; accepts NULL. */
 void cs_free(void *p);
+
+/** Frees the allocation in the pointer whose address is given, for CS_DELIVER. */
 void cs_drop(void *held);
 
-/* From cs_mem_keep on cs_free frees nothing, because a computation that was left behind may use it
- * (base/leavable.h). The last cs_mem_release frees all of it. */
+/** \cond INTERNAL */
+/** From cs_mem_keep on cs_free frees nothing, because an abandoned computation may still use the
+ * memory (base/leavable.h). The last cs_mem_release frees all of it.
+ */
 void cs_mem_keep(void);
 void cs_mem_release(void);
 bool cs_mem_kept(void);
 
-/* Members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */
+/** Frees members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */
 #define CS_FREE_FIELDS(of, ...)                                                                    \
     do {                                                                                           \
         CS_EACH(CS_FREE_FIELD, of, , __VA_ARGS__)                                                  \
     } while (0)
 #define CS_FREE_FIELD(of, none, name) cs_free((of)->name);
 
-/* Test hook: the n-th allocation from now (1 = the next) fails once; 0 switches off. Returns how
- * many allocations were made since the last call. Counts over all threads. */
+/** For tests: allocation number `n` from now on (1: the next) fails once; 0 switches this off.
+ * Returns the number of allocations of all threads since the last call.
+ */
 int64_t cs_mem_fail_at(int64_t n);
 
-/* Test hook: from now on no more than this is available. */
+/** For tests: from now on at most this much memory counts as available. */
 void cs_mem_available_at_most(int64_t bytes);
 
-/* Bytes of physical memory that are free to use now (MemAvailable), and within the address space
- * that the process may take (RLIMIT_AS); 0 if unknown. */
+/** Bytes of physical memory that are available (MemAvailable) within the limit on the address space
+ * of the process (RLIMIT_AS); 0 if unknown.
+ */
 int64_t cs_mem_available(void);
 
-/* A quarter of these, but no more than `most`, which it is where they are not known. */
+/** A quarter of the available memory, at most `most`; `most` if it is unknown. */
 int64_t cs_mem_quarter(int64_t most);
 
-/* Bytes of memory that this process has resident; 0 if unknown. */
+/** Resident memory of this process in bytes; 0 if unknown. */
 int64_t cs_mem_resident(void);
 
-/* Before memory is taken by sizes that only a header claims: CS_ERR_MEMORY where `bytes` are more
- * than is available, "<text> 32 GB, more than the 20.1 GB of free memory; <advice>". The text ends
- * in "takes" or "take"; advice may be NULL. */
+/** Refuses an allocation whose size a file header claims: CS_ERR_MEMORY if `bytes` exceeds the
+ * available memory, as "<text> 32 GB, more than the 20.1 GB of free memory; <advice>". The text
+ * ends in "takes" or "take"; `advice` may be NULL.
+ */
 cs_status cs_mem_check(double bytes, const char *advice, const char *format, ...)
     CS_PRINTF(3, 4) CS_MUST_CHECK;
+/** \endcond */

@@ -1,8 +1,9 @@
-/* A parallel loop over independent items, and the interrupt flag.
+/** \file
+ * Number of threads, parallel loops and the interrupt flag.
  *
- * Determinism: items are handed out dynamically, so a result may depend on the item's number but
- * never on the worker's. Sums are formed per item and added in item order by the caller; the number
- * of items must not depend on the number of threads.
+ * Results do not depend on the number of threads: items are handed out dynamically, so a result
+ * may depend on the number of an item but not on the thread. Sums are formed for each item and
+ * added in the order of the items.
  */
 #pragma once
 
@@ -11,65 +12,101 @@
 
 #include "base/status.h"
 
-/* Work on one item; of the second kind `worker`, in 0..threads-1, selects scratch space. */
+/** The work on one item, 0..items-1. */
 typedef cs_status (*cs_item_fn)(void *ctx, int64_t item);
+
+/** The work on one item; `worker`, in 0..threads-1, selects scratch space. */
 typedef cs_status (*cs_worker_fn)(void *ctx, int64_t item, int worker);
 
-/* Runs fn for items 0..items-1 on `threads` threads (0: cs_threads()). Stops handing out items
- * after the first failure or interrupt; returns the failure of the lowest failed item with its
- * reason. The caller is worker 0; the others persist between loops, with all signals blocked that
- * are sent from outside. An item may run a loop of its own, and threads may run loops at once: they
- * share the workers, so a loop may get fewer threads than it asks for, down to the caller alone.
- * About 1 us a loop when the workers are awake; after some microseconds without work they sleep,
- * and waking takes tens of microseconds, in which the caller works on. */
+/** Runs `fn(ctx, item)` for the items 0..items-1 on `threads` threads (0: cs_threads()). The caller
+ * is one of the threads; the others persist between loops, with signals from outside blocked. No
+ * further items start after the first failure or interrupt.
+ *
+ * Loops may be nested and may run at once from several threads. They share the workers, so a loop
+ * may get fewer threads than it requests. Cost: about 1 microsecond a loop when the workers are
+ * awake.
+ *
+ * \return the failure of the lowest item that failed, with its reason
+ * \retval CS_ERR_INTERRUPT the interrupt flag was set
+ */
 cs_status cs_parallel(int64_t items, int threads, cs_item_fn fn, void *ctx) CS_MUST_CHECK;
+
+/** As cs_parallel; `fn` also receives the number of its worker. */
 cs_status cs_parallel_workers(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
 
-/* The same without a look at the interrupt flag: for what must not be left half done. */
+/** \cond INTERNAL */
+/** As cs_parallel_workers, but it ignores the interrupt flag: for work that must not be left half
+ * done.
+ */
 cs_status cs_parallel_through(int64_t items, int threads, cs_worker_fn fn, void *ctx) CS_MUST_CHECK;
 
-/* A thread that receives no signal from outside, which go to the program's own threads, where a system
- * call may be waiting for one; those that it raises by a fault of its own stay. False where the
- * system gives none. */
+/** Starts a thread that receives no signal from outside; these go to the threads of the program,
+ * where a system call may wait for one. Signals of its own faults are kept. False if the system
+ * provides no thread.
+ */
 bool cs_thread_start(pthread_t *thread, void *(*fn)(void *), void *ctx);
+/** \endcond */
 
-/* The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the online
- * cores. */
+/** The default number of threads: the last cs_threads_set, else OMP_NUM_THREADS, else the number of
+ * online cores.
+ */
 int cs_threads(void);
 
-/* Sets it for this library and OpenBLAS; 0 restores the default. Where the system allows fewer
- * threads, OpenBLAS gets these. */
+/** Sets the default number of threads of this library and of OpenBLAS; 0 restores the initial
+ * default. OpenBLAS receives fewer if the system limits the number of threads.
+ */
 void cs_threads_set(int threads);
 
-/* While held, OpenBLAS computes on one thread: for results whose bits must not depend on how many it
- * has, and for problems too small to share, where its threads wait for one another longer than they
- * compute, and on cores that other programs want, many thousand times longer. Holds nest, and
- * several threads may have one each; the last to let go gives OpenBLAS back what it had. Each
- * hold(true) has its hold(false). */
+/** \cond INTERNAL */
+/** While held, OpenBLAS computes on one thread: for results whose bits must not depend on its
+ * number of threads, and for problems too small to share, where threads would wait longer than
+ * they compute. Holds nest, and several threads may hold at once; the last release restores the
+ * number. Each hold(true) needs a hold(false).
+ */
 void cs_threads_blas_hold(bool hold);
 
-/* CS_ERR_MEMORY where a limit on the address space leaves OpenBLAS no room for its buffers: it
- * would try for ever to get them. */
+/** CS_ERR_MEMORY if a limit on the address space leaves OpenBLAS no space for its buffers, which it
+ * would request forever.
+ */
 cs_status cs_threads_blas_check(void) CS_MUST_CHECK;
 
-/* OpenBLAS could not make its threads when it was loaded: from now on it computes without. */
+/** Records that OpenBLAS could not create its threads when it was loaded; from now on it computes
+ * without.
+ */
 void cs_threads_blas_broken(void);
+/** \endcond */
 
-/* The interrupt flag: set from a signal handler, polled by long loops, which then return
- * CS_ERR_INTERRUPT. */
+/** Sets the interrupt flag. Long computations poll it and return CS_ERR_INTERRUPT.
+ * Async-signal-safe.
+ */
 void cs_interrupt_set(void);
-void cs_interrupt_clear(void); /* for a host that goes on after an interrupted call */
+
+/** Clears the flag, so that a program can continue after an interrupted call. */
+void cs_interrupt_clear(void);
+
+/** Whether the flag is set. */
 bool cs_interrupted(void);
 
-/* CS_OK, or CS_ERR_INTERRUPT with its reason. */
+/** Polls the flag.
+ *
+ * \retval CS_ERR_INTERRUPT the flag is set
+ */
 cs_status cs_interrupt_check(void) CS_MUST_CHECK;
 
-/* The same for work that saves what an interrupt would lose: only once CS_INTERRUPT_GRACE seconds have
- * passed since it came, which leave the rest of two seconds for tidying up on a loaded machine. */
+/** \cond INTERNAL */
+/** Seconds that cs_interrupt_late grants. The rest of two seconds remains for the cleanup on a
+ * loaded machine.
+ */
 #define CS_INTERRUPT_GRACE 0.75
+
+/** As cs_interrupt_check, but CS_ERR_INTERRUPT only CS_INTERRUPT_GRACE seconds after the interrupt:
+ * for work that saves results that would be lost.
+ */
 cs_status cs_interrupt_late(void) CS_MUST_CHECK;
 
-/* While held, cs_interrupt_check and parallel loops take no notice of the flag; cs_interrupted
- * still reports it. For work that must end whole once begun and is short: a training
- * step. Holds nest; each hold(true) has its hold(false). */
+/** While held, cs_interrupt_check and parallel loops ignore the flag, but cs_interrupted still
+ * reports it. For short work that must complete once begun, as a training step. Holds nest; each
+ * hold(true) needs a hold(false).
+ */
 void cs_interrupt_hold(bool hold);
+/** \endcond */

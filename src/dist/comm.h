@@ -1,14 +1,17 @@
-/* A group of processes that work on one problem, whatever carries their messages.
+/** \file
+ * A group of processes that work on one problem, independent of the transport of their messages.
  *
- * A carrier offers one operation, `swap`; sums and gathers are built from it here, in a fixed
- * order, so that the same number of ranks gives the same bits. All ranks call the same operations
- * in the same order with sizes that fit. A carrier that fails ends the program on all ranks: `swap`
- * has no status. A rank that fails by itself must call `end`, or bring its failure to
- * cs_comm_agree: the others would wait for it.
+ * A transport provides one operation, `swap`. Sums and gathers are built on it in a fixed order,
+ * so the same number of ranks gives the same bits. All ranks call the same operations in the same
+ * order with matching sizes. If the transport fails, it ends the program on all ranks, for `swap`
+ * returns no status. A rank that fails by itself calls `end` or brings its failure to
+ * cs_comm_agree, because the others wait for it.
  *
- * Cost in bytes sent by a rank, of R: gather and scattered sum of n bytes n (R - 1) / R, a long sum
- * twice that, in R - 1 messages each; a short sum (below 64 KiB) and agreement at most n log2 R
- * each way.
+ * Cost in bytes that a rank of R sends, for n bytes: gather and scattered sum n (R - 1) / R, a
+ * long sum twice that, in R - 1 messages each; a short sum (below 64 KiB) and cs_comm_agree at
+ * most n log2 R each way.
+ *
+ * Programs of one process pass NULL.
  */
 #pragma once
 
@@ -19,61 +22,89 @@
 
 typedef struct cs_comm cs_comm;
 
-/* The two steps of PARPACK (dsaupd_c and dseupd_c of arpack.h) over the group's carrier. */
+/** The two steps of PARPACK over the transport of a group (dsaupd_c and dseupd_c of arpack.h). */
 typedef struct {
+    /** The reverse-communication iteration. */
     void (*dsaupd)(cs_comm *c, int *ido, const char *bmat, int n, const char *which, int nev,
                    double tol, double *resid, int ncv, double *v, int ldv, int *iparam, int *ipntr,
                    double *workd, double *workl, int lworkl, int *info);
+    /** The extraction of the eigenvectors. */
     void (*dseupd)(cs_comm *c, int rvec, const char *howmny, const int *select, double *d,
                    double *z, int ldz, double sigma, const char *bmat, int n, const char *which,
                    int nev, double tol, double *resid, int ncv, double *v, int ldv, int *iparam,
                    int *ipntr, double *workd, double *workl, int lworkl, int *info);
 } cs_comm_arpack;
 
+/** A group of processes, as one of its ranks has it. */
 struct cs_comm {
-    int rank, ranks;
-    int neighbours; /* ranks on this machine, this one among them */
-    void *ctx;      /* of the carrier */
-    int64_t sent;   /* bytes that this rank sent to others */
-    double seconds; /* of the processor in swaps: copying, and waiting where the carrier spins */
-    bool agreed;    /* a failure is known to all ranks */
+    /** The number of this process, 0..ranks-1. */
+    int rank;
+    /** The number of processes. */
+    int ranks;
+    /** Ranks on this machine, this one included. */
+    int neighbours;
+    /** Belongs to the transport. */
+    void *ctx;
+    /** Bytes that this rank has sent to others. */
+    int64_t sent;
+    /** Processor time in `swap`, in seconds: copying, and waiting if the transport spins. */
+    double seconds;
+    /** A failure is known to all ranks. */
+    bool agreed;
 
-    /* Sends to one rank while it receives from another; -1 for neither, 0 bytes for nothing. The
-     * sizes are known to both sides. */
+    /** Sends to one rank while it receives from another. A rank of -1 means neither, a size of 0
+     * bytes sends nothing. Both sides know the sizes.
+     */
     void (*swap)(cs_comm *c, int to, const void *out, int64_t out_bytes, int from, void *in,
                  int64_t in_bytes);
-    void (*end)(cs_comm *c, int code); /* ends all ranks now with this exit code */
-    void (*close)(cs_comm *c);         /* all ranks together, after the last operation */
-    const cs_comm_arpack *arpack;      /* NULL where the carrier has none */
+    /** Ends all ranks at once with this exit code. */
+    void (*end)(cs_comm *c, int code);
+    /** Closes the group; all ranks together, after the last operation. */
+    void (*close)(cs_comm *c);
+    /** NULL if the transport has no PARPACK. */
+    const cs_comm_arpack *arpack;
 };
 
-/* Slice `rank` of n items: first .. first + count - 1. */
+/** The slice of n items that belongs to `rank`: first .. first + count - 1. */
 void cs_comm_slice(const cs_comm *c, int rank, int64_t n, int64_t *first, int64_t *count);
 
-/* all (n items of `size` bytes) from the slices of the ranks; `mine` is not within `all`. */
+/** Collects the slices of all ranks: `all` receives n items of `size` bytes. `mine` must not
+ * overlap `all`.
+ */
 void cs_comm_gather(cs_comm *c, int64_t n, size_t size, const void *mine, void *all);
 
-/* all[r] = what rank r has in `mine`, `size` bytes each. */
+/** Collects `size` bytes from each rank: item r of `all` is that of rank r. */
 void cs_comm_gather_each(cs_comm *c, size_t size, const void *mine, void *all);
 
-/* mine = the sum of all ranks' `partial` (n items of `width` doubles) on this rank's slice, added
- * in the order of the ranks. Scratch of n width doubles; CS_ERR_MEMORY. */
+/** Sums `partial` (n items of `width` doubles) over the ranks, in their order; `mine` receives the
+ * slice of this rank. Scratch: n width doubles.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double *partial,
                               double *mine) CS_MUST_CHECK;
 
-/* x (n doubles) becomes the sum over all ranks, the same bits on each. CS_ERR_MEMORY. */
+/** Replaces the n doubles of `x` by their sums over all ranks, the same bits on each.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x) CS_MUST_CHECK;
 
-/* The least of the ranks' values. CS_ERR_MEMORY. */
+/** The minimum of `mine` over the ranks.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_comm_least(cs_comm *c, int64_t mine, int64_t *least) CS_MUST_CHECK;
 
-/* The `size` bytes that rank `from` has in `mine` go to `there` on rank 0; collective. */
+/** Copies `size` bytes from `mine` on rank `from` to `there` on rank 0. All ranks call it. */
 void cs_comm_bring(cs_comm *c, int from, const void *mine, void *there, int64_t size);
 
-/* What rank 0 has in `bytes` goes to all. */
+/** Copies `size` bytes from rank 0 to all ranks. */
 void cs_comm_spread(cs_comm *c, void *bytes, int64_t size);
 
-/* Brings the ranks' states together: CS_OK when all are. Else every rank returns the failure of the
- * lowest that failed, whose reason says which rank it was unless all say the same, and c->agreed is
- * set. */
+/** Combines the statuses of all ranks.
+ *
+ * \return CS_OK if all are CS_OK; else, on every rank, the failure of the lowest rank that failed.
+ *     Its reason names that rank unless all ranks give the same one, and cs_comm.agreed is set.
+ */
 cs_status cs_comm_agree(cs_comm *c, cs_status status) CS_MUST_CHECK;
