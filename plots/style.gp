@@ -4,10 +4,11 @@
 if (format eq "svg") set terminal svg size 760,440 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,660 background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7in,4.05in background "white" font "DejaVu Sans,11" linewidth 1.2
-set output name . "." . format
+if (!exists("standard_output")) set output name . "." . format
 set datafile separator comma
 set datafile columnheaders
 set datafile missing NaN
+set datafile commentschars "" # a series may be called #1
 set encoding utf8
 set linetype 1 lc rgb "#0072B2" pt 7 ps 0.6
 set linetype 2 lc rgb "#D55E00" pt 5 ps 0.6

@@ -267,11 +267,11 @@ TEST(definitions_say_what_was_done)
     cs_effective_rank r = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     static const char *const part[CS_RANK_MEASURES] = {
-        ">= 0.95 sum", "linear between",          "p = sigma /", "p = sigma^2 /",
-        "eps = 1e-05", "/ sum sigma^4",           "/ sigma_1^2", "> 0.25 sigma_1",
-        "k = 11 to 3", "B theta - (B - 1) mean_b"};
+        ">= 0.95 sum",    "linear between",          "p = sigma /", "p = sigma^2 /",
+        "eps = 1e-05",    "/ sum sigma^4",           "/ sigma_1^2", "> 0.25 sigma_1",
+        "from k = 11 on", "B theta - (B - 1) mean_b"};
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        char *text = cs_rank_definition((cs_rank_measure)m, &o, &g, &r);
+        char *text = cs_rank_definition((cs_rank_measure)m, &o, &g, &r, &r.point[r.points - 1]);
         assert_non_null(strstr(text, part[m]));
         assert_non_null(strstr(text, "centred, rows divided by their norms, 4 rows"));
         cs_free(text);

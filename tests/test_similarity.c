@@ -385,6 +385,28 @@ TEST(isotropy_of_a_cross)
     assert_true(fabs(iso.mean_cosine + 1.0 / (2 * D - 1)) < 1e-14);
 }
 
+/* The rounded mean of equal values differs from them for some numbers of rows: no variance comes of that. */
+TEST(constant_rows_have_no_similarity)
+{
+    enum { N = 40, P = 3 };
+    double *a = normal_rows(N, P, 5), c[N * P];
+    for (int i = 0; i < N * P; ++i) {
+        c[i] = (double[]){.1, .3, .7}[i % P];
+    }
+    cs_similarity_options options = {.angles = 2, .threads = 1};
+    cs_similarity s = {0};
+    for (int n = 2; n <= N; ++n) {
+        cs_rows x = cs_rows_of_f64(n, P, a, "x"), y = cs_rows_of_f64(n, P, c, "y");
+        assert_fails(cs_similarity_of(&x, &y, &options, &s), CS_ERR_INPUT, "y: all rows are equal");
+    }
+    c[0] = 2; /* without the first block all rows are equal again: no error can be given */
+    options.blocks = 4;
+    cs_rows x = cs_rows_of_f64(N, P, a, "x"), y = cs_rows_of_f64(N, P, c, "y");
+    OK(cs_similarity_of(&x, &y, &options, &s));
+    assert_true(s.cka > 0 && isnan(s.cka_se) && isnan(s.cka_unbiased_se));
+    cs_similarity_free(&s);
+}
+
 static cs_status all_of_it(const char *path)
 {
     (void)path;

@@ -51,8 +51,9 @@ const char *cs_rank_name(cs_rank_measure measure)
 }
 
 static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
-                        const cs_effective_rank *result)
+                        const cs_effective_rank *result, const cs_rank_point *point)
 {
+    const int64_t first = decay_first(options), last = decay_last(options, point->above);
     switch (measure) {
     case CS_RANK_TAU:
     case CS_RANK_TAU_INTERPOLATED:
@@ -80,21 +81,25 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
                          "of the corrected value and the remaining bias, over %" PRId64 " parts",
                          options->tau, result->blocks, result->parts);
     default:
-        return cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on ln k, "
-                         "k = %" PRId64 " to %" PRId64,
-                         decay_first(options), decay_last(options, result->count));
+        return last <= first
+                   ? cs_format("alpha of sigma_k^2 ~ k^-alpha needs two sigma above the floor from "
+                               "k = %" PRId64 " on",
+                               first)
+                   : cs_format("alpha of sigma_k^2 ~ k^-alpha, least squares of ln sigma_k^2 on "
+                               "ln k, k = %" PRId64 " to %" PRId64,
+                               first, last);
     }
 }
 
 char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options, const cs_gram *g,
-                         const cs_effective_rank *result)
+                         const cs_effective_rank *result, const cs_rank_point *point)
 {
-    char *core = formula_of(measure, options, result);
+    char *core = formula_of(measure, options, result, point);
     char *text = core ? cs_format("%s; %s, rows %s, %" PRId64 " rows; sigma^2 below the floor %.3g "
                                   "are 0",
                                   core, options->centred ? "centred" : "uncentred",
                                   g->normalise ? "divided by their norms" : "as they are",
-                                  result->rows, result->floor)
+                                  point->rows, point->floor)
                       : NULL;
     cs_free(core);
     return text;
@@ -216,6 +221,8 @@ static cs_status solve(void *ctx, int64_t item)
     const double floor = cs_gram_floor_without(s->g, s->all, p->without, s->options->centred);
     double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
+    p->point.floor = floor;
+    p->point.above = count - below;
     if (status == CS_OK)
         cs_rank_measures(count, lambda,
                          tolerance_of(s->options, n, d, floor, count > 0 ? lambda[0] : 0.0),

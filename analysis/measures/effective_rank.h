@@ -83,6 +83,8 @@ typedef struct {
 
 typedef struct {
     int64_t rows;
+    int64_t above; /* eigenvalues above the floor */
+    double floor;  /* bound of the eigenvalues' error, gamma trace (linalg/gram.h) */
     double value[CS_RANK_MEASURES]; /* of the spectrum; NaN: rank_tau_corrected */
 } cs_rank_point;
 
@@ -90,7 +92,7 @@ typedef struct {
     int64_t rows, cols, blocks;
     int64_t count;  /* of eigenvalues: min(rows, cols) */
     double *lambda; /* descending; those below the floor are 0 */
-    double floor;   /* bound of their error, gamma trace (linalg/gram.h) */
+    double floor;   /* that of the last point of the curve, which is the whole */
     int64_t below;  /* how many were below the floor */
     double value[CS_RANK_MEASURES], se[CS_RANK_MEASURES]; /* se: NaN when there is none */
     /* blocks x CS_RANK_MEASURES: without each block, so that a function of several matrices with
@@ -109,10 +111,11 @@ typedef struct {
 
 const char *cs_rank_name(cs_rank_measure measure);
 
-/* What is computed, in one sentence: the formula with its numbers, sigma or sigma^2, centred or
- * not, rows divided by their norms or not, rows used. Fresh memory, NULL without. */
+/* The definition of `measure` at one point of the result's curve (its last point is the whole), in one
+ * sentence: the formula with the numbers that were used, sigma or sigma^2, centred or not, rows divided by
+ * their norms or not, rows used. The caller frees the text; NULL when there is no memory. */
 char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options, const cs_gram *g,
-                         const cs_effective_rank *result) CS_MUST_CHECK;
+                         const cs_effective_rank *result, const cs_rank_point *point) CS_MUST_CHECK;
 
 /* The measures of a spectrum: lambda descending and not negative; rows, cols for the tolerance. All
  * 0 when the spectrum is (ranks of a zero matrix). NaN: decay without two values in its range,

@@ -43,8 +43,17 @@ static void add_warnings(const char *name, bool centred, const cs_gram *g,
                                "0; give --precision double to resolve them",
                                name, r->below, r->count));
     }
+    if (centred && r->below == r->count) {
+        cs_item_take(
+            list, NULL,
+            cs_format("%s: all rows are equal, or differ by less than rounding: nothing is "
+                      "left after centring, and every rank is 0",
+                      name));
+    }
     if (g->zeros > 0) {
-        cs_item_take(list, NULL, cs_format("%s: %" PRId64 " rows are 0", name, g->zeros));
+        cs_item_take(
+            list, NULL,
+            cs_format("%s: %" PRId64 " row%s 0", name, g->zeros, g->zeros == 1 ? " is" : "s are"));
     }
     if (g->vanished > 0) {
         cs_item_take(list, NULL,
@@ -62,7 +71,8 @@ void cs_item_ranks(cs_item *item, const char *name, const cs_rank_options *optio
         const cs_rank_measure measure = (cs_rank_measure)m;
         cs_item *metric = cs_item_object(metrics, NULL);
         cs_item_text(metric, "name", cs_rank_name(measure));
-        cs_item_take(metric, "definition", cs_rank_definition(measure, options, g, r));
+        cs_item_take(metric, "definition",
+                     cs_rank_definition(measure, options, g, r, &r->point[r->points - 1]));
         cs_item_real(metric, "value", r->value[m]);
         cs_item_real(metric, "se", r->se[m]);
         cs_item_left_out(metric, m, r, NULL);
@@ -87,7 +97,8 @@ static void add_curve(const cs_rank_options *options, const cs_gram *g, const cs
         for (int64_t i = 0; i + 1 < r->points; ++i) {
             cs_item *row = cs_item_object(rows, NULL);
             cs_item_text(row, "name", cs_rank_name((cs_rank_measure)m));
-            cs_item_take(row, "definition", cs_rank_definition((cs_rank_measure)m, options, g, r));
+            cs_item_take(row, "definition",
+                         cs_rank_definition((cs_rank_measure)m, options, g, r, &r->point[i]));
             cs_item_real(row, "value", r->point[i].value[m]);
             cs_item_int(row, "n", r->point[i].rows);
         }

@@ -25,12 +25,15 @@ static cs_status check_at(int64_t row)
     return row % CHECKED_ROWS == 0 ? cs_interrupt_check() : CS_OK;
 }
 
-/* Both sides, centred, side by side: row i is (a_i, b_i). */
+/* Both sides, centred, side by side: row i is (a_i, b_i). A column whose values are all equal becomes exactly
+ * zero: less its rounded mean it would be noise, which every measure here would take for variance. */
 static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
 {
     const int64_t n = a->rows, p = a->cols, d = p + b->cols;
-    double *mean = cs_calloc(d, sizeof *mean);
-    cs_status status = mean ? CS_OK : CS_ERR_MEMORY;
+    cs_pool pool = {0};
+    double *mean = cs_pool_take(&pool, d, sizeof *mean);
+    bool *varies = cs_pool_take(&pool, d, sizeof *varies);
+    cs_status status = pool.status;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         double *row = x + i * d;
         status = check_at(i);
@@ -38,16 +41,17 @@ static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
         if (status == CS_OK) status = cs_rows_read_finite(b, i, 1, row + p);
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {
             mean[j] += row[j] / (double)n;
+            varies[j] = varies[j] || row[j] != x[j];
         }
     }
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         double *row = x + i * d;
         status = check_at(i);
         for (int64_t j = 0; j < d; ++j) {
-            row[j] -= mean[j];
+            row[j] = varies[j] ? row[j] - mean[j] : 0.0;
         }
     }
-    cs_free(mean);
+    cs_pool_free(&pool);
     return status;
 }
 
@@ -151,6 +155,21 @@ static cs_status gram_without(const double *x, int64_t n, rows_range without, co
     return status;
 }
 
+/* Whether the rows of one side, columns from..from+cols-1 of d, are all equal but for those of `without`:
+ * then no CKA exists, and what the subtraction of the mean leaves is rounding. */
+static bool equal_without(const double *x, int64_t n, rows_range without, int64_t d, int64_t from,
+                          int64_t cols)
+{
+    const double *first = x + (without.from > 0 ? 0 : without.to) * d + from;
+    for (int64_t i = 0; i < n; ++i) {
+        const double *row = x + i * d + from;
+        for (int64_t j = 0; j < cols && (i < without.from || i >= without.to); ++j) {
+            if (row[j] != first[j]) return false;
+        }
+    }
+    return true;
+}
+
 /* The errors of both CKA. */
 static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, const cs_dense *total,
                            const cs_similarity_options *options, cs_similarity *out)
@@ -165,6 +184,10 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
         const rows_range without = {n * b / blocks, n * (b + 1) / blocks};
         const double m = (double)(n - (without.to - without.from));
+        if (equal_without(x, n, without, d, 0, p) || equal_without(x, n, without, d, p, q)) {
+            left[2 * b] = left[2 * b + 1] = NAN;
+            continue;
+        }
         status = gram_without(x, n, without, total, &gram, &rest, sum);
         if (status != CS_OK) {
             break;

@@ -1,9 +1,12 @@
-/* gnuplot splits even quoted fields at commas, and ends them at any quote: cells have neither. */
+/* gnuplot splits even quoted fields at commas, ends them at any quote, and drops the blanks at both ends: cells
+ * have none of these, but for a blank before what a spreadsheet would take for a formula. */
 #include "analysis/study/figure.h"
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
+#include "analysis/study/drawing.h"
 #include "analysis/study/label.h"
 #include "base/child.h"
 #include "base/mem.h"
@@ -12,7 +15,7 @@
 #include "io/number.h"
 #include "io/share.h"
 
-enum { SCRIPT_LIMIT = 1 << 20, MOST_SERIES = 256 };
+enum { SCRIPT_LIMIT = 1 << 20, DRAWING_LIMIT = 1 << 28, MOST_SERIES = 256 };
 
 /* --- the table -------------------------------------------------------------------------------- */
 
@@ -77,10 +80,13 @@ static void without_commas(char *text)
 
 static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
-    char *plain = cs_strdup(text);
+    text += strspn(text, " \t");
+    char *plain = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
     without_commas(plain);
     for (char *at = plain; at && *at; ++at)
         if (*at == '"') *at = '\'';
+    for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
+        *--end = '\0';
     cs_status status = plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
     cs_free(plain);
     return status;
@@ -146,16 +152,21 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
 
 /* --- the script ------------------------------------------------------------------------------- */
 
-/* gnuplot reads escapes in a string and runs what stands between backquotes. */
-static cs_status check_quoted(const char *what, const char *text)
+/* Data as a "string" of gnuplot. What gnuplot would read as an escape, a macro or a command there is written as
+ * an octal escape. */
+static cs_status quoted(const char *what, const char *text, char **out)
 {
-    return !strpbrk(text, "\"\\\r\n`")
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s %s contains a quote, backquote, backslash or line break",
-                         what, text);
+    if (strpbrk(text, "\r\n"))
+        return cs_fail(CS_ERR_INPUT, "%s %s contains a line break", what, text);
+    *out = cs_strdup("\"");
+    for (; *text; ++text) {
+        cs_append(out, strchr("\"\\`@", *text) ? "\\%03o" : "%c", (unsigned)(unsigned char)*text);
+    }
+    cs_append(out, "\"");
+    return *out ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* What a legend says of a series: the text of its --label, else what its objective says; in fresh memory. */
+/* The quoted name of a series in a legend: the text of its --label, else its objective in words. */
 static cs_status label_of(const cs_figure *f, const char *series, char **out)
 {
     const size_t length = strlen(series);
@@ -164,13 +175,26 @@ static cs_status label_of(const cs_figure *f, const char *series, char **out)
         if (strncmp(f->label[i], series, length) == 0 && f->label[i][length] == '=')
             given = f->label[i] + length + 1;
     }
-    *out = given ? cs_strdup(given) : cs_series_label(series);
-    if (given) without_commas(*out);
-    return *out ? check_quoted("label", *out) : CS_ERR_MEMORY;
+    char *label = given ? cs_strdup(given) : cs_series_label(series);
+    if (given) without_commas(label);
+    cs_status status = label ? quoted("label", label, out) : CS_ERR_MEMORY;
+    cs_free(label);
+    return status;
 }
 
-/* The names of the columns, each with a blank behind, and "array S[2] = [\"ar\", \"masked\"]": the
- * series in order of appearance, and LABEL, what a legend calls them; in fresh memory. */
+/* gnuplot reads NaN as a value that is missing, and a backslash as an escape, in a column of names too. */
+static cs_status check_series(const char *name)
+{
+    return strcasecmp(name, "nan") != 0 && !strchr(name, '\\')
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "gnuplot cannot draw a series with the name %s; give its table as "
+                         "LABEL=FILE.csv",
+                         name);
+}
+
+/* Declares for a script: columns, the names of the columns, each followed by a blank; the array S of the series
+ * in order of appearance; the array LABEL of their names in a legend. In fresh memory. */
 static cs_status series_array(const cs_figure *f, const cs_table *table, char **out)
 {
     const char *seen[MOST_SERIES];
@@ -178,6 +202,7 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
     const int column = cs_table_column(table, "series");
     for (int64_t r = 0; r < table->rows; ++r) {
         const char *name = table->cell[r * table->columns + column];
+        name += name[0] == ' ';
         int i = 0;
         while (i < count && strcmp(seen[i], name) != 0) {
             ++i;
@@ -186,27 +211,28 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
             return cs_fail(CS_ERR_INPUT, "more than %d series in one figure", MOST_SERIES);
         }
         if (i == count) {
-            cs_status status = check_quoted("series name", name);
+            cs_status status = check_series(name);
             if (status != CS_OK) return status;
             seen[count++] = name;
         }
     }
+    char *names = cs_strdup(""), *text = NULL;
     for (int c = 0; c < table->columns; ++c) {
-        cs_status status = check_quoted("column", table->name[c]);
-        if (status != CS_OK) return status;
+        cs_append(&names, "%s ", table->name[c]);
     }
-    char *text = cs_format("columns = \"");
-    for (int c = 0; c < table->columns; ++c) {
-        cs_append(&text, "%s ", table->name[c]);
-    }
-    cs_append(&text, "\"\narray S[%d]\n", count);
-    cs_append(&text, "array LABEL[%d]\n", count);
-    cs_status status = CS_OK;
+    cs_status status = names ? quoted("column", names, &text) : CS_ERR_MEMORY;
+    char *begin =
+        cs_format("columns = %s\narray S[%d]\narray LABEL[%d]\n", text ? text : "", count, count);
+    cs_free(names);
+    cs_free(text);
+    text = begin;
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        char *label = NULL;
-        status = label_of(f, seen[i], &label);
-        cs_append(&text, "S[%d] = \"%s\"\nLABEL[%d] = \"%s\"\n", i + 1, seen[i], i + 1,
+        char *name = NULL, *label = NULL;
+        status = quoted("series name", seen[i], &name);
+        if (status == CS_OK) status = label_of(f, seen[i], &label);
+        cs_append(&text, "S[%d] = %s\nLABEL[%d] = %s\n", i + 1, name ? name : "", i + 1,
                   label ? label : "");
+        cs_free(name);
         cs_free(label);
     }
     if (status == CS_OK && !text) status = CS_ERR_MEMORY;
@@ -273,8 +299,8 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
 {
     const char *name = figure->name,
                *filter = figure->filters > 0 ? figure->filter[figure->filters - 1] : "";
-    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL;
-    cs_status status = check_quoted("--where", filter);
+    char *style = NULL, *body = NULL, *series = NULL, *text = NULL, *path = NULL, *where = NULL;
+    cs_status status = quoted("--where", filter, &where);
     if (status == CS_OK && joined->rows == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: the table has no rows%s", name,
                          *filter ? " that match --where" : "");
@@ -286,8 +312,8 @@ cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined)
     text = cs_format(
         "# Draws %s.csv; run in this folder: gnuplot -e \"format='svg'\" %s.gp (or png, pdf)\n"
         "if (!exists(\"format\")) format = \"svg\"\nname = \"%s\"\ndata = \"%s.csv\"\n"
-        "wanted = \"%s\"\n%s\n%s\n%s",
-        name, name, name, name, filter, series, style, body);
+        "wanted = %s\n%s\n%s\n%s",
+        name, name, name, name, where, series, style, body);
     path = cs_format("%s/%s.gp", figure->dir, name);
     status = text && path ? cs_file_write(path, text, (int64_t)strlen(text)) : CS_ERR_MEMORY;
 done:
@@ -296,17 +322,19 @@ done:
     cs_free(series);
     cs_free(text);
     cs_free(path);
+    cs_free(where);
     return status;
 }
 
-cs_status cs_figure_draw(const cs_figure *figure, const char *format)
+/* Runs the script with its drawing going to `to`. */
+static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to)
 {
-    char *set = cs_format("format='%s'", format), *script = cs_format("%s.gp", figure->name);
+    char *set = cs_format("format='%s'; standard_output=1", format);
+    char *script = cs_format("%s.gp", figure->name);
     const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
+    const cs_child child = {.argv = argv, .dir = figure->dir, .out = to};
     int code = 0;
-    cs_status status = set && script
-                           ? cs_child_run(&(cs_child){.argv = argv, .dir = figure->dir}, &code)
-                           : CS_ERR_MEMORY;
+    cs_status status = set && script ? cs_child_run(&child, &code) : CS_ERR_MEMORY;
     if (status == CS_ERR_IO) status = cs_blame(status, "install the Debian package gnuplot-nox");
     if (status == CS_OK && code != 0)
         status = cs_fail(CS_ERR_INPUT,
@@ -315,5 +343,32 @@ cs_status cs_figure_draw(const cs_figure *figure, const char *format)
                          figure->dir, figure->name);
     cs_free(set);
     cs_free(script);
+    return status;
+}
+
+static cs_status check_drawing(const char *path, const char *format)
+{
+    char *bytes = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_read(path, DRAWING_LIMIT, &bytes, &size);
+    const char *fault = status == CS_OK ? cs_drawing_fault(format, bytes, size) : NULL;
+    cs_free(bytes);
+    return fault ? cs_fail(CS_ERR_IO,
+                           "gnuplot wrote no complete %s: %s; check the space on disk, and that "
+                           "`gnuplot --version` is 5.4 or later",
+                           format, fault)
+                 : status;
+}
+
+cs_status cs_figure_draw(const cs_figure *figure, const char *format)
+{
+    cs_outfile file = {0};
+    char *path = cs_format("%s/%s.%s", figure->dir, figure->name, format);
+    cs_status status = path ? cs_outfile_open(path, &file) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = run_gnuplot(figure, format, fileno(file.stream));
+    if (status == CS_OK) status = cs_blame(check_drawing(file.partial, format), "%s", path);
+    if (status == CS_OK) status = cs_outfile_commit(&file);
+    cs_outfile_abort(&file);
+    cs_free(path);
     return status;
 }

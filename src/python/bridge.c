@@ -334,7 +334,8 @@ static cs_status rank_of(call *c, const cs_rows *rows, const cs_gram_options *gr
     if (status == CS_OK) status = cs_gram_add(&g, rows, block, gram);
     if (status == CS_OK) status = cs_effective_rank_of(&g, o, &c->rank);
     for (int m = 0; m < CS_RANK_MEASURES && status == CS_OK; ++m) {
-        char *definition = cs_rank_definition((cs_rank_measure)m, o, &g, &c->rank);
+        char *definition = cs_rank_definition((cs_rank_measure)m, o, &g, &c->rank,
+                                              &c->rank.point[c->rank.points - 1]);
         cs_item *item = cs_item_object(c->root, cs_rank_name((cs_rank_measure)m));
         cs_item_real(item, "value", c->rank.value[m]);
         cs_item_real(item, "se", c->rank.se[m]);

@@ -26,6 +26,13 @@ test_csv_and_text() {
     exits 0 "$COSPEC" rank cube.npy --blocks 3 --curve --csv && [ "$(grep -c '^cube.npy,stable_rank,' out)" = 3 ] || fail "curve: $(cat out)"
 }
 
+# Equal rows leave nothing after centring, whatever the rounding of their mean; the definition has the range that was fitted.
+test_constant_rows() {
+    f32 1 2 -1  1 2 -1  1 2 -1  1 2 -1  1 2 -1  1 2 -1 | npy same.npy '<f4' '(6, 3)'
+    exits 0 "$COSPEC" rank same.npy --center && says "same.npy: all rows are equal, or differ by less than rounding" || return 1
+    exits 0 "$COSPEC" rank same.npy --center --json && grep -q 'alpha of sigma_k^2 ~ k^-alpha needs two sigma above the floor' out || fail "$(grep alpha out)"
+}
+
 # B theta - (B - 1) mean_b theta_b beside rank_tau, wherever that is, within its range and with its own error; without blocks there is none.
 test_corrected_rank() {
     f32 1 0 0  0 1 0  0 0 1  2 0 0  0 1 0  0 0 1 | npy six.npy '<f4' '(6, 3)'
@@ -218,6 +225,6 @@ test_inputs_that_do_not_end() {
     [ $code = 130 ] || fail "exit code $code: $(cat err)"
 }
 
-for t in closed_form csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards hash_beside unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
+for t in closed_form constant_rows csv_and_text corrected_rank table_for_the_eye more_dimensions outliers groups shards hash_beside unequal_n bad_input inputs_that_do_not_end similarity similarity_threads shape_blocks; do
     check $t
 done
