@@ -1,10 +1,11 @@
-/* NPY arrays (format versions 1-3 read, 1.0 written; little endian; C or Fortran order).
+/** \file
+ * NPY arrays: format versions 1 to 3 are read, 1.0 is written; little endian; C or Fortran order.
  * Source: NumPy Enhancement Proposal 1 and numpy.lib.format.
  *
- * Types: bool, integers, floats of 16 to 64 bits, and text of fixed width (U: UCS-4, S: bytes).
- * An array in memory is always C order (last index fastest): Fortran files are transposed on
- * reading. Readers refuse object arrays, big-endian data, sizes that overflow, and data shorter or
- * longer than the header says, naming file and byte.
+ * Types: bool, integers, floats of 16 to 64 bits, and text of fixed width (U: UCS-4, S: bytes). An
+ * array in memory is in C order (the last index varies fastest); Fortran files are transposed on
+ * reading. Object arrays, big-endian data, sizes that overflow, and data shorter or longer than
+ * the header says are refused, with file and byte.
  */
 #pragma once
 
@@ -12,71 +13,135 @@
 
 #include "base/status.h"
 
+/** Type of an item. */
 typedef enum {
+    /** bool, 1 byte. */
     CS_BOOL,
+    /** int8. */
     CS_I8,
+    /** uint8. */
     CS_U8,
+    /** int16. */
     CS_I16,
+    /** uint16. */
     CS_U16,
+    /** int32. */
     CS_I32,
+    /** uint32. */
     CS_U32,
+    /** int64. */
     CS_I64,
+    /** uint64. */
     CS_U64,
+    /** float16 (IEEE half precision). */
     CS_F16,
+    /** float32. */
     CS_F32,
+    /** float64. */
     CS_F64,
+    /** Text of fixed width, UCS-4. */
     CS_UNICODE,
+    /** Text of fixed width, bytes. */
     CS_BYTES,
-    CS_BF16 /* of safetensors; NPY has no such type */
+    /** bfloat16, of safetensors files; NPY has no such type. */
+    CS_BF16,
 } cs_dtype;
 
-enum { CS_NPY_MAX_DIM = 8 };
+enum {
+    /** Largest number of dimensions. */
+    CS_NPY_MAX_DIM = 8,
+};
 
+/** An array in memory. */
 typedef struct {
+    /** Type of the items. */
     cs_dtype dtype;
-    int64_t item_size; /* bytes an item (strings: their fixed width) */
-    int ndim;          /* 0 for a scalar */
+    /** Bytes of an item; of text, its fixed width. */
+    int64_t item_size;
+    /** Number of dimensions; 0 for a scalar. */
+    int ndim;
+    /** `ndim` sizes. */
     int64_t shape[CS_NPY_MAX_DIM];
-    int64_t size; /* product of shape */
-    void *data;   /* C order */
+    /** Number of items: the product of `shape`. */
+    int64_t size;
+    /** `size` items in C order, owned. */
+    void *data;
 } cs_array;
 
+/** Frees the data; accepts a zeroed object. */
 void cs_array_free(cs_array *array);
 
-/* Reads a whole array. `limit` bounds the data bytes (0: no bound but free memory) and is checked,
- * as is the size of the file, before memory is taken. A Fortran array needs twice its size for a
- * moment. CS_ERR_INPUT names file and byte; CS_ERR_MEMORY when free memory is the bound. */
+/** Reads a whole array. A Fortran array needs twice its size while it is transposed.
+ *
+ * \param path the file
+ * \param limit most bytes of data; 0: only free memory limits them. Checked against the header and
+ *     the size of the file before memory is allocated
+ * \param out receives the array; free it with cs_array_free
+ * \retval CS_ERR_INPUT the file is malformed; names file and byte
+ * \retval CS_ERR_IO the file cannot be read
+ * \retval CS_ERR_MEMORY the array exceeds free memory
+ */
 cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out) CS_MUST_CHECK;
 
-/* Writes a C-order array of numbers atomically. CS_ERR_USAGE for text or more than CS_NPY_MAX_DIM
- * dimensions. */
+/** Writes an array of numbers in C order, atomically.
+ *
+ * \param path the file
+ * \param dtype type of the items
+ * \param ndim number of dimensions
+ * \param shape ndim sizes
+ * \param data the items, borrowed
+ * \retval CS_ERR_USAGE text, or more than CS_NPY_MAX_DIM dimensions
+ * \retval CS_ERR_IO the file cannot be written
+ */
 cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t *shape,
                        const void *data) CS_MUST_CHECK;
 
-/* The NPY header (magic, version, dictionary, padding) of an array, in fresh memory; data bytes
- * follow it. fortran: the data that follow are column-major. Used by npz members written from
- * files. */
+/** The NPY header of an array (magic, version, dictionary, padding), which the bytes of the data
+ * follow.
+ *
+ * \param dtype type of the items
+ * \param fortran the data are column-major
+ * \param ndim number of dimensions
+ * \param shape ndim sizes
+ * \param out receives the header; free it with cs_free
+ * \param size receives its size in bytes
+ */
 cs_status cs_npy_header(cs_dtype dtype, bool fortran, int ndim, const int64_t *shape, char **out,
                         int64_t *size) CS_MUST_CHECK;
 
-/* Bytes of one item of a numeric dtype, 0 for text. */
+/** Bytes of an item of a numeric type; 0 for text. */
 int64_t cs_dtype_size(cs_dtype dtype);
 
-/* The item at `index` as double / int64 (any numeric dtype; f16 is decoded). As double, 64-bit
- * integers are rounded and text is NaN. cs_array_i64 fails with CS_ERR_INPUT, naming index and
- * value, when a float is not an integer, a value is out of range or the array is text. */
+/** Item number `index` as double. 64-bit integers are rounded; text is NaN. */
 double cs_array_f64(const cs_array *array, int64_t index);
+
+/** Item number `index` as an integer.
+ *
+ * \retval CS_ERR_INPUT a float that is not an integer, a value out of range, or text; names index
+ *     and value
+ */
 cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out) CS_MUST_CHECK;
 
-/* `count` numbers at `raw`, which need not be aligned, into every stride-th place from to[at] on:
- * doubles when wide, else floats (to the nearest; beyond the range: infinity). */
+/** An array of doubles or floats to decode into. */
 typedef struct {
+    /** `items` are doubles, else floats. */
     bool wide;
+    /** Borrowed. */
     void *items;
 } cs_real_target;
+
+/** Decodes `count` numbers at `raw`, which need not be aligned, into the items at, at + stride, at
+ * + 2 stride, ... of the target. Conversion to float rounds to nearest; values beyond its range
+ * become infinite.
+ */
 void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at, int64_t stride,
                      cs_real_target to);
 
-/* The text item at `index` as UTF-8 in fresh memory, without the NULs that pad it (bytes are taken
- * as they are). CS_ERR_INPUT when the array is not text or holds no Unicode. */
+/** Text item number `index` as UTF-8, without the NULs that pad it (bytes are copied as they are).
+ *
+ * \param array an array of text
+ * \param index the item
+ * \param out receives the text; free it with cs_free
+ * \retval CS_ERR_INPUT the array is not text, or holds invalid Unicode
+ */
 cs_status cs_array_text(const cs_array *array, int64_t index, char **out) CS_MUST_CHECK;

@@ -1,9 +1,9 @@
-/* NPZ archives: zip files of NPY members (libzip). scipy.sparse.save_npz and numpy.savez write
- * them.
+/** \file
+ * NPZ archives: zip files of NPY members, as written by numpy.savez and scipy.sparse.save_npz.
  *
- * Reading is guarded against zip bombs and truncation: a member's declared size must match its
- * content, its NPY header must match its size, and the sum of all members read must stay below
- * `limit`.
+ * Reading is guarded against zip bombs and truncation. The declared size of a member must match
+ * its content and its NPY header, and the members read may unpack to at most `limit` bytes in
+ * total. An archive or a writer may be used by one thread at a time.
  */
 #pragma once
 
@@ -12,61 +12,101 @@
 #include "base/status.h"
 #include "io/npy.h"
 
-typedef struct cs_npz cs_npz; /* an archive open for reading */
+/** An archive open for reading. */
+typedef struct cs_npz cs_npz;
 
-/* limit: most bytes that all members read may unpack to (0: 80% of free memory). CS_ERR_IO when the
- * file cannot be read, CS_ERR_INPUT when it is no zip archive, is truncated, has a member twice, is
- * a Git LFS pointer, or when its directory differs from a member's own header. */
+/** Opens an archive. Close it with cs_npz_close.
+ *
+ * \param path the file
+ * \param limit most bytes that all members read may unpack to; 0: 80% of free memory
+ * \param out receives the archive
+ * \retval CS_ERR_IO the file cannot be read
+ * \retval CS_ERR_INPUT not a zip archive, truncated, a member that occurs twice, a Git LFS
+ *     pointer, or a directory that differs from the header of a member
+ */
 cs_status cs_npz_open(const char *path, int64_t limit, cs_npz **out) CS_MUST_CHECK;
-void cs_npz_close(cs_npz *npz); /* accepts NULL */
 
-/* Whether member "<name>.npy" exists. */
+/** Closes the archive; accepts NULL. */
+void cs_npz_close(cs_npz *npz);
+
+/** Whether the member NAME.npy exists. */
 bool cs_npz_has(const cs_npz *npz, const char *name);
 
-/* Members of any kind, and the file name of one ("<name>.npy"), which lives as long as npz. */
+/** Number of members of any kind. */
 int64_t cs_npz_count(const cs_npz *npz);
+
+/** File name of member `i`, 0..count-1 ("NAME.npy"). It lives as long as the archive. */
 const char *cs_npz_member(const cs_npz *npz, int64_t i);
 
-/* Reads member "<name>.npy" (stored or deflated); CS_ERR_INPUT names archive and member when it is
- * missing or bad: sizes that lie, a wrong checksum, encryption, a bad NPY, more than the limit. */
+/** Reads the member NAME.npy, stored or deflated. Free it with cs_array_free.
+ *
+ * \retval CS_ERR_INPUT the member is missing or invalid: wrong sizes or checksum, encryption, an
+ *     invalid NPY, more bytes than the limit; names archive and member
+ */
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out) CS_MUST_CHECK;
 
-/* A member of one dimension piece by piece: memory of one piece, whatever the limit. Members of one
- * archive may be open side by side. */
+/** A member with one dimension that is read in pieces, in the memory of one piece whatever the
+ * limit. Several members of an archive may be open at once.
+ */
 typedef struct cs_npz_items cs_npz_items;
 
-/* *count receives the items. CS_ERR_INPUT as for cs_npz_read, and when it has not one dimension or
- * is of text. */
+/** Opens the member NAME.npy for reading in pieces.
+ *
+ * \param npz the archive
+ * \param name the member
+ * \param out receives the reader; close it with cs_npz_items_close before the archive
+ * \param count receives the number of items
+ * \retval CS_ERR_INPUT as for cs_npz_read, and for text or another number of dimensions
+ */
 cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out,
                             int64_t *count) CS_MUST_CHECK;
-/* The next `count` items, in *piece until the next call. The checksum is checked with the last of
- * them. CS_ERR_INPUT: fewer are left. */
+
+/** Reads the next `count` items into `*piece`, which the reader owns and which is valid until the
+ * next call. The checksum is verified with the last item.
+ *
+ * \retval CS_ERR_INPUT fewer items are left, or the member is damaged
+ */
 cs_status cs_npz_items_next(cs_npz_items *items, int64_t count,
                             const cs_array **piece) CS_MUST_CHECK;
-void cs_npz_items_close(cs_npz_items *items); /* accepts NULL; before cs_npz_close */
 
-typedef struct cs_npz_writer cs_npz_writer; /* an archive being written, atomically */
+/** Closes the reader; accepts NULL. */
+void cs_npz_items_close(cs_npz_items *items);
 
-/* The bytes written depend on the members alone: all dates are 1980-01-01. Members above 4 GiB make
- * a zip64 archive. */
+/** An archive that is being written. */
+typedef struct cs_npz_writer cs_npz_writer;
+
+/** Starts an archive, which appears at `path` on cs_npz_commit. Its bytes depend only on its
+ * members: all dates are 1980-01-01. Members above 4 GiB make a zip64 archive.
+ */
 cs_status cs_npz_create(const char *path, cs_npz_writer **out) CS_MUST_CHECK;
 
-/* Adds a member from memory; `data` is borrowed until commit. CS_ERR_USAGE when the name is taken
- * or the dtype is text. */
+/** Adds an array in C order. `data` is borrowed until the commit.
+ *
+ * \retval CS_ERR_USAGE the name is taken, or the type is text
+ */
 cs_status cs_npz_add(cs_npz_writer *w, const char *name, cs_dtype dtype, int ndim,
                      const int64_t *shape, const void *data) CS_MUST_CHECK;
 
-/* Adds a member of one dimension whose items are made as they are written: fill puts items
- * first..first+count-1 (of a dtype of 8 bytes) to `to`, any number of times, until commit. */
+/** Writes the items first..first+count-1 to `to`. */
 typedef void (*cs_npz_fill)(const void *ctx, int64_t first, int64_t count, void *to);
+
+/** Adds a member with one dimension whose items are computed while they are written. `fill` may be
+ * called any number of times for any range until the commit; `dtype` must have 8 bytes.
+ */
 cs_status cs_npz_add_made(cs_npz_writer *w, const char *name, cs_dtype dtype, int64_t items,
                           cs_npz_fill fill, const void *ctx) CS_MUST_CHECK;
 
-/* Adds a scalar byte string ("|S3" for "csr"), as scipy.sparse writes "format"; copied. */
+/** Adds a scalar byte string (`|S3` for "csr"), as scipy.sparse writes "format". It is copied. */
 cs_status cs_npz_add_text(cs_npz_writer *w, const char *name, const char *text) CS_MUST_CHECK;
 
-/* Writes and renames into place; consumes the writer (sets *w NULL) even when it fails. An archive
- * without members is CS_ERR_USAGE. Stops with CS_ERR_INTERRUPT on an interrupt,
- * also while the disk is waited for. */
+/** Writes the archive and renames it into place. It consumes the writer (`*w` becomes NULL), also
+ * on failure.
+ *
+ * \retval CS_ERR_USAGE the archive has no members
+ * \retval CS_ERR_IO the file cannot be written
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set; also while waiting for the disk
+ */
 cs_status cs_npz_commit(cs_npz_writer **w) CS_MUST_CHECK;
-void cs_npz_abort(cs_npz_writer **w); /* accepts a pointer to NULL */
+
+/** Discards the archive; accepts a pointer to NULL. */
+void cs_npz_abort(cs_npz_writer **w);

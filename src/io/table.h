@@ -1,7 +1,7 @@
-/* Tidy long tables as CSV (RFC 4180): one observation a row, a header of names, numbers with 17
- * digits and a '.', whatever the locale. Lines end in LF, not the CRLF of the RFC, so that awk and
- * gnuplot read them; the reader takes both. The same rows can be printed as an aligned text table
- * for people.
+/** \file
+ * Tables in memory and as CSV (RFC 4180): a header of names, one observation a row, numbers with
+ * 17 significant digits and a '.' whatever the locale. Lines end in LF, so that awk and gnuplot
+ * read them; the reader accepts CRLF too.
  */
 #pragma once
 
@@ -10,50 +10,78 @@
 
 #include "base/status.h"
 
+/** A table of text. */
 typedef struct cs_table {
+    /** Number of columns. */
     int columns;
-    char **name; /* columns */
-    int64_t rows, room;
-    char **cell; /* rows x columns, row-major, owned text, never NULL ("" when empty) */
+    /** `columns` names. */
+    char **name;
+    /** Number of rows. */
+    int64_t rows;
+    /** Capacity in rows. */
+    int64_t room;
+    /** rows x columns texts, row-major, owned, never NULL. */
+    char **cell;
 } cs_table;
 
-/* names: comma-separated ("objective,sigma,multiplicity"). CS_ERR_USAGE when a name is empty or
- * given twice. */
+/** An empty table. Free it with cs_table_free.
+ *
+ * \param table receives the table
+ * \param names names of the columns, separated by commas
+ * \retval CS_ERR_USAGE a name is empty or occurs twice
+ */
 cs_status cs_table_init(cs_table *table, const char *names) CS_MUST_CHECK;
+
+/** Frees the table; accepts a zeroed object. */
 void cs_table_free(cs_table *table);
 
-/* Starts a row of empty cells. Amortised O(columns). */
+/** Appends a row of empty cells, which becomes the current row. Amortised O(columns). */
 cs_status cs_table_row(cs_table *table) CS_MUST_CHECK;
 
-/* Fills a cell of the current row. */
+/** Sets a cell of the current row by the number of its column. The text is copied. */
 cs_status cs_table_put(cs_table *table, int column, const char *text) CS_MUST_CHECK;
 
-/* The same by column name; an unknown name is a bug (assert). */
+/** Sets a cell of the current row by the name of its column; an unknown name is a bug (assert). */
 cs_status cs_table_text(cs_table *table, const char *column, const char *text) CS_MUST_CHECK;
-cs_status cs_table_real(cs_table *table, const char *column,
-                        double x) CS_MUST_CHECK; /* NaN: empty; inf: inf */
+
+/** As cs_table_text for a real. NaN is an empty cell, infinity "inf". */
+cs_status cs_table_real(cs_table *table, const char *column, double x) CS_MUST_CHECK;
+
+/** As cs_table_text for an integer. */
 cs_status cs_table_int(cs_table *table, const char *column, int64_t x) CS_MUST_CHECK;
 
-/* Whether a spreadsheet would take a text for a formula: it begins, perhaps after apostrophes, with
- * = + - @ TAB or CR, more follows, and it is no number. Where it does, CSV has one apostrophe more
- * before it, which reading takes away. */
+/** Whether a spreadsheet would take a text for a formula: after any apostrophes it begins with = +
+ * - @, TAB or CR, has more characters, and is not a number. CSV then has one more apostrophe
+ * before it, which reading removes.
+ */
 bool cs_table_formula(const char *text);
 
-/* One field of a row as CSV has it, without the comma. */
+/** Writes one field of a CSV row, without the comma. */
 void cs_csv_field(FILE *stream, const char *text);
 
-/* Write all rows: CS_ERR_IO when the file or stream fails (what is still in a stream's buffer is
- * seen by the caller's close). Printing as text pads by code points and sets columns of numbers
- * right. */
-cs_status cs_table_write_csv(const cs_table *table, const char *path) CS_MUST_CHECK; /* atomic */
-cs_status cs_table_print_csv(const cs_table *table, FILE *stream) CS_MUST_CHECK;
-cs_status cs_table_print_text(const cs_table *table,
-                              FILE *stream) CS_MUST_CHECK; /* aligned, numbers in %.6g */
+/** Writes the table as CSV, atomically.
+ *
+ * \retval CS_ERR_IO the file cannot be written
+ */
+cs_status cs_table_write_csv(const cs_table *table, const char *path) CS_MUST_CHECK;
 
-/* Reads a CSV of at most 1 GiB with a header (RFC 4180 quoting; LF or CRLF; a byte order mark is
- * skipped). CS_ERR_INPUT names FILE:LINE: a row whose fields are not as many as the header's, a
- * quote left open or misplaced, a column named twice, a NUL byte. */
+/** As cs_table_write_csv to an open stream. Errors of data that remain in its buffer appear when
+ * the caller closes it.
+ */
+cs_status cs_table_print_csv(const cs_table *table, FILE *stream) CS_MUST_CHECK;
+
+/** Writes an aligned table for reading: numbers in %.6g and aligned right, text padded by code
+ * points.
+ */
+cs_status cs_table_print_text(const cs_table *table, FILE *stream) CS_MUST_CHECK;
+
+/** Reads a CSV of at most 1 GiB with a header. A byte order mark is skipped.
+ *
+ * \retval CS_ERR_INPUT a row with another number of fields than the header, an open or misplaced
+ *     quote, a column named twice, or a NUL byte; names FILE:LINE
+ * \retval CS_ERR_IO the file cannot be read
+ */
 cs_status cs_table_read_csv(const char *path, cs_table *out) CS_MUST_CHECK;
 
-/* Column number of a name, -1 if absent; O(columns). */
+/** Number of the column with this name, -1 if there is none. O(columns). */
 int cs_table_column(const cs_table *table, const char *name);
