@@ -1,9 +1,11 @@
-/* Objectives: a name and its parameters. An objective is a distribution over group plans (plan.h);
- * this header is its user-facing form. The list of all is in objectives.h, their parameters in
- * parameters.h.
+/** \file
+ * Objectives: a name and its parameters. An objective is a distribution over group plans
+ * (plan/plan.h). The list of all is in plan/objectives.h, their parameters are in
+ * plan/parameters.h.
  *
- * Objectives of the papers: LA = Look Ahead or Look Around? (Eq. 3, 5, 6), GVP = Bridging
- * autoregressive and masked modeling (3.2, App. B); `offset-ar` and `bernoulli-masked` are ours.
+ * Sources: LA = "Look Ahead or Look Around?" (Eq. 3, 5, 6); GVP = "Bridging autoregressive and
+ * masked modeling" (3.2, Appendix B). `offset-ar` and `bernoulli-masked` are ours. The equations
+ * are in docs/explanation/objectives.md.
  */
 #pragma once
 
@@ -14,69 +16,158 @@
 #include "plan/objectives.h"
 #include "plan/parameters.h"
 
+/** \cond INTERNAL */
 #define CS_OBJECTIVE_KIND(id, name) CS_OBJ_##id,
+/** \endcond */
+/** Kind of an objective: a CS_OBJ_... for each row of CS_OBJECTIVES, and their number CS_OBJ_COUNT.
+ */
 typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind;
 #undef CS_OBJECTIVE_KIND
 
-/* The names "ar|masked|...", and more after them: constant expressions. */
+/** \cond INTERNAL */
 #define CS_OBJECTIVE_BAR_NAME(id, name) "|" name
 #define CS_OBJECTIVE_NAMES_AND(more) (&CS_OBJECTIVES(CS_OBJECTIVE_BAR_NAME) more[1]) /* NOLINT */
+/** \endcond */
+/** The names of all objectives, "ar|masked|...": a constant expression. */
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
-typedef enum { CS_EVENT_TOKEN, CS_EVENT_MASK } cs_event_weight;        /* objectives.md */
-typedef enum { CS_TARGETS_PLAN, CS_TARGETS_UNIFORM } cs_target_weight; /* objectives.md */
-typedef enum { CS_OFFSET_UNIFORM, CS_OFFSET_POWER, CS_OFFSET_MIX } cs_offset_kind;
-typedef enum { CS_SEGMENT_FIXED, CS_SEGMENT_RANDOM, CS_SEGMENT_MIXED } cs_segmentation;
-typedef enum { CS_PERMUTE_UNIFORM, CS_PERMUTE_NONE } cs_permutation;
-typedef enum { CS_PREFIX_NONE, CS_PREFIX_SHARED, CS_PREFIX_CLASS } cs_empty_prefix;
-
-/* The form of the exact event law (pairs.h). */
+/** What has weight 1. */
 typedef enum {
-    CS_PAIRS_PREFIX,    /* listed, all sets are prefixes */
-    CS_PAIRS_INVARIANT, /* sizes alone */
-    CS_PAIRS_SETS       /* listed sets, or a mixture of forms */
+    /** Each predicted token. */
+    CS_EVENT_TOKEN,
+    /** Each plan, whose predicted tokens share it. */
+    CS_EVENT_MASK,
+} cs_event_weight;
+
+/** Weights of target positions. */
+typedef enum {
+    /** As the plans give them. */
+    CS_TARGETS_PLAN,
+    /** Equal for all target positions. */
+    CS_TARGETS_UNIFORM,
+} cs_target_weight;
+
+/** Distribution of distances of `offset-ar`. */
+typedef enum {
+    /** Equal up to T. */
+    CS_OFFSET_UNIFORM,
+    /** Proportional to \f$d^{-A}\f$. */
+    CS_OFFSET_POWER,
+    /** L for the next token, and 1 - L spread evenly over all tokens that follow. */
+    CS_OFFSET_MIX,
+} cs_offset_kind;
+
+/** How `gvp` cuts a sequence into groups. */
+typedef enum {
+    /** Boundaries floor((i+1) s / (K+1)), i = 0..K. */
+    CS_SEGMENT_FIXED,
+    /** K distinct boundaries drawn uniformly from 1..s-1. */
+    CS_SEGMENT_RANDOM,
+    /** The last boundary from a normal distribution of mean s/2 and deviation s/10, rounded and clamped
+ * into K..s-1; the other K - 1 distinct and uniform below it (GVP, Appendix B).
+ */
+    CS_SEGMENT_MIXED,
+} cs_segmentation;
+
+/** The order in which `gvp` cuts positions into groups. */
+typedef enum {
+    /** A new uniform permutation for each plan. */
+    CS_PERMUTE_UNIFORM,
+    /** The order of the sequence. */
+    CS_PERMUTE_NONE,
+} cs_permutation;
+
+/** Events with an empty conditioning set. */
+typedef enum {
+    /** They do not exist; the rest is renormalised. */
+    CS_PREFIX_NONE,
+    /** They exist, and their context is one empty text. */
+    CS_PREFIX_SHARED,
+    /** They exist, with one empty text for each class (toy model). */
+    CS_PREFIX_CLASS,
+} cs_empty_prefix;
+
+/** Form of the exact distribution of events (plan/pairs.h). */
+typedef enum {
+    /** Listed; every set is a prefix. */
+    CS_PAIRS_PREFIX,
+    /** By sizes alone. */
+    CS_PAIRS_INVARIANT,
+    /** Listed sets, or a mixture of forms. */
+    CS_PAIRS_SETS,
 } cs_pairs_form;
 
-/* How a network reads a plan (train/batch.h). */
+/** How a network reads a plan. */
 typedef enum {
-    CS_READS_NEXT,   /* one stream: row i sees the groups up to its own and predicts token i + 1; in
-                         plans that mask (cs_plan.masks) it sees every row, and predicted tokens are
-                         [MASK] */
-    CS_READS_MASKS,  /* one stream: predicted tokens are [MASK], every row sees every row */
-    CS_READS_GROUPS, /* two streams: a query sees the groups before its own */
-    CS_READS_PREFIXES /* two streams: one drawn target for every prefix (offsets.h) */
+    /** One stream: row i attends to the groups up to its own and predicts token i + 1. In plans that
+ * mask (cs_plan.masks) it attends to every row, and predicted tokens are [MASK].
+ */
+    CS_READS_NEXT,
+    /** One stream: predicted tokens are [MASK], and every row attends to every row. */
+    CS_READS_MASKS,
+    /** Two streams: a query attends to the groups before its own. */
+    CS_READS_GROUPS,
+    /** Two streams: one drawn target for every prefix. */
+    CS_READS_PREFIXES,
 } cs_objective_reading;
 
-/* The weights of a drawn plan (plan.h). */
+/** The weights of a drawn plan. */
 typedef enum {
-    CS_WEIGHTS_ONE,    /* one target, of weight 1: both event weights are one */
-    CS_WEIGHTS_EQUAL,  /* every plan predicts the same number of tokens */
-    CS_WEIGHTS_TOKENS, /* numbers differ: 1 a token, or 1 a plan that predicts anything */
-    CS_WEIGHTS_OWN     /* the plan has weights of its own */
+    /** One target with weight 1: both event weights coincide. */
+    CS_WEIGHTS_ONE,
+    /** Every plan predicts the same number of tokens. */
+    CS_WEIGHTS_EQUAL,
+    /** Numbers of predicted tokens differ: 1 for each token, or 1 for each plan that predicts any. */
+    CS_WEIGHTS_TOKENS,
+    /** The plan has its own weights. */
+    CS_WEIGHTS_OWN,
 } cs_plan_weighting;
 
 struct cs_plan_file;
 
+/** An objective. Start from cs_objective_default and set the members that it needs. */
 typedef struct {
+    /** Kind. */
     cs_objective_kind kind;
+    /** What has weight 1. */
     cs_event_weight event_weight;
-    cs_target_weight target_weight; /* uniform: every target position counts alike (targets.c) */
-    cs_empty_prefix empty_prefix;   /* none: events with an empty conditioning set do not exist */
-    double share; /* of the predicted tokens of a plan that are kept, in (0, 1] (plan.h) */
-    /* masked, variable-masked: number of unmasked tokens; -1: use mask_ratio. */
-    int64_t unmasked_lo, unmasked_hi;
-    /* Resolved per length s: unmasked = s - cs_ratio_masked(rho, s) (ratio.h). */
-    double mask_ratio_lo, mask_ratio_hi;
-    int64_t t;                    /* diverse-ar, group-ar; square-ar: a side */
-    cs_offset_kind offset;        /* offset-ar */
-    double offset_value;          /* uniform: T, power: A, mix: L */
-    cs_segmentation segmentation; /* gvp */
-    int64_t groups;               /* gvp: K predicted groups, 1 <= K <= s-1 */
-    cs_permutation permutation;   /* gvp: the order that its groups are cut in */
-    int64_t columns;              /* block-masked, square-ar: patches of a row, -1: of a square */
-    struct cs_plan_file *file;    /* plans of a file, parts of a mixture: borrowed */
+    /** Weights of target positions. */
+    cs_target_weight target_weight;
+    /** Events with an empty conditioning set. */
+    cs_empty_prefix empty_prefix;
+    /** Share of the predicted tokens of a plan that are kept, in (0, 1]; default 1. */
+    double share;
+    /** masked, variable-masked: least number of unmasked tokens; -1: by the mask ratio. */
+    int64_t unmasked_lo;
+    /** The largest number of unmasked tokens. */
+    int64_t unmasked_hi;
+    /** Least mask ratio rho, in (0, 1); at length s, s - round(rho s) tokens are unmasked, halves
+     * rounded up, clamped into 1..s-1. bernoulli-masked: the probability.
+     */
+    double mask_ratio_lo;
+    /** The largest mask ratio. */
+    double mask_ratio_hi;
+    /** diverse-ar: tokens ahead; group-ar: tokens predicted at once; span-masked: mean length of a
+     * span; square-ar: side of a square.
+     */
+    int64_t t;
+    /** offset-ar: the distribution of distances. */
+    cs_offset_kind offset;
+    /** offset-ar: its parameter T, A or L. */
+    double offset_value;
+    /** gvp: how groups are cut. */
+    cs_segmentation segmentation;
+    /** gvp: number K of predicted groups, 1..s-1. */
+    int64_t groups;
+    /** gvp: the order in which groups are cut. */
+    cs_permutation permutation;
+    /** block-masked, square-ar: patches in a row of the image; -1: the side of a square. */
+    int64_t columns;
+    /** file, mix: plans, or parts of the mixture; borrowed. */
+    struct cs_plan_file *file;
 } cs_objective;
 
+/** \cond INTERNAL */
 struct cs_plan;
 struct cs_pairs;
 struct cs_rng;
@@ -84,112 +175,179 @@ struct cs_enumeration;
 struct cs_size_visitor;
 struct cs_size_facts;
 
-/* The row of an objective. Functions may take it for granted that the objective is checked and
- * exists at the length; those that are NULL have the default that is said. */
+/* The row of an objective. Its functions may assume that the objective is checked and exists at
+ * the length; NULL means the stated default.
+ */
 typedef struct {
-    const char *aliases; /* other names, separated by blanks, or NULL */
-    const char *summary; /* one line, with the paper and equation */
-    const char *plans;   /* the distribution over plans, in some words */
-    const char *note;    /* sentences with its details, or NULL */
+    /* Other names, separated by spaces, or NULL. */
+    const char *aliases;
+    /* One line, with the paper and the equation. */
+    const char *summary;
+    /* The distribution over plans, in words. */
+    const char *plans;
+    /* Sentences with details, or NULL. */
+    const char *note;
+    /* The paper and the equation. */
     const char *source;
-    const char *takes;   /* parameters except event-weight and empty-prefix, separated by blanks */
-    const char *trained; /* "mask-ratio=0.15": their values in training where none are given */
-    const char
-        *examples; /* specifications that exist at some length up to 6, parted by blanks: what
-                             reads objectives is tested on them */
-    bool range;    /* unmasked and mask-ratio may be LO:HI */
+    /* Parameters except event-weight and empty-prefix, separated by spaces. */
+    const char *takes;
+    /* "mask-ratio=0.15": default values in training. */
+    const char *trained;
+    /* Specifications that exist at some length up to 6, separated by spaces; tests use them. */
+    const char *examples;
+    /* `unmasked` and `mask-ratio` may be LO:HI. */
+    bool range;
+    /* Form of the distribution of events. */
     cs_pairs_form shape;
-    cs_pairs_form (*form)(const cs_objective *objective); /* NULL: shape, whatever the parameters */
+    /* NULL: `shape`, whatever the parameters. */
+    cs_pairs_form (*form)(const cs_objective *objective);
+    /* How a network reads a plan. */
     cs_objective_reading reads;
-    bool masks; /* CS_READS_NEXT: its plans mask */
+    /* With CS_READS_NEXT: its plans mask. */
+    bool masks;
     cs_plan_weighting weighting;
-    /* Parameters; those that the objective exists with at length s >= 1 (NULL: length >= 2, with an
-     * empty prefix 1). */
+
+    /* Checks the parameters. */
     cs_status (*check)(const cs_objective *objective);
+    /* Checks that the objective exists at length s >= 1. NULL: length >= 2, with an empty prefix
+     * >= 1.
+     */
     cs_status (*check_length)(const cs_objective *objective, int64_t s);
-    /* Fewest and most given tokens of a plan of length s; false: there is none. NULL: none or one,
-     * by the empty prefix, up to s. */
+
+    /* Fewest and most given tokens of a plan of length s; false: there is no plan. NULL: none or
+     * one, by the empty prefix, up to s.
+     */
     bool (*given)(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
-    /* Number of plans, and all of them one after another (laws_private.h). */
+
+    /* Number of plans. */
     cs_status (*count)(const cs_objective *objective, int64_t s, double *count);
+    /* All plans, one after another (laws_private.h). */
     cs_status (*visit)(struct cs_enumeration *e);
-    /* Groups of a plan (weights too where weighting is one, or own without a token_weight); for
-     * training (NULL: sample). */
+
+    /* Draws the groups of a plan, and its weights where weighting is one, or own without a
+     * token_weight.
+     */
     cs_status (*sample)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
+    /* The same for training. NULL: sample. */
     cs_status (*train)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
+
     /* Weight of each of the n predicted tokens of a plan under `token` weights. NULL: 1. */
     double (*token_weight)(int64_t s, int64_t n);
-    /* The exact law: of events, or for an invariant shape of sizes (sizes.h); neither: the sum over
-     * all plans. */
+
+    /* The exact distribution of events. */
     cs_status (*pairs)(const cs_objective *objective, int64_t s, struct cs_pairs *pairs);
+    /* For an invariant shape: the exact distribution of sizes (sizes.h). If both are NULL: the sum
+     * over all plans.
+     */
     cs_status (*sizes)(const cs_objective *objective, int64_t s,
                        const struct cs_size_visitor *visitor, struct cs_size_facts *facts);
-    /* Expected number of predicted tokens. NULL: what is not given where that is one number, else
-     * from the exact law. */
+
+    /* Expected number of predicted tokens. NULL: the number of tokens that are not given where it
+     * is constant, else from the exact distribution.
+     */
     cs_status (*predicted)(const cs_objective *objective, int64_t s, double *out);
-    /* Probability that a plan predicts anything. NULL: 1. */
+
+    /* Probability that a plan predicts any token. NULL: 1. */
     double (*speaks)(const cs_objective *objective, int64_t s);
 } cs_objective_row;
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind);
-const char *cs_objective_name(cs_objective_kind kind); /* "diverse-ar" */
+/** \endcond */
+/** Name of a kind: "diverse-ar". Static text. */
+const char *cs_objective_name(cs_objective_kind kind);
 
-/* Kind by name or alias; CS_ERR_USAGE suggests the nearest name and lists the known ones. */
+/** Kind by name or alias.
+ *
+ * \retval CS_ERR_USAGE unknown; suggests the most similar name and lists all
+ */
 cs_status cs_objective_by_name(const char *name, cs_objective_kind *out) CS_MUST_CHECK;
 
-/* Defaults: token weights, target weights of the plans, no empty prefix, everything else unset (-1, NaN). */
+/** An objective with default parameters: event weights by token, target weights of the plans, no
+ * empty prefix, share 1, all else unset (-1, NaN).
+ */
 cs_objective cs_objective_default(cs_objective_kind kind);
 
-/* Checks the parameters that do not depend on a length: ranges, and that those the objective needs
- * are given. */
+/** Checks the parameters that do not depend on a length.
+ *
+ * \retval CS_ERR_USAGE a parameter is out of range or missing
+ */
 cs_status cs_objective_check(const cs_objective *objective) CS_MUST_CHECK;
 
-/* Checks that the objective exists at length s ("masked with 5 unmasked needs length >= 6, got 4"):
- * CS_ERR_USAGE where it does not, so that a text of this length is left out; CS_ERR_INPUT where a
- * plan file has an expression that is out of range there. */
+/** Checks that the objective exists at length s.
+ *
+ * \retval CS_ERR_USAGE it does not: "masked with 5 unmasked needs length >= 6, got 4". Builders
+ *     skip sequences of such a length
+ * \retval CS_ERR_INPUT an expression of a plan file is out of range at this length
+ */
 cs_status cs_objective_check_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
 
-/* The same as an answer: false where it does not exist, and on failure. */
+/** The same as a truth value: `*out` is false if the objective does not exist at length s, and on
+ * failure.
+ */
 cs_status cs_objective_exists(const cs_objective *objective, int64_t s, bool *out) CS_MUST_CHECK;
 
-/* The range of the number of unmasked tokens at length s, inclusive, for objectives that fix it by
- * --unmasked or a mask ratio. For a ratio that rounds to 0 or s masked tokens it is clamped into
- * 1..s-1; for `--unmasked` out of range it fails. */
+/** The inclusive range of the number of unmasked tokens at length s, for objectives with `unmasked`
+ * or a mask ratio. A ratio that rounds to 0 or s masked tokens is clamped into 1..s-1.
+ *
+ * \retval CS_ERR_USAGE `unmasked` is out of range at this length
+ */
 cs_status cs_objective_unmasked(const cs_objective *objective, int64_t s, int64_t *lo,
                                 int64_t *hi) CS_MUST_CHECK;
 
-/* Part j of a mixture; NULL behind the last, and for other objectives. */
+/** Part j of a mixture, borrowed; NULL after the last part, and for other objectives. */
 const cs_objective *cs_objective_part(const cs_objective *objective, int64_t j);
 
-/* Whether the number of masked tokens follows from a mask ratio; false for a mixture. */
+/** Whether the number of masked tokens follows from a mask ratio; false for a mixture. */
 bool cs_objective_has_ratio(const cs_objective *objective);
 
-/* Whether cs_objective_unmasked clamps an end of the range at length s: then the number of unmasked
- * tokens is not s - round(rho s). False for `--unmasked` and other objectives. *which receives the
- * objective, or of a mixture the first part that does. */
+/** Whether cs_objective_unmasked clamps an end of the range at length s, so that the number of
+ * unmasked tokens is not s - round(rho s). False for `unmasked` and other objectives. `*which`
+ * receives the objective, or the first part of a mixture that is clamped.
+ */
 bool cs_objective_clamps(const cs_objective *objective, int64_t s, cs_objective *which);
 
-/* Fewest and most given tokens of any plan of length s; false where the objective does not exist.
+/** Fewest and most given tokens of any plan of length s; false if the objective does not exist
+ * there.
  */
 bool cs_objective_given(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 
-/* cs_objective_row.form or .shape, and .reads; of a mixture, what its parts have in common. */
+/** Form of the distribution of events; of a mixture, the form that its parts have in common. */
 cs_pairs_form cs_objective_shape(const cs_objective *objective);
+
+/** How a network reads plans of the objective; of a mixture, the reading that its parts have in
+ * common.
+ */
 cs_objective_reading cs_objective_reads(const cs_objective *objective);
 
-/* cs_objective_row.masks: of no part, of some parts of a mixture, of all. */
-typedef enum { CS_MASKS_NONE, CS_MASKS_SOME, CS_MASKS_ALL } cs_objective_masking;
+/** How many parts of an objective have plans that mask. */
+typedef enum {
+    /** None. */
+    CS_MASKS_NONE,
+    /** Some parts of a mixture. */
+    CS_MASKS_SOME,
+    /** All. */
+    CS_MASKS_ALL,
+} cs_objective_masking;
+
+/** Whether plans of the objective mask, with CS_READS_NEXT. */
 cs_objective_masking cs_objective_masks(const cs_objective *objective);
 
-/* Gives what has its groups in the plane (`columns`), the objective or parts of a mixture (in its
- * file), the grid of pictures with so many patches a row; *planar: the name of such a one, NULL: there
- * is none. CS_ERR_USAGE: another grid was asked for. */
+/** Sets the number of patches in a row of the image for an objective, or parts of a mixture (in its
+ * file), that is defined in the plane.
+ *
+ * \param objective changed in place
+ * \param columns patches in a row
+ * \param planar receives the name of such an objective; NULL if there is none
+ * \retval CS_ERR_USAGE the objective requests another number
+ */
 cs_status cs_objective_grid(cs_objective *objective, int64_t columns,
                             const char **planar) CS_MUST_CHECK;
 
-/* Probability that a plan of length s predicts anything. */
+/** Probability that a plan of length s predicts any token. */
 double cs_objective_speaks(const cs_objective *objective, int64_t s);
 
-/* "masked(unmasked=2)", as spec.h reads it, in fresh memory: all parameters, and of event-weight,
- * target-weight, empty-prefix, permutation and share those that are not the default. */
+/** The specification of an objective, "masked(unmasked=2)", as plan/spec.h reads it: all
+ * parameters, but event-weight, target-weight, empty-prefix, permutation and share only where they
+ * differ from the default. Free it with cs_free; NULL if memory is exhausted.
+ */
 char *cs_objective_describe(const cs_objective *objective) CS_MUST_CHECK;

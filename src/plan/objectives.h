@@ -1,12 +1,14 @@
-/* The objectives: one line each, OBJECTIVE(ID, "name"). The row of an objective, cs_row_ID, is in
- * rows.c or beside its functions in a file of its own; from it follow what options it takes and
- * refuses, its help and documentation, its form in a network, and everything that is computed from
- * its plans.
+/** \file
+ * The list of objectives, OBJECTIVE(ID, "name") each. A kind is a number in files: new ones come
+ * last, before `mix`.
  *
- * New ones come last but for mix: a kind is a number in files.
+ * The row of an objective is in rows.c or in the file of its functions. Options, help,
+ * documentation, its form in a network and everything computed from its plans follow from that
+ * row.
  */
 #pragma once
 
+/** Calls OBJECTIVE(ID, "name") for each objective. */
 #define CS_OBJECTIVES(OBJECTIVE)                                                                   \
     OBJECTIVE(AR, "ar")                                                                            \
     OBJECTIVE(MASKED, "masked")                                                                    \

@@ -1,14 +1,14 @@
-/* The parameters of objectives: one row a parameter, from which follow the options of the command
- * line with their help, specifications (spec.h), descriptions and JSON. Which objective takes which
- * is said by its row; event-weight and empty-prefix are everybody's.
- *
- *   PARAMETER(id, name, kind, member, argument, fallback, help)
- *
- * kind is one of parameter.h. member is that of cs_objective and the key in JSON: a range has it
- * with _lo and _hi. The argument of a choice is its values, in the order of its enum.
+/** \file
+ * The parameters of objectives. Options of the command line, their help, specifications
+ * (plan/spec.h), descriptions and JSON follow from these rows. The row of an objective lists the
+ * parameters that it takes; every objective takes event-weight and empty-prefix.
  */
 #pragma once
 
+/** Calls PARAMETER(id, name, kind, member, argument, fallback, help) for each parameter. `kind` is
+ * one of plan/parameter.h. `member` is the member of cs_objective and the key in JSON; a range has
+ * it with _lo and _hi. The argument of a choice lists its values, in the order of its enum.
+ */
 #define CS_PARAMETERS(PARAMETER)                                                                   \
     PARAMETER(EVENT_WEIGHT, "event-weight", CHOICE, event_weight, "token|mask", "token",           \
               "What has weight 1: each predicted token, or each mask, whose tokens share it.")     \

@@ -1,12 +1,15 @@
-/* An objective in one word, on a command line and in figures:
+/** \file
+ * Specifications: an objective in one word, for command lines and figures.
  *
- *   NAME, NAME(KEY=VALUE, ...) or NAME:KEY=VALUE,...
+ * \code
+ * NAME    NAME(KEY=VALUE, ...)    NAME:KEY=VALUE,...
+ * mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...]
+ * \endcode
  *
- * or mix:SHARE*SPEC+SHARE*SPEC...[,KEY=VALUE...], where SPEC is NAME or NAME(...) and shares are weights,
- * divided by their sum to sum to 1; shares and numbers in it may be expressions in the length s
- * (expression.h), shares with a + in parentheses. "ar", "masked(unmasked=2)",
- * "variable-masked:unmasked=1:3,event-weight=mask". NAME may be an alias; keys are the option names of the
- * command line (parameters.h). cs_objective_describe writes the form with parentheses.
+ * Examples: "ar", "masked(unmasked=2)", "variable-masked:unmasked=1:3,event-weight=mask". NAME may
+ * be an alias; keys are the options of the command line (plan/parameters.h). In a mixture SPEC is
+ * NAME or NAME(...). Shares are divided by their sum. Shares and numbers may be expressions in the
+ * length s; a share that contains + needs parentheses.
  */
 #pragma once
 
@@ -16,38 +19,57 @@
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 
-/* Sets one parameter from text; CS_ERR_USAGE names it and its value, and for a parameter that the
- * objective does not take those that do. */
+/** Sets one parameter from text.
+ *
+ * \retval CS_ERR_USAGE an invalid value, or a parameter that the objective does not take; lists
+ *     those that it takes
+ */
 cs_status cs_objective_set(cs_objective *objective, const char *name,
                            const char *value) CS_MUST_CHECK;
 
-/* The number of a parameter in parameters.h; refuses as above what the objective does not take. */
+/** Index of a parameter in plan/parameters.h. Errors of cs_objective_set. */
 cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
                                  int *index) CS_MUST_CHECK;
 
-/* Parses a whole specification, unchecked; *set receives a bit for each parameter it sets, by its
- * number in parameters.h. A mixture or the plans of file(plan-file=FILE) are put into *file, which
- * must be zeroed or so filled, is borrowed by *out and freed by the caller; NULL: they are refused. */
+/** Parses a specification without checking ranges.
+ *
+ * \param spec the text
+ * \param set receives a bit for each parameter that the text sets, by its index in
+ *     plan/parameters.h
+ * \param file receives the content of file(plan-file=FILE) or of a mixture; zeroed or filled by an
+ *     earlier call, borrowed by `*out`, freed by the caller. NULL: such objectives are refused
+ * \param out receives the objective
+ * \retval CS_ERR_USAGE the text is no specification
+ */
 cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
-/* Gives parameters whose bits are not set the values of training (cs_objective_row.trained); of a
- * mixture those that its parts were not given. */
+/** Gives the parameters whose bits are not set in `set` their defaults of training; in a mixture,
+ * those that its parts do not set.
+ */
 cs_status cs_objective_complete(cs_objective *objective, unsigned set) CS_MUST_CHECK;
 
-/* Parses and checks; the reason names the whole specification. The second refuses mixtures. */
+/** Parses a specification and checks it. The message names the whole specification. `file` as for
+ * cs_objective_read.
+ *
+ * \retval CS_ERR_USAGE the text is no specification, or a parameter is out of range or missing
+ */
 cs_status cs_objective_parse_held(const char *spec, cs_plan_file *file,
                                   cs_objective *out) CS_MUST_CHECK;
+
+/** As cs_objective_parse_held; refuses mixtures and plan files. */
 cs_status cs_objective_parse(const char *spec, cs_objective *out) CS_MUST_CHECK;
 
-/* The same of what a file of cospec says an objective was: cs_objective_describe, or its form of
- * before, "masked unmasked=2 event-weight=token". */
+/** As cs_objective_parse_held for text in a file of cospec: the form of cs_objective_describe, or
+ * that of older versions, "masked unmasked=2 event-weight=token".
+ */
 cs_status cs_objective_parse_described(const char *text, cs_plan_file *file,
                                        cs_objective *out) CS_MUST_CHECK;
 
-/* What cs_objective_describe says of a specification in either form, the text itself where it is none,
- * in fresh memory. */
+/** The specification, in the form of cs_objective_describe, of text in either form; the text itself
+ * if it is none. Free it with cs_free.
+ */
 char *cs_objective_form(const char *text) CS_MUST_CHECK;
 
-/* Puts that in the place of the text under `key`, if there is one. */
+/** Replaces the text under `key` of a JSON object, if there is one, by its cs_objective_form. */
 cs_status cs_objective_renew(json_t *object, const char *key) CS_MUST_CHECK;
