@@ -195,8 +195,16 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     return status;
 }
 
-/* The verdict on a claim over budgets; one about every budget is reproduced only at all of them. */
+/* A claim over budgets takes the verdict of the largest budget. */
 static void conclude(cs_study_claim *c)
+{
+    const cs_claim_point *last = cs_claim_last(c);
+    c->verdict = last->verdict;
+    c->why = last->why;
+}
+
+/* The verdict on a claim about every budget. */
+static void conclude_everywhere(cs_study_claim *c)
 {
     int64_t of[CS_CLAIM_NOT_TESTED + 1] = {0};
     for (int64_t i = 0; i < c->points; ++i) {
@@ -204,19 +212,16 @@ static void conclude(cs_study_claim *c)
     }
     const int64_t agree = of[CS_CLAIM_REPRODUCED], disagree = of[CS_CLAIM_OPPOSITE],
                   tested = c->points - of[CS_CLAIM_NOT_TESTED];
-    const cs_claim_point *last = cs_claim_last(c);
-    const bool partly = c->everywhere && agree < c->points;
-    c->verdict = agree && disagree                   ? CS_CLAIM_NOT_REPRODUCED
-                 : disagree                          ? CS_CLAIM_OPPOSITE
-                 : agree && !partly                  ? CS_CLAIM_REPRODUCED
+    c->verdict = agree == c->points                  ? CS_CLAIM_REPRODUCED
+                 : disagree == c->points             ? CS_CLAIM_OPPOSITE
+                 : disagree                          ? CS_CLAIM_NOT_REPRODUCED
                  : tested == 0                       ? CS_CLAIM_NOT_TESTED
                  : of[CS_CLAIM_EQUIVALENT] == tested ? CS_CLAIM_EQUIVALENT
                                                      : CS_CLAIM_UNDETERMINED;
-    c->why = c->points == 1 || agree + disagree == 0 ? last->why
-             : agree && partly                       ? "the claim is about every budget"
-             : agree && disagree                     ? "the sign changes with the budget"
-             : agree + disagree == c->points         ? "at every budget"
-                                                     : "at some budgets; the opposite at none";
+    c->why = agree + disagree == 0 ? cs_claim_last(c)->why
+             : agree == c->points || disagree == c->points
+                 ? "at every budget"
+                 : "the claim is about every budget";
 }
 
 /* "500: 0.031 (0.012 to 0.05) reproduced; ..." */
@@ -264,7 +269,10 @@ cs_status cs_claims_decide(cs_claims *claims)
             cs_study_claim *c = &claims->claim[j];
             if (c->points > 0 && strcmp(c->family, family) == 0) {
                 c->family_size = size;
-                conclude(c);
+                if (c->everywhere && c->points > 1)
+                    conclude_everywhere(c);
+                else
+                    conclude(c);
                 status = describe_budgets(c, claims->exploratory);
             }
         }

@@ -7,6 +7,7 @@
  *   "left", "right"     SIDE
  *   "want"              ">" or "<"
  *   "budgets"           optional: budgets over which it is stated, numbers from small to large
+ *   "everywhere"        optional: true of a claim about every budget
  *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...]: baselines, without which the
  *                       comparison has no ground; or a text that says why there are none. One with
  *                       "or": true is met where the one before it is. A claim
@@ -57,11 +58,10 @@
  * printed (FAIL), undetermined (INCONCLUSIVE), and not tested (UNSPECIFIED, or the PASS of a printed
  * statement one of whose assumptions fails).
  *
- * A claim over budgets is reproduced or opposite where it is so at one budget or more; where it is
- * reproduced at one and opposite at another it is `not reproduced at this scale`. It is equivalent where
- * every tested budget is, not tested where no budget is tested, and otherwise undetermined. All decisions
- * of a family are right together with probability .95, so a claim whose differences have one sign is
- * called both with probability .05 at most.
+ * A claim over budgets takes the verdict of its largest budget, which sees most training. One about every
+ * budget ("everywhere") is reproduced or opposite where all budgets are, and `not reproduced at this scale`
+ * where only some are opposite; it is equivalent where every tested budget is, not tested where none is
+ * tested, and otherwise undetermined.
  *
  * A study with "exploratory": true compares what nobody has made a claim about (cospec compare): its
  * first two verdicts read `significant` and `significant the other way`.
@@ -120,7 +120,7 @@ typedef struct {
 typedef enum {
     CS_CLAIM_REPRODUCED,
     CS_CLAIM_OPPOSITE,
-    CS_CLAIM_NOT_REPRODUCED, /* of a claim over budgets */
+    CS_CLAIM_NOT_REPRODUCED, /* of a claim about every budget */
     CS_CLAIM_EQUIVALENT,
     CS_CLAIM_UNDETERMINED,
     CS_CLAIM_NOT_TESTED,
@@ -160,7 +160,7 @@ typedef struct {
     const char *title;     /* of its panel in the figure over budgets; NULL: its name */
     const char *metric;    /* "UNIT, DETAIL"; NULL: not named */
     const char *paper;     /* the paper's numbers; NULL: not given */
-    int everywhere;        /* a claim of every budget, not of some */
+    int everywhere;        /* a claim about every budget */
     const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
     const char *family;    /* its source, where it names none */
     const char *not_at;    /* NULL: no such scale */
@@ -197,7 +197,8 @@ void cs_claims_free(cs_claims *claims);
 /* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
 
-/* The comparison that a reader sees: the last, or where the sign changes the last one that is opposite. */
+/* The comparison that a reader sees: the last; of a claim about every budget that is not reproduced, the
+ * last one that contradicts it. */
 const cs_claim_point *cs_claim_shown(const cs_study_claim *claim);
 
 /* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
@@ -215,8 +216,8 @@ enum { CS_VERDICT_TEXT = 64 };
 void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
                            char out[CS_VERDICT_TEXT]);
 
-/* The budgets at which a claim that is decided has this verdict, "300, 750", in fresh memory; "" for one
- * without budgets, and where it is not decided. */
+/* The budgets at which a claim has this verdict, "300, 750", in fresh memory; "" for one without budgets,
+ * and where the study or its scale cannot decide the claim. */
 cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict,
                            char **out) CS_MUST_CHECK;
 

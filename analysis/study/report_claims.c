@@ -47,7 +47,7 @@ static void put_badge(FILE *out, cs_claim_verdict verdict, const char *text)
 /* Of the claims over budgets with this verdict: at how many budgets. */
 static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_verdict verdict)
 {
-    int64_t all = 0, every = 0, last = 0;
+    int64_t all = 0, every = 0;
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
         int64_t holds = 0;
@@ -56,13 +56,12 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
             holds += c->point[p].verdict == verdict;
         ++all;
         every += holds == c->points;
-        last += cs_claim_last(c)->verdict == verdict;
     }
     if (all == 0) return;
     cs_html_put(out, "<p>Claims over several budgets with the verdict <em>%</em>: ",
                 cs_claim_verdict_name(verdict, claims->exploratory));
-    (void)fprintf(out, "%lld. At every budget: %lld. At the largest budget: %lld.</p>\n",
-                  (long long)all, (long long)every, (long long)last);
+    (void)fprintf(out, "%lld, of which %lld at every budget.</p>\n", (long long)all,
+                  (long long)every);
 }
 
 /* A column for each verdict that some claim has. */

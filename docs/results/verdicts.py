@@ -497,17 +497,13 @@ class Claim:
         self.audit, self.statement, self.family_size = None, row["label"], 0
 
     def conclude(self):
-        """Of a claim over budgets: what its budgets come to."""
+        """Over budgets: the verdict of the largest one; a claim about every budget needs all of them."""
         verdicts = [p.verdict for p in self.points.values()]
-        reproduced, opposite = verdicts.count(REPRODUCED), verdicts.count(OPPOSITE)
-        tested = len(verdicts) - verdicts.count(NOT_TESTED)
-        if reproduced and opposite:
+        if not self.everywhere or len(set(verdicts)) == 1:
+            return verdicts[-1]
+        if OPPOSITE in verdicts:
             return NOT_REPRODUCED
-        if opposite:
-            return OPPOSITE
-        if reproduced and not (self.everywhere and reproduced < len(verdicts)):
-            return REPRODUCED
-        return NOT_TESTED if not tested else EQUIVALENT if verdicts.count(EQUIVALENT) == tested else UNDETERMINED
+        return EQUIVALENT if set(verdicts) == {EQUIVALENT, NOT_TESTED} else UNDETERMINED
 
     def of_audit(self, row):
         """The verdict on a statement of a theorem: that of `cospec verify`, in words."""
@@ -517,7 +513,7 @@ class Claim:
                         "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_TESTED)
 
     def at(self, verdict):
-        decided = self.verdict in (REPRODUCED, OPPOSITE, NOT_REPRODUCED)
+        decided = not self.underpowered and not self.untested
         return ", ".join(p.budget for p in self.points.values() if decided and p.budget and p.verdict == verdict)
 
     def row(self):
