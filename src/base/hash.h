@@ -12,6 +12,7 @@
 /** \cond INTERNAL */
 #define XXH_INLINE_ALL
 /** \endcond */
+
 #include <xxhash.h>
 
 #include "base/status.h"
@@ -20,6 +21,7 @@
 typedef struct {
     /** The upper 64 bits. */
     uint64_t high;
+
     /** The lower 64 bits. */
     uint64_t low;
 } cs_hash128;

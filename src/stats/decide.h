@@ -1,27 +1,29 @@
-/* Deciding the sign of a difference whose error has several independent parts, each with a standard
- * error estimated from few numbers: the test documents, the seeds of one side, those of the other.
+/** \file
+ * Decisions about the sign of a difference whose error has several independent parts, each with a
+ * standard error estimated from few numbers: test documents, seeds of one side, seeds of the other
+ * (docs/explanation/decisions.md).
  *
- * With variances v_i of f_i degrees of freedom, d is decided at level alpha when
+ * With variances v_i of f_i degrees of freedom, a difference d is decided at level alpha if
  *
- *   |d| > m(alpha),   m(alpha)^2 = sum_i t_i^2 v_i,   t_i = Student's point: P(|T_{f_i}| > t_i) = alpha.
+ * \f[ |d| > m(\alpha), \qquad m(\alpha)^2 = \sum_i t_i^2 v_i, \qquad P(|T_{f_i}| > t_i) = \alpha, \f]
  *
- * A wrong decision (d of mean 0) has a probability of at most alpha, whatever the true variances
- * (Banerjee, Sankhya 22, 1960): given the v_i it is 1 - F(m^2 / sigma^2), F that of chi^2_1, which is
- * concave; m^2 / sigma^2 is the mean of the ratios t_i^2 v_i / sigma_i^2 with weights sigma_i^2 /
- * sigma^2, so that E F(m^2 / sigma^2) is at least the mean of the E F(t_i^2 v_i / sigma_i^2) = 1 -
- * alpha. A quantile for the sum with Satterthwaite's degrees of freedom has no such bound.
+ * T_f Student's distribution. A wrong decision (d has mean 0) has probability at most alpha,
+ * whatever the true variances (Banerjee, Sankhya 22, 1960). Proof: given the v_i it is \f$1 -
+ * F(m^2/\sigma^2)\f$ with the concave F of chi^2_1; \f$m^2/\sigma^2\f$ is the mean of the ratios
+ * \f$t_i^2 v_i / \sigma_i^2\f$ with weights \f$\sigma_i^2/\sigma^2\f$, so \f$E F(m^2/\sigma^2) \ge
+ * 1 - \alpha\f$. Satterthwaite's degrees of freedom give no such bound.
  *
- * Of a side with n seeds, nu = n - 1, of variance s^2, its part is that of a mean,
+ * The part of a side with n seeds of variance s^2, nu = n - 1, is
  *
- *   t_i^2 v_i = max( t_f^2 s~^2,  t_nu^2 (s^2 - (2 / 5) s0^2 / nu) ) / n
+ * \f[ t_i^2 v_i = \frac{1}{n} \max\Big( t_f^2 \tilde s^2,\; t_\nu^2 \big(s^2 - \tfrac{2}{5} s_0^2 / \nu\big) \Big) \f]
  *
- * with the moderated variance s~^2 of f degrees of freedom and the prior's s0^2 (stats/moderated.h).
- * The first term alone is right on average over sides whose variances are drawn from the prior, and
- * wrong for each that is not: an objective whose seeds differ by 5 times what those of others do is
- * decided wrongly in .1 to .3 of cases (docs/results/decisions.md). The second is what the side's own
- * seeds say, less a part of what the theorem gives away when two sides of as many seeds are compared;
- * with it the level holds for every ratio of variances down to alpha = .001 (3 seeds; any alpha from 4
- * on). Nothing is taken off where one side has other seeds than the other, or none.
+ * with the moderated variance \f$\tilde s^2\f$ of f degrees of freedom and the variance s_0^2 of
+ * the prior (stats/moderated.h). The first term alone is right on average over sides whose
+ * variances come from the prior, but wrong for a side whose variance does not. The second uses the
+ * seeds of the side alone, less a part of the slack of the theorem for two sides with equal
+ * numbers of seeds. With it the level holds for every ratio of variances down to alpha = .001 with
+ * 3 seeds, and for any alpha from 4 seeds on (docs/results/decisions.md). Nothing is subtracted if
+ * the sides have different numbers of seeds, or one has none. Source of the second term: ours.
  */
 #pragma once
 
@@ -29,60 +31,82 @@
 
 #include "stats/moderated.h"
 
-/* A part: v and f, and what it is not below: own, of own_freedom degrees (0: no such bound). */
+/** One part of an error. */
 typedef struct {
-    double variance, freedom;
-    double own, own_freedom;
+    /** v, the squared standard error. */
+    double variance;
+    /** f, its degrees of freedom. */
+    double freedom;
+    /** A lower bound of the part: a variance with own_freedom degrees of freedom. */
+    double own;
+    /** Degrees of freedom of `own`; 0: no lower bound. */
+    double own_freedom;
 } cs_error_part;
 
-/* That of a standard error; se 0: none. */
+/** The part of a standard error `se`; se 0 means no error. */
 cs_error_part cs_error_of(double se, double freedom);
 
-/* The seeds of a side: their number and variance. 0: the side has none, and 2 at least otherwise. */
+/** The seeds of a side. */
 typedef struct {
+    /** Number of seeds: 0, or at least 2. */
     int64_t count;
+    /** Variance of the values of single seeds. */
     double variance;
 } cs_seeds;
 
-/* The part of a side's seeds; other: those of the side that it is compared with. */
+/** The part of the seeds of one side; `other` are the seeds of the side that it is compared with.
+ */
 cs_error_part cs_error_of_seeds(const cs_prior *prior, cs_seeds side, cs_seeds other);
 
-/* m(alpha), 0 < alpha <= 1. */
+/** m(alpha) of `count` parts, for 0 < alpha <= 1. */
 double cs_margin(int count, const cs_error_part *part, double alpha);
 
-/* The least alpha at which d is decided: 0 where d differs from 0 without error, 1 where d is 0, NaN
- * where d or an error is. */
+/** The least alpha at which d is decided: 0 if d differs from 0 without error, 1 if d is 0, NaN if
+ * d or an error is NaN.
+ */
 double cs_decision_p(int count, const cs_error_part *part, double d);
 
-/* The least level at which a difference as large as `most` > 0 is ruled out, by two one-sided tests
- * (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987): half the p of most - |d|, 1 where |d| is not
- * below `most`. The errors are symmetric, so that where the mean of d is -+ most, or beyond, d is
- * wrongly found small with probability alpha at most. */
+/** The least level at which a difference as large as `most` > 0 is excluded, by two one-sided tests
+ * (Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987): half the p-value of most - |d|; 1 if |d| is
+ * not below `most`.
+ */
 double cs_small_p(int count, const cs_error_part *part, double d, double most);
 
-/* Adjusted for a family (Holm, Scand. J. Statist. 6, 1979): of the sorted p, max_{j <= i} min(1, (m -
- * j + 1) p_(j)), m the number of those that are not NaN, which stay. All decisions p_i <= alpha
- * together are wrong anywhere with probability alpha at most. CS_ERR_MEMORY is all that can fail. */
+/** P-values adjusted for a family of tests (Holm, Scand. J. Statist. 6, 1979): for the sorted p,
+ * \f$\max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})\f$, m the number of p-values that are not NaN.
+ * NaN stays NaN. With probability at least 1 - alpha no decision p_i <= alpha of the family is
+ * wrong.
+ *
+ * \param count number of p-values
+ * \param p count values
+ * \param adjusted receives count values
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_holm(int64_t count, const double *p, double *adjusted) CS_MUST_CHECK;
 
-/* The level at which one more of the family would be decided: alpha / (m - r), r those decided. */
+/** The level at which one more test of the family would be decided: alpha / (m - r), r the number
+ * decided at alpha.
+ */
 double cs_holm_level(int64_t count, const double *adjusted, double alpha);
 
-/* --- planning --------------------------------------------------------------------------------- */
-
-/* A comparison as it would be with other numbers of seeds: the variances as the truth, d their
- * difference, `fixed` what seeds do not change (0: none). */
+/** A comparison with other numbers of seeds, for planning. */
 typedef struct {
+    /** Prior of the variances. */
     const cs_prior *prior;
-    double variance[2]; /* of one seed, sides left and right; 0: the side has none */
+    /** Variance of one seed, of the left and of the right side; 0: the side has no seeds. */
+    double variance[2];
+    /** Error that seeds do not change; variance 0: none. */
     cs_error_part fixed;
+    /** The difference, taken as true. */
     double d;
 } cs_plan_of_seeds;
 
-/* The chance that d is decided, with its sign, at level alpha with n >= 2 seeds a side. By
- * quadrature over the three estimated variances, s0^2 and d0 as they are; to about 1e-3. */
+/** Probability that d is decided with its sign at level alpha with n >= 2 seeds on each side. By
+ * quadrature over the three estimated variances, with s_0^2 and d_0 fixed; accurate to about 1e-3.
+ */
 double cs_decision_power(const cs_plan_of_seeds *plan, int64_t n, double alpha);
 
-/* The least n >= 3 with a power of .8 or more; 0 where a million are too few: more documents would
- * be needed. */
+/** The least n >= 3 with a power of at least .8; 0 if a million seeds do not suffice, so that more
+ * documents are needed.
+ */
 int64_t cs_seeds_needed(const cs_plan_of_seeds *plan, double alpha);

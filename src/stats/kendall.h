@@ -1,14 +1,14 @@
-/* Kendall's tau-b of two rankings, and its exact distribution when they have nothing to do with each
- * other.
+/** \file
+ * Kendall's tau-b of two rankings, and its exact p-value under independence.
  *
- *   tau_b = S / sqrt((N - T_1) (N - T_2)),   S = C - D,   N = n (n - 1) / 2
+ * \f[ \tau_b = \frac{S}{\sqrt{(N - T_1)(N - T_2)}}, \qquad S = C - D, \qquad N = n(n-1)/2, \f]
  *
- * over pairs of objects: C concordant, D discordant, T_1 and T_2 tied in the one and the other
- * (Kendall, Biometrika 33, 1945). Under the null hypothesis every order of the second is as likely;
- * D is then the number of inversions of a random permutation of a multiset, whose generating
- * function is the q-multinomial coefficient of the sizes of its ties (MacMahon 1913): a product of
- * polynomials with positive coefficients, formed here as probabilities. With n = 4 a perfect order
- * has p = 2/24: four objects cannot be told to be in order.
+ * with C concordant and D discordant pairs of objects, and T_1, T_2 pairs tied in the first and in
+ * the second ranking (Kendall, Biometrika 33, 1945). Under the null hypothesis all orders of the
+ * second ranking are equally likely. D is then the number of inversions of a random permutation of
+ * a multiset, whose generating function is the q-multinomial coefficient of the sizes of its ties
+ * (MacMahon 1913). With n = 4 a perfect order has p = 2/24, so four objects cannot be significant
+ * at 5%.
  */
 #pragma once
 
@@ -16,14 +16,24 @@
 
 #include "base/status.h"
 
+/** The statistic and its p-value. */
 typedef struct {
-    double tau; /* tau_b; NaN when a side is constant or there is one object */
-    double p;   /* P(|S'| >= |S|); NaN where tau is, and where both sides have ties */
+    /** tau_b; NaN if a side is constant or there is one object. */
+    double tau;
+    /** P(|S'| >= |S|); NaN if tau is NaN or both sides have ties. */
+    double p;
 } cs_kendall;
 
-/* Values are no NaN. O(n^4 / 8) time, O(n^2) memory: CS_ERR_MEMORY is all that can fail. */
+/** tau_b and p. O(n^4 / 8) time, O(n^2) memory.
+ *
+ * \param count n
+ * \param first n values, no NaN
+ * \param second n values, no NaN
+ * \param out receives the result
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_kendall_of(int64_t count, const double *first, const double *second,
                         cs_kendall *out) CS_MUST_CHECK;
 
-/* tau alone, O(n^2). */
+/** tau_b alone. O(n^2). */
 double cs_kendall_tau(int64_t count, const double *first, const double *second);

@@ -1,19 +1,21 @@
-/* Variances of several groups, each known from few numbers, moderated towards what they have in
- * common (Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004; limma).
+/** \file
+ * Variances of several groups, each estimated from few numbers, moderated towards a common prior
+ * (Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004; limma).
  *
- * Model: s_g^2 ~ sigma_g^2 chi^2_(nu_g) / nu_g with 1 / sigma_g^2 ~ chi^2_(d0) / (d0 s0^2). Then
+ * Model: \f$s_g^2 \sim \sigma_g^2 \chi^2_{\nu_g} / \nu_g\f$ with \f$1/\sigma_g^2 \sim \chi^2_{d_0}
+ * / (d_0 s_0^2)\f$. Then
  *
- *   s~_g^2 = (d0 s0^2 + nu_g s_g^2) / (d0 + nu_g)
+ * \f[ \tilde s_g^2 = \frac{d_0 s_0^2 + \nu_g s_g^2}{d_0 + \nu_g} \f]
  *
- * has d0 + nu_g degrees of freedom, at most those of all groups together. d0 and s0^2 by the moments
- * of e_g = log s_g^2 - psi(nu_g / 2) + log(nu_g / 2), psi the digamma function:
+ * has d_0 + nu_g degrees of freedom, at most those of all groups together. d_0 and s_0^2 follow
+ * from the moments of \f$e_g = \log s_g^2 - \psi(\nu_g/2) + \log(\nu_g/2)\f$, psi the digamma
+ * function, over G groups:
  *
- *   psi'(d0 / 2) = sum (e_g - mean e)^2 / (G - 1) - mean psi'(nu_g / 2)
- *   log s0^2 = mean e + psi(d0 / 2) - log(d0 / 2)
+ * \f[ \psi'(d_0/2) = \frac{\sum_g (e_g - \bar e)^2}{G - 1} - \overline{\psi'(\nu_g/2)}, \qquad \log s_0^2 = \bar e + \psi(d_0/2) - \log(d_0/2). \f]
  *
- * Where the right side of the first is not positive, nothing says that the variances differ: d0 is
- * infinite and s0^2 = sum nu_g s_g^2 / sum nu_g. As in limma, variances below 1e-5 of their median
- * count as that much in the moments.
+ * If the right side of the first equation is not positive, nothing indicates that the variances
+ * differ: d_0 is infinite and s_0^2 the pooled variance. As in limma, variances below 1e-5 of
+ * their median count as that much in the moments.
  */
 #pragma once
 
@@ -21,25 +23,44 @@
 
 #include "base/status.h"
 
-/* psi(x) and psi'(x) for x > 0, to about 1e-14; and the x > 0 with psi'(x) = y, y > 0. */
+/** psi(x) for x > 0, accurate to about 1e-14. */
 double cs_digamma(double x);
+
+/** psi'(x) for x > 0, accurate to about 1e-14. */
 double cs_trigamma(double x);
+
+/** The x > 0 with psi'(x) = y, for y > 0. */
 double cs_trigamma_inverse(double y);
 
+/** The prior. */
 typedef struct {
-    double freedom; /* d0: infinite where one variance will do for all, 0 where there is no prior */
-    double variance; /* s0^2 */
-    double pooled;   /* sum nu_g */
+    /** d_0: infinite if one variance fits all groups, 0 if there is no prior. */
+    double freedom;
+    /** s_0^2. */
+    double variance;
+    /** Sum of nu_g. */
+    double pooled;
 } cs_prior;
 
-/* Of the groups with freedom above 0. No prior with fewer than three of them, or where half of the
- * variances or more are 0. Variances are not negative. CS_ERR_MEMORY is all that can fail. */
+/** Estimates the prior from the groups with positive degrees of freedom. There is none for fewer
+ * than three of them, or if at least half of the variances are 0.
+ *
+ * \param count number of groups
+ * \param variance count values s_g^2, not negative
+ * \param freedom count values nu_g
+ * \param out receives the prior
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_prior_of(int64_t count, const double *variance, const double *freedom,
                       cs_prior *out) CS_MUST_CHECK;
 
+/** A variance and its degrees of freedom. */
 typedef struct {
-    double variance, freedom;
+    /** The estimate. */
+    double variance;
+    /** Its degrees of freedom. */
+    double freedom;
 } cs_variance;
 
-/* s~_g^2 and its degrees of freedom; what is given where there is no prior. */
+/** The moderated variance of a group; `own` itself if there is no prior. */
 cs_variance cs_moderated(const cs_prior *prior, cs_variance own);

@@ -1,13 +1,14 @@
-/* Does one quantity rank objects as another does, within the errors of both?
+/** \file
+ * Agreement of two quantities on the ranking of objects, with the errors of both.
  *
- * By Kendall's tau-b with its exact p (stats/kendall.h), which takes values as exact, and by counts
- * that take errors into account: a quantity distinguishes two objects when they differ by more than
+ * Kendall's tau-b with its exact p-value (stats/kendall.h) takes values as exact. Counts of pairs
+ * take errors into account: a quantity distinguishes two objects if they differ by more than
  *
- *   sqrt(t_1^2 se_1^2 + t_2^2 se_2^2),   t_i the 97.5% point of Student's distribution
+ * \f[ \sqrt{t_1^2\, \mathrm{se}_1^2 + t_2^2\, \mathrm{se}_2^2}, \f]
  *
- * with the degrees of freedom of each error (stats/decide.h), as if the errors were independent;
- * measured on the same inputs these mostly go together, so that more pairs than that could be
- * distinguished.
+ * t_i the 97.5% point of Student's distribution with the degrees of freedom of each error
+ * (stats/decide.h), as if the errors were independent. Errors measured on the same inputs are
+ * mostly positively correlated, so this is conservative.
  */
 #pragma once
 
@@ -15,21 +16,40 @@
 
 #include "stats/kendall.h"
 
+/** A value with its error. */
 typedef struct {
-    double value, se; /* se NaN: not known, no pair is distinguished */
-    int64_t freedom;  /* degrees of freedom of se; 0: not known, taken as infinite */
+    /** The value. */
+    double value;
+    /** Standard error; NaN: unknown, and no pair is distinguished. */
+    double se;
+    /** Degrees of freedom of `se`; 0: unknown, taken as infinite. */
+    int64_t freedom;
 } cs_measured;
 
+/** The agreement. */
 typedef struct {
+    /** Number of objects. */
     int64_t objects;
+    /** tau_b and p of the values. */
     cs_kendall kendall;
-    int64_t agree, disagree, cannot_tell; /* pairs; the last where either quantity does not */
+    /** Pairs that both quantities distinguish, in the same order. */
+    int64_t agree;
+    /** Pairs that both distinguish, in opposite orders. */
+    int64_t disagree;
+    /** Pairs that at least one quantity does not distinguish. */
+    int64_t cannot_tell;
 } cs_ranking;
 
-/* 1 when a is above b, -1 below, 0 when they are not distinguished. */
+/** 1 if a is above b, -1 if below, 0 if they are not distinguished. */
 int cs_ranking_order(cs_measured a, cs_measured b);
 
-/* count objects under two quantities, larger is better in both; values are no NaN. Cost and errors of
- * cs_kendall_of. */
+/** Compares two quantities on the same objects; in both, larger is better.
+ *
+ * \param count number of objects
+ * \param first count values, no NaN
+ * \param second count values, no NaN
+ * \param out receives the agreement
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_ranking_of(int64_t count, const cs_measured *first, const cs_measured *second,
                         cs_ranking *out) CS_MUST_CHECK;
