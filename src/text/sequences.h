@@ -1,10 +1,11 @@
-/* Sequences: the pieces of documents that plans act on.
+/** \file
+ * Sequences: the pieces of documents that plans apply to.
  *
- * Whole documents are cut into consecutive pieces of at most max_length tokens (0: no cut). With
- * stride > 0, sliding windows of max_length tokens every `stride` tokens; a document shorter than
- * the window is one shorter sequence, and a last window that would run over the end is not made (so
- * stride 1 gives n - L + 1 windows): up to stride - 1 tokens at the end of a document, and the
- * tokens between windows when stride > max_length, are in no sequence.
+ * Documents are cut into consecutive pieces of at most max_length tokens (0: not cut). With stride
+ * > 0 they are sliding windows of max_length tokens every `stride` tokens. A document shorter than
+ * the window is one shorter sequence. A last window that would exceed the document is left out, so
+ * stride 1 gives n - L + 1 windows. Up to stride - 1 tokens at the end of a document, and the
+ * tokens between windows if stride > max_length, are in no sequence.
  */
 #pragma once
 
@@ -13,20 +14,34 @@
 #include "base/status.h"
 #include "text/corpus.h"
 
+/** Sequences of a corpus. Free them with cs_sequences_free. */
 typedef struct {
+    /** Number of sequences. */
     int64_t count;
-    int64_t *start;    /* count: first token, index into corpus->token */
-    int32_t *length;   /* count */
-    int64_t *document; /* count */
+    /** count: index of the first token in cs_corpus.token. */
+    int64_t *start;
+    /** count: number of tokens. */
+    int32_t *length;
+    /** count: document. */
+    int64_t *document;
 } cs_sequences;
 
-/* Cuts every document, in order. No sequence is no error. max_length 0 goes with stride 0 only. Cost
- * O(sequences). CS_ERR_USAGE names a negative length or stride, or a stride without a length;
- * CS_ERR_INPUT a sequence of more than 2^31 - 1 tokens. */
+/** Cuts every document, in order. A result without sequences is no error. O(sequences).
+ *
+ * \param corpus the corpus
+ * \param max_length tokens of a sequence; 0: whole documents
+ * \param stride tokens between the starts of two windows; 0: pieces do not overlap
+ * \param out receives the sequences
+ * \retval CS_ERR_USAGE a negative length or stride, or a stride without a length
+ * \retval CS_ERR_INPUT a sequence of more than 2^31 - 1 tokens
+ */
 cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t stride,
                           cs_sequences *out) CS_MUST_CHECK;
+
+/** Frees sequences; accepts a zeroed object. */
 void cs_sequences_free(cs_sequences *sequences);
 
-/* Tokens that occur in at least one of the sequences, which are in the order of cs_sequences_of
- * (any of them may be left out). O(sequences). */
+/** Number of tokens that are in at least one of the sequences, which must be in the order of
+ * cs_sequences_of; some may be left out. O(sequences).
+ */
 int64_t cs_sequences_covered(const cs_sequences *sequences);

@@ -1,30 +1,55 @@
-/* Words of UTF-8 text, one at a time. */
+/** \file
+ * Words of UTF-8 text, one at a time.
+ */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/status.h"
 
-typedef enum { CS_SPLITTER_WORD, CS_SPLITTER_WHITESPACE, CS_SPLITTER_CHAR } cs_splitter_kind;
+/** How text is split. */
+typedef enum {
+    /** Maximal runs of letters and marks, in lower case. */
+    CS_SPLITTER_WORD,
+    /** Maximal runs of non-space. */
+    CS_SPLITTER_WHITESPACE,
+    /** Single Unicode characters. */
+    CS_SPLITTER_CHAR,
+} cs_splitter_kind;
 
-/* "word", "whitespace" or "char"; CS_ERR_USAGE names another. */
+/** Splitter by name: "word", "whitespace" or "char".
+ *
+ * \retval CS_ERR_USAGE another name
+ */
 cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out) CS_MUST_CHECK;
 
+/** The state of a splitter. Start from a zeroed object with `kind` set. For one thread at a time.
+ */
 typedef struct {
+    /** How text is split. */
     cs_splitter_kind kind;
-    const uint8_t *at, *end; /* text not read yet */
-    char ascii[128];         /* what a token has of each: lower case for `word`; 0: look closer */
-    char *token;             /* the current token, UTF-8, not NUL-terminated */
-    int64_t size, room;
+    /** Text that is not read yet; internal. */
+    const uint8_t *at;
+    /** Its end; internal. */
+    const uint8_t *end;
+    /** Table of ASCII characters; internal. */
+    char ascii[128];
+    /** The current token in UTF-8, `size` bytes, without a NUL; owned by the splitter. */
+    char *token;
+    /** Bytes of the token. */
+    int64_t size;
+    /** Capacity of `token`. */
+    int64_t room;
 } cs_splitter;
 
-/* Points the splitter at `size` bytes of valid UTF-8 (borrowed); keeps its buffer. Start from a
- * zeroed object with `kind` set. */
+/** Sets the text: `size` bytes of valid UTF-8, borrowed. The buffer of the splitter is reused. */
 void cs_splitter_start(cs_splitter *splitter, const char *text, int64_t size);
 
-/* Reads the next token into token[0 .. size-1]; *found false at the end of the text.
- * CS_ERR_MEMORY only. Amortised cost: one pass over the text. */
+/** Reads the next token. `*found` is false at the end of the text.
+ *
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_splitter_next(cs_splitter *splitter, bool *found) CS_MUST_CHECK;
 
-/* Frees the buffer; accepts a zeroed object. */
+/** Frees the buffer; accepts a zeroed object. */
 void cs_splitter_free(cs_splitter *splitter);
