@@ -1,5 +1,9 @@
-/* Compressed sparse rows. Rows and nonzeros are counted in int64; column indices are int32
- * (vocabularies are below 2^31). Columns of a row ascend, without repeats.
+/** \file
+ * Sparse matrices in compressed sparse rows. Numbers of rows and nonzeros are int64, column
+ * indices int32. The columns of a row ascend without repeats.
+ *
+ * Functions that take `threads` use cs_threads() threads for 0 and give the same bits for any
+ * number. Results belong to the caller (cs_csr_free).
  */
 #pragma once
 
@@ -9,143 +13,238 @@
 #include "base/status.h"
 #include "linalg/dense.h"
 
+/** A sparse matrix, rows x cols. */
 typedef struct {
-    int64_t rows, cols;
-    int64_t *ptr; /* rows + 1 */
-    int32_t *col; /* ptr[rows] */
-    double *val;  /* ptr[rows] */
-    bool gram;    /* the Gram form A^T A of a matrix A that is not at hand: without its empty rows
-                     and columns it is symmetric and positive semidefinite. Files keep this, copies
-                     and products do not; a spectrum (cooc/spectrum.h) is that of A */
+    /** Number of rows. */
+    int64_t rows;
+    /** Number of columns. */
+    int64_t cols;
+    /** rows + 1: row i has the entries ptr[i] .. ptr[i+1]-1. */
+    int64_t *ptr;
+    /** ptr[rows] column indices. */
+    int32_t *col;
+    /** ptr[rows] values. */
+    double *val;
+    /** The matrix is the Gram form A^T A of a matrix A that is not available. Without its empty
+     * rows and columns it is symmetric and positive semidefinite. Files keep this flag, copies and
+     * products do not. A spectrum (cooc/spectrum.h) is then that of A.
+     */
+    bool gram;
 } cs_csr;
 
+/** Number of stored entries. */
 static inline int64_t cs_csr_nnz(const cs_csr *a)
 {
     return a->ptr ? a->ptr[a->rows] : 0;
 }
 
-/* Room for nnz entries; ptr zeroed. */
+/** Allocates a matrix with capacity for nnz entries; ptr is zeroed.
+ *
+ * \retval CS_ERR_USAGE a negative size
+ * \retval CS_ERR_INPUT more than 2^31 - 1 columns
+ * \retval CS_ERR_MEMORY allocation failed
+ */
 cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz) CS_MUST_CHECK;
+
+/** Frees a matrix; accepts a zeroed object. */
 void cs_csr_free(cs_csr *a);
+
+/** A copy. CS_ERR_MEMORY if memory is exhausted. */
 cs_status cs_csr_copy(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 
-/* From n triplets in any order; repeats are added (in the order given), zeros are kept out. */
+/** A matrix from n triplets in any order. Repeats are added in the given order; zeros are dropped.
+ *
+ * \param rows number of rows
+ * \param cols number of columns
+ * \param n number of triplets
+ * \param row n row indices, from 0
+ * \param col n column indices, from 0
+ * \param val n values
+ * \param out receives the matrix
+ * \retval CS_ERR_INPUT an index is out of range
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_csr_from_triplets(int64_t rows, int64_t cols, int64_t n, const int64_t *row,
                                const int64_t *col, const double *val, cs_csr *out) CS_MUST_CHECK;
 
-/* Repairs rows whose columns are out of order or repeat: sorts them, adds repeats in the order
- * given and drops zeros, in place. Columns must be in range. O(nnz) when nothing is out of order.
+/** Sorts the columns of every row in place, adds repeats in the given order and drops zeros.
+ * Columns must be in range. O(nnz) if nothing is out of order.
  */
 cs_status cs_csr_tidy(cs_csr *a) CS_MUST_CHECK;
 
+/** The matrix as a dense one (cs_dense_free). */
 cs_status cs_csr_to_dense(const cs_csr *a, cs_dense *out) CS_MUST_CHECK;
 
-/* A^T, on cs_threads() threads. O(nnz + rows + cols) time, 8 cols bytes of scratch for every
- * 2^17 + cols nonzeros, sixteen times at most. CS_ERR_INPUT when rows do not fit int32. */
+/** A^T, on cs_threads() threads. O(nnz + rows + cols) time.
+ *
+ * \retval CS_ERR_INPUT more than 2^31 - 1 rows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 
-/* Rows row[0..rows-1] and the columns with col_map[j] >= 0, renumbered to col_map[j] < cols; rows
- * are sorted where the map is not monotone, and columns mapped to one are added. NULL row: all rows
- * in order; NULL col_map: all columns. Indices out of range are bugs (asserted). */
+/** A submatrix: rows row[0..rows-1], and the columns with col_map[j] >= 0, which become col_map[j].
+ * Columns that are mapped to the same one are added. Indices out of range are bugs (assert).
+ *
+ * \param a the matrix
+ * \param rows rows of the result
+ * \param row rows indices; NULL: all rows in order
+ * \param col_map a->cols numbers below `cols`, negative: dropped; NULL: all columns
+ * \param cols columns of the result
+ * \param out receives the submatrix
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const int32_t *col_map,
                         int64_t cols, cs_csr *out) CS_MUST_CHECK;
 
-/* Which rows of a larger matrix a matrix has, where it is kept without the others, which are empty:
- * row i of it is row cs_kept_rows_at(set, i) of the whole. */
+/** The rows of a larger matrix that a matrix stores; the others are empty. Row i of the stored
+ * matrix is row cs_kept_rows_at(set, i) of the whole.
+ */
 typedef struct {
-    int64_t rows;  /* of the whole */
-    int64_t count; /* of those kept */
-    int64_t *row;  /* count, ascending; NULL: all rows, in order */
+    /** Rows of the whole matrix. */
+    int64_t rows;
+    /** Rows that are stored. */
+    int64_t count;
+    /** count ascending row numbers, owned; NULL: all rows, in order. */
+    int64_t *row;
 } cs_kept_rows;
 
+/** The set of all rows. */
 static inline cs_kept_rows cs_kept_rows_all(int64_t rows)
 {
     cs_kept_rows all = {rows, rows, 0};
     return all;
 }
 
+/** Row of the whole matrix that stored row i is; i if `set` is NULL. */
 static inline int64_t cs_kept_rows_at(const cs_kept_rows *set, int64_t i)
 {
     return set && set->row ? set->row[i] : i;
 }
 
+/** Frees a set; accepts a zeroed object. */
 void cs_kept_rows_free(cs_kept_rows *set);
 
-/* The rows that occur among the n of row[], each in 0 .. rows - 1; row[e] becomes its number among
- * them. O(n) time where rows <= 2 n + 1, else that of sorting; at most 24 n bytes, whatever `rows`
- * is. CS_ERR_MEMORY. */
+/** The set of rows that occur among the n entries of `row`, each in 0..rows-1; row[e] becomes its
+ * index in the set. O(n) time if rows <= 2 n + 1, else that of sorting; at most 24 n bytes.
+ *
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row,
                               cs_kept_rows *out) CS_MUST_CHECK;
 
-/* *view: a without the rows that store nothing, which leave *rows, those that a has. The view has
- * a's entries, and pointers of its own (cs_free) unless no row is empty: then view->ptr == a->ptr.
- * Pointers need not have been checked. CS_ERR_MEMORY: both as they were. */
+/** A view of `a` without its empty rows; `*rows` receives the set of the others. The view shares
+ * the entries of `a` and owns only `ptr` (cs_free), unless no row is empty: then view->ptr ==
+ * a->ptr. Pointers need not have been checked.
+ *
+ * \retval CS_ERR_MEMORY memory is exhausted; both are unchanged
+ */
 cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view) CS_MUST_CHECK;
 
-/* The same in place. */
+/** Removes the empty rows in place; `*rows` receives the set of the others. */
 cs_status cs_csr_drop_empty(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
 
-/* Back to the whole matrix; frees the set. CS_ERR_MEMORY: both as they were. */
+/** Restores the whole matrix, with empty rows, and frees the set.
+ *
+ * \retval CS_ERR_MEMORY memory is exhausted; both are unchanged
+ */
 cs_status cs_csr_spread(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
 
-/* Columns over the rows of a set become columns over the whole, 0 elsewhere. */
+/** Extends the columns of x from the stored rows to the whole, with 0 elsewhere. */
 cs_status cs_kept_rows_spread(const cs_kept_rows *rows, cs_dense *x) CS_MUST_CHECK;
 
-/* The way there, in a pool's memory, which frees it; data NULL once the pool failed. */
+/** The rows of x in the set, in memory of the pool; data NULL after a failure of the pool. */
 cs_dense cs_kept_rows_gather(const cs_kept_rows *rows, const cs_dense *x, cs_pool *pool);
 
-/* Row sums (rows values) and column sums (cols values), each either NULL. */
+/** Row sums (rows values) and column sums (cols values); either may be NULL. */
 void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
 
-/* Entries finite, ptr monotone, columns in range and ascending; non-negative when asked.
- * CS_ERR_INPUT "row 3, column 7: value -1 is negative". */
+/** Checks that entries are finite, ptr ascends, columns are in range and ascend, and optionally
+ * that no entry is negative.
+ *
+ * \retval CS_ERR_INPUT "row 3, column 7: value -1 is negative"
+ */
 cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
 
-/* The same where `a` has these rows of a larger matrix, whose numbers are named; NULL: all. */
+/** As cs_csr_check for a matrix that stores the given rows of a larger one, whose row numbers
+ * appear in messages; `rows` NULL: all.
+ */
 cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows,
                             bool non_negative) CS_MUST_CHECK;
 
-/* Every value is an integer of magnitude below 2^53: what int64 and double hold alike. */
+/** Whether every value is an integer of magnitude below 2^53. */
 bool cs_csr_is_integer(const cs_csr *a);
 
-/* Y = A X: X cols x k, Y rows x k with its room made by the caller; threaded (0: cs_threads()), the
- * same bits for any thread count. For A^T X pass the transposed matrix, so that it is a row loop
- * too. O(nnz k) time, 64 cols bytes of scratch. CS_ERR_USAGE names shapes that do not fit. */
+/** Y = A X. For A^T X pass the transpose. O(nnz k) time, 64 cols bytes of scratch.
+ *
+ * \param a rows x cols
+ * \param x cols x k
+ * \param y rows x k, allocated by the caller
+ * \param threads 0: cs_threads()
+ * \retval CS_ERR_USAGE the shapes do not match
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int threads) CS_MUST_CHECK;
 
-/* The same for panels of eight columns stored row by row, x[j * 8 + c] of cols rows and
- * y[i * 8 + c] of rows: a row of a panel on one cache line (both aligned to 64) is what a nonzero
- * costs. No scratch; the bits of cs_csr_apply. */
-enum { CS_PANEL = 8 };
+enum {
+    /** Columns of a panel. */
+    CS_PANEL = 8,
+};
+
+/** Y = A X for panels: CS_PANEL columns stored row by row, `x[j * 8 + c]` of cols rows and `y[i * 8
+ * + c]` of rows rows, aligned to 64 bytes, so that a row is one cache line. The bits are those of
+ * cs_csr_apply; no scratch.
+ */
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,
                              int threads) CS_MUST_CHECK;
 
-/* Room for one: rows x CS_PANEL zeros on cache lines, in large pages where the system has them.
- * NULL without memory; freed by cs_free_aligned. */
+/** A zeroed panel of `rows` rows, aligned; NULL with a reason if memory is exhausted. Free it with
+ * cs_free_aligned.
+ */
 double *cs_csr_panel_alloc(int64_t rows) CS_MUST_CHECK;
 
-/* Columns first..first+count-1 of a dense matrix into a panel of as many rows, whose other columns
- * become zero, and back. */
+/** Copies the columns first..first+count-1 of a dense matrix into a panel with the same number of
+ * rows; its other columns become zero.
+ */
 void cs_csr_panel_put(const cs_dense *from, int64_t first, int64_t count, double *panel);
+
+/** Copies the first `count` columns of a panel to the columns first..first+count-1 of a dense
+ * matrix.
+ */
 void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dense *to);
 
-/* Y = A^T A X of such panels, both of cols rows, with one pass over A and without A^T. The bits
- * depend on neither threads nor room; no more threads than chunks of rows are used (4 to 32, one
- * for a small matrix). room: cs_csr_normal_room(a) doubles, aligned to 64, (chunks - 1) cols 8, at
- * most a quarter of nnz; not used between calls. 2 nnz multiply-adds a column. */
+/** Y = A^T A X for panels of cols rows, in one pass over A and without A^T. Bits depend neither on
+ * threads nor on the scratch. 2 nnz multiply-adds a column.
+ *
+ * \param a the matrix
+ * \param x panel of a->cols rows
+ * \param y panel of a->cols rows
+ * \param room scratch of cs_csr_normal_room(a) doubles, aligned to 64 bytes; not used between
+ *     calls
+ * \param threads 0: cs_threads()
+ */
 cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
                               int threads) CS_MUST_CHECK;
+
+/** Doubles of scratch of cs_csr_apply_normal: at most a quarter of nnz. */
 int64_t cs_csr_normal_room(const cs_csr *a);
 
-/* ax = A X and atz = A^T Z of panels, X and atz of cols rows, Z and ax of rows: the same pass, its
- * room and its cost. */
+/** ax = A X and atz = A^T Z for panels in one pass; x and atz have cols rows, z and ax have rows
+ * rows. Scratch and cost of cs_csr_apply_normal.
+ */
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
                             double *atz, double *room, int threads) CS_MUST_CHECK;
 
-/* What rounding may add to either product: *out = c with ||fl(A x) - A x|| <= c || |A| |x| || and
- * so for A^T z, c the additions that an entry goes through and its multiplication, times eps / 2.
- * at: A^T, or NULL where cs_csr_apply_both takes its place. O(rows + nnz). */
+/** A bound c on rounding: \f$\|\mathrm{fl}(A x) - A x\| \le c\, \| |A| |x| \|\f$, and the same for
+ * A^T z. It is the number of additions of an entry plus one, times eps / 2. O(rows + nnz).
+ *
+ * \param a the matrix
+ * \param at A^T; NULL if cs_csr_apply_both computes the second product
+ * \param out receives c
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_csr_rounding(const cs_csr *a, const cs_csr *at, double *out) CS_MUST_CHECK;
 
-/* Whether they cost less than two products: 128 nonzeros a column or more, or a small matrix. */
+/** Whether cs_csr_apply_normal costs less than two products: at least 128 nonzeros a column, or a
+ * small matrix.
+ */
 bool cs_csr_normal_pays(const cs_csr *a);

@@ -1,5 +1,6 @@
-/* Dense column-major matrices and the few LAPACK/BLAS calls the toolkit needs, with int64 sizes
- * checked once against the library's int. Entry (i, j) is data[i + j * ld].
+/** \file
+ * Dense column-major matrices and calls of LAPACK and BLAS with int64 sizes. Entry (i, j) is
+ * data[i + j * ld].
  */
 #pragma once
 
@@ -8,59 +9,105 @@
 #include "base/mem.h"
 #include "base/status.h"
 
+/** A dense matrix, rows x cols, column-major. */
 typedef struct {
-    int64_t rows, cols, ld;
+    /** Number of rows. */
+    int64_t rows;
+    /** Number of columns. */
+    int64_t cols;
+    /** Distance of two columns, at least max(rows, 1). */
+    int64_t ld;
+    /** The entries. */
     double *data;
 } cs_dense;
 
-/* rows x cols zeros, ld = max(rows, 1). */
+/** A zero matrix with ld = max(rows, 1). Free it with cs_dense_free.
+ *
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols) CS_MUST_CHECK;
+
+/** Frees a matrix; accepts a zeroed object. */
 void cs_dense_free(cs_dense *a);
 
-/* The same of a pool's memory (base/mem.h), which frees it; data NULL once the pool failed. */
+/** A zero matrix in memory of a pool, which frees it; data NULL after a failure of the pool. */
 cs_dense cs_dense_in(cs_pool *pool, int64_t rows, int64_t cols);
 
-/* to := from, of its size. */
+/** Copies `from` to `to`, which has the same size. */
 void cs_dense_copy(const cs_dense *from, cs_dense *to);
 
-/* A copy in a pool's memory. */
+/** A copy in memory of a pool. */
 cs_dense cs_dense_copy_in(cs_pool *pool, const cs_dense *a);
 
-/* ||A||_F^2, summed column by column. */
+/** \f$\|A\|_F^2\f$, summed column by column. */
 double cs_dense_squares(const cs_dense *a);
 
-/* Narrowing to a BLAS int, in one place: CS_ERR_INPUT names `what` when it does not fit. */
+/** Converts a size to the integer of BLAS.
+ *
+ * \retval CS_ERR_INPUT it does not fit; names `what`
+ */
 cs_status cs_blas_int(int64_t value, const char *what, int *out) CS_MUST_CHECK;
 
-/* C = alpha op(A) op(B) + beta C; room made by the caller. CS_ERR_USAGE names shapes that do not
- * fit.
+/** C = alpha op(A) op(B) + beta C, op the identity or the transpose.
+ *
+ * \param trans_a transpose A
+ * \param trans_b transpose B
+ * \param alpha factor
+ * \param a m x n, or n x m if transposed
+ * \param b n x k, or k x n if transposed
+ * \param beta factor
+ * \param c m x k, allocated by the caller
+ * \retval CS_ERR_USAGE the shapes do not match
  */
 cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
                   double beta, cs_dense *c) CS_MUST_CHECK;
 
-/* Thin SVD A = U diag(s) V^T by gesdd, gesvd when gesdd fails to converge; A is destroyed (a copy
- * is kept for gesvd: memory 2 rows cols + 4 p^2). p = min(rows, cols); u rows x p and vt p x cols,
- * whose room the caller made (cs_dense_init), or both NULL for values only; sigma p values,
- * descending. CS_ERR_INPUT names an entry that is not finite, or a size beyond LAPACK's int (p
- * about 23,000); CS_ERR_CONVERGE when both fail. */
+/** Thin SVD A = U diag(sigma) V^T, p = min(rows, cols), by LAPACK's gesdd, and by gesvd if gesdd
+ * does not converge. Memory: 2 rows cols + 4 p^2 doubles.
+ *
+ * \param a rows x cols, destroyed
+ * \param sigma receives p values, descending
+ * \param u rows x p, allocated by the caller; NULL, as vt, for values only
+ * \param vt p x cols, allocated by the caller; or NULL
+ * \retval CS_ERR_INPUT an entry is not finite, or a size exceeds LAPACK's integer (p about 23,000)
+ * \retval CS_ERR_CONVERGE neither routine converged
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS_MUST_CHECK;
 
-/* Symmetric eigenproblem by syevd: values ascending; a becomes the vectors (or is destroyed when
- * values_only). */
+/** Eigenvalues, ascending, of a symmetric matrix by LAPACK's syevd.
+ *
+ * \param a n x n; becomes the eigenvectors in its columns, or is destroyed with values_only
+ * \param values receives n values
+ * \param values_only no vectors
+ * \retval CS_ERR_CONVERGE the routine did not converge
+ */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
 
-/* A = Q T Q^T of a symmetric matrix by sytrd, whose lower triangle is read and destroyed: T's diagonal
- * d, n values, and what is beside it, e, n - 1 of n. 4/3 n^3 flops. CS_ERR_USAGE: not square;
- * CS_ERR_INPUT names an entry that is not finite. */
+/** A = Q T Q^T of a symmetric matrix by LAPACK's sytrd; 4/3 n^3 flops.
+ *
+ * \param a n x n; the lower triangle is read and destroyed
+ * \param d receives the diagonal of T, n values
+ * \param e receives the off-diagonal, n - 1 values; of size n
+ * \retval CS_ERR_USAGE not square
+ * \retval CS_ERR_INPUT an entry is not finite
+ */
 cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e) CS_MUST_CHECK;
 
-/* A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, dsytrf_rk;
- * the lower triangle is read. On return it holds the unit lower triangular L below the diagonal of
- * D; below[i] = D(i + 1, i), n values; pivot[i] < 0 on both rows of a 2 x 2 block of D, n values.
- * An exactly singular D is no failure. n^3 / 3 flops. CS_ERR_USAGE: not square; CS_ERR_INPUT names
- * an entry that is not finite; CS_ERR_MEMORY. */
+/** A = P L D L^T P^T of a symmetric matrix by bounded Bunch-Kaufman ("rook") pivoting, LAPACK's
+ * dsytrf_rk; n^3 / 3 flops. A singular D is no failure.
+ *
+ * \param a n x n; the lower triangle is read. On return it holds the unit lower triangular L below
+ *     the diagonal of D
+ * \param below receives D(i + 1, i), n values
+ * \param pivot receives n numbers, negative on both rows of a 2 x 2 block of D
+ * \retval CS_ERR_USAGE not square
+ * \retval CS_ERR_INPUT an entry is not finite
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot) CS_MUST_CHECK;
 
-/* Orthonormal basis of the columns of A (rows >= cols) in place, Householder QR: the columns come
- * out orthonormal whatever A's rank, and span its range when the rank is full. */
+/** Replaces A (rows >= cols) by an orthonormal basis of its columns, by Householder QR. The columns
+ * are orthonormal whatever the rank of A, and span its range if the rank is full.
+ */
 cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;

@@ -1,26 +1,24 @@
-/* Gram matrices of streamed rows, one block per group of rows:
+/** \file
+ * Gram matrices of streamed rows, one block for each group of rows:
  *
- *   G_g = sum_{k in g} (x_k - s)(x_k - s)^T  (d x d, double),   t_g = sum_{k in g} (x_k - s)
+ * \f[ G_g = \sum_{k \in g} (x_k - s)(x_k - s)^T, \qquad t_g = \sum_{k \in g} (x_k - s), \f]
  *
- * with one shift s for all (0 unless asked for). Blocks add up, so leaving a group out is a
- * subtraction, shards merge, and a stored object goes on where it stopped. Memory: 8 d^2 bytes a
- * group and about 24 MB (33 MB when wide; d <= 1,000) of rows on their way, whatever n.
+ * G_g d x d in double, with one shift s (0 by default). Blocks add up, so a group is left out by
+ * subtraction, parts merge, and a stored object can be continued. Memory: 8 d^2 bytes a group and
+ * about 24 MB of buffered rows (33 MB when wide; d <= 1,000), for any number of rows.
  *
  * Error. Products are summed in float (double when `wide`) over at most 4,096 rows, these sums in
- * double. With u = 2^-24 (2^-53) and v = 2^-53,
+ * double. With u = 2^-24 (2^-53 when wide), v = 2^-53 and rows y = x - s,
  *
- *   |Ghat_ij - G_ij| <= gamma sum_k |y_ki| |y_kj|,   gamma = e / (1 - e),   rows y = x - s
- *   e = 162 u + (slabs + groups) v        128 rows in sequence, 32 such runs, y to the type twice
- *     + (d + 6) v                         if rows are divided by their norms, which are doubles
- *     + 2 (128 u + (32 slabs + groups) v) + 4 v     if centred: t and t t^T / n, since
- *                                         |t_i t_j| <= n (sum_k y_ki^2 sum_k y_kj^2)^(1/2)
+ * \f[ |\hat G_{ij} - G_{ij}| \le \gamma \sum_k |y_{ki}| |y_{kj}|, \qquad \gamma = e / (1 - e), \f]
  *
- * hence every eigenvalue is within gamma trace(sum y y^T) (Weyl; the norm of |Y|^T |Y| is at most
- * its trace): 9.7e-6 of it in float, not centred. This is the bound; rounding errors of random sign
- * leave about its square root times sqrt(u). The difference of a row divided by its norm and the
- * shift counts as exact. Products below 1e-38 vanish in float.
+ * where e is the sum of 162 u + (slabs + groups) v; (d + 6) v if rows are divided by their norms;
+ * and 2 (128 u + (32 slabs + groups) v) + 4 v if centred. By Weyl every eigenvalue is within gamma
+ * tr(sum y y^T): 9.7e-6 of the trace in float, not centred. Rounding errors of random sign leave
+ * about the square root of this times sqrt(u). The difference of a normalised row and the shift
+ * counts as exact. Products below 1e-38 vanish in float. Source of the bound: ours.
  *
- * Bits depend on the data, the groups and the processor's vector unit, never on the number of
+ * Bits depend on the data, the groups and the vector unit of the processor, not on the number of
  * threads.
  */
 #pragma once
@@ -32,81 +30,152 @@
 #include "io/rows.h"
 #include "linalg/dense.h"
 
+/** Options of cs_gram_init and cs_gram_add. */
 typedef struct {
-    bool wide;      /* sum products in double: for eigenvalues below 1e-5 of the trace */
-    bool normalise; /* rows divided by their norms; rows of zeros stay */
-    bool shift;     /* s = mean of the first 128 rows added, so that centring does not cancel */
-    int threads;    /* 0: cs_threads() */
+    /** Sum products in double: for eigenvalues below 1e-5 of the trace. */
+    bool wide;
+    /** Divide rows by their Euclidean norms; zero rows stay. */
+    bool normalise;
+    /** s is the mean of the first 128 rows added, so that centring does not cancel. */
+    bool shift;
+    /** 0: cs_threads(). */
+    int threads;
+    /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_gram_options;
 
+/** Gram blocks. Free them with cs_gram_free. */
 typedef struct {
-    int64_t cols, groups;
-    bool wide, normalise, shift;
-    int64_t *rows;          /* groups: rows added */
-    double *block;          /* groups x cols x cols: only entries (i, j), i <= j, at i * cols + j */
-    double *sum;            /* groups x cols */
-    double *origin;         /* cols: s */
-    int64_t total, zeros;   /* rows added in all; those that are 0 */
-    int64_t vanished;       /* those that are not, but whose squares are 0 in the type */
-    int64_t slabs;          /* sums of up to 4,096 rows that were added in double, at most */
-    int64_t heaviest;       /* position, among all rows ever given, of the row of largest norm */
-    double heaviest_square; /* its squared norm before the shift */
-    double square;          /* sum of squared norms before the shift */
-    int64_t seen;           /* rows given, dropped ones included */
+    /** d. */
+    int64_t cols;
+    /** Number of groups. */
+    int64_t groups;
+    /** As in the options. */
+    bool wide;
+    /** As in the options. */
+    bool normalise;
+    /** As in the options. */
+    bool shift;
+    /** groups: rows added. */
+    int64_t *rows;
+    /** groups x d x d: of block g only the entries (i, j), i <= j, at i * d + j. */
+    double *block;
+    /** groups x d: t_g. */
+    double *sum;
+    /** d: s. */
+    double *origin;
+    /** Rows added in total. */
+    int64_t total;
+    /** Zero rows among them. */
+    int64_t zeros;
+    /** Nonzero rows whose squares underflow to 0. */
+    int64_t vanished;
+    /** Largest number of sums of up to 4,096 rows that were added in double. */
+    int64_t slabs;
+    /** Index, among all rows given, of the row with the largest norm. */
+    int64_t heaviest;
+    /** Its squared norm before shift and normalisation. */
+    double heaviest_square;
+    /** Sum of the squared norms before shift and normalisation. */
+    double square;
+    /** Rows given, dropped ones included. */
+    int64_t seen;
 } cs_gram;
 
-/* Empty blocks. CS_ERR_USAGE for no columns or groups. */
+/** Empty blocks.
+ *
+ * \param cols d
+ * \param groups number of groups
+ * \param options options
+ * \param out receives the blocks
+ * \retval CS_ERR_USAGE no columns or no groups
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_gram_init(int64_t cols, int64_t groups, const cs_gram_options *options,
                        cs_gram *out) CS_MUST_CHECK;
+
+/** Frees the blocks; accepts a zeroed object. */
 void cs_gram_free(cs_gram *g);
 
-/* Adds rows; options as those of init. group: rows->rows numbers, -1 to leave the row out, or NULL:
- * `groups` blocks of consecutive rows whose sizes differ by one at most. CS_ERR_INPUT names the row
- * and column of a value that is not finite, the row whose squares are
- * above 4e34 (in float) or 5e269 (when wide), whose sums might overflow, a group out of range,
- * columns that are not g->cols. On failure g is not to be used. 2 n d^2 / 2 flops. */
+/** Adds rows; n d^2 flops. After a failure the object must not be used.
+ *
+ * \param g the blocks
+ * \param rows n x d
+ * \param group n numbers of groups, -1 leaves the row out; NULL: consecutive blocks of rows whose
+ *     sizes differ by at most one
+ * \param options those of cs_gram_init
+ * \retval CS_ERR_INPUT a value that is not finite (row and column), a row whose squares exceed
+ *     4e34 (float) or 5e269 (wide), a group out of range, or another number of columns
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_gram_add(cs_gram *g, const cs_rows *rows, const int32_t *group,
                       const cs_gram_options *options) CS_MUST_CHECK;
 
-/* Adds the blocks of `from` (as many groups, with the same options) to those of `into`: exact
- * algebra when the shifts differ. Its rows count as given after those of `into`. */
+/** Adds the blocks of `from`, with the same groups and options, to those of `into`. Exact algebra
+ * if the shifts differ. Its rows count as given after those of `into`.
+ */
 cs_status cs_gram_merge(cs_gram *into, const cs_gram *from) CS_MUST_CHECK;
 
-/* Groups from..end-1. */
+/** The groups from..end-1. */
 typedef struct {
-    int64_t from, end;
+    /** First group. */
+    int64_t from;
+    /** One after the last group. */
+    int64_t end;
 } cs_gram_range;
 
-/* Sum over the groups that are in neither of the two ranges `without` (NULL: over all), both
- * triangles, and its number of rows: X^T X of the rows as they are, or of the rows less their mean
- * when `centred`. */
+/** X^T X over the groups outside two ranges, of the rows as they are, or of the rows minus their
+ * mean if `centred`.
+ *
+ * \param g the blocks
+ * \param without two ranges; NULL: all groups
+ * \param centred subtract the mean
+ * \param out receives a d x d matrix, both triangles (cs_dense_free)
+ * \param n receives the number of rows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool centred, cs_dense *out,
                         int64_t *n) CS_MUST_CHECK;
 
-/* The sum over all groups, only entries (i, j), i <= j, at i * cols + j, and the trace of each group's
- * block: what many sums that leave few groups out are made from. */
+/** The sum over all groups, from which few groups can be subtracted. */
 typedef struct {
+    /** d x d: only the entries (i, j), i <= j, at i * d + j. */
     cs_dense sum;
-    double *trace; /* groups */
+    /** groups: trace of each block. */
+    double *trace;
 } cs_gram_all;
 
+/** Computes the sum over all groups. */
 cs_status cs_gram_all_of(const cs_gram *g, cs_gram_all *out) CS_MUST_CHECK;
+
+/** Frees the sum; accepts a zeroed object. */
 void cs_gram_all_free(cs_gram_all *all);
 
-/* As cs_gram_total, on the triangle of `all` alone. Groups are taken away from `all` (NULL: none) where
- * that is less work than adding the others, and where the rounding of the differences stays within the
- * bound at the top: not where what is left has much less of the trace than all. */
+/** As cs_gram_total, only the triangle of cs_gram_all. Groups are subtracted from `all` (NULL:
+ * none) if that is less work than adding the others, and if rounding stays within the bound above.
+ */
 cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
                           bool centred, cs_dense *out, int64_t *n) CS_MUST_CHECK;
 
-/* The error bound above, and what it says of the eigenvalues of cs_gram_total; the same with traces
- * that are known. */
+/** gamma, the error bound above. */
 double cs_gram_gamma(const cs_gram *g, bool centred);
+
+/** Bound on the error of the eigenvalues of cs_gram_total: gamma times the trace. */
 double cs_gram_floor(const cs_gram *g, const cs_gram_range *without, bool centred);
+
+/** As cs_gram_floor with the traces in `all`. */
 double cs_gram_floor_without(const cs_gram *g, const cs_gram_all *all, const cs_gram_range *without,
                              bool centred);
 
-/* NPZ: block, sum, rows, origin, and the scalars. Reading checks what it reads. */
+/** Writes the blocks as NPZ: block, sum, rows, origin and the scalars.
+ *
+ * \retval CS_ERR_IO the file cannot be written
+ */
 cs_status cs_gram_write(const cs_gram *g, const char *path) CS_MUST_CHECK;
+
+/** Reads such a file.
+ *
+ * \retval CS_ERR_INPUT the file is invalid
+ * \retval CS_ERR_IO the file cannot be read
+ */
 cs_status cs_gram_read(const char *path, cs_gram *out) CS_MUST_CHECK;

@@ -1,12 +1,12 @@
-/* A matrix is what it does to a block of vectors. Solvers see only this interface; compositions
- * (deflated, transposed) are built from it. Every product has a side: of A, or of A^T (`turn`).
+/** \file
+ * Linear operators: a matrix defined by its products with blocks of vectors. Solvers use only this
+ * interface, and compositions (deflated, transposed) are built from it.
  *
- *   apply:   Y = A X      X cols x k, Y rows x k;   turned Y = A^T X
+ * - apply: Y = A X, X cols x k, Y rows x k; turned Y = A^T X, X rows x k, Y cols x k.
+ * - panel: the same for panels of CS_PANEL columns stored row by row (linalg/csr.h).
+ * - normal: Y = A^T A X of panels, turned Y = A A^T X, which may read the matrix once.
  *
- * An operator may also know the same product of panels: CS_PANEL columns stored row by row
- * (linalg/csr.h), which save the block solver two transpositions a product; and the normal product
- * of panels, Y = A^T A X (turned Y = A A^T X), which may read the matrix once, and takes known triplets
- * out on one side.
+ * An operator may be used from one thread at a time; its products use threads themselves.
  */
 #pragma once
 
@@ -16,62 +16,100 @@
 #include "linalg/csr.h"
 #include "linalg/dense.h"
 
-/* The operator as data, A - U diag(s) V^T: what a device takes of it. */
+/** The operator as data, A - U diag(s) V^T, for devices. Borrowed. */
 typedef struct {
-    const cs_csr *a, *at;  /* NULL: known by its products alone */
-    const cs_dense *u, *v; /* NULL: nothing to subtract */
+    /** A; NULL: known by its products only. */
+    const cs_csr *a;
+    /** A^T; NULL as `a`. */
+    const cs_csr *at;
+    /** rows x p; NULL: nothing is subtracted. */
+    const cs_dense *u;
+    /** cols x p; NULL as `u`. */
+    const cs_dense *v;
+    /** p values. */
     const double *s;
 } cs_linop_data;
 
+/** An operator. */
 typedef struct cs_linop {
-    int64_t rows, cols;
-    void *ctx;   /* owned by the composition struct that made the operator */
-    bool turned; /* ctx speaks of the transpose */
+    /** Number of rows. */
+    int64_t rows;
+    /** Number of columns. */
+    int64_t cols;
+    /** First argument of the functions; owned by the struct of the composition. */
+    void *ctx;
+    /** `ctx` describes the transpose. */
+    bool turned;
+    /** Y = A X, or Y = A^T X with `turn`. Y is allocated by the caller. */
     cs_status (*apply)(void *ctx, bool turn, const cs_dense *x, cs_dense *y);
-    cs_status (*panel)(void *ctx, bool turn, const double *x, double *y); /* may be NULL */
-    /* room: doubles of scratch aligned to 64 */
+    /** The same for panels; may be NULL. */
+    cs_status (*panel)(void *ctx, bool turn, const double *x, double *y);
+
+    /** The normal product of panels; `room` is scratch aligned to 64 bytes. */
     cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
-    int64_t room, room_t; /* of A^T A, of A A^T; -1: that product is not offered */
-    bool semidefinite;  /* A = A^T without a negative eigenvalue: a Krylov space of A itself serves
-                             where another operator takes one of A^T A */
-    cs_linop_data data; /* of sparse, deflated sparse (once) and their transposes; borrowed */
+    /** Doubles of scratch for A^T A; -1: not offered. */
+    int64_t room;
+    /** Doubles of scratch for A A^T; -1: not offered. */
+    int64_t room_t;
+    /** A is symmetric and positive semidefinite: a Krylov space of A serves in place of one of A^T
+     * A.
+     */
+    bool semidefinite;
+    /** Of sparse matrices, deflated sparse ones and their transposes; borrowed. */
+    cs_linop_data data;
 } cs_linop;
 
-/* The products of the operator as it is turned. */
+/** Y = op X, or op^T X with `turn`. */
 static inline cs_status cs_linop_apply(const cs_linop *op, bool turn, const cs_dense *x,
                                        cs_dense *y)
 {
     return op->apply(op->ctx, op->turned != turn, x, y);
 }
 
+/** The same for panels. */
 static inline cs_status cs_linop_panel(const cs_linop *op, bool turn, const double *x, double *y)
 {
     return op->panel(op->ctx, op->turned != turn, x, y);
 }
 
+/** Y = op^T op X for panels. */
 static inline cs_status cs_linop_normal(const cs_linop *op, const double *x, double *y,
                                         double *room)
 {
     return op->normal(op->ctx, op->turned, x, y, room);
 }
 
-/* A sparse matrix; keeps both A and A^T. a and at are borrowed. */
+/** Context of cs_linop_csr; must outlive the operator. */
 typedef struct {
-    const cs_csr *a, *at;
+    /** A. */
+    const cs_csr *a;
+    /** A^T. */
+    const cs_csr *at;
+    /** 0: cs_threads(). */
     int threads;
 } cs_linop_csr_ctx;
+
+/** The operator of a sparse matrix. `a` and its transpose `at` are borrowed. */
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads);
 
-/* A - U diag(s) V^T: known triplets removed. U rows x p, V cols x p, s p values; borrowed.
- * singular: they are singular triplets of A to rounding, U and V orthonormal; then the normal
- * product A^T A - V diag(s^2) V^T is offered where A's is. */
+/** Context of cs_linop_deflated; must outlive the operator. */
 typedef struct {
+    /** A. */
     const cs_linop *inner;
-    const cs_dense *u, *v;
+    /** U, rows x p. */
+    const cs_dense *u;
+    /** V, cols x p. */
+    const cs_dense *v;
+    /** p values. */
     const double *s;
 } cs_linop_deflated_ctx;
+
+/** A - U diag(s) V^T. U is rows x p, V is cols x p, s has p values; all borrowed. `singular`: they
+ * are singular triplets of A to rounding, with orthonormal U and V; then the normal product A^T A
+ * - V diag(s^2) V^T is offered if A offers its own.
+ */
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
                            const double *s, const cs_dense *v, bool singular);
 
-/* A^T. */
+/** A^T. */
 cs_linop cs_linop_transposed(const cs_linop *inner);

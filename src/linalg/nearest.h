@@ -1,10 +1,10 @@
-/* The two nearest other rows of every row, in Euclidean distance.
+/** \file
+ * The two nearest other rows of every row, in Euclidean distance.
  *
- * Squared distances |x|^2 + |y|^2 - 2 <x, y> in double find three candidates; their distances are
- * then taken from the differences, so that equal rows are at distance 0 exactly. Candidates are off
- * by at most (d + 4) 2^-52 (|x|^2 + |y|^2): of neighbours nearer to each other than that, the third
- * and the fourth may be mistaken. 2 n^2 d flops, 8 n d bytes. The same bits for any number of
- * threads.
+ * Squared distances \f$|x|^2 + |y|^2 - 2 \langle x, y \rangle\f$ in double find three candidates,
+ * whose distances are recomputed from differences, so equal rows are at distance exactly 0.
+ * Candidates are off by at most (d + 4) 2^-52 (|x|^2 + |y|^2); of neighbours closer to each other
+ * than that, the third and the fourth may be exchanged.
  */
 #pragma once
 
@@ -13,7 +13,16 @@
 #include "base/status.h"
 #include "io/rows.h"
 
-/* first, second: rows->rows distances each. At least 3 rows (CS_ERR_INPUT); CS_ERR_INPUT names a
- * value that is not finite. */
+/** Distances to the nearest and the second nearest other row. 2 n^2 d flops, 8 n d bytes. Bits do
+ * not depend on the number of threads.
+ *
+ * \param rows n x d, n at least 3
+ * \param threads 0: cs_threads()
+ * \param first receives n distances
+ * \param second receives n distances
+ * \retval CS_ERR_INPUT fewer than 3 rows, or a value that is not finite
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first,
                          double *second) CS_MUST_CHECK;

@@ -1,25 +1,11 @@
-/* Truncated singular value decomposition of an operator, by a named solver, never trusted: the
- * residuals are recomputed here through the operator, whatever the solver claims.
+/** \file
+ * Truncated singular value decomposition of an operator by a named solver. Residuals are
+ * recomputed through the operator, whatever the solver reports:
  *
- *   A v_j = sigma_j u_j,  A^T u_j = sigma_j v_j,
- *   residual_j = max(||A v_j - sigma_j u_j||_2, ||A^T u_j - sigma_j v_j||_2)
+ * \f[ A v_j = \sigma_j u_j, \quad A^T u_j = \sigma_j v_j, \quad \mathrm{residual}_j = \max\big( \|A v_j - \sigma_j u_j\|_2,\ \|A^T u_j - \sigma_j v_j\|_2 \big). \f]
  *
- * lapack    dense gesdd, every singular value, floor max(m, n) eps sigma_1; the Gram matrix of the
- *           smaller side when the dense copy is above the limit and that side at most 4,000, floor
- *           sqrt(max(m, n) eps) sigma_1
- * arpack    ARPACK-NG dsaupd on B^T B of the smaller side, then a probe for missed copies of
- *           multiple values; floor sqrt(max(m, n) eps) sigma_1. ARPACK keeps global state: one
- *           caller at a time (a lock inside). k < min(m, n).
- * block     own block Lanczos on B^T B of the smaller side, with fresh random blocks while copies
- *           may be missing (svd_block.c); floor sqrt(max(m, n) eps) sigma_1, but when a wanted
- *           value is below 1e-6, 4 eps / tol or twice the floor (of sigma_1): block Golub-Kahan on
- *           B, floor max(m, n) eps sigma_1. The seed fixes the bits, whatever the threads.
- *           Interrupted, it gives the triplets that have converged.
- * cusolver  on a GPU: dense Xgesvd, or the Gram matrix where that does not fit into its memory
- *           (svd_gpu.c); floors as lapack's. auto, block and cusolver are what a GPU can do.
- * auto      lapack (on a GPU: cusolver) when the copy is allowed and m n min(m, n) <= 4e9 or
- *           k > min(m, n) / 4; lapack by the Gram matrix when the copy is not allowed,
- *           min(m, n) <= 4,000 and k > min(m, n) / 4; otherwise block
+ * Each solver has a floor: it cannot distinguish smaller singular values from 0. m x n is the size
+ * of the operator, eps = 2^-52.
  */
 #pragma once
 
@@ -31,75 +17,145 @@
 #include "linalg/dense.h"
 #include "linalg/linop.h"
 
+/** Solvers. */
 typedef enum {
+    /** lapack (on a GPU: cusolver) if a dense copy is allowed and m n min(m, n) <= 4e9 or k > min(m, n)
+ * / 4; lapack by the Gram matrix if the copy is not allowed, min(m, n) <= 4,000 and k > min(m, n)
+ * / 4; else block.
+ */
     CS_SOLVER_AUTO,
+    /** Dense gesdd, all singular values; floor max(m, n) eps sigma_1. The Gram matrix of the smaller
+ * side if the dense copy exceeds the limit and that side is at most 4,000; floor sqrt(max(m, n)
+ * eps) sigma_1.
+ */
     CS_SOLVER_LAPACK,
+    /** ARPACK-NG on A^T A of the smaller side, then a probe for missed copies of multiple values; floor
+ * sqrt(max(m, n) eps) sigma_1. k < min(m, n). ARPACK keeps global state, so a lock admits one
+ * caller at a time.
+ */
     CS_SOLVER_ARPACK,
+    /** Block Lanczos (ours) on A^T A of the smaller side, with new random blocks while copies may be
+ * missing; floor sqrt(max(m, n) eps) sigma_1. If a requested value is below 1e-6, 4 eps / tol or
+ * twice the floor (relative to sigma_1): block Golub-Kahan, floor max(m, n) eps sigma_1. The seed
+ * fixes the bits. If interrupted, it returns the triplets that have converged.
+ */
     CS_SOLVER_BLOCK,
-    CS_SOLVER_CUSOLVER
+    /** On a GPU: dense Xgesvd, or the Gram matrix if that does not fit its memory; floors of lapack. A
+ * GPU supports auto, block and cusolver.
+ */
+    CS_SOLVER_CUSOLVER,
 } cs_solver;
 
-cs_status cs_solver_by_name(const char *name,
-                            cs_solver *out) CS_MUST_CHECK; /* "auto", "lapack", "arpack", "block",
-                                                              "cusolver" */
+/** A solver by name: "auto", "lapack", "arpack", "block", "cusolver".
+ *
+ * \retval CS_ERR_USAGE unknown name
+ */
+cs_status cs_solver_by_name(const char *name, cs_solver *out) CS_MUST_CHECK;
+
+/** Name of a solver. Static text. */
 const char *cs_solver_name(cs_solver solver);
 
+/** Options of cs_svd_compute; zeros are defaults except k. */
 typedef struct {
-    int64_t k; /* triplets wanted, 1..min(rows, cols); fewer come back when the rank is smaller */
+    /** Number of triplets, 1..min(rows, cols). Fewer are returned if the rank is smaller. */
+    int64_t k;
+    /** The solver. */
     cs_solver solver;
-    double tol;             /* wanted residual relative to sigma_1; 0: 1e-12 */
-    int64_t max_iterations; /* 0: solver's default */
-    uint64_t seed;          /* start vector */
-    int64_t dense_limit;    /* most elements of a dense copy; 0: 2^27 (1 GiB) or a quarter of free
-                               memory */
+    /** Residual relative to sigma_1; 0: 1e-12. */
+    double tol;
+    /** 0: the default of the solver. */
+    int64_t max_iterations;
+    /** Seed of the start vectors. */
+    uint64_t seed;
+    /** Most elements of a dense copy; 0: 2^27 (1 GiB), or a quarter of free memory if that is less.
+     */
+    int64_t dense_limit;
+    /** Callback, or NULL. */
     const cs_progress *progress;
-    bool unchecked; /* the caller takes the residuals, through an operator of its own, and their
-                       verdict: residual stays NULL */
+    /** The caller computes residuals itself; `residual` stays NULL. */
+    bool unchecked;
 
-    /* block only */
-    int threads;        /* 0: cs_threads(); bits do not depend on it */
-    int64_t memory;     /* most bytes of the Krylov basis; 0: 4 GiB or a quarter of free memory */
-    struct cs_gpu *gpu; /* where block and cusolver compute (linalg/gpu.h); NULL: on the CPU */
-    /* arpack only, through cs_svd_arpack: the operator is a group's. Its sizes are those of the
-     * vectors' parts here, rows >= cols together, and so are those of the results; the group's
-     * PARPACK runs in the place of ARPACK. NULL: one process. */
+    /** block: 0: cs_threads(). Bits do not depend on it. */
+    int threads;
+    /** block: most bytes of the Krylov basis; 0: 4 GiB, or a quarter of free memory if that is
+     * less.
+     */
+    int64_t memory;
+    /** Device of block and cusolver; NULL: the CPU. */
+    struct cs_gpu *gpu;
+
+    /** arpack, internal: the group of processes of the operator; NULL: one process. */
     cs_comm *comm;
 
-    const cs_dense *start; /* guess of the singular vectors of the smaller side (right ones when
-                              rows >= cols): any number of columns, not 0; NULL: none */
+    /** block: a guess of the singular vectors of the smaller side (the right ones if rows >= cols),
+     * any number of nonzero columns; NULL: none. Borrowed.
+     */
+    const cs_dense *start;
 } cs_svd_options;
 
+/** Triplets. Free them with cs_svd_free. */
 typedef struct {
-    int64_t k;        /* triplets returned */
-    double *sigma;    /* k, descending */
-    double *residual; /* k, absolute, two-sided, recomputed */
-    cs_dense u, v;    /* rows x k, cols x k */
-    cs_solver solver; /* the one that ran */
-    double floor;     /* singular values below it cannot be told from 0 by this solver */
-    bool converged;   /* all wanted triplets reached tol; otherwise these are the best ones known */
-    int64_t iterations, applications; /* solver iterations; operator columns applied */
-    bool interrupted; /* the block solver was: these, the first that had converged by then */
+    /** Number of triplets returned. */
+    int64_t k;
+    /** k values, descending. */
+    double *sigma;
+    /** k residuals, absolute. */
+    double *residual;
+    /** rows x k. */
+    cs_dense u;
+    /** cols x k. */
+    cs_dense v;
+    /** The solver that ran. */
+    cs_solver solver;
+    /** Singular values below it are not distinguished from 0. */
+    double floor;
+    /** All requested triplets reached tol; otherwise these are the best known ones. */
+    bool converged;
+    /** Iterations of the solver. */
+    int64_t iterations;
+    /** Columns that the operator was applied to. */
+    int64_t applications;
+    /** The block solver was interrupted: these are the leading triplets that had converged. */
+    bool interrupted;
 } cs_svd;
 
+/** Frees the triplets; accepts a zeroed object. */
 void cs_svd_free(cs_svd *svd);
 
-/* The k largest triplets above the solver's floor. Not converged is not a failure: *out holds the
- * triplets that did converge (maybe none) with converged = false, also when a recomputed residual
- * is above tol sigma_1; or when the block solver was interrupted. CS_ERR_USAGE names an option out
- * of range, or k = min(m, n) asked of arpack; CS_ERR_INPUT a value that is not finite;
- * CS_ERR_MEMORY a dense copy or a basis above the limit, or what a GPU has no room for;
- * CS_ERR_DEVICE a GPU that failed; CS_ERR_CONVERGE a solver that broke down; CS_ERR_INTERRUPT. */
+/** The k largest triplets above the floor of the solver. Incomplete convergence is not a failure:
+ * `out` holds the triplets that did converge (perhaps none) with converged = false. The same holds
+ * if a recomputed residual exceeds tol sigma_1, and if the block solver is interrupted.
+ *
+ * \param a the operator
+ * \param options options
+ * \param out receives the triplets
+ * \retval CS_ERR_USAGE an option is out of range, or arpack with k = min(m, n)
+ * \retval CS_ERR_INPUT a value is not finite
+ * \retval CS_ERR_MEMORY a dense copy or a basis exceeds the limit, or GPU memory is too small
+ * \retval CS_ERR_DEVICE the GPU failed
+ * \retval CS_ERR_CONVERGE the solver broke down
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
                          cs_svd *out) CS_MUST_CHECK;
 
-/* Recomputes residuals of given triplets (used on merged and lifted results too); u and v hold at
- * least k columns, residual has room for k. 2 k operator columns. */
+/** Residuals of given triplets; 2 k operator columns.
+ *
+ * \param a the operator
+ * \param k number of triplets
+ * \param sigma k values
+ * \param u rows x k or more columns
+ * \param v cols x k or more columns
+ * \param residual receives k values
+ */
 cs_status cs_svd_residuals(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *u,
                            const cs_dense *v, double *residual) CS_MUST_CHECK;
 
-/* One file per solver, of an operator with rows >= cols (a group's: all of its parts together);
- * called through cs_svd_compute, which drops values below the floor and fills in the residuals. The
- * caller frees what a failure leaves in *out. */
+/** \cond INTERNAL */
+/* One function for each solver, called by cs_svd_compute, for an operator with rows >= cols (of a
+ * group: of all parts together). cs_svd_compute drops values below the floor and computes the
+ * residuals. The caller frees what a failure leaves in *out.
+ */
 cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options,
                         cs_svd *out) CS_MUST_CHECK;
 cs_status cs_svd_arpack(const cs_linop *a, const cs_svd_options *options,
@@ -108,36 +164,56 @@ cs_status cs_svd_block(const cs_linop *a, const cs_svd_options *options, cs_svd 
 cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options,
                           cs_svd *out) CS_MUST_CHECK;
 
-/* The block solver on any space (rows >= cols); vectors as the space's get gives them. Values below
- * the floor stay in, no residuals are taken, and the caller frees what a failure leaves. */
-struct cs_space; /* linalg/space.h */
+struct cs_space;
+/* The block solver on any space (linalg/space.h), rows >= cols; vectors are as the space's get
+ * returns them. Values below the floor remain, residuals are not computed, and the caller frees
+ * what a failure leaves.
+ */
 cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *options,
                              cs_svd *out) CS_MUST_CHECK;
+/** \endcond */
 
-/* What the probe distinguishes: a missed value from the largest one seen. */
+/** The probe distinguishes a missed value from the largest one found if it exceeds it by this
+ * factor.
+ */
 #define CS_PROBE_RATIO 1.01
 
+/** Result of a probe. */
 typedef struct {
-    double value; /* square root of the largest Ritz value */
-    double reach; /* no singular value above it is left out, but with probability failure */
+    /** Square root of the largest Ritz value. */
+    double value;
+    /** No singular value above it is missing, except with probability `failure`. */
+    double reach;
+    /** That probability. */
     double failure;
 } cs_probe;
 
-/* Is a singular value missing from what is known? Block Lanczos on (I - V V^T) A^T A (I - V V^T)
- * from a random block of uniform direction, V the known right vectors (cols x p, orthonormal); a:
- * rows >= cols. failure bounds the probability that a singular value above 1.01 x is there but
- * value <= x, for any x: with s the largest value left out, b columns and q steps in n dimensions,
+/** Tests whether a singular value is missing from known ones: block Lanczos on \f$(I - V V^T) A^T A
+ * (I - V V^T)\f$ from a random block. For any x, `failure` bounds the probability that a singular
+ * value above 1.01 x exists although value <= x. With b columns and q steps in n dimensions,
  *
- *   P <= I_{1 / (1 + M^2)}(b / 2, (n - 1) / 2),  M = sinh((2 q - 1) atanh(sqrt(eps))),
+ * \f[ P \le I_{1/(1 + M^2)}\big( b/2, (n - 1)/2 \big), \qquad M = \sinh\big( (2q - 1) \operatorname{artanh} \sqrt{\epsilon} \big), \qquad \epsilon = 1 - 1/1.01^2, \f]
  *
- * eps = 1 - 1 / 1.01^2; see svd_block_probe.c. q is the least that brings this below 1e-6; 0 when
- * the space ended before. 2 q b operator columns, cols (p + q b) doubles.
- * bound 0: all q steps, after which reach = 1.01 value. Else the question is asked for x = bound
- * alone: it ends as soon as the value is so far below the bound that a singular value above
- * 1.01 bound is there with probability `failure` at most, that of all q steps or 1e-6; reach is then
- * at most 1.01 bound. */
+ * I the regularised incomplete beta function. q is the least number that makes this less than
+ * 1e-6; the bound is 0 if the Krylov space ended before. Cost: 2 q b operator columns, cols (p + q
+ * b) doubles. Source: ours (svd_block_probe.c).
+ *
+ * \param a the operator, rows >= cols
+ * \param v known right singular vectors, cols x p, orthonormal
+ * \param bound 0: run all q steps, then reach = 1.01 value. Else the probe stops as soon as the
+ *     value is so far below `bound` that a value above 1.01 bound exists with probability at most
+ *     `failure`; reach is then at most 1.01 bound
+ * \param seed seed of the block
+ * \param threads 0: cs_threads()
+ * \param out receives the result
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
                        int threads, cs_probe *out) CS_MUST_CHECK;
+
+/** \cond INTERNAL */
 /* The same on any space. */
 cs_status cs_svd_probe_space(struct cs_space *space, const cs_dense *v, double bound, uint64_t seed,
                              cs_probe *out) CS_MUST_CHECK;
+/** \endcond */

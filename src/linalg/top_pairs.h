@@ -1,16 +1,17 @@
-/* The largest inner products among all pairs of rows, and how all of them are distributed.
+/** \file
+ * The largest inner products among all pairs of rows, and quantiles of all of them:
  *
- *   s_ij = <x_i, x_j>, i < j (i <= j with self-pairs); cosine: of x_i / |x_i|, 0 for a row of zeros
+ * \f[ s_{ij} = \langle x_i, x_j \rangle, \quad i < j \quad (i \le j \text{ with self-pairs}); \f]
  *
- * Products are summed in float, at most d + 1 roundings: |error| <= gamma_{d+1} |x_i| |x_j|,
- * gamma_m = m u / (1 - m u), u = 2^-24; rows divided by their norms carry one rounding each more.
- * The mean is exact algebra in double, (|sum_i x_i|^2 - sum_i |x_i|^2) / 2 over the number of
- * pairs. Quantiles come from a count in bins of relative width 2^-11, interpolated: within 2^-11 of
- * the order statistic's size.
+ * with `cosine` of x_i / |x_i|, and 0 for a zero row.
  *
- * Ties are in the order of i, then j. Bits depend on the data and the processor's vector unit,
- * never on the number of threads. Time n^2 d flops; memory 4 n d bytes, and 8 MB and 24 `count`
- * bytes a thread.
+ * Products are summed in float with at most d + 1 roundings: \f$|\mathrm{error}| \le \gamma_{d+1}
+ * |x_i| |x_j|\f$, \f$\gamma_m = m u / (1 - m u)\f$, u = 2^-24; normalised rows add one rounding
+ * each. The mean is computed in double as \f$(|\sum_i x_i|^2 - \sum_i |x_i|^2) / 2\f$ over the
+ * number of pairs. Quantiles are interpolated from counts in bins of relative width 2^-11.
+ *
+ * Bits depend on the data and the vector unit of the processor, not on the number of threads. Time
+ * n^2 d flops; memory 4 n d bytes, and 8 MB and 24 count bytes a thread.
  */
 #pragma once
 
@@ -19,31 +20,58 @@
 #include "base/status.h"
 #include "io/rows.h"
 
+/** Options of cs_top_pairs_of. */
 typedef struct {
-    int64_t count; /* pairs wanted; all when there are fewer */
-    bool cosine, self;
-    int quantiles;          /* wanted of all pairs */
-    const double *quantile; /* in [0, 1] */
-    int threads;            /* 0: cs_threads() */
+    /** Number of pairs; all pairs if there are fewer. */
+    int64_t count;
+    /** Cosines in place of inner products. */
+    bool cosine;
+    /** Include pairs i = j. */
+    bool self;
+    /** Number of quantiles of all pairs. */
+    int quantiles;
+    /** quantiles probabilities in [0, 1]; borrowed. */
+    const double *quantile;
+    /** 0: cs_threads(). */
+    int threads;
 } cs_top_pairs_options;
 
+/** A pair of rows, i <= j. */
 typedef struct {
+    /** Inner product or cosine. */
     float value;
-    int32_t i, j; /* i <= j */
+    /** First row. */
+    int32_t i;
+    /** Second row. */
+    int32_t j;
 } cs_pair;
 
+/** The result. Free it with cs_top_pairs_free. */
 typedef struct {
+    /** Number of pairs returned. */
     int64_t count;
-    cs_pair *pair;    /* count: values descend, then i, j ascend */
-    int64_t total;    /* pairs in all */
-    int64_t zeros;    /* rows that are 0 */
-    double mean;      /* of all pairs; NaN when there is none, as the quantiles */
-    double *quantile; /* as wanted: the order statistic at p (total - 1), rounded down */
+    /** count pairs: values descend; ties by i, then j. */
+    cs_pair *pair;
+    /** Number of all pairs. */
+    int64_t total;
+    /** Number of zero rows. */
+    int64_t zeros;
+    /** Mean over all pairs; NaN if there is none. */
+    double mean;
+    /** The order statistics at index floor(p (total - 1)); NaN if there is no pair. */
+    double *quantile;
 } cs_top_pairs;
 
+/** Frees the result; accepts a zeroed object. */
 void cs_top_pairs_free(cs_top_pairs *t);
 
-/* CS_ERR_USAGE names a count below 0 or a quantile outside [0, 1]; CS_ERR_INPUT a value that is not
- * finite by row and column, squares beyond the float range, or more than 2^31 - 1 rows. */
+/** Computes the pairs and quantiles.
+ *
+ * \retval CS_ERR_USAGE a negative count, or a quantile outside [0, 1]
+ * \retval CS_ERR_INPUT a value that is not finite (row and column), squares beyond the range of
+ *     float, or more than 2^31 - 1 rows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_top_pairs_of(const cs_rows *rows, const cs_top_pairs_options *options,
                           cs_top_pairs *out) CS_MUST_CHECK;
