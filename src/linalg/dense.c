@@ -23,9 +23,11 @@
 #include "base/mem.h"
 #include "base/threads.h"
 
-/* Problems of fewer flops, a few milliseconds of a core, get one BLAS thread: OpenBLAS shares an
- * eigenproblem of 8 x 8 already, and its threads wait for one another at each step. */
-static const double SHARED_WORK = 1e8;
+/* Problems of fewer flops, a few seconds of a core, get one BLAS thread: their bits are the same for any number
+ * of threads, and OpenBLAS, which shares an eigenproblem of 8 x 8 already, loses by it where cores are busy. An
+ * SVD of 1,700 x 1,700 is the largest below it; all that svd.c gives to LAPACK unasked, unless more than a
+ * quarter of the values is wanted, is smaller. */
+static const double SHARED_WORK = 2e10;
 
 /* A tenth of a second of a core, and more. */
 static const double LONG_WORK = 1e9;
@@ -42,12 +44,16 @@ typedef struct {
 
 static cs_status compute(double flops, void (*fn)(void *), library_call *call)
 {
-    if (flops >= LONG_WORK) return cs_leavable(fn, call, sizeof *call);
     const bool hold = flops < SHARED_WORK;
+    cs_status status = CS_OK;
     if (hold) cs_threads_blas_hold(true);
-    fn(call);
+    if (flops >= LONG_WORK) {
+        status = cs_leavable(fn, call, sizeof *call);
+    } else {
+        fn(call);
+    }
     if (hold) cs_threads_blas_hold(false);
-    return CS_OK;
+    return status;
 }
 
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols)

@@ -246,6 +246,14 @@ test_arpack_of_all() {
     refuses 2 "use the solver lapack" "$COSPEC" svd c.mtx -k all --normalised --solver arpack
 }
 
+# OpenBLAS shares a decomposition of 400 x 400 among its threads, with other bits for each number of them.
+test_dense_bits_of_any_threads() {
+    awk 'BEGIN { n = 400; print "%%MatrixMarket matrix coordinate real general"; print n, n, 20 * n
+        for (i = 1; i <= n; ++i) for (j = 0; j < 20; ++j) print i, (i * i + j * 37 * i + j * j) % n + 1, 1 + (i * j) % 7 }' > d.mtx
+    for t in 1 2 3; do exits 0 "$COSPEC" svd d.mtx -k 12 --solver lapack --threads $t --csv && mv out $t.csv || return 1; done
+    cmp 1.csv 2.csv && cmp 1.csv 3.csv || fail "$(diff 1.csv 3.csv | head -4)"
+}
+
 # As many rows as -k asks for are printed; without it, and with "all", the note says how many there are.
 test_rows_that_are_printed() {
     awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n30 30 90"; for (i = 1; i <= 30; ++i) for (j = 0; j < 3; ++j) print i, (i * (j + 2) + j) % 30 + 1, i + j }' > r.mtx
@@ -311,7 +319,7 @@ test_claimed_rows() {
     ) || fail "$(cat why)"
 }
 
-for t in closed_form after_ones more_than_there_are normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
+for t in closed_form dense_bits_of_any_threads after_ones more_than_there_are normalised any_size what_is_not_computed_is_not_said multiplicity zeros_are_counted_apart vectors csv_and_text solvers_not_here \
     rank_out_of_range bad_matrices truncated_npz not_converged_is_printed arpack_with_small_components \
     certificates_say_what_they_prove certify interrupt_gives_what_converged start_and_memory \
     what_would_be_ignored_is_refused arpack_of_all dry_run rows_that_are_printed claimed_rows; do
