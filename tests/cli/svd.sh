@@ -246,10 +246,10 @@ test_arpack_of_all() {
     refuses 2 "use the solver lapack" "$COSPEC" svd c.mtx -k all --normalised --solver arpack
 }
 
-# OpenBLAS shares a decomposition of 400 x 400 among its threads, with other bits for each number of them.
+# OpenBLAS shares a decomposition of 500 x 500 among its threads, with other bits for each number of them.
 test_dense_bits_of_any_threads() {
-    awk 'BEGIN { n = 400; print "%%MatrixMarket matrix coordinate real general"; print n, n, 20 * n
-        for (i = 1; i <= n; ++i) for (j = 0; j < 20; ++j) print i, (i * i + j * 37 * i + j * j) % n + 1, 1 + (i * j) % 7 }' > d.mtx
+    awk 'BEGIN { n = 500; x = 1; print "%%MatrixMarket matrix coordinate real general"; print n, n, 8 * n
+        for (i = 1; i <= n; ++i) for (j = 0; j < 8; ++j) { x = x * 16807 % 2147483647; print i, x % n + 1, 1 + x % 7 } }' > d.mtx
     for t in 1 2 3; do exits 0 "$COSPEC" svd d.mtx -k 12 --solver lapack --threads $t --csv && mv out $t.csv || return 1; done
     cmp 1.csv 2.csv && cmp 1.csv 3.csv || fail "$(diff 1.csv 3.csv | head -4)"
 }
