@@ -1,6 +1,6 @@
 /** \file
- * A macro applied to each of several names, at most 16: `CS_EACH(X, a, b, p, q)` is `X(a, b, p)
- * X(a, b, q)`. For macros of other headers.
+ * A macro applied to each of several names, at most 16: `CS_EACH(X, a, b, p, q)` is
+ * `X(a, b, p) X(a, b, q)`. For macros of other headers.
  */
 #pragma once
 

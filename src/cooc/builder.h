@@ -1,20 +1,25 @@
-/* Builds the co-occurrence matrix of a corpus: any objective x any context mode, in parallel,
- * within a memory budget.
+/** \file
+ * Builds the co-occurrence matrix of a corpus for any objective and any context mode, in parallel
+ * and within a memory budget.
  *
- * Contributions (row key, column, class, integer weight) are collected a thread at a time, sorted
- * and added up; when the budget is full, sorted runs go to disk and are merged at the end. Weights
- * are integers over a common denominator where one exists (exact = true), else fixed point with
- * 2^-k units, so every sum is the same for any number of threads, any budget, any order. Rows are
- * in ascending order of their 128-bit keys.
+ * \f[ A[X, v] = \sum_{\mathrm{sequences}} \sum_{(S, k):\, X = \mathrm{context}(S, k),\, x_k = v} w(S, k) \f]
  *
- * For the same reason an interrupted build can go on: with `checkpoint` set, the sums so far are
- * written to that folder from time to time, for a twentieth of the time at most, and when an interrupt
- * comes, after which each thread finishes its block of sequences. What takes longer than
- * CS_INTERRUPT_GRACE then (gigabytes) is not waited for: the checkpoint before stays. A build with
- * `resume` takes it up, under any threads and budget, and ends with the same bits as one that was never
- * interrupted. `each:w` counted row by row (where its positions fit in the budget; seconds on any
- * corpus that does) and `unique` (windows_unique.c) write no checkpoint and start again, unless they
- * find one that the general way has left.
+ * with the weights of plan/pairs.h and the rows of cooc/context.h. Source: LA 3.2, with the
+ * context modes of cooc/context.h.
+ *
+ * Contributions (row key, column, class, integer weight) are collected by each thread, sorted and
+ * added. If the budget is full, sorted runs are written to disk and merged at the end. Weights are
+ * integers over a common denominator if one exists (exact = true), else fixed point in units of
+ * 2^-k. Every sum is therefore the same for any number of threads, any budget and any order. Rows
+ * ascend by their 128-bit keys.
+ *
+ * An interrupted build can continue. With `checkpoint` set, the sums so far are written to that
+ * folder from time to time, in at most a twentieth of the time, and upon an interrupt, after each
+ * thread has finished its block of sequences. Writing that takes longer than CS_INTERRUPT_GRACE
+ * then is abandoned, and the previous checkpoint remains. A build with `resume` continues from it,
+ * with any number of threads and any budget, and ends with the same bits as an uninterrupted one.
+ * `each:w` counted row by row (if its positions fit the budget) and `unique` write no checkpoint
+ * and start again, unless they find one of the general method.
  */
 #pragma once
 
@@ -27,106 +32,225 @@
 #include "dist/comm.h"
 #include "text/corpus.h"
 
-typedef enum { CS_SPLIT_ALL, CS_SPLIT_TRAIN, CS_SPLIT_TEST } cs_split;
+/** The documents that a build uses. */
+typedef enum {
+    /** All. */
+    CS_SPLIT_ALL,
+    /** Those that are not held out. */
+    CS_SPLIT_TRAIN,
+    /** The held-out ones. */
+    CS_SPLIT_TEST,
+} cs_split;
 
+/** A co-occurrence matrix. */
 typedef struct cs_cooc cs_cooc;
 
-/* An interrupt may lose what was counted since the last one. */
+/** Default seconds between two checkpoints: an interrupt may lose the work since the last one. */
 #define CS_CHECKPOINT_EVERY 60.0
 
+/** Options of a build. */
 typedef struct {
+    /** The objective. */
     cs_objective objective;
+
+    /** The context mode. */
     cs_context context;
-    int64_t max_length, stride; /* see sequences.h */
-    bool weight_by_document;    /* sequences count equally instead of by their number of predicted
-                                   tokens */
+
+    /** Tokens of a sequence; 0: whole documents (cs_sequences_of). */
+    int64_t max_length;
+
+    /** Tokens between windows; 0: pieces do not overlap (cs_sequences_of). */
+    int64_t stride;
+
+    /** Sequences have equal weight; otherwise they count by their number of predicted tokens. */
+    bool weight_by_document;
+
+    /** The documents that are used. */
     cs_split split;
+
+    /** 0: exact; otherwise this number of sampled plans for each sequence. */
     int64_t draws;
+
+    /** Seed of the draws. */
     uint64_t seed;
-    double tail;            /* see context.h; 0: 2^-50 */
-    int64_t memory_budget;  /* bytes for contributions, and as many again for the matrix, beyond
-                               which either goes to scratch files; 0: a quarter of free memory, and
-                               half of it; below 1 MiB is refused */
-    const char *scratch;    /* directory of these files; NULL: $TMPDIR or /tmp */
-    const char *checkpoint; /* folder for the state of an interrupted build, made when it is needed;
-                               NULL: none is written */
-    double checkpoint_every; /* seconds between two at least; 0: CS_CHECKPOINT_EVERY */
-    bool by_document; /* rows are (context, document), the documents of a context side by side
-                         (cooc/by_document.h); without checkpoint */
-    bool resume;      /* go on from the checkpoint of the folder, if any; false: begin anew, and an
-                    interrupt replaces it */
+
+    /** nearest: patterns of far positions with less than this share of an event are dropped; 0:
+     * 2^-50.
+     */
+    double tail;
+
+    /** Bytes for contributions, and the same again for the matrix; beyond it scratch files are
+     * used. At least 1 MiB; 0: a quarter of free memory for the first and half of it for the
+     * second.
+     */
+    int64_t memory_budget;
+
+    /** Folder of the scratch files; NULL: $TMPDIR or /tmp. */
+    const char *scratch;
+
+    /** Folder for the state of an interrupted build, created when needed; NULL: none. */
+    const char *checkpoint;
+
+    /** Least seconds between two checkpoints; 0: CS_CHECKPOINT_EVERY. */
+    double checkpoint_every;
+
+    /** Internal: rows are (context, document), for estimates of the population. Without checkpoint.
+     */
+    bool by_document;
+
+    /** Continue from the checkpoint of the folder, if there is one; false: start again, and an
+     * interrupt replaces it.
+     */
+    bool resume;
+
+    /** 0: cs_threads(). */
     int threads;
+
+    /** Callback, or NULL. */
     const cs_progress *progress;
-    /* Called with the matrix before what it was counted from is freed, if not NULL: an interrupt of it,
-     * such as one while the matrix is written, is one of the build, which leaves its checkpoint. */
+
+    /** Called with the matrix before the intermediate data are freed; NULL: not called. An
+     * interrupt in it, as while the matrix is written, is one of the build, which leaves its
+     * checkpoint.
+     */
     cs_status (*use)(void *use_ctx, const cs_cooc *made);
+
+    /** First argument of `use`. */
     void *use_ctx;
-    cs_comm *comm; /* processes that share the work, all with the same corpus and options: each
-                      walks its part of the sequences, rows are added up by the rank that owns their
-                      keys, and rank 0 alone receives the matrix (the others an empty one), the same
-                      bits as one process makes. Without checkpoint. NULL: one process */
+
+    /** Processes that share the work, all with the same corpus and options; NULL: one process. Each
+     * processes its part of the sequences, and rank 0 receives the matrix (the others an empty
+     * one), with the same bits as one process. Without checkpoint.
+     */
+    cs_comm *comm;
 } cs_cooc_options;
 
+/** A co-occurrence matrix. Free it with cs_cooc_free. */
 struct cs_cooc {
-    cs_labelled
-        matrix; /* a.val: integer units when exact, else mass in predicted tokens (or documents) */
+    /** The matrix with class masses. matrix.a.val: integer numbers of units if exact, else mass in
+     * predicted tokens (or documents).
+     */
+    cs_labelled matrix;
+
+    /** All weights are integers over a common denominator. */
     bool exact;
-    double unit;     /* mass of one unit, in predicted tokens: 1 / D when exact */
-    cs_hash128 *key; /* rows */
-    int64_t
-        *witness_sequence; /* rows: the lowest (sequence, ordinal) that contributed to the row */
+
+    /** Mass of one unit in predicted tokens: 1 / D if exact. */
+    double unit;
+
+    /** rows: keys, ascending. */
+    cs_hash128 *key;
+
+    /** rows: the lowest (sequence, ordinal) that contributed to the row. */
+    int64_t *witness_sequence;
+
+    /** rows: its ordinal. */
     int64_t *witness_ordinal;
-    int64_t sequences, skipped_sequences; /* skipped: too short for the objective */
-    int64_t contributions;                /* emitted */
-    double mass, dropped_mass; /* in predicted tokens (or documents): kept, and lost to empty
-                                    windows or rounding */
-    int64_t runs;              /* sorted runs spilled to disk: no property of the matrix */
-    cs_corpus texts; /* of a population (text/law.h): a text for each row, which are its sequences:
-                        witnesses lead to them. Else empty */
-    struct cs_cooc_files *files; /* scratch files in which the arrays lie; NULL: in memory. Arrays
-                                   must not be taken out then */
+
+    /** Sequences that were counted. */
+    int64_t sequences;
+
+    /** Sequences that are too short for the objective. */
+    int64_t skipped_sequences;
+
+    /** Contributions that were counted. */
+    int64_t contributions;
+
+    /** Sum of the matrix in predicted tokens (or documents). */
+    double mass;
+
+    /** Mass lost to empty windows or rounding. */
+    double dropped_mass;
+
+    /** Sorted runs written to disk; not a property of the matrix. */
+    int64_t runs;
+
+    /** For a population (text/law.h): a text for each row, which witnesses refer to. Else empty. */
+    cs_corpus texts;
+
+    /** Scratch files that hold the arrays; NULL: in memory. Do not take arrays out of the struct if
+     * it is set.
+     */
+    struct cs_cooc_files *files;
 };
 
+/** Frees a matrix and its scratch files; accepts a zeroed object. */
 void cs_cooc_free(cs_cooc *cooc);
 
-/* CS_ERR_USAGE/INPUT as for plans and corpora; CS_ERR_IO when a run cannot be written (the runs are
- * removed). CS_ERR_INTERRUPT: where a checkpoint could be written, the reason names its folder;
- * where there was no time for it, the reason says so; where writing it failed, that failure is returned
- * instead; an older checkpoint stays as it was then. Under `resume`, CS_ERR_USAGE names the option or size in which the checkpoint is of another
- * build, CS_ERR_INPUT the file that is damaged. The checkpoint outlives the build: its caller
- * removes it once the matrix is stored. */
+/** Builds the matrix.
+ *
+ * \param corpus the corpus
+ * \param options options
+ * \param out receives the matrix
+ * \retval CS_ERR_USAGE an option is out of range, the objective exists at no length, exact
+ *     enumeration is too large (it suggests options), or the checkpoint of another build with
+ *     `resume`
+ * \retval CS_ERR_INPUT the corpus or a plan file is invalid, or a file of the checkpoint is
+ *     damaged
+ * \retval CS_ERR_IO a scratch file or the checkpoint cannot be written; scratch files are removed
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the message names the folder of the checkpoint, or says that there was
+ *     no time to write one. The checkpoint outlives the build: remove it once the matrix is stored
+ *     (cs_cooc_checkpoint_remove)
+ */
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                         cs_cooc *out) CS_MUST_CHECK;
 
-/* Every error of cs_cooc_build that is known before anything is counted. O(tokens + tables). */
+/** All errors of cs_cooc_build that are known before anything is counted. O(tokens + tables). */
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options) CS_MUST_CHECK;
 
-/* *bytes: the memory_budget with which the build would count row by row, several times faster than by
- * sorted records, where that alone is lacking; else 0. */
+/** The memory_budget, in bytes, at which the build would count row by row, several times faster
+ * than by sorted records, if only that is missing; else `*bytes` is 0.
+ */
 cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options,
                           double *bytes) CS_MUST_CHECK;
 
-/* Removes the checkpoint of a folder, and the folder unless it holds something else. None is no
- * error. CS_ERR_IO names what cannot be removed. */
+/** Removes the checkpoint in a folder, and the folder unless it holds something else. A missing
+ * checkpoint is no error.
+ *
+ * \retval CS_ERR_IO a file cannot be removed
+ */
 cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
 
-/* Whether the exact weights of every context can be had, so that draws would only add noise.
- * O(tokens + tables); `draws` and budget are not looked at. Errors as for cs_cooc_build. */
+/** Whether the exact weights of every context can be computed, so that draws would only add noise.
+ * `draws` and the budget are ignored. O(tokens + tables). Errors of cs_cooc_build.
+ */
 cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
                              bool *out) CS_MUST_CHECK;
 
-/* Estimates from above (where nothing is drawn), for --dry-run: contributions; rows and entries of
- * the matrix, within a factor 2 where there are at most 2^28 contributions, and under `nearest`
- * always; bytes of matrix.npz and of all files of the store but plan.json and matrix.mtx; of memory
- * beside the corpus, within the budgets of both; and of scratch files. */
+/** Upper bounds on the size of a build without draws. */
 typedef struct {
-    double contributions, rows, entries, matrix, stored, memory, scratch;
+    /** Number of contributions. */
+    double contributions;
+
+    /** Rows of the matrix: within a factor of 2 for at most 2^28 contributions, and always with
+     * `nearest`.
+     */
+    double rows;
+
+    /** Nonzeros, as accurate as rows. */
+    double entries;
+
+    /** Bytes of matrix.npz. */
+    double matrix;
+
+    /** Bytes of all files of the store except plan.json and matrix.mtx. */
+    double stored;
+
+    /** Bytes of memory in addition to the corpus. */
+    double memory;
+
+    /** Bytes of scratch files. */
+    double scratch;
 } cs_cooc_size;
+
+/** Estimates the size of a build. Errors of cs_cooc_check. */
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out) CS_MUST_CHECK;
 
-/* The least tail of 1e-6..1e-1 under which the matrix is a tenth of `whole` (0: none), and its size
- * then. A few estimates. */
+/** The least tail of 1e-6, ..., 1e-1 for which the matrix has at most a tenth of the size `whole`,
+ * and its size; `*tail` is 0 if there is none.
+ */
 cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
                                const cs_cooc_size *whole, double *tail,
                                cs_cooc_size *size) CS_MUST_CHECK;

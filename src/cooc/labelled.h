@@ -1,27 +1,38 @@
-/* A co-occurrence matrix with the class masses of its rows and columns: what the theorems need,
- * whether it comes from the toy model, a corpus or a file.
- *
- * row_label is rows x labels: mass of row X that comes from documents of each class (sums to the
- * row sum of A over the labelled part); col_label is cols x labels. Both have 0 columns when
- * nothing is labelled.
+/** \file
+ * A co-occurrence matrix with the class masses of its rows and columns, from the toy model, a
+ * corpus or a file.
  */
 #pragma once
 
 #include "linalg/csr.h"
 
+/** The matrix and its class masses. Free it with cs_labelled_free. */
 typedef struct {
-    cs_csr a; /* counts or probabilities, any scale */
+    /** Counts or probabilities, in any scale. */
+    cs_csr a;
+
+    /** Number of classes; 0: nothing is labelled. */
     int64_t labels;
+
+    /** rows x labels: mass of a row from documents of each class. It sums to the row sum of A over
+     * labelled documents.
+     */
     cs_csr row_label;
+
+    /** cols x labels: the same for columns. */
     cs_csr col_label;
 } cs_labelled;
 
+/** Frees the matrices; accepts a zeroed object. */
 void cs_labelled_free(cs_labelled *m);
 
-/* The share of the rows' labelled mass that is of other classes than the most of its row: the error of
- * the best guess of the class from the row, on a population the Bayes risk. NaN: nothing labelled. */
+/** Share of the labelled mass of rows that belongs to other classes than the majority class of its
+ * row: the error of the best guess of the class from the row, and the Bayes risk on a population.
+ * NaN if nothing is labelled.
+ */
 double cs_label_noise(const cs_labelled *m);
 
-/* The majority class of each row (col): lowest class on ties, -1 where no mass is labelled.
- * n = mass.rows values. */
+/** The majority class of each row of `mass`, into mass->rows values: the lowest class on ties, -1
+ * where no mass is labelled.
+ */
 void cs_majority(const cs_csr *mass, int32_t *label);

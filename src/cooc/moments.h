@@ -1,12 +1,13 @@
-/* Sums over the spectrum without a spectrum (spectra.md, Moments).
+/** \file
+ * Sums over the spectrum without a spectrum (docs/explanation/spectra.md, "Moments"):
  *
- *   sum sigma^2 = ||Abar||_F^2             exactly, from the nonzeros
- *   sum sigma^4 = ||Abar^T Abar||_F^2      exactly, by walks of length four, where that is cheap
- *                                          enough; else an estimate with its interval
+ * \f[ \sum_j \sigma_j^2 = \|\bar A\|_F^2, \qquad \sum_j \sigma_j^4 = \|\bar A^T \bar A\|_F^2. \f]
  *
- * and with it the tail of Theorem 4.1 from the top t values alone,
+ * The first is exact from the nonzeros. The second is exact by walks of length four if that is
+ * cheap enough, else an estimate with its interval. With it the tail in Theorem 4.1 follows from
+ * the largest t values:
  *
- *   sum_{j>t} sigma_j^4 = sum sigma^4 - sum_{j<=t} sigma_j^4.
+ * \f[ \sum_{j > t} \sigma_j^4 = \sum_j \sigma_j^4 - \sum_{j \le t} \sigma_j^4. \f]
  */
 #pragma once
 
@@ -18,100 +19,173 @@
 #include "linalg/csr.h"
 #include "linalg/linop.h"
 
-/* ||A||_F^2, compensated; `abar` is an already normalised matrix. Of a Gram form of its own order its
- * trace. */
+/** \f$\|\bar A\|_F^2\f$ of a normalised matrix, with compensated summation; of a Gram form its
+ * trace.
+ */
 double cs_moment2(const cs_csr *abar);
 
-/* What the exact fourth moment takes. */
+/** Cost of the exact fourth moment. */
 typedef struct {
-    double multiply_adds; /* those of a sparse walk; frequent tokens go eight at a time, faster */
-    double bytes;         /* beside the matrix, at the most; 2 MB a thread come to it */
+    /** Multiply-adds of a sparse walk; frequent tokens are processed eight at a time, faster. */
+    double multiply_adds;
+
+    /** Most bytes in addition to the matrix, without 2 MB for each thread. */
+    double bytes;
 } cs_moment4_cost;
 
-/* The multiply-adds to the last one, none of a Gram form: at most half of sum d (d + 1) over the degrees d
- * of the rows, or of the columns, and about the sum over the entries of the smaller of their two degrees
- * (moments_plan.c). For a matrix before lumping it is an upper bound, near enough: lumping shortens every
- * walk but may change their order. O(nnz), 64 bytes a row and column. CS_ERR_INPUT beyond 2^31 - 1 rows or
- * columns, CS_ERR_MEMORY. */
+/** The cost, exact in multiply-adds and 0 for a Gram form. It is at most half of the sum of d (d +
+ * 1) over the degrees d of rows, or of columns. For a matrix before lumping it is nearly an upper
+ * bound. O(nnz), 64 bytes for each row and column.
+ *
+ * \retval CS_ERR_INPUT more than 2^31 - 1 rows or columns
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_moment4_cost_of(const cs_csr *a, cs_moment4_cost *out) CS_MUST_CHECK;
 
-/* Up to this many multiply-adds (about a minute on one core) the exact sum is taken unless a caller
- * says otherwise. */
+/** Default limit of multiply-adds of the exact sum: about a minute on one core. */
 static const double CS_MOMENT4_BUDGET = 2e10;
 
-/* And this many (a third of a second) where it is taken sparingly, unless it decides something. */
+/** Limit of multiply-adds of the exact sum where it is used sparingly, unless it decides a
+ * certificate: about a third of a second.
+ */
 static const double CS_MOMENT4_CHEAP = 1e8;
 
-/* Exact, in the time and memory of cs_moment4_cost_of; same bits for any thread count. Entries may
- * be negative. Relative rounding error: at most (4 d + 300) units of 1.1e-16 when none is, d the
- * largest degree; about their root in practice. CS_ERR_INPUT as there, CS_ERR_MEMORY,
- * CS_ERR_INTERRUPT. */
+/** The exact fourth moment, within cs_moment4_cost_of. The bits do not depend on the number of
+ * threads. Entries may be negative. Relative rounding error: at most (4 d + 300) 1.1e-16 for
+ * nonnegative entries, d the largest degree; in practice about the root of that factor.
+ *
+ * \param a the normalised matrix
+ * \param threads 0: cs_threads()
+ * \param progress callback, or NULL
+ * \param out receives the sum
+ * \retval CS_ERR_INPUT more than 2^31 - 1 rows or columns
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress,
                      double *out) CS_MUST_CHECK;
 
-/* Samples of an estimate and the vectors that are to be known or sketched beside them, unless a
- * caller says otherwise. */
-enum { CS_MOMENT4_SAMPLES = 64, CS_MOMENT4_SKETCH = 32 };
+enum {
+    /** Default number of samples of an estimate. */
+    CS_MOMENT4_SAMPLES = 64,
+    /** Default number of vectors that are known or sketched. */
+    CS_MOMENT4_SKETCH = 32,
+};
 
-/* The sum and how it was computed. */
+/** The sum of sigma^4 and how it was computed. */
 typedef struct {
-    double value, low, high;        /* exact: low = value = high */
-    double error;                   /* standard error; exact: 0 */
-    double level;                   /* of the interval */
-    int64_t samples, sketch, known; /* random vectors; those sketched and known taken out before;
-                                       exact: 0 samples */
+    /** The sum. */
+    double value;
+
+    /** Lower end of its interval; exact: the value. */
+    double low;
+
+    /** Upper end. */
+    double high;
+
+    /** Standard error; exact: 0. */
+    double error;
+
+    /** Level of the interval. */
+    double level;
+
+    /** Random vectors; exact: 0. */
+    int64_t samples;
+
+    /** Sketched vectors that were projected out. */
+    int64_t sketch;
+
+    /** Known vectors that were projected out. */
+    int64_t known;
+
+    /** Seed of the vectors. */
     uint64_t seed;
-    double spent;      /* multiply-adds that it took */
-    bool out_of_range; /* of doubles: the numbers above are NaN */
+
+    /** Multiply-adds used. */
+    double spent;
+
+    /** The sum exceeds the range of double, and the numbers above are NaN. */
+    bool out_of_range;
 } cs_sum4;
 
+/** Options of an estimate. */
 typedef struct {
-    int64_t samples; /* >= 2 */
-    int64_t sketch;  /* at most this many vectors are known or sketched in all; 0: no sketch */
-    double level;    /* of the interval; 0: 0.95 */
+    /** At least 2. */
+    int64_t samples;
+
+    /** Most vectors that are known or sketched, in total; 0: no sketch. */
+    int64_t sketch;
+
+    /** Level of the interval, in (0, 1); 0: 0.95. */
+    double level;
+
+    /** Seed of the vectors. */
     uint64_t seed;
+
+    /** 0: cs_threads(). */
     int threads;
-    const cs_dense *v;   /* known right singular vectors, cols x p orthonormal, or NULL */
-    const double *sigma; /* their p singular values */
+
+    /** Known right singular vectors, cols x p, orthonormal; or NULL. Borrowed. */
+    const cs_dense *v;
+
+    /** Their p singular values. */
+    const double *sigma;
+
+    /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_moment4_sampling;
 
-/* Estimate from sign vectors z (Hutchinson, Commun. Stat. Simul. 18, 1989) of what a low rank part
- * leaves over (Hutch++: Meyer, Musco, Musco and Woodruff, SOSA 2021). With M = (Abar^T Abar)^2 and
- * any orthonormal Q,
+/** Estimates the fourth moment from sign vectors z (Hutchinson, Commun. Stat. Simul. 18, 1989)
+ * after a low-rank part is projected out (Hutch++: Meyer, Musco, Musco and Woodruff, SOSA 2021).
+ * With \f$M = (\bar A^T \bar A)^2\f$ and any orthonormal Q,
  *
- *   sum sigma^4 = tr M = tr Q^T M Q + E z^T (I - Q Q^T) M (I - Q Q^T) z.
+ * \f[ \sum_j \sigma_j^4 = \mathrm{tr}\, M = \mathrm{tr}\, Q^T M Q + E\, z^T (I - Q Q^T) M (I - Q Q^T) z. \f]
  *
- * Q holds the known vectors and an orthonormal basis of M S beside them, S of random signs; the
- * first term is exact, the second the mean of the samples, its interval Student's. Given Q the mean
- * has no bias and its variance is that of the remainder alone; the interval's level is as good as
- * the samples are normal, which they are the nearer the flatter the remainder: sketching takes away
- * the few large values that would make them skewed. Vector i of either kind depends on (seed, i)
- * alone, and the bits not on the threads.
+ * Q holds the known vectors and an orthonormal basis of M S, S random signs. The first term is
+ * exact; the second is the mean of the samples with Student's interval. Given Q the mean is
+ * unbiased. The level is accurate for nearly normal samples, and sketching removes the large
+ * values that would make them skewed. Vector i depends only on (seed, i), and bits do not depend
+ * on the number of threads.
  *
  * Cost: 2 nnz multiply-adds a sample, 6 nnz a sketched vector, cols (samples + sketch)(p + sketch)
- * for the projections; memory: 24 vectors of the columns' side, 2 (p + sketch) more with a sketch,
- * and the room of the product with A^T A (cs_csr_normal_room; of a group, 8 vectors of the rows').
- * CS_ERR_USAGE for fewer than 2 samples or a level not in (0, 1), CS_ERR_MEMORY, CS_ERR_INTERRUPT.
+ * for the projections. Memory: 24 vectors of length cols, 2 (p + sketch) more with a sketch, and
+ * cs_csr_normal_room doubles.
+ *
+ * \param abar the normalised matrix
+ * \param abar_t its transpose
+ * \param sampling options
+ * \param out receives the estimate
+ * \retval CS_ERR_USAGE fewer than 2 samples, or a level outside (0, 1)
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
  */
 cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
                               const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
 
-/* A matrix by its products. In a group of processes each has what cs_comm_slice gives it of every
- * right vector, so of sampling->v too, and any part of the left ones. */
+/** A matrix given by its products. In a group of processes each holds its cs_comm_slice of every
+ * right vector, also of cs_moment4_sampling.v, and any part of the left ones.
+ */
 typedef struct {
-    const cs_linop *op; /* between the parts that are here */
-    cs_comm *comm;      /* NULL: they are the whole */
-    int64_t cols;       /* of all processes */
-    double nnz;         /* multiply-adds of a product, of all processes */
+    /** The operator between the local parts. */
+    const cs_linop *op;
+
+    /** The group; NULL: one process. */
+    cs_comm *comm;
+
+    /** Columns over all processes. */
+    int64_t cols;
+
+    /** Multiply-adds of a product over all processes. */
+    double nnz;
 } cs_moment4_operator;
 
-/* The same estimate, from the same random vectors: over a group it differs by rounding. Collective;
- * all ranks receive the same bits. Besides, each needs `cols` doubles, and for a sketch p + sketch
- * columns of the whole length; sends 16 cols (samples + 3 sketch) bytes, and with a sketch 8 cols
- * (p + sketch). A failure that is not agreed on is this rank's own. */
+/** The same estimate for an operator, from the same random vectors; over a group it differs by
+ * rounding. All ranks call it and receive the same bits. Each needs `cols` doubles more, with a
+ * sketch p + sketch columns of full length, and sends 16 cols (samples + 3 sketch) bytes, with a
+ * sketch 8 cols (p + sketch) more. A failure that was not agreed on belongs to this rank.
+ */
 cs_status cs_moment4_estimate_over(const cs_moment4_operator *a,
                                    const cs_moment4_sampling *sampling, cs_sum4 *out) CS_MUST_CHECK;
 
-/* `value` as an exact sum that took `spent` multiply-adds. */
+/** `value` as an exact sum that took `spent` multiply-adds. */
 cs_sum4 cs_sum4_exact(double value, double spent);

@@ -1,13 +1,13 @@
-/* Which contexts refine which (refinement-and-kernel.md): whether the rows of one are a function of the rows of
- * another, found by going through all events of a corpus, whatever the contexts are called.
+/** \file
+ * Refinement of contexts: which contexts are functions of which others, found by visiting all
+ * events of a corpus (docs/explanation/refinement-and-kernel.md).
  *
- * An event e = (sequence, S, k) has under a context one row, or several with equal shares. A context
- * is coarser than another where the row of the other says which row, or which list of rows, an event
- * has in it: it is then a function, or a random garbling that does not look at the target, of the
- * finer one, and sigma_j(coarser) <= sigma_j(finer) for every j. Where both give every event as many
- * rows, in the order of their places, they are taken place by place.
- *
- * Rows are the keys of the builder; `unique` has those of `all` with the sequence.
+ * An event (sequence, S, k) has one row under a context mode, or several with equal shares. A
+ * context is coarser than another if the row of the other determines the row, or the list of rows,
+ * of an event. It is then a function, or a random garbling that does not depend on the target, of
+ * the finer one, and \f$\sigma_j(\mathrm{coarser}) \le \sigma_j(\mathrm{finer})\f$ for every j. If
+ * both give every event the same number of rows, in the order of their positions, they are
+ * compared position by position. Source: ours.
  */
 #pragma once
 
@@ -16,20 +16,40 @@
 #include "base/mem.h"
 #include "cooc/builder.h"
 
+/** The relation. Free it with cs_refinement_free. */
 typedef struct {
-    int64_t count;  /* contexts */
-    int64_t events; /* (sequence, S, k) of the corpus */
-    int64_t *rows;  /* count */
-    double *least;  /* count: least weight of an event in a row, in predicted tokens or documents */
-    bool *refines;  /* count x count: at coarse * count + fine */
-    cs_pool pool;   /* of the arrays */
+    /** Number of contexts. */
+    int64_t count;
+
+    /** Number of events (sequence, S, k). */
+    int64_t events;
+
+    /** count: rows under each context. */
+    int64_t *rows;
+
+    /** count: least weight of an event in a row, in predicted tokens or documents. */
+    double *least;
+
+    /** count x count: at coarse * count + fine, whether the second refines the first. */
+    bool *refines;
+
+    /** Owns the arrays. */
+    cs_pool pool;
 } cs_refinement;
 
+/** Frees the arrays; accepts a zeroed object. */
 void cs_refinement_free(cs_refinement *r);
 
-/* Of the sequences that cs_cooc_build takes with these options, whose context is not looked at.
- * Every set is listed: time and memory O(count x contributions), 56 bytes each, refused with their
- * number beyond the memory that is free (CS_ERR_MEMORY) or above 2^20 events a sequence
- * (CS_ERR_USAGE). Errors of cs_cooc_check besides. */
+/** Compares contexts over the sequences that cs_cooc_build uses. Every set is listed: time and
+ * memory O(count x contributions), 56 bytes each.
+ *
+ * \param corpus the corpus
+ * \param options options of a build; their context is ignored
+ * \param count number of contexts
+ * \param context count contexts
+ * \param out receives the relation
+ * \retval CS_ERR_USAGE more than 2^20 events in a sequence, or as for cs_cooc_check
+ * \retval CS_ERR_MEMORY more contributions than fit into free memory; names their number
+ */
 cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *options, int64_t count,
                            const cs_context *context, cs_refinement *out) CS_MUST_CHECK;

@@ -1,15 +1,19 @@
-/* The normalised SVD of a co-occurrence matrix, with reductions before and certificates after
- * (spectra.md).
+/** \file
+ * The normalised SVD of a co-occurrence matrix, with reductions before and certificates after it
+ * (docs/explanation/spectra.md).
  *
- * A (rows X, columns X+; counts or probabilities, any scale) -> Abar = A / sqrt(P_C P_G). Rows and
- * columns of zero mass are dropped. Then: components (closed-form sigma = 1 triplets), exact
- * lumping, small components dense in batches, large ones by the sparse solver on the deflated
- * operator, merge, lift back, residuals through the full Abar, moments, certificates.
+ * \f[ \bar A[X, v] = \frac{A[X, v]}{\sqrt{P_C(X)\, P_G(v)}} \f]
  *
- * A Gram form (cs_csr.gram) is sum_X A(X, u) A(X, v) / P_C(X), for an A that is not at hand.
- * Divided by its own marginals it is Abar^T Abar, and everything below is said of A: sigma is the
- * root of an eigenvalue, sum sigma^2 the trace, sum sigma^4 the squared Frobenius norm. There are
- * right vectors alone.
+ * for a matrix A of counts or probabilities in any scale, with its row and column masses P_C and
+ * P_G (LA 3.2). Rows and columns without mass are dropped. The stages are: components (sigma = 1
+ * in closed form), exact lumping, dense solution of small components, the sparse solver on the
+ * deflated operator for large ones, merge, lifting, residuals through the full matrix, moments,
+ * certificates.
+ *
+ * A Gram form (cs_csr.gram) is \f$\sum_X A(X, u) A(X, v) / P_C(X)\f$ of a matrix A that is not
+ * available. Divided by its own marginals it is \f$\bar A^T \bar A\f$, and the result describes A:
+ * sigma is the root of an eigenvalue, the sum of sigma^2 is the trace, the sum of sigma^4 the
+ * squared Frobenius norm. There are only right vectors.
  */
 #pragma once
 
@@ -22,208 +26,388 @@
 #include "linalg/density.h"
 #include "linalg/svd.h"
 
-/* Certificates to run, added up. 0: components and moments, which cost next to nothing.
- */
 enum {
+    /** Certificates to compute, added up (0: components and moments, which cost little). This one
+ * compares the number of values 1 with the number of components.
+ */
     CS_CERTIFY_COMPONENTS = 1,
+    /** Compare the sums of powers with the moments. */
     CS_CERTIFY_MOMENTS = 2,
+    /** Search for missed values with a random block. */
     CS_CERTIFY_PROBE = 4,
-    CS_CERTIFY_USUAL = 7, /* the three above */
+    /** The three above. */
+    CS_CERTIFY_USUAL = 7,
+    /** Count values by a factorisation. */
     CS_CERTIFY_INERTIA = 8,
-    CS_CERTIFY_NONE = 16 /* none of them; residuals are taken all the same */
+    /** None; residuals are computed anyway. */
+    CS_CERTIFY_NONE = 16,
 };
 
-/* Limits of the inertia certificate: the order of the largest matrix factored (512 MiB), and the
- * multiply-adds of one count (about half a minute on one core). */
-enum { CS_INERTIA_ORDER = 8192 };
+enum {
+    /** Largest order of a matrix that the inertia certificate factors (512 MiB). */
+    CS_INERTIA_ORDER = 8192,
+};
+
+/** Most multiply-adds of one count of the inertia certificate: about half a minute on one core. */
 static const double CS_INERTIA_WORK = 2e11;
 
+/** Options of cs_spectrum_of; zeros are defaults. */
 typedef struct {
-    int64_t k;       /* triplets wanted; 0: all. More than min(rows, cols) is CS_ERR_USAGE */
-    bool normalised; /* the matrix is Abar already: nothing is divided; sigma_1 of a component comes
-                        from the solver */
-    bool scaled;     /* with it: solve it at the scale it has (certificates.h) */
-    bool no_reduction; /* neither components nor lumping: one solver call on the whole matrix (a
-                          cross-check) */
-    bool values_only;  /* drop u and v from the result (they are computed all the same for the
-                          residuals) */
+    /** Number of triplets; 0: all. */
+    int64_t k;
+
+    /** The matrix is normalised already: nothing is divided, and sigma_1 of a component comes from
+     * the solver.
+     */
+    bool normalised;
+
+    /** With `normalised`: solve the matrix in its own scale. */
+    bool scaled;
+
+    /** Neither components nor lumping: one solver call on the whole matrix, as a cross-check. */
+    bool no_reduction;
+
+    /** Drop the vectors from the result; they are computed for the residuals anyway. */
+    bool values_only;
+
+    /** The solver. */
     cs_solver solver;
-    struct cs_gpu *gpu; /* where large blocks are solved (linalg/gpu.h); NULL: on the CPU. Residuals
-                           and certificates are the CPU's either way */
-    double tol; /* relative residual wanted; 0: 1e-12 of the solver, and of the residuals too
-                           but where rounding of long rows or columns may add more */
+
+    /** Device for large blocks; NULL: the CPU. Residuals and certificates are computed on the CPU.
+     */
+    struct cs_gpu *gpu;
+
+    /** Relative residual; 0: 1e-12 for the solver, and for the residuals unless rounding of long
+     * rows or columns may add more.
+     */
+    double tol;
+
+    /** 0: the default of the solver. */
     int64_t max_iterations;
+
+    /** Seed of start vectors, probe and samples of the fourth moment. */
     uint64_t seed;
+
+    /** 0: cs_threads(). Affects values by rounding only. */
     int threads;
-    unsigned certify;      /* CS_CERTIFY_... */
-    bool moment4;          /* compute sum sigma^4: exact within the budget, else estimated from 64
-                              samples beside the triplets found and at least 32 vectors in all */
-    double moment4_budget; /* multiply-adds the exact sum may cost; 0: CS_MOMENT4_BUDGET
-                              (moments.h), a positive value below 1: never exact */
-    double moment4_cost;   /* of the matrix as it is given, where that is known already; 0: not */
-    bool moment4_sparing;  /* beyond CS_MOMENT4_CHEAP only where the certificate of moments may pass
-                              with the exact sum, as the estimate says; never where all are found */
+
+    /** A sum of CS_CERTIFY_... */
+    unsigned certify;
+
+    /** Compute the sum of sigma^4: exactly within the budget, else from 64 samples and at least 32
+     * known or sketched vectors.
+     */
+    bool moment4;
+
+    /** Most multiply-adds of the exact sum; 0: CS_MOMENT4_BUDGET; a positive value below 1: never
+     * exact.
+     */
+    double moment4_budget;
+
+    /** Cost of the exact sum for the matrix as given, if known; 0: unknown. */
+    double moment4_cost;
+
+    /** Beyond CS_MOMENT4_CHEAP compute the exact sum only if the certificate of moments may pass
+     * with it, according to the estimate; never if all triplets are found.
+     */
+    bool moment4_sparing;
+
+    /** Callback, or NULL. */
     const cs_progress *progress;
-    bool departure;        /* take how far u and v are from orthonormal */
-    bool partial;          /* interrupted in the block solver: give what had converged by then,
-                              uncertified, rather than CS_ERR_INTERRUPT */
-    int64_t solver_memory; /* most bytes of the block solver's basis; 0: linalg/svd.h's */
-    const cs_dense *start_u, *start_v; /* guess of left and right vectors for the block solver (rows
-                              x p and cols x p, p not 0, such as those of an earlier result); both
-                              NULL: none */
-    int64_t second; /* 1 more than a component's number (reduce.h): its second triplet comes with
-                       its vectors, whatever is done with the others; 0: of none */
-    const cs_kept_rows
-        *rows; /* which rows of a larger matrix `a` has, the others being empty: k and
-                               the sizes in the result are those of the whole, start_u, u and
-                               row_mass have a's rows. NULL: a is the whole */
+
+    /** Measure the departure of u and v from orthonormality. */
+    bool departure;
+
+    /** If the block solver is interrupted, return the triplets that have converged, not certified,
+     * in place of CS_ERR_INTERRUPT.
+     */
+    bool partial;
+
+    /** Most bytes of the basis of the block solver; 0: the default of linalg/svd.h. */
+    int64_t solver_memory;
+
+    /** Guess of left vectors for the block solver, rows x p, p > 0; NULL, as start_v: none.
+     * Borrowed.
+     */
+    const cs_dense *start_u;
+
+    /** Guess of right vectors, cols x p. */
+    const cs_dense *start_v;
+
+    /** Number of a component plus 1: its second triplet is returned with its vectors, whatever the
+     * other options; 0: none.
+     */
+    int64_t second;
+
+    /** Rows of a larger matrix that `a` stores; NULL: `a` is the whole. k and the sizes in the
+     * result are those of the whole; start_u, u and row_mass have the rows of `a`.
+     */
+    const cs_kept_rows *rows;
 } cs_spectrum_options;
 
-/* Inconclusive: the certificate is one-sided and its condition does not hold, which disproves
- * nothing.
- */
+/** State of a certificate. */
 typedef enum {
+    /** Not computed. */
     CS_CERT_NOT_RUN,
+    /** Passed. */
     CS_CERT_PASSED,
+    /** Failed: the triplets are wrong or incomplete. */
     CS_CERT_FAILED,
-    CS_CERT_INCONCLUSIVE
+    /** The certificate is one-sided and its condition does not hold, which disproves nothing. */
+    CS_CERT_INCONCLUSIVE,
 } cs_cert_state;
 
+/** A certificate. */
 typedef struct {
+    /** Its state. */
     cs_cert_state state;
-    double value, bound; /* meaning by certificate, below */
-    double reach;        /* no singular value above it is missing; NaN: this is not said */
-    char why[320]; /* why it was not run or proves nothing, or what it found; "" where the numbers
-                      say it all */
+
+    /** The measured number. */
+    double value;
+
+    /** The number that it is compared with. */
+    double bound;
+
+    /** No singular value above it is missing; NaN: no statement. */
+    double reach;
+
+    /** Reason why it was not computed or proves nothing, or its finding; "" if the numbers suffice.
+     */
+    char why[320];
 } cs_certificate;
 
+/** A certified spectrum. Free it with cs_spectrum_free. */
 typedef struct {
-    int64_t rows, cols;           /* of the input */
-    int64_t zero_rows, zero_cols; /* dropped */
+    /** Rows of the input. */
+    int64_t rows;
+
+    /** Columns of the input. */
+    int64_t cols;
+
+    /** Rows without mass, dropped. */
+    int64_t zero_rows;
+
+    /** Columns without mass, dropped. */
+    int64_t zero_cols;
+
+    /** Nonzeros of the input. */
     int64_t nnz;
-    double mass; /* sum of A */
-    bool gram;   /* the input is a Gram form */
+
+    /** Sum of A. */
+    double mass;
+
+    /** The input is a Gram form. */
+    bool gram;
+
+    /** Connected components of the bipartite graph of A. */
     int64_t components;
-    int64_t lumped_rows, lumped_cols; /* sizes after lumping */
-    int64_t rank;                     /* k when these are all nonzero singular values, else -1 */
-    int64_t k;                        /* nonzero triplets returned */
-    int64_t zeros;                    /* wanted, but zero: counted apart */
-    double *sigma;                    /* k descending */
-    double *residual; /* k, through the full Abar; of a Gram form M ||M v - sigma^2 v|| / sigma */
-    cs_dense u, v;    /* rows x k, cols x k in the input's numbering (zero rows for dropped ones);
-                         empty if values_only, of a Gram form u always. The first entry of v_j within
-                         1e-6 of its largest modulus is positive */
-    int64_t second;   /* which triplet is the one that `second` asks for; -1: none */
-    cs_dense second_u, second_v; /* its vectors as u and v; rows x 1, cols x 1; else empty */
-    double *row_mass,
-        *col_mass; /* P_C, P_G: rows, cols values summing to 1 (unset when normalised) */
+
+    /** Rows after lumping. */
+    int64_t lumped_rows;
+
+    /** Columns after lumping. */
+    int64_t lumped_cols;
+
+    /** k if these are all nonzero singular values, else -1. */
+    int64_t rank;
+
+    /** Nonzero triplets returned. */
+    int64_t k;
+
+    /** Requested triplets that are zero, counted separately. */
+    int64_t zeros;
+
+    /** k values, descending. */
+    double *sigma;
+
+    /** k residuals through the full matrix; of a Gram form M \f$\|M v - \sigma^2 v\| / \sigma\f$.
+     */
+    double *residual;
+
+    /** rows x k in the numbering of the input, zero in dropped rows; empty with values_only, and
+     * for a Gram form. The first entry of v_j within 1e-6 of its largest modulus is positive.
+     */
+    cs_dense u;
+
+    /** cols x k, as u. */
+    cs_dense v;
+
+    /** Index of the triplet that cs_spectrum_options.second requests; -1: none. */
+    int64_t second;
+
+    /** Its left vector, rows x 1; else empty. */
+    cs_dense second_u;
+
+    /** Its right vector, cols x 1; else empty. */
+    cs_dense second_v;
+
+    /** P_C: rows values that sum to 1; NULL if the input was normalised. */
+    double *row_mass;
+
+    /** P_G: cols values that sum to 1; NULL if the input was normalised. */
+    double *col_mass;
+
+    /** All requested triplets converged. */
     bool converged;
-    bool interrupted; /* what had converged when the solver was stopped, not
-                         certified (but for residuals): values between may be
-                         missing */
-    cs_solver solver; /* of the largest component */
-    double tol;       /* relative residual that is allowed */
-    double floor;     /* values below it are counted as zero */
-    int exponent; /* 0; within the stages, and in what they are given, all numbers represent those
-                     of 2^exponent times the matrix */
-    double departure; /* at least ||X^T X - I||_F of the left and of the right vectors; NaN where it
-                         was not asked for and no certificate needed it */
-    double sum_sigma2;                   /* ||Abar||_F^2 */
-    double sum_sigma4, sum_sigma4_error; /* error 0: exact; NaN value: not computed, or out of the
-                                            range of doubles (sum4) */
-    double sum_sigma4_cost; /* multiply-adds that the exact sum costs after the reductions */
-    cs_sum4 sum4;           /* how sum_sigma4 was computed, and its interval */
-    /* Passed when value <= bound, slack included, but for components and inertia.
+
+    /** The solver was interrupted: these triplets had converged, are not certified except by
+     * residuals, and values between them may be missing.
+     */
+    bool interrupted;
+
+    /** Solver of the largest component. */
+    cs_solver solver;
+
+    /** Relative residual that is allowed. */
+    double tol;
+
+    /** Values below it count as zero. */
+    double floor;
+
+    /** 0. Internal stages scale all numbers by 2^-exponent. */
+    int exponent;
+
+    /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN if it was neither
+     * requested nor needed.
+     */
+    double departure;
+
+    /** \f$\|\bar A\|_F^2\f$. */
+    double sum_sigma2;
+
+    /** Sum of sigma^4; NaN: not computed, or beyond the range of double. */
+    double sum_sigma4;
+
+    /** Its standard error; 0: exact. */
+    double sum_sigma4_error;
+
+    /** Multiply-adds of the exact sum after the reductions. */
+    double sum_sigma4_cost;
+
+    /** How sum_sigma4 was computed, and its interval. */
+    cs_sum4 sum4;
+
+    /** value: number of returned sigma within 1e-9 of 1; bound: components. It passes if value =
+     * min(requested, components) and fails below. It is inconclusive above: then near_ones values
+     * are within 1e-9 of 1, from nearly separate parts of a component, and by the theorem are
+     * not 1. It is not computed if the input was not reduced, or was normalised and has a negative
+     * entry or a component without sigma = 1 (to 1e-9).
+     */
+    cs_certificate cert_components;
+
+    /** All triplets: value = |sum sigma_j^2 - ||Abar||_F^2|, bound = its rounding bound from the
+     * residuals; it fails above. Missing values have squares of at most value + bound in sum, so
+     * reach = sqrt(value + bound); it is inconclusive if that is not less than sigma_k, unless no
+     * further value can exist.
      *
-     * components  value = number of returned sigma within 1e-9 of 1, bound = components. Passed
-     *             when value = min(wanted, components), failed below. Inconclusive above: then
-     *             near_ones values come within 1e-9 of 1, from nearly separate parts of one
-     *             component, which the theorem says are not 1. Not run when a matrix that came
-     *             normalised has a negative entry (the theorem does not speak of it), was not
-     *             reduced, or has a component without sigma = 1 (to 1e-9).
-     *
-     * moments     All triplets: value = |sum sigma_j^2 - ||Abar||^2|, bound = its rounding bound,
-     *             from the residuals; failed above. What is missing has squares of value + bound
-     *             at most in sum, so reach = sqrt(value + bound): inconclusive where that is no
-     *             smaller than sigma_k, unless there is no room for another value.
-     *             Truncated: value = an upper bound on sigma_{k+1} from what the sums leave over,
-     *             T2 = sum sigma^2 - sum_{j<=k} sigma_j^2 and T4 likewise, for the n values that
-     *             remain: the least of sqrt(T2), T4^(1/4), the square root of T2/n +
-     *             sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and, unless the matrix
-     *             came with larger values or signs, 1; bound = sigma_k (1 + 1e-9). Passed: nothing
-     *             was missed. Above it inconclusive; failed when the triplets hold more than the
-     *             whole. An estimated T4 enters the value with three standard errors, and is no
-     *             proof: reach, and passing, do without it.
-     *
-     * probe       value = largest Ritz value of the doubly deflated operator from a random block,
-     *             bound = sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), the rounding of the Gram
-     *             operator; failed above: a value was missed. It stops where 1.01 bound is surely
-     *             out of reach; reach = 1.01 value after all its steps, at most 1.01 bound before,
-     *             with the same slack; probe_failure = probability that a missed sigma > reach
-     *             escapes (cs_svd_probe), 0 when the Krylov space ended. Not run when all triplets
-     *             were computed.
-     *
-     * inertia     value = number of singular values above tau, by L D L^T, bound = k. tau lies just
-     *             below sigma_k or, of all triplets, as near 0 as rounding allows. Passed when
-     *             equal: exactly k values exceed reach, which is tau with what rounding may have
-     *             moved the count by, and is below sigma_k. Failed when fewer; when a value is
-     *             missing above those that equal sigma_k; when one is missing of all triplets.
-     *             Inconclusive when the last of several equal values were not asked for (nothing
-     *             above reach is missing), and when sigma_k is too small to be told from 0. Not run
-     *             above the limits, or without vectors.
-     *
-     * residual    value = largest residual, bound = tol sigma_1. Of a Gram form M value is the
-     *             largest ||M v - sigma^2 v|| / sigma_1. */
-    cs_certificate cert_components, cert_moments, cert_probe, cert_inertia, cert_residual;
-    bool perron; /* every component has one sigma = 1: the theorem behind `components` applies */
+     * Truncated: value is an upper bound on sigma_{k+1} from the remainders T2 = sum sigma^2 -
+     * sum_{j<=k} sigma_j^2 and T4 likewise of the n remaining values: the least of sqrt(T2),
+     * T4^(1/4), the root of T2/n + sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and,
+     * unless the input had larger values or negative entries, 1. bound = sigma_k (1 + 1e-9). It
+     * passes up to the bound: nothing was missed. Above it is inconclusive; it fails if the
+     * triplets exceed the whole. An estimated T4 enters the value with three standard errors and
+     * proves nothing: reach and a pass do not use it.
+     */
+    cs_certificate cert_moments;
+
+    /** value: largest Ritz value of the doubly deflated operator from a random block; bound =
+     * sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), which includes the rounding of the Gram
+     * operator. It fails above: a value was missed. reach = 1.01 value after all steps, at most
+     * 1.01 bound before, with the same slack; a missed value above reach escapes with probability
+     * probe_failure (cs_svd_probe). It is not computed if all triplets are known.
+     */
+    cs_certificate cert_probe;
+
+    /** value: number of singular values above tau by an L D L^T factorisation; bound = k. tau is
+     * just below sigma_k, or for all triplets as near to 0 as rounding allows. It passes if equal:
+     * exactly k values exceed reach, which is tau plus the effect of rounding and is below
+     * sigma_k. It fails if fewer, or if a value is missing above those equal to sigma_k, or among
+     * all triplets. It is inconclusive if the last of several equal values were not requested
+     * (nothing above reach is missing), or if sigma_k is too small to be distinguished from 0. It
+     * is not computed above the limits or without vectors.
+     */
+    cs_certificate cert_inertia;
+
+    /** value: the largest residual; bound = tol sigma_1. Of a Gram form M value is the largest
+     * \f$\|M v - \sigma^2 v\| / \sigma_1\f$.
+     */
+    cs_certificate cert_residual;
+
+    /** Every component has exactly one sigma = 1, by the theorem behind cert_components. */
+    bool perron;
+
+    /** Values within 1e-9 of 1 that are not 1. */
     int64_t near_ones;
+
+    /** Probability that the probe missed a value; 0 if the Krylov space was exhausted. */
     double probe_failure;
 } cs_spectrum;
 
+/** Frees a spectrum; accepts a zeroed object. */
 void cs_spectrum_free(cs_spectrum *spectrum);
 
-/* The `k` largest triplets of Abar (LA 3.2), by the stages above. seed fixes the solver's start
- * vectors, the probe and the fourth moment's samples; threads (0: cs_threads()) change values by
- * rounding only.
+/** The k largest triplets of the normalised matrix. A solver that stops early is no failure: the
+ * known triplets are returned with converged = false.
  *
- * Time: O(nnz) for the reductions; dense components O(m n min(m, n)); sparse ones 2 nnz a solver
- * step; 2 nnz products for the residuals of each triplet of the largest component; about 25 x 8
- * products with Abar and its transpose for the probe; for inertia a third of the cube of every
- * component's smaller side (of the sum of both where sigma_k is small), two or three times, its
- * Gram matrix, and the products of the vectors with each other. Memory: Abar, its transpose and the
- * reduced matrix with its transpose, (rows + cols) k doubles for the vectors of the result and as
- * much for those of the blocks; for inertia the square of the largest smaller side.
+ * Time: O(nnz) for the reductions; O(m n min(m, n)) for dense components; 2 nnz for each step of
+ * sparse ones; 2 nnz for the residuals of each triplet of the largest component; about 25 x 8
+ * products with the matrix and its transpose for the probe; for inertia a third of the cube of the
+ * smaller side of every component (of the sum of both sides if sigma_k is small), two or three
+ * times. Memory: the normalised and the reduced matrix with their transposes, and 2 (rows + cols)
+ * k doubles; for inertia the square of the largest smaller side.
  *
- * CS_ERR_USAGE: k negative or above min(rows, cols), tol, max_iterations out of range, or a solver
- * asked for what it cannot do (linalg/svd.h). CS_ERR_INPUT: an entry that is NaN, infinite or
- * (unless normalised) negative, with its place; no nonzero entry; a sum that overflows; more than
- * 2^31 rows; a Gram form that is not symmetric. CS_ERR_MEMORY, CS_ERR_CONVERGE (a solver broke
- * down), CS_ERR_INTERRUPT. A solver that stops early is no failure: the triplets known come back
- * with converged = false. */
+ * \param a matrix of counts or probabilities
+ * \param options options
+ * \param out receives the spectrum
+ * \retval CS_ERR_USAGE k is negative or above min(rows, cols), another option is out of range, or
+ *     the solver does not support a request
+ * \retval CS_ERR_INPUT an entry that is NaN, infinite or (unless normalised) negative, with its
+ *     place; no nonzero entry; a sum that overflows; more than 2^31 rows; a Gram form that is not
+ *     symmetric
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_CONVERGE a solver broke down
+ * \retval CS_ERR_DEVICE the GPU failed
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
-/* The multiplicity of sigma = 1: the number of components where that theorem holds, elsewhere the
- * number of values within 1e-9 of 1. */
+/** Multiplicity of sigma = 1: the number of components if the theorem holds (cs_spectrum.perron),
+ * else the number of values within 1e-9 of 1.
+ */
 int64_t cs_spectrum_ones(const cs_spectrum *spectrum);
 
-/* The name of the first certificate that failed, NULL when none did. */
+/** Name of the first certificate that failed, NULL if none did. Static text. */
 const char *cs_spectrum_failed(const cs_spectrum *spectrum);
 
-/* For callers that can use nothing less than the triplets they asked for: CS_ERR_CONVERGE, naming
- * how many are known and their largest residual, when a solver stopped early; naming the
- * certificate when one failed. */
+/** For callers that need all requested triplets.
+ *
+ * \retval CS_ERR_CONVERGE a solver stopped early, with the number of known triplets and their
+ *     largest residual, or a certificate failed
+ */
 cs_status cs_spectrum_require(const cs_spectrum *spectrum) CS_MUST_CHECK;
 
-/* Abar of A with its marginals: row_mass (rows values) and col_mass (cols values), either NULL.
- * Each sums to 1. Zero rows and columns stay, empty. O(nnz). CS_ERR_INPUT: a negative, NaN or
- * infinite entry, or a sum that overflows; CS_ERR_MEMORY. */
+/** The normalised matrix of A and its marginals. Rows and columns without mass remain, empty.
+ * O(nnz).
+ *
+ * \param a rows x cols, counts or probabilities
+ * \param abar receives the normalised matrix (cs_csr_free)
+ * \param row_mass receives P_C, rows values that sum to 1; may be NULL
+ * \param col_mass receives P_G, cols values that sum to 1; may be NULL
+ * \retval CS_ERR_INPUT an entry is negative, NaN or infinite, or a sum overflows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
                        double *col_mass) CS_MUST_CHECK;
 
-/* Tails sum_{j>t} sigma_j^4, t = 0..k, into k + 1 intervals, none below 0 (Theorem 4.1's right
- * side). All triplets known: summed from the last one. Else sum sigma^4 less the k values, with
- * Student's interval of an estimated sum at `level` (0: that of sum4). Both are widened by the
- * residuals, |sigma^4 - exact| <= 4 (sigma + r)^3 r, and by rounding. NaN where the sum is needed
- * and was not computed, and where sigma^4 leaves the range of doubles. */
+/** The tails \f$\sum_{j>t} \sigma_j^4\f$, t = 0..k, of Theorem 4.1. If all triplets are known they
+ * are summed from the last; else sum_sigma4 minus the known values, with Student's interval of an
+ * estimated sum. Both are widened by the residuals,
+ * \f$|\sigma^4 - \mathrm{exact}| \le 4 (\sigma + r)^3 r\f$, and by rounding.
+ *
+ * \param spectrum the spectrum
+ * \param level level of the interval; 0: that of sum4
+ * \param tail receives k + 1 intervals, none below 0; NaN if the sum is needed and was not
+ *     computed, and if sigma^4 exceeds the range of double
+ */
 void cs_spectrum_tails(const cs_spectrum *spectrum, double level, cs_interval *tail);

@@ -1,15 +1,16 @@
-/* A built matrix as a self-contained directory:
+/** \file
+ * A built matrix as a self-contained directory (docs/reference/matrices.md):
  *
- * - matrix.npz: scipy CSR; int64 units when exact, else float64;
- * - matrix.json: sidecar with objective, context, weights, unit, sums, corpus;
- * - rows.npz: key (rows x 2 uint64: high, low), witness_sequence, witness_ordinal;
- * - row_labels.npz, col_labels.npz: scipy CSR class masses (absent when unlabelled);
- * - corpus.npz: token, doc_ptr, label, held_out; vocab.txt: a word a line (absent without words;
- * line ends and backslashes inside a word as \n, \r, \\);
- * - plan.json: the plans, when the objective came from a file; matrix.mtx when asked for.
+ * - matrix.npz: scipy CSR; int64 units if exact, else float64
+ * - matrix.json: objective, context, weights, unit, sums, corpus
+ * - rows.npz: key (rows x 2 uint64: high, low), witness_sequence, witness_ordinal
+ * - row_labels.npz, col_labels.npz: class masses as scipy CSR; absent if unlabelled
+ * - corpus.npz: token, doc_ptr, label, held_out
+ * - vocab.txt: a word a line, with line ends and backslashes escaped; absent without words
+ * - plan.json: the plans, if the objective came from a file
+ * - matrix.mtx: if requested
  *
- * With it a row's text, a held-out document's contexts and every audit are at hand without the
- * corpus' source.
+ * The text of a row, contexts of held-out documents and all audits need nothing else.
  */
 #pragma once
 
@@ -17,41 +18,74 @@
 #include "cooc/builder.h"
 #include "io/json.h"
 
+/** A stored matrix in memory. Free it with cs_cooc_store_free. */
 typedef struct {
+    /** The corpus. */
     cs_corpus corpus;
-    cs_cooc_options options; /* as built; options.objective.file points into `plan_file` when the
-                                objective came from one */
+
+    /** Options of the build; options.objective.file points to plan_file if the objective came from
+     * a file.
+     */
+    cs_cooc_options options;
+
+    /** Owned; NULL without a file. */
     struct cs_plan_file *plan_file;
+
+    /** The matrix. */
     cs_cooc cooc;
-    cs_sequences sequences; /* of the build, which witnesses count */
+
+    /** Sequences of the build, which witnesses number. */
+    cs_sequences sequences;
+
+    /** matrix.json; owned. */
     json_t *sidecar;
 } cs_cooc_store;
 
-/* Writes all files, matrix.json last, so that its presence means the rest is complete. mtx: also
- * matrix.mtx. Refuses a directory that holds a matrix.json unless force. */
+/** Writes all files, matrix.json last, so that its presence means that the others are complete.
+ *
+ * \param dir the directory, created if needed
+ * \param corpus the corpus
+ * \param options options of the build
+ * \param cooc the matrix
+ * \param mtx write matrix.mtx too
+ * \param force replace an existing matrix
+ * \retval CS_ERR_USAGE the directory holds a matrix.json, without `force`
+ * \retval CS_ERR_IO a file cannot be written
+ */
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force) CS_MUST_CHECK;
 
-/* Names of the files that it may write, matrix.json first; NULL after the last. */
+/** Name of file number `index`, from 0, that cs_cooc_write may write, matrix.json first; NULL after
+ * the last.
+ */
 const char *cs_cooc_file(int index);
 
+/** Reads a stored matrix.
+ *
+ * \retval CS_ERR_INPUT a file is missing, damaged or inconsistent
+ * \retval CS_ERR_IO a file cannot be read
+ */
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
+
+/** Frees a stored matrix; accepts a zeroed object. */
 void cs_cooc_store_free(cs_cooc_store *store);
 
-/* The matrix.json of a directory alone, in the form of docs/reference/matrices.md whatever its version. */
+/** matrix.json of a directory in the form of docs/reference/matrices.md, whatever its version; a
+ * new reference.
+ */
 cs_status cs_cooc_sidecar(const char *dir, json_t **out) CS_MUST_CHECK;
 
-/* The row's text in the manner of its context mode; fresh memory.
+/** The text of a row, in the form of its context mode. Free it with cs_free. Costs a visit of one
+ * event of one sequence, and the tables of its length.
  *
- *   all       "the _ of", _ an unknown position (_*9: nine of them); given adds the target's
- *             1-based position, "the _ of [2]"; "(empty)" or "(empty: class)"
- *   nearest   "of[-3] * the", * the target, offsets where other positions are between; # a
- *             boundary mark
- *   each      "the", given "the[+2]"
- *   document  "document 12", given "document 12 [2]"
- *
- * Costs a walk of one event or target of one sequence, and its length's tables. */
+ * - all: "the _ of", _ an unknown position (_*9: nine of them); given adds the position of the
+ *   target from 1, "the _ of [2]"; "(empty)" or "(empty: class)"
+ * - nearest: "of[-3] * the", `*` the target, with offsets where other positions are between; # a
+ *   boundary mark
+ * - each: "the"; given "the[+2]"
+ * - document: "document 12"; given "document 12 [2]"
+ */
 cs_status cs_cooc_row_text(const cs_cooc_store *store, int64_t row, char **out) CS_MUST_CHECK;
 
-/* The row with this key, -1 if there is none. Rows ascend by key. */
+/** Number of the row with a key, -1 if there is none. O(log rows). */
 int64_t cs_cooc_row_of(const cs_cooc *cooc, cs_hash128 key);

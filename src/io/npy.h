@@ -56,14 +56,19 @@ enum {
 typedef struct {
     /** Type of the items. */
     cs_dtype dtype;
+
     /** Bytes of an item; of text, its fixed width. */
     int64_t item_size;
+
     /** Number of dimensions; 0 for a scalar. */
     int ndim;
+
     /** `ndim` sizes. */
     int64_t shape[CS_NPY_MAX_DIM];
+
     /** Number of items: the product of `shape`. */
     int64_t size;
+
     /** `size` items in C order, owned. */
     void *data;
 } cs_array;
@@ -126,12 +131,13 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out) CS_MU
 typedef struct {
     /** `items` are doubles, else floats. */
     bool wide;
+
     /** Borrowed. */
     void *items;
 } cs_real_target;
 
-/** Decodes `count` numbers at `raw`, which need not be aligned, into the items at, at + stride, at
- * + 2 stride, ... of the target. Conversion to float rounds to nearest; values beyond its range
+/** Decodes `count` numbers at `raw`, which need not be aligned, into the items at, at + stride,
+ * at + 2 stride, ... of the target. Conversion to float rounds to nearest; values beyond its range
  * become infinite.
  */
 void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at, int64_t stride,

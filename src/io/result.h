@@ -81,8 +81,8 @@ cs_item *cs_item_object(cs_item *in, const char *key);
 /** Adds an empty array and returns it. */
 cs_item *cs_item_array(cs_item *in, const char *key);
 
-/** Adds members of the struct at `of`, each under its own name: `CS_ITEM_FIELDS(item, spectrum,
- * rows, cols, residual, solver)`.
+/** Adds members of the struct at `of`, each under its own name:
+ * `CS_ITEM_FIELDS(item, spectrum, rows, cols, residual, solver)`.
  */
 #define CS_ITEM_FIELDS(in, of, ...)                                                                \
     do {                                                                                           \
@@ -132,6 +132,7 @@ cs_item *cs_item_json(cs_item *in, const char *key, json_t *value);
 typedef struct {
     /** Paths of the rows. */
     const char *rows;
+
     /** Names and paths of the columns. */
     const char *columns;
 } cs_view;

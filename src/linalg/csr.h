@@ -17,14 +17,19 @@
 typedef struct {
     /** Number of rows. */
     int64_t rows;
+
     /** Number of columns. */
     int64_t cols;
+
     /** rows + 1: row i has the entries ptr[i] .. ptr[i+1]-1. */
     int64_t *ptr;
+
     /** ptr[rows] column indices. */
     int32_t *col;
+
     /** ptr[rows] values. */
     double *val;
+
     /** The matrix is the Gram form A^T A of a matrix A that is not available. Without its empty
      * rows and columns it is symmetric and positive semidefinite. Files keep this flag, copies and
      * products do not. A spectrum (cooc/spectrum.h) is then that of A.
@@ -102,8 +107,10 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
 typedef struct {
     /** Rows of the whole matrix. */
     int64_t rows;
+
     /** Rows that are stored. */
     int64_t count;
+
     /** count ascending row numbers, owned; NULL: all rows, in order. */
     int64_t *row;
 } cs_kept_rows;
@@ -190,9 +197,9 @@ enum {
     CS_PANEL = 8,
 };
 
-/** Y = A X for panels: CS_PANEL columns stored row by row, `x[j * 8 + c]` of cols rows and `y[i * 8
- * + c]` of rows rows, aligned to 64 bytes, so that a row is one cache line. The bits are those of
- * cs_csr_apply; no scratch.
+/** Y = A X for panels: CS_PANEL columns stored row by row, `x[j * 8 + c]` of cols rows and
+ * `y[i * 8 + c]` of rows rows, aligned to 64 bytes, so that a row is one cache line. The bits are
+ * those of cs_csr_apply; no scratch.
  */
 cs_status cs_csr_apply_panel(const cs_csr *a, const double *x, double *y,
                              int threads) CS_MUST_CHECK;

@@ -59,28 +59,37 @@ const char *cs_solver_name(cs_solver solver);
 typedef struct {
     /** Number of triplets, 1..min(rows, cols). Fewer are returned if the rank is smaller. */
     int64_t k;
+
     /** The solver. */
     cs_solver solver;
+
     /** Residual relative to sigma_1; 0: 1e-12. */
     double tol;
+
     /** 0: the default of the solver. */
     int64_t max_iterations;
+
     /** Seed of the start vectors. */
     uint64_t seed;
+
     /** Most elements of a dense copy; 0: 2^27 (1 GiB), or a quarter of free memory if that is less.
      */
     int64_t dense_limit;
+
     /** Callback, or NULL. */
     const cs_progress *progress;
+
     /** The caller computes residuals itself; `residual` stays NULL. */
     bool unchecked;
 
     /** block: 0: cs_threads(). Bits do not depend on it. */
     int threads;
+
     /** block: most bytes of the Krylov basis; 0: 4 GiB, or a quarter of free memory if that is
      * less.
      */
     int64_t memory;
+
     /** Device of block and cusolver; NULL: the CPU. */
     struct cs_gpu *gpu;
 
@@ -97,24 +106,34 @@ typedef struct {
 typedef struct {
     /** Number of triplets returned. */
     int64_t k;
+
     /** k values, descending. */
     double *sigma;
+
     /** k residuals, absolute. */
     double *residual;
+
     /** rows x k. */
     cs_dense u;
+
     /** cols x k. */
     cs_dense v;
+
     /** The solver that ran. */
     cs_solver solver;
+
     /** Singular values below it are not distinguished from 0. */
     double floor;
+
     /** All requested triplets reached tol; otherwise these are the best known ones. */
     bool converged;
+
     /** Iterations of the solver. */
     int64_t iterations;
+
     /** Columns that the operator was applied to. */
     int64_t applications;
+
     /** The block solver was interrupted: these are the leading triplets that had converged. */
     bool interrupted;
 } cs_svd;
@@ -165,6 +184,7 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options,
                           cs_svd *out) CS_MUST_CHECK;
 
 struct cs_space;
+
 /* The block solver on any space (linalg/space.h), rows >= cols; vectors are as the space's get
  * returns them. Values below the floor remain, residuals are not computed, and the caller frees
  * what a failure leaves.
@@ -182,15 +202,18 @@ cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *optio
 typedef struct {
     /** Square root of the largest Ritz value. */
     double value;
+
     /** No singular value above it is missing, except with probability `failure`. */
     double reach;
+
     /** That probability. */
     double failure;
 } cs_probe;
 
-/** Tests whether a singular value is missing from known ones: block Lanczos on \f$(I - V V^T) A^T A
- * (I - V V^T)\f$ from a random block. For any x, `failure` bounds the probability that a singular
- * value above 1.01 x exists although value <= x. With b columns and q steps in n dimensions,
+/** Tests whether a singular value is missing from known ones: block Lanczos on
+ * \f$(I - V V^T) A^T A (I - V V^T)\f$ from a random block. For any x, `failure` bounds the
+ * probability that a singular value above 1.01 x exists although value <= x. With b columns and q
+ * steps in n dimensions,
  *
  * \f[ P \le I_{1/(1 + M^2)}\big( b/2, (n - 1)/2 \big), \qquad M = \sinh\big( (2q - 1) \operatorname{artanh} \sqrt{\epsilon} \big), \qquad \epsilon = 1 - 1/1.01^2, \f]
  *

@@ -5,9 +5,9 @@
  *
  * \f[ R_{kl} = \sum_S \frac{w(S, k)\, w(S, l)}{W(S)} \f]
  *
- * R is s x s and positive semidefinite, and its row sums are the target weights \f$w(k) = \sum_S
- * w(S, k)\f$. Where every context of a corpus occurs once, R is all that the co-occurrence matrix
- * keeps of an objective with unknown target positions:
+ * R is s x s and positive semidefinite, and its row sums are the target weights
+ * \f$w(k) = \sum_S w(S, k)\f$. Where every context of a corpus occurs once, R is all that the
+ * co-occurrence matrix keeps of an objective with unknown target positions:
  *
  * \f[ \bar A^T \bar A = D^{-1/2} \Big( \sum_{kl} R_{kl} K_{kl} \Big) D^{-1/2}, \qquad K_{kl}(u, v) = P(x_k = u, x_l = v). \f]
  *

@@ -8,10 +8,10 @@
  * \f[ |d| > m(\alpha), \qquad m(\alpha)^2 = \sum_i t_i^2 v_i, \qquad P(|T_{f_i}| > t_i) = \alpha, \f]
  *
  * T_f Student's distribution. A wrong decision (d has mean 0) has probability at most alpha,
- * whatever the true variances (Banerjee, Sankhya 22, 1960). Proof: given the v_i it is \f$1 -
- * F(m^2/\sigma^2)\f$ with the concave F of chi^2_1; \f$m^2/\sigma^2\f$ is the mean of the ratios
- * \f$t_i^2 v_i / \sigma_i^2\f$ with weights \f$\sigma_i^2/\sigma^2\f$, so \f$E F(m^2/\sigma^2) \ge
- * 1 - \alpha\f$. Satterthwaite's degrees of freedom give no such bound.
+ * whatever the true variances (Banerjee, Sankhya 22, 1960). Proof: given the v_i it is
+ * \f$1 - F(m^2/\sigma^2)\f$ with the concave F of chi^2_1; \f$m^2/\sigma^2\f$ is the mean of the
+ * ratios \f$t_i^2 v_i / \sigma_i^2\f$ with weights \f$\sigma_i^2/\sigma^2\f$, so
+ * \f$E F(m^2/\sigma^2) \ge 1 - \alpha\f$. Satterthwaite's degrees of freedom give no such bound.
  *
  * The part of a side with n seeds of variance s^2, nu = n - 1, is
  *
@@ -35,10 +35,13 @@
 typedef struct {
     /** v, the squared standard error. */
     double variance;
+
     /** f, its degrees of freedom. */
     double freedom;
+
     /** A lower bound of the part: a variance with own_freedom degrees of freedom. */
     double own;
+
     /** Degrees of freedom of `own`; 0: no lower bound. */
     double own_freedom;
 } cs_error_part;
@@ -50,6 +53,7 @@ cs_error_part cs_error_of(double se, double freedom);
 typedef struct {
     /** Number of seeds: 0, or at least 2. */
     int64_t count;
+
     /** Variance of the values of single seeds. */
     double variance;
 } cs_seeds;
@@ -93,10 +97,13 @@ double cs_holm_level(int64_t count, const double *adjusted, double alpha);
 typedef struct {
     /** Prior of the variances. */
     const cs_prior *prior;
+
     /** Variance of one seed, of the left and of the right side; 0: the side has no seeds. */
     double variance[2];
+
     /** Error that seeds do not change; variance 0: none. */
     cs_error_part fixed;
+
     /** The difference, taken as true. */
     double d;
 } cs_plan_of_seeds;

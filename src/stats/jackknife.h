@@ -1,6 +1,6 @@
 /** \file
- * Delete-block jackknife (Quenouille 1949, Tukey 1958). Arrays hold one value for each block, at b
- * * stride, b = 0..count-1. All functions are pure.
+ * Delete-block jackknife (Quenouille 1949, Tukey 1958). Arrays hold one value for each block, at
+ * b * stride, b = 0..count-1. All functions are pure.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
  * Variances of several groups, each estimated from few numbers, moderated towards a common prior
  * (Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004; limma).
  *
- * Model: \f$s_g^2 \sim \sigma_g^2 \chi^2_{\nu_g} / \nu_g\f$ with \f$1/\sigma_g^2 \sim \chi^2_{d_0}
- * / (d_0 s_0^2)\f$. Then
+ * Model: \f$s_g^2 \sim \sigma_g^2 \chi^2_{\nu_g} / \nu_g\f$ with
+ * \f$1/\sigma_g^2 \sim \chi^2_{d_0} / (d_0 s_0^2)\f$. Then
  *
  * \f[ \tilde s_g^2 = \frac{d_0 s_0^2 + \nu_g s_g^2}{d_0 + \nu_g} \f]
  *
@@ -36,8 +36,10 @@ double cs_trigamma_inverse(double y);
 typedef struct {
     /** d_0: infinite if one variance fits all groups, 0 if there is no prior. */
     double freedom;
+
     /** s_0^2. */
     double variance;
+
     /** Sum of nu_g. */
     double pooled;
 } cs_prior;
@@ -58,6 +60,7 @@ cs_status cs_prior_of(int64_t count, const double *variance, const double *freed
 typedef struct {
     /** The estimate. */
     double variance;
+
     /** Its degrees of freedom. */
     double freedom;
 } cs_variance;

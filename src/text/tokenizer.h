@@ -107,8 +107,9 @@ const char *cs_tokenizer_token(const cs_tokenizer *t, int32_t id);
 int32_t cs_tokenizer_id(const cs_tokenizer *t, const char *token);
 
 /** Id of a role, -1 if no token has it. It is the unk_token of the model, else a token with a usual
- * name: `<unk> [UNK]`; `<pad> [PAD] <|pad|>`; `<mask> [MASK] <|mask|>`; `<s> [CLS] <bos>
- * <|begin_of_text|> <|endoftext|>`; `</s> [SEP] <eos> <|end_of_text|> <|endoftext|>`.
+ * name: `<unk> [UNK]`; `<pad> [PAD] <|pad|>`; `<mask> [MASK] <|mask|>`;
+ * `<s> [CLS] <bos> <|begin_of_text|> <|endoftext|>`;
+ * `</s> [SEP] <eos> <|end_of_text|> <|endoftext|>`.
  */
 int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 
@@ -119,10 +120,13 @@ bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 typedef struct {
     /** befores ids. */
     const int32_t *before;
+
     /** afters ids. */
     const int32_t *after;
+
     /** Number of ids before a text. */
     int64_t befores;
+
     /** Number of ids after a text. */
     int64_t afters;
 } cs_around;
@@ -143,6 +147,7 @@ enum {
 typedef struct {
     /** A token id, or CS_TEXT_FIRST or CS_TEXT_SECOND in the place of a text. */
     int32_t token;
+
     /** Token type id there; 0 around a single text. */
     int32_t type;
 } cs_text_piece;
@@ -151,6 +156,7 @@ typedef struct {
 typedef struct {
     /** count pieces. */
     cs_text_piece piece[CS_TEXT_PIECES];
+
     /** Number of pieces; 0: no post-processor adds tokens to a text. */
     int64_t count;
 } cs_text_form;
