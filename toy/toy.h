@@ -1,19 +1,23 @@
-/* The toy model of LA 4.1.2 and its exact spectra by three methods (theorem-4-2.md).
+/** \file
+ * The toy model of LA 4.1.2 and its exact spectra by three methods
+ * (docs/explanation/theorem-4-2.md).
  *
- * r classes, s positions, T tokens for each (class, position); the class is uniform and the tokens
- * are independent and uniform given it. Token sets: `disjoint` k T r + (y-1) T + j, or `literal` k
- * T r + y j as printed, which collide between classes.
+ * It has r classes, s positions and T tokens for each (class, position). The class is uniform, and
+ * tokens are independent and uniform given the class. Token j of class y at position k is
+ * \f$k T r + (y - 1) T + j\f$ (disjoint sets), or \f$k T r + y j\f$ as printed (`literal`), which
+ * collides between classes.
  *
- *   enumerate   the full matrix over all contents, its SVD: what the theorem is about
- *   reduce      Abar = D B D'^T per class with orthonormal D, D': the nonzero singular values are
- *               those of the matrix B over (S, k), P(S,k) / sqrt(P(S) P(k)), each r times; an empty
- *               S shared by all classes couples them: sigma(B), plus r-1 copies of sigma(B without
- *               its empty row, not renormalised). Any r and T
- *   closed      formulas, where there is one
+ * - enumerate: the full matrix over all contents and its SVD, the subject of the theorem.
+ * - reduce: \f$\bar A = D B D'^T\f$ for each class with orthonormal D and D', so the nonzero
+ *   singular values are those of B(S, k) = P(S, k) / sqrt(P(S) P(k)), each r times. An empty S
+ *   that is shared by all classes couples them: sigma(B), and r - 1 copies of sigma(B without its
+ *   empty row, not renormalised). Any r and T. Source: ours.
+ * - closed: formulas, where they exist.
  *
- * Between a blind X and one with the target's position lies one that is told it with probability
- * theta: P(k-told | k, S) = theta [k-told = k] + (1 - theta) P(k-told | S). Of n masked tokens that
- * is the symmetric channel that is right with probability 1 - eps, theta = 1 - eps n / (n - 1).
+ * Between an unknown and a known target position lies a context that knows it with probability
+ * theta: \f$P(\hat k \mid k, S) = \theta\, [\hat k = k] + (1 - \theta)\, P(\hat k \mid S)\f$. For
+ * n masked tokens it is the symmetric channel that is correct with probability 1 - eps, theta =
+ * 1 - eps n / (n - 1).
  */
 #pragma once
 
@@ -23,82 +27,130 @@
 #include "cooc/labelled.h"
 #include "plan/objective.h"
 
+/** A toy model. */
 typedef struct {
-    cs_objective objective;          /* its empty_prefix applies */
-    int64_t classes, length, tokens; /* r, s, T */
-    bool literal;                    /* token sets as printed */
-    bool given;                      /* target position part of X */
-    double told; /* theta: with this probability a position that is part of X is the target's, else
-                    one drawn as the target itself, given the text; 0: as `given` says */
+    /** The objective; its empty_prefix applies. */
+    cs_objective objective;
+    /** r. */
+    int64_t classes;
+    /** s. */
+    int64_t length;
+    /** T. */
+    int64_t tokens;
+    /** Token sets as printed. */
+    bool literal;
+    /** The position of the target is part of the context. */
+    bool given;
+    /** theta in [0, 1]: the position in the context is that of the target with this probability,
+     * else a position drawn like the target given the text; 0: as `given`.
+     */
+    double told;
 } cs_toy;
 
-/* A spectrum as (value, multiplicity), values descending and apart by more than 1e-9; zeros are not
- * listed. */
+/** A spectrum as values with multiplicities. Free it with cs_toy_spectrum_free. */
 typedef struct {
+    /** Number of distinct nonzero values. */
     int64_t values;
+    /** values, descending, more than 1e-9 apart. */
     double *sigma;
+    /** values multiplicities. */
     int64_t *multiplicity;
-    double sum_sigma2, sum_sigma4; /* with multiplicities */
-    int64_t rank;                  /* sum of multiplicities */
-    double residual;               /* largest residual of the solver that ran; 0 for closed forms */
-    bool formula;     /* no matrix was solved: closed forms, and reductions that symmetry or a given
-                     target make one */
-    char source[160]; /* closed: the formula and where it comes from; else the method and sizes */
+    /** Sum of sigma^2 with multiplicities. */
+    double sum_sigma2;
+    /** Sum of sigma^4 with multiplicities. */
+    double sum_sigma4;
+    /** Sum of multiplicities. */
+    int64_t rank;
+    /** Largest residual of the solver; 0 for closed forms. */
+    double residual;
+    /** No matrix was solved: a closed form, or a reduction that symmetry or a known target makes
+     * one.
+     */
+    bool formula;
+    /** The formula and its origin, or the method and sizes. */
+    char source[160];
 } cs_toy_spectrum;
 
+/** Frees a spectrum; accepts a zeroed object. */
 void cs_toy_spectrum_free(cs_toy_spectrum *spectrum);
 
+/** Checks the parameters.
+ *
+ * \retval CS_ERR_USAGE a parameter is out of range, or the objective does not exist at this length
+ */
 cs_status cs_toy_check(const cs_toy *toy) CS_MUST_CHECK;
 
-/* "r=3 s=4 T=2, masked unmasked=2 ..., target position blind, ...", fresh memory; NULL: none. */
+/** "r=3 s=4 T=2, masked unmasked=2 ..., target position blind, ...". Free it with cs_free; NULL if
+ * memory is exhausted.
+ */
 char *cs_toy_describe(const cs_toy *toy) CS_MUST_CHECK;
 
-/* "blind", "given" or "known 0.5". */
+/** Writes "blind", "given" or "known 0.5". */
 void cs_toy_position(const cs_toy *toy, char text[32]);
 
-/* "none", "shared", "class" */
+/** "none", "shared" or "class". Static text. */
 const char *cs_prefix_name(cs_empty_prefix prefix);
 
-/* The toy with another objective at its defaults, its other fields kept. */
+/** The model with another objective at its defaults, other members kept. */
 cs_toy cs_toy_with(const cs_toy *toy, cs_objective_kind kind, cs_empty_prefix prefix);
 
-/* masked with m unmasked, no empty prefix; disjoint token sets, a blind target. */
+/** The model with objective masked, m unmasked tokens, no empty prefix, disjoint token sets and an
+ * unknown target position.
+ */
 cs_toy cs_toy_masked(const cs_toy *toy, int64_t m);
 
-/* The offset of a class' token number `digit` (0..T-1) within the r T tokens of its position. */
+/** Offset of token number `digit`, 0..T-1, of a class within the r T tokens of its position. */
 int64_t cs_toy_offset(const cs_toy *toy, int64_t label, int64_t digit);
 
-/* base^exponent, of what fits; base >= 1. */
+/** base^exponent if it fits int64, base >= 1. */
 int64_t cs_toy_power(int64_t base, int64_t exponent);
 
-/* Rows, columns and nonzeros of the full matrix before any memory is used (double: they may be
- * astronomic); exact for disjoint sets, an upper bound for literal ones. */
+/** Rows, columns and nonzeros of the full matrix, as doubles since they may be very large. Exact
+ * for disjoint sets, upper bounds for literal ones. Errors of cs_toy_check.
+ */
 cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz) CS_MUST_CHECK;
 
-/* The joint distribution A (sums to 1) over all contents, with class masses of rows and columns.
- * Rows are keyed by their contents alone (and k if given, and the class if the empty prefix is
- * class-tagged). CS_ERR_MEMORY with sizes when nnz exceeds `limit` (0: 2^27). */
+/** The joint distribution A over all contents, with class masses of rows and columns. A sums to 1.
+ * Rows are contents (with k if known, and the class for class-specific empty prefixes).
+ *
+ * \param toy the model
+ * \param limit most nonzeros; 0: 2^27
+ * \param out receives the matrix (cs_labelled_free)
+ * \retval CS_ERR_USAGE as for cs_toy_check
+ * \retval CS_ERR_MEMORY the limit is exceeded, with the sizes, or memory is exhausted
+ */
 cs_status cs_toy_matrix(const cs_toy *toy, int64_t limit, cs_labelled *out) CS_MUST_CHECK;
 
+/** The spectrum by enumeration. Errors of cs_toy_matrix and cs_spectrum_of. */
 cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *out) CS_MUST_CHECK;
 
-/* sigma of a position that is told with probability theta, from the blind spectrum: 1 - sigma^2 =
- * (1 - theta^2) (1 - sigma_blind^2) for every class and target position, zeros of the blind one
- * among them. Not for an empty text that classes share. */
+/** The spectrum for a position that is known with probability theta, from that for an unknown one:
+ * \f$1 - \sigma^2 = (1 - \theta^2)(1 - \sigma_{\mathrm{blind}}^2)\f$ for every class and target
+ * position, zeros of the unknown case included. Not for an empty text that classes share.
+ */
 cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind,
                       cs_toy_spectrum *out) CS_MUST_CHECK;
 
-/* The floor of sum sigma^2 of a class, blind and without an empty text (ours):
+/** The lower bound of sum sigma^2 of a class for an unknown target position without an empty prefix
+ * (ours), by Cauchy and Schwarz in each S with the target mass P_G(S) of the positions in S:
  *
- *   sum sigma^2 >= E_S[ 1 / (1 - P_G(S)) ],   equality iff P(. | S) is P_G off S, normalised,
+ * \f[ \sum_j \sigma_j^2 \ge E_S\left[ \frac{1}{1 - P_G(S)} \right], \qquad \text{equality iff } P(\cdot \mid S) \propto P_G \text{ outside } S. \f]
  *
- * by Cauchy and Schwarz in each S, P_G(S) the target mass of the positions in S. *met: whether the
- * condition holds, to 1e-12. CS_ERR_USAGE: an empty prefix, or more than 2^20 events of a mixture. */
+ * \param toy the model
+ * \param floor receives the bound
+ * \param met receives whether equality holds, to 1e-12
+ * \retval CS_ERR_USAGE an empty prefix, or more than 2^20 events of a mixture
+ */
 cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE for literal token sets (classes are coupled), or a length too large (fixed order:
- * 2,000). */
+/** The spectrum by reduction.
+ *
+ * \retval CS_ERR_USAGE literal token sets, or a length that is too large (2,000 for fixed orders)
+ */
 cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE when no closed form is known for these parameters. */
+/** The spectrum by a closed form.
+ *
+ * \retval CS_ERR_USAGE no closed form is known for these parameters
+ */
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;

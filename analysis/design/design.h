@@ -1,19 +1,22 @@
-/* Designed objectives (designed-objectives.md): in a family of objectives, the law that is
- * best connected under linear constraints, with a bound on what any other law could reach.
+/** \file
+ * Designed objectives: the best connected member of a linear family of objectives under linear
+ * constraints, with a bound on all others (docs/explanation/designed-objectives.md). Source: ours.
  *
- * The family is linear: events (S, k) have weights w = B x of variables x >= 0. The sum to be made
- * small is tr M^2 = sum sigma_j^4 or (kernel, stream) tr M = sum sigma_j^2 of one of three matrices,
- * all functions of the position kernel R (plan/kernel.h) and the target weights w(k):
+ * Events (S, k) have weights w = B x of variables x >= 0. The minimised sum is
+ * \f$\mathrm{tr} M^2 = \sum \sigma_j^4\f$ or (kernel, stream)
+ * \f$\mathrm{tr} M = \sum \sigma_j^2\f$ of one of three matrices, functions of the position kernel
+ * R (plan/kernel.h) and the target weights w(k):
  *
- *   toy      M = D^{-1/2} R D^{-1/2}, D = diag w(k): the spectrum of the toy model, per class
- *   kernel   M = R itself: its eigenvalues as `cospec kernel` has them; tr R = kappa
- *   stream   M = sum_kl R_kl C_|k-l|: a stationary text whose contexts are all different, C_e the
- *            normalised pair counts at distance e; only their inner products enter (cs_stream_gram)
+ * - toy: \f$M = D^{-1/2} R D^{-1/2}\f$, D = diag w(k): the spectrum of the toy model for a class
+ * - kernel: M = R; tr R = kappa
+ * - stream: \f$M = \sum_{kl} R_{kl} C_{|k-l|}\f$: a stationary text with all contexts different;
+ *   C_e are normalised pair counts at distance e, of which only inner products enter
+ *   (cs_stream_gram)
  *
- * The two latter are convex in x whatever else; the toy model's where the weights of the contexts or
- * those of the targets are fixed. The solver is a Frank-Wolfe method with pairwise steps. Its gap
- * <gradient, x - v>, v the vertex of the linear programme, certifies: no law of the family that
- * meets the constraints is below value - gap.
+ * The last two are convex in x; the first is convex if the weights of contexts or of targets are
+ * fixed. The solver is a Frank-Wolfe method with pairwise steps. Its gap
+ * \f$\langle \nabla, x - v \rangle\f$, v the vertex of the linear programme, is a certificate: no
+ * member of the family that meets the constraints is below value - gap.
  */
 #pragma once
 
@@ -23,89 +26,175 @@
 #include "plan/pairs.h"
 #include "text/corpus.h"
 
-typedef enum { CS_DESIGN_TOY, CS_DESIGN_KERNEL, CS_DESIGN_STREAM } cs_design_matrix;
-typedef enum { CS_DESIGN_SIGMA4, CS_DESIGN_SIGMA2 } cs_design_sum;
-typedef enum { CS_FIX_CONTEXTS, CS_FIX_TARGETS, CS_FIX_BOTH, CS_FIX_NONE } cs_design_fixed;
+/** The matrix M. */
+typedef enum {
+    /** toy */
+    CS_DESIGN_TOY,
+    /** kernel */
+    CS_DESIGN_KERNEL,
+    /** stream */
+    CS_DESIGN_STREAM,
+} cs_design_matrix;
 
+/** The minimised sum. */
+typedef enum {
+    /** Sum of sigma^4. */
+    CS_DESIGN_SIGMA4,
+    /** Sum of sigma^2. */
+    CS_DESIGN_SIGMA2,
+} cs_design_sum;
+
+/** Marginal weights that are fixed. */
+typedef enum {
+    /** Weights of contexts, as in the objective (with reach: equal). */
+    CS_FIX_CONTEXTS,
+    /** Weights of targets: equal for all positions that are targets in the family. */
+    CS_FIX_TARGETS,
+    /** Both. */
+    CS_FIX_BOTH,
+    /** Neither. */
+    CS_FIX_NONE,
+} cs_design_fixed;
+
+/** A problem. */
 typedef struct {
-    int64_t length; /* s */
-    /* The family. reach > 0: one law of the distances 1..reach, the same for every prefix that has
-     * so many tokens left, 1 <= reach < s. Else of `objective`: a mixture's shares, the parts as they
-     * are; of any other the weights of its events, whatever its own weights. */
+    /** s. */
+    int64_t length;
+
+    /** Positive: the family of one distribution of distances 1..reach, the same for every prefix
+     * with enough tokens left, 1 <= reach < s. 0: the family of `objective`.
+     */
     int64_t reach;
+    /** The family of its events with free weights; of a mixture, its parts with free shares. */
     cs_objective objective;
+    /** M. */
     cs_design_matrix matrix;
-    const double *gram; /* stream: s x s inner products <C_d, C_e> of distances 0..s-1, C_0 = I */
+    /** stream: s x s inner products of C_0 = I, C_1, ..., C_{s-1}; borrowed. */
+    const double *gram;
+    /** The minimised sum. */
     cs_design_sum sum;
-    /* contexts: W(S) as in the objective (reach: equal); targets: all positions that are targets of
-     * the family weigh the same. Of parts with different contexts only the latter can be fixed. */
+
+    /** Fixed weights. For parts with different contexts only targets can be fixed. */
     cs_design_fixed fixed;
-    double next_token;   /* least weight of the events ({0..k-1}, k); 0: any */
-    double misalignment; /* largest E cs_length_misalignment(s, |S|); infinity: any */
+    /** Least weight of the events ({0..k-1}, k); 0: no constraint. */
+    double next_token;
+    /** Largest expected length misalignment; infinity: no constraint. */
+    double misalignment;
 } cs_design_problem;
 
+/** Options of the solver. */
 typedef struct {
-    double gap;        /* stop at value - bound <= gap x (the sum with its known part) */
-    int64_t max_steps; /* CS_OK with converged = false after so many */
+    /** Stop at value - bound <= gap times the sum with its known part. */
+    double gap;
+    /** Most steps; then CS_OK with converged = false. */
+    int64_t max_steps;
+    /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_design_options;
 
+/** A solution. Free it with cs_design_free. */
 typedef struct {
-    double value; /* sum_{j>t} sigma_j^4 or sigma_j^2; t = 1 (sigma_1 = 1), of a kernel 0 */
-    double bound; /* no law of the family that meets the constraints has less */
-    double known; /* t: what is left out of the sum */
-    double kappa; /* tr R */
-    double next_token, misalignment; /* of the law; misalignment NaN where an S is empty */
+    /** Sum over j > t of sigma_j^4 or sigma_j^2; t = 1 (sigma_1 = 1), of a kernel 0. */
+    double value;
+    /** No member of the family that meets the constraints has less. */
+    double bound;
+    /** t, the part left out of the sum. */
+    double known;
+    /** tr R. */
+    double kappa;
+    /** Weight of next-token events. */
+    double next_token;
+    /** Expected length misalignment; NaN if some S is empty. */
+    double misalignment;
+    /** Steps taken. */
     int64_t steps;
+    /** The gap was reached. */
     bool converged;
-    cs_pairs law; /* the events with their weights, those of weight 0 left out; of parts that are
-                     laws of sizes q */
-    /* What the solver goes on from: x with its slack variables, and two bases of `rows` columns. */
-    int64_t variables, rows;
+    /** The events with positive weights; of parts that are distributions of sizes, q. */
+    cs_pairs law;
+    /** State of the solver: number of variables. */
+    int64_t variables;
+    /** State of the solver: columns of a basis. */
+    int64_t rows;
+    /** State of the solver: variables with their slack variables. */
     double *x;
+    /** State of the solver: two bases of `rows` columns. */
     int64_t *basis;
 } cs_design;
 
+/** Frees a solution; accepts a zeroed object. */
 void cs_design_free(cs_design *design);
 
-/* Solves the problem; goes on from *design where design->x is not NULL, to the bits of a run that
- * was never stopped. A step: two linear programmes of `rows` rows (contexts or targets, and a
- * constraint each), O(rows (rows + variables)) a pivot, and some ten gradients of O(sum_S targets(S)^2).
- * Memory 16 rows^2 + O(events + s^2) bytes. CS_ERR_USAGE: constraints that nothing meets, with what
- * could be met; both marginals free on the toy model; parts that have no marginal in common; more
- * than 2^18 events or 2048 rows. CS_ERR_INTERRUPT: *design holds the last step, from which it can go on. */
+/** Solves the problem, or continues from `*design` if design->x is not NULL, with the bits of an
+ * uninterrupted run. A step takes two linear programmes with `rows` rows, O(rows (rows +
+ * variables)) a pivot, and about ten gradients of O(sum over S of the squared number of its
+ * targets). Memory: 16 rows^2 + O(events + s^2) bytes.
+ *
+ * \param problem the problem
+ * \param options options
+ * \param design receives the solution
+ * \retval CS_ERR_USAGE constraints that no member meets (names what is possible), both marginals
+ *     free with the toy matrix, parts without a common marginal, or more than 2^18 events or 2048
+ *     rows
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set; `*design` holds the last step and can be
+ *     continued
+ */
 cs_status cs_design_solve(const cs_design_problem *problem, const cs_design_options *options,
                           cs_design *design) CS_MUST_CHECK;
 
-/* The largest weight of next tokens under the other constraints. Errors as above. */
+/** The largest weight of next-token events under the other constraints. Errors of cs_design_solve.
+ */
 cs_status cs_design_most(const cs_design_problem *problem, double *next_token) CS_MUST_CHECK;
 
-/* The same numbers of problem->objective as it stands, whatever the constraints; its bound is NaN. */
+/** The numbers of problem->objective itself, whatever the constraints; its bound is NaN. Errors of
+ * cs_design_solve.
+ */
 cs_status cs_design_of(const cs_design_problem *problem, cs_design *out) CS_MUST_CHECK;
 
-/* The law as a plan file (plan/plan_file.h): a plan a context, or the mixture with its new shares. */
+/** The solution as a plan file (plan/plan_file.h): a plan for each context, or the mixture with its
+ * new shares. A new reference.
+ */
 cs_status cs_design_plans(const cs_design_problem *problem, const cs_design *design,
                           json_t **out) CS_MUST_CHECK;
 
-/* What cs_design_solve goes on from, to the bit, as JSON; and back, CS_ERR_INPUT. */
+/** State of the solver as JSON, exact to the bit. A new reference. */
 cs_status cs_design_state(const cs_design *design, json_t **out) CS_MUST_CHECK;
+
+/** Reads such a state.
+ *
+ * \retval CS_ERR_INPUT the state is invalid
+ */
 cs_status cs_design_continue(const json_t *state, cs_design *out) CS_MUST_CHECK;
 
-/* The Gram matrix of a corpus read as one stream: its documents one behind the other, the last token
- * followed by the first, so that all distances have one marginal p. C_e(u, v) = P_e(u, v) /
- * sqrt(p(u) p(v)), P_e the mass of the pairs at distance e in either order, half each. gram: s x s
- * numbers. A build under context `unique` a distance, and s x sum nnz(C_e) multiply-adds; 12 bytes an
- * entry of each. CS_ERR_INPUT: fewer tokens than s; CS_ERR_MEMORY. */
+/** The inner products \f$\langle C_d, C_e \rangle\f$ of a corpus that is read as one circular
+ * stream, with its documents one after another, so that all distances have the same marginal p.
+ * \f$C_e(u, v) = P_e(u, v) / \sqrt{p(u)\, p(v)}\f$, P_e the mass of pairs at distance e, half in
+ * either order. Cost: a build with context `unique` for each distance, and s sum nnz(C_e)
+ * multiply-adds; 12 bytes for each entry.
+ *
+ * \param corpus the corpus
+ * \param s number of distances
+ * \param progress callback, or NULL
+ * \param gram receives s x s values
+ * \retval CS_ERR_INPUT fewer tokens than s
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_stream_gram(const cs_corpus *corpus, int64_t s, const cs_progress *progress,
                          double *gram) CS_MUST_CHECK;
 
-/* Rows of tables, appended to an array: kind, series, next_token_weight, misalignment, kappa, value,
- * bound, gap, steps, reached (whether it converged). */
+/** Appends an object to the array `rows`: kind, series, next_token_weight, misalignment, kappa,
+ * value, bound, gap, steps, reached (whether it converged).
+ */
 cs_status cs_design_row(const char *kind, const char *series, const cs_design *design,
                         json_t *rows) CS_MUST_CHECK;
 
-/* The row of an objective as it stands (cs_design_of); and of every objective with its parameters of
- * training, with some variants, where they exist at this length. */
+/** Appends the row of an objective, given by its specification, as it is (cs_design_of). */
 cs_status cs_design_compare(const cs_design_problem *problem, const char *spec,
                             json_t *rows) CS_MUST_CHECK;
+
+/** Appends the rows of all objectives with their parameters of training, and of some variants, that
+ * exist at this length.
+ */
 cs_status cs_design_compare_all(const cs_design_problem *problem, json_t *rows) CS_MUST_CHECK;

@@ -1,23 +1,23 @@
-/* Similarity of two representations A (n x p), B (n x q) of the same n inputs. All measures here
- * are invariant to rotations and scaling of either side, and centre the columns.
+/** \file
+ * Similarity of two representations A (n x p) and B (n x q) of the same n inputs. All measures are
+ * invariant to rotation and scaling of either side, and centre the columns.
  *
- *   cka                    linear CKA, |B^T A|_F^2 / (|A^T A|_F |B^T B|_F) (Kornblith, Norouzi, Lee
- *                          and Hinton, ICML 2019): the biased HSIC, near 1 for any two wide
- *                          matrices with n <= p, q
- *   cka_unbiased           the same ratio of unbiased estimators of HSIC (Song et al., JMLR 13,
- *                          2012, Eq. 5), below; may be negative; NaN when a side's own estimate is
- *                          not positive. n >= 4
- *   procrustes             min over orthogonal R of
- *                          |A/|A|_F - B/|B|_F R|_F^2 = 2 - 2 |A^T B|_* / (|A|_F |B|_F)
- *                          (Ding, Denain and Steinhardt, NeurIPS 2021; the narrower side padded
- *                          with zeros): 0 when a rotation takes one to the other, 2 at most
- *   procrustes_similarity  |A^T B|_* / (|A|_F |B|_F), in [0, 1]
- *   angles                 principal angles of the spans of the first k principal components (left
- *                          singular vectors; analysis/measures/subspace.h)
+ * - cka: linear CKA, \f$\|B^T A\|_F^2 / (\|A^T A\|_F \|B^T B\|_F)\f$ (Kornblith, Norouzi, Lee and
+ *   Hinton, ICML 2019). It uses the biased HSIC and is near 1 for any two wide matrices with n <=
+ *   p, q.
+ * - cka_unbiased: the same ratio of unbiased estimators of HSIC (Song et al., JMLR 13, 2012, Eq.
+ *   5). It may be negative, and is NaN if the estimate of a side with itself is not positive. n >=
+ *   4.
+ * - procrustes: \f$\min_R \|A/\|A\|_F - (B/\|B\|_F) R\|_F^2 = 2 - 2 \|A^T B\|_* / (\|A\|_F
+ *   \|B\|_F)\f$ over orthogonal R (Ding, Denain and Steinhardt, NeurIPS 2021), the narrower side
+ *   padded with zeros. 0 if a rotation maps one to the other, at most 2.
+ * - procrustes_similarity: \f$\|A^T B\|_* / (\|A\|_F \|B\|_F)\f$, in [0, 1].
+ * - angles: principal angles between the spans of the first k principal components (left singular
+ *   vectors).
  *
- * With K = A A^T, L = B B^T and their diagonals set to zero, K0 and L0, the unbiased estimator is
+ * With K = A A^T and L = B B^T, and K0, L0 the same with zero diagonals,
  *
- *   HSIC = (tr(K0 L0) + 1'K0 1 1'L0 1 / ((n-1)(n-2)) - 2/(n-2) 1'K0 L0 1) / (n (n-3))
+ * \f[ \mathrm{HSIC} = \frac{1}{n(n-3)} \left( \mathrm{tr}(K_0 L_0) + \frac{1^T K_0 1\; 1^T L_0 1}{(n-1)(n-2)} - \frac{2}{n-2} 1^T K_0 L_0 1 \right). \f]
  */
 #pragma once
 
@@ -27,37 +27,69 @@
 #include "io/result.h"
 #include "io/rows.h"
 
+/** Options of cs_similarity_of. */
 typedef struct {
-    int64_t angles; /* k; as many as the smaller rank when there are fewer */
-    int64_t
-        blocks; /* of consecutive rows, for the errors of both cka; at most the rows; 0, 1: none */
+    /** k; reduced to the smaller rank. */
+    int64_t angles;
+    /** Blocks of consecutive rows for the errors of both cka, at most the number of rows; 0 or 1:
+     * no errors.
+     */
+    int64_t blocks;
+    /** 0: cs_threads(). */
     int threads;
 } cs_similarity_options;
 
+/** The measures. Free them with cs_similarity_free. */
 typedef struct {
+    /** n. */
     int64_t rows;
-    double cka, cka_unbiased;
-    double cka_se, cka_unbiased_se; /* delete-block jackknife over the rows; NaN: none */
-    double procrustes, procrustes_similarity;
+    /** Linear CKA. */
+    double cka;
+    /** Unbiased CKA. */
+    double cka_unbiased;
+    /** Standard error of cka: delete-block jackknife over rows; NaN: none. */
+    double cka_se;
+    /** Standard error of cka_unbiased. */
+    double cka_unbiased_se;
+    /** Procrustes distance, in [0, 2]. */
+    double procrustes;
+    /** In [0, 1]. */
+    double procrustes_similarity;
+    /** Number of angles. */
     int64_t angles;
-    double *angle;              /* radians, ascending */
-    double mean_squared_cosine; /* of the angles */
-    double share_a, share_b;    /* of the squared norm in the k components */
+    /** angles values in radians, ascending. */
+    double *angle;
+    /** Mean of cos^2 of the angles. */
+    double mean_squared_cosine;
+    /** Share of the squared norm of A in its k components. */
+    double share_a;
+    /** Share of the squared norm of B in its k components. */
+    double share_b;
 } cs_similarity;
 
+/** Frees the angles; accepts a zeroed object. */
 void cs_similarity_free(cs_similarity *s);
 
-/* Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes (with blocks twice the latter), time n (p + q)^2 flops (with
- * blocks twice, and n (p + q) a block) and an SVD of p x q.
- * Bits do not depend on `threads`, nor on those of BLAS, which is given one meanwhile.
- * CS_ERR_INPUT for unequal numbers of rows, fewer than 2, a value that is not finite, a side that
- * is constant. */
+/** Computes all measures. Memory 8 n (2 p + 2 q) + 16 (p + q)^2 bytes (the latter twice with
+ * blocks); time n (p + q)^2 flops (twice with blocks, and n (p + q) for each block) and an SVD of
+ * p x q. Bits do not depend on the number of threads.
+ *
+ * \param a n x p
+ * \param b n x q
+ * \param options options
+ * \param out receives the measures
+ * \retval CS_ERR_INPUT unequal numbers of rows, fewer than 2 rows, a value that is not finite, or
+ *     a constant side
+ * \retval CS_ERR_MEMORY memory is exhausted
+ * \retval CS_ERR_INTERRUPT the interrupt flag is set
+ */
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,
                            cs_similarity *out) CS_MUST_CHECK;
 
-/* A row a measure into `metrics`: of, with, name, definition, n, value. */
+/** Appends an object for each measure to the array `metrics`: of, with, name, definition, n, value.
+ */
 void cs_similarity_record(const cs_similarity *s, const char *of, const char *with,
                           cs_item *metrics);
 
-/* root["angles"]: k, radians, and the shares of both sides. */
+/** Adds "angles" to an object: k, radians, and the shares of both sides. */
 void cs_similarity_angles_record(const cs_similarity *s, cs_item *root);
