@@ -60,7 +60,6 @@ typedef enum {
 typedef struct {
     /** s. */
     int64_t length;
-
     /** Positive: the family of one distribution of distances 1..reach, the same for every prefix
      * with enough tokens left, 1 <= reach < s. 0: the family of `objective`.
      */
@@ -73,7 +72,6 @@ typedef struct {
     const double *gram;
     /** The minimised sum. */
     cs_design_sum sum;
-
     /** Fixed weights. For parts with different contexts only targets can be fixed. */
     cs_design_fixed fixed;
     /** Least weight of the events ({0..k-1}, k); 0: no constraint. */

@@ -131,7 +131,6 @@ typedef struct {
     double value[CS_RANK_MEASURES];
     /** Standard errors; NaN if there is none. */
     double se[CS_RANK_MEASURES];
-
     /** blocks x CS_RANK_MEASURES, row-major: the measures without each block, for errors of
      * functions of several matrices with the same blocks; NULL without jackknife.
      */

@@ -21,7 +21,6 @@
 typedef struct {
     /** The upper 64 bits. */
     uint64_t high;
-
     /** The lower 64 bits. */
     uint64_t low;
 } cs_hash128;

@@ -50,7 +50,6 @@ void cs_free_aligned(void *p);
 typedef struct {
     /** The newest block; internal. */
     struct cs_pool_block *last;
-
     /** The first failure. Every later allocation returns NULL, so one check suffices. */
     cs_status status;
 } cs_pool;

@@ -11,7 +11,6 @@ typedef struct cs_progress {
      * "iterations") are complete; `total` 0 means unknown.
      */
     void (*report)(void *ctx, const char *stage, int64_t done, int64_t total);
-
     /** First argument of `report`. */
     void *ctx;
 } cs_progress;

@@ -52,72 +52,53 @@ typedef struct cs_cooc cs_cooc;
 typedef struct {
     /** The objective. */
     cs_objective objective;
-
     /** The context mode. */
     cs_context context;
-
     /** Tokens of a sequence; 0: whole documents (cs_sequences_of). */
     int64_t max_length;
-
     /** Tokens between windows; 0: pieces do not overlap (cs_sequences_of). */
     int64_t stride;
-
     /** Sequences have equal weight; otherwise they count by their number of predicted tokens. */
     bool weight_by_document;
-
     /** The documents that are used. */
     cs_split split;
-
     /** 0: exact; otherwise this number of sampled plans for each sequence. */
     int64_t draws;
-
     /** Seed of the draws. */
     uint64_t seed;
-
     /** nearest: patterns of far positions with less than this share of an event are dropped; 0:
      * 2^-50.
      */
     double tail;
-
     /** Bytes for contributions, and the same again for the matrix; beyond it scratch files are
      * used. At least 1 MiB; 0: a quarter of free memory for the first and half of it for the
      * second.
      */
     int64_t memory_budget;
-
     /** Folder of the scratch files; NULL: $TMPDIR or /tmp. */
     const char *scratch;
-
     /** Folder for the state of an interrupted build, created when needed; NULL: none. */
     const char *checkpoint;
-
     /** Least seconds between two checkpoints; 0: CS_CHECKPOINT_EVERY. */
     double checkpoint_every;
-
     /** Internal: rows are (context, document), for estimates of the population. Without checkpoint.
      */
     bool by_document;
-
     /** Continue from the checkpoint of the folder, if there is one; false: start again, and an
      * interrupt replaces it.
      */
     bool resume;
-
     /** 0: cs_threads(). */
     int threads;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
-
     /** Called with the matrix before the intermediate data are freed; NULL: not called. An
      * interrupt in it, as while the matrix is written, is one of the build, which leaves its
      * checkpoint.
      */
     cs_status (*use)(void *use_ctx, const cs_cooc *made);
-
     /** First argument of `use`. */
     void *use_ctx;
-
     /** Processes that share the work, all with the same corpus and options; NULL: one process. Each
      * processes its part of the sequences, and rank 0 receives the matrix (the others an empty
      * one), with the same bits as one process. Without checkpoint.
@@ -131,43 +112,30 @@ struct cs_cooc {
      * predicted tokens (or documents).
      */
     cs_labelled matrix;
-
     /** All weights are integers over a common denominator. */
     bool exact;
-
     /** Mass of one unit in predicted tokens: 1 / D if exact. */
     double unit;
-
     /** rows: keys, ascending. */
     cs_hash128 *key;
-
     /** rows: the lowest (sequence, ordinal) that contributed to the row. */
     int64_t *witness_sequence;
-
     /** rows: its ordinal. */
     int64_t *witness_ordinal;
-
     /** Sequences that were counted. */
     int64_t sequences;
-
     /** Sequences that are too short for the objective. */
     int64_t skipped_sequences;
-
     /** Contributions that were counted. */
     int64_t contributions;
-
     /** Sum of the matrix in predicted tokens (or documents). */
     double mass;
-
     /** Mass lost to empty windows or rounding. */
     double dropped_mass;
-
     /** Sorted runs written to disk; not a property of the matrix. */
     int64_t runs;
-
     /** For a population (text/law.h): a text for each row, which witnesses refer to. Else empty. */
     cs_corpus texts;
-
     /** Scratch files that hold the arrays; NULL: in memory. Do not take arrays out of the struct if
      * it is set.
      */
@@ -222,24 +190,18 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
 typedef struct {
     /** Number of contributions. */
     double contributions;
-
     /** Rows of the matrix: within a factor of 2 for at most 2^28 contributions, and always with
      * `nearest`.
      */
     double rows;
-
     /** Nonzeros, as accurate as rows. */
     double entries;
-
     /** Bytes of matrix.npz. */
     double matrix;
-
     /** Bytes of all files of the store except plan.json and matrix.mtx. */
     double stored;
-
     /** Bytes of memory in addition to the corpus. */
     double memory;
-
     /** Bytes of scratch files. */
     double scratch;
 } cs_cooc_size;

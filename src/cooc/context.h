@@ -60,13 +60,10 @@ extern const char *const cs_context_names[];
 typedef struct {
     /** The mode. */
     cs_context_mode mode;
-
     /** nearest: n; each: w; at least 1. */
     int64_t n;
-
     /** The position of the target is part of the row. Ignored by nearest, where it always is. */
     bool given;
-
     /** nearest: positions in a row of the plane; 0: distance in the sequence. */
     int64_t columns;
 } cs_context;
@@ -99,27 +96,20 @@ bool cs_context_gram(const cs_context *context);
 typedef struct {
     /** Key of the row. */
     cs_hash128 key;
-
     /** Column. */
     int32_t token;
-
     /** Position k of the target. */
     int32_t target;
-
     /** Share of the weight of the sequence. Weights and dropped mass of a sequence sum to 1 (in
      * expectation if plans with varying numbers of tokens are drawn).
      */
     double weight;
-
     /** Identifies the contribution within its sequence; unique, with gaps. */
     int64_t ordinal;
-
     /** Number of (position or offset, token) pairs of the row, in no particular order. */
     int64_t items;
-
     /** items positions or offsets. */
     const int32_t *position;
-
     /** items tokens; boundary marks are -1. */
     const int32_t *content;
 } cs_contribution;
@@ -136,36 +126,28 @@ enum {
 typedef struct {
     /** The objective; borrowed. */
     const cs_objective *objective;
-
     /** The context mode. */
     cs_context context;
-
     /** 0: exact; otherwise this number of sampled plans for each sequence, only where the exact
      * weights are too large.
      */
     int64_t draws;
-
     /** Seed of the draws. */
     uint64_t seed;
-
     /** Exact enumeration refuses more events for a sequence, and nearest more patterns for a
      * target; 0: 2^20. nearest also refuses more than 2^36 in total.
      */
     int64_t max_events;
-
     /** List every set of every event, also where a mode sums over sets in closed form. */
     bool listed;
-
     /** nearest: patterns of far positions with less than this share of an event are dropped; 0:
      * 2^-50.
      */
     double tail;
-
     /** unique: a sequence of more tokens is a series of windows of this length; 0: each sequence is
      * one window.
      */
     int64_t window;
-
     /** unique: tokens between the starts of two windows. */
     int64_t stride;
 } cs_context_options;

@@ -10,15 +10,12 @@
 typedef struct {
     /** Counts or probabilities, in any scale. */
     cs_csr a;
-
     /** Number of classes; 0: nothing is labelled. */
     int64_t labels;
-
     /** rows x labels: mass of a row from documents of each class. It sums to the row sum of A over
      * labelled documents.
      */
     cs_csr row_label;
-
     /** cols x labels: the same for columns. */
     cs_csr col_label;
 } cs_labelled;

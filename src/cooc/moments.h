@@ -28,7 +28,6 @@ double cs_moment2(const cs_csr *abar);
 typedef struct {
     /** Multiply-adds of a sparse walk; frequent tokens are processed eight at a time, faster. */
     double multiply_adds;
-
     /** Most bytes in addition to the matrix, without 2 MB for each thread. */
     double bytes;
 } cs_moment4_cost;
@@ -76,34 +75,24 @@ enum {
 typedef struct {
     /** The sum. */
     double value;
-
     /** Lower end of its interval; exact: the value. */
     double low;
-
     /** Upper end. */
     double high;
-
     /** Standard error; exact: 0. */
     double error;
-
     /** Level of the interval. */
     double level;
-
     /** Random vectors; exact: 0. */
     int64_t samples;
-
     /** Sketched vectors that were projected out. */
     int64_t sketch;
-
     /** Known vectors that were projected out. */
     int64_t known;
-
     /** Seed of the vectors. */
     uint64_t seed;
-
     /** Multiply-adds used. */
     double spent;
-
     /** The sum exceeds the range of double, and the numbers above are NaN. */
     bool out_of_range;
 } cs_sum4;
@@ -112,25 +101,18 @@ typedef struct {
 typedef struct {
     /** At least 2. */
     int64_t samples;
-
     /** Most vectors that are known or sketched, in total; 0: no sketch. */
     int64_t sketch;
-
     /** Level of the interval, in (0, 1); 0: 0.95. */
     double level;
-
     /** Seed of the vectors. */
     uint64_t seed;
-
     /** 0: cs_threads(). */
     int threads;
-
     /** Known right singular vectors, cols x p, orthonormal; or NULL. Borrowed. */
     const cs_dense *v;
-
     /** Their p singular values. */
     const double *sigma;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_moment4_sampling;
@@ -168,13 +150,10 @@ cs_status cs_moment4_estimate(const cs_csr *abar, const cs_csr *abar_t,
 typedef struct {
     /** The operator between the local parts. */
     const cs_linop *op;
-
     /** The group; NULL: one process. */
     cs_comm *comm;
-
     /** Columns over all processes. */
     int64_t cols;
-
     /** Multiply-adds of a product over all processes. */
     double nnz;
 } cs_moment4_operator;

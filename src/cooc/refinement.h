@@ -20,19 +20,14 @@
 typedef struct {
     /** Number of contexts. */
     int64_t count;
-
     /** Number of events (sequence, S, k). */
     int64_t events;
-
     /** count: rows under each context. */
     int64_t *rows;
-
     /** count: least weight of an event in a row, in predicted tokens or documents. */
     double *least;
-
     /** count x count: at coarse * count + fine, whether the second refines the first. */
     bool *refines;
-
     /** Owns the arrays. */
     cs_pool pool;
 } cs_refinement;

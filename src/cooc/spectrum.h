@@ -55,90 +55,67 @@ static const double CS_INERTIA_WORK = 2e11;
 typedef struct {
     /** Number of triplets; 0: all. */
     int64_t k;
-
     /** The matrix is normalised already: nothing is divided, and sigma_1 of a component comes from
      * the solver.
      */
     bool normalised;
-
     /** With `normalised`: solve the matrix in its own scale. */
     bool scaled;
-
     /** Neither components nor lumping: one solver call on the whole matrix, as a cross-check. */
     bool no_reduction;
-
     /** Drop the vectors from the result; they are computed for the residuals anyway. */
     bool values_only;
-
     /** The solver. */
     cs_solver solver;
-
     /** Device for large blocks; NULL: the CPU. Residuals and certificates are computed on the CPU.
      */
     struct cs_gpu *gpu;
-
     /** Relative residual; 0: 1e-12 for the solver, and for the residuals unless rounding of long
      * rows or columns may add more.
      */
     double tol;
-
     /** 0: the default of the solver. */
     int64_t max_iterations;
-
     /** Seed of start vectors, probe and samples of the fourth moment. */
     uint64_t seed;
-
     /** 0: cs_threads(). Affects values by rounding only. */
     int threads;
-
     /** A sum of CS_CERTIFY_... */
     unsigned certify;
-
     /** Compute the sum of sigma^4: exactly within the budget, else from 64 samples and at least 32
      * known or sketched vectors.
      */
     bool moment4;
-
     /** Most multiply-adds of the exact sum; 0: CS_MOMENT4_BUDGET; a positive value below 1: never
      * exact.
      */
     double moment4_budget;
-
     /** Cost of the exact sum for the matrix as given, if known; 0: unknown. */
     double moment4_cost;
-
     /** Beyond CS_MOMENT4_CHEAP compute the exact sum only if the certificate of moments may pass
      * with it, according to the estimate; never if all triplets are found.
      */
     bool moment4_sparing;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
-
     /** Measure the departure of u and v from orthonormality. */
     bool departure;
-
     /** If the block solver is interrupted, return the triplets that have converged, not certified,
      * in place of CS_ERR_INTERRUPT.
      */
     bool partial;
-
     /** Most bytes of the basis of the block solver; 0: the default of linalg/svd.h. */
     int64_t solver_memory;
-
     /** Guess of left vectors for the block solver, rows x p, p > 0; NULL, as start_v: none.
      * Borrowed.
      */
     const cs_dense *start_u;
-
     /** Guess of right vectors, cols x p. */
     const cs_dense *start_v;
-
     /** Number of a component plus 1: its second triplet is returned with its vectors, whatever the
      * other options; 0: none.
      */
     int64_t second;
-
     /** Rows of a larger matrix that `a` stores; NULL: `a` is the whole. k and the sizes in the
      * result are those of the whole; start_u, u and row_mass have the rows of `a`.
      */
@@ -161,16 +138,12 @@ typedef enum {
 typedef struct {
     /** Its state. */
     cs_cert_state state;
-
     /** The measured number. */
     double value;
-
     /** The number that it is compared with. */
     double bound;
-
     /** No singular value above it is missing; NaN: no statement. */
     double reach;
-
     /** Reason why it was not computed or proves nothing, or its finding; "" if the numbers suffice.
      */
     char why[320];
@@ -180,113 +153,79 @@ typedef struct {
 typedef struct {
     /** Rows of the input. */
     int64_t rows;
-
     /** Columns of the input. */
     int64_t cols;
-
     /** Rows without mass, dropped. */
     int64_t zero_rows;
-
     /** Columns without mass, dropped. */
     int64_t zero_cols;
-
     /** Nonzeros of the input. */
     int64_t nnz;
-
     /** Sum of A. */
     double mass;
-
     /** The input is a Gram form. */
     bool gram;
-
     /** Connected components of the bipartite graph of A. */
     int64_t components;
-
     /** Rows after lumping. */
     int64_t lumped_rows;
-
     /** Columns after lumping. */
     int64_t lumped_cols;
-
     /** k if these are all nonzero singular values, else -1. */
     int64_t rank;
-
     /** Nonzero triplets returned. */
     int64_t k;
-
     /** Requested triplets that are zero, counted separately. */
     int64_t zeros;
-
     /** k values, descending. */
     double *sigma;
-
     /** k residuals through the full matrix; of a Gram form M \f$\|M v - \sigma^2 v\| / \sigma\f$.
      */
     double *residual;
-
     /** rows x k in the numbering of the input, zero in dropped rows; empty with values_only, and
      * for a Gram form. The first entry of v_j within 1e-6 of its largest modulus is positive.
      */
     cs_dense u;
-
     /** cols x k, as u. */
     cs_dense v;
-
     /** Index of the triplet that cs_spectrum_options.second requests; -1: none. */
     int64_t second;
-
     /** Its left vector, rows x 1; else empty. */
     cs_dense second_u;
-
     /** Its right vector, cols x 1; else empty. */
     cs_dense second_v;
-
     /** P_C: rows values that sum to 1; NULL if the input was normalised. */
     double *row_mass;
-
     /** P_G: cols values that sum to 1; NULL if the input was normalised. */
     double *col_mass;
-
     /** All requested triplets converged. */
     bool converged;
-
     /** The solver was interrupted: these triplets had converged, are not certified except by
      * residuals, and values between them may be missing.
      */
     bool interrupted;
-
     /** Solver of the largest component. */
     cs_solver solver;
-
     /** Relative residual that is allowed. */
     double tol;
-
     /** Values below it count as zero. */
     double floor;
-
     /** 0. Internal stages scale all numbers by 2^-exponent. */
     int exponent;
-
     /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN if it was neither
      * requested nor needed.
      */
     double departure;
-
     /** \f$\|\bar A\|_F^2\f$. */
     double sum_sigma2;
-
     /** Sum of sigma^4; NaN: not computed, or beyond the range of double. */
     double sum_sigma4;
-
     /** Its standard error; 0: exact. */
     double sum_sigma4_error;
-
     /** Multiply-adds of the exact sum after the reductions. */
     double sum_sigma4_cost;
-
     /** How sum_sigma4 was computed, and its interval. */
     cs_sum4 sum4;
-
     /** value: number of returned sigma within 1e-9 of 1; bound: components. It passes if value =
      * min(requested, components) and fails below. It is inconclusive above: then near_ones values
      * are within 1e-9 of 1, from nearly separate parts of a component, and by the theorem are
@@ -294,7 +233,6 @@ typedef struct {
      * entry or a component without sigma = 1 (to 1e-9).
      */
     cs_certificate cert_components;
-
     /** All triplets: value = |sum sigma_j^2 - ||Abar||_F^2|, bound = its rounding bound from the
      * residuals; it fails above. Missing values have squares of at most value + bound in sum, so
      * reach = sqrt(value + bound); it is inconclusive if that is not less than sigma_k, unless no
@@ -309,7 +247,6 @@ typedef struct {
      * proves nothing: reach and a pass do not use it.
      */
     cs_certificate cert_moments;
-
     /** value: largest Ritz value of the doubly deflated operator from a random block; bound =
      * sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), which includes the rounding of the Gram
      * operator. It fails above: a value was missed. reach = 1.01 value after all steps, at most
@@ -317,7 +254,6 @@ typedef struct {
      * probe_failure (cs_svd_probe). It is not computed if all triplets are known.
      */
     cs_certificate cert_probe;
-
     /** value: number of singular values above tau by an L D L^T factorisation; bound = k. tau is
      * just below sigma_k, or for all triplets as near to 0 as rounding allows. It passes if equal:
      * exactly k values exceed reach, which is tau plus the effect of rounding and is below
@@ -327,18 +263,14 @@ typedef struct {
      * is not computed above the limits or without vectors.
      */
     cs_certificate cert_inertia;
-
     /** value: the largest residual; bound = tol sigma_1. Of a Gram form M value is the largest
      * \f$\|M v - \sigma^2 v\| / \sigma_1\f$.
      */
     cs_certificate cert_residual;
-
     /** Every component has exactly one sigma = 1, by the theorem behind cert_components. */
     bool perron;
-
     /** Values within 1e-9 of 1 that are not 1. */
     int64_t near_ones;
-
     /** Probability that the probe missed a value; 0 if the Krylov space was exhausted. */
     double probe_failure;
 } cs_spectrum;

@@ -22,21 +22,16 @@
 typedef struct {
     /** The corpus. */
     cs_corpus corpus;
-
     /** Options of the build; options.objective.file points to plan_file if the objective came from
      * a file.
      */
     cs_cooc_options options;
-
     /** Owned; NULL without a file. */
     struct cs_plan_file *plan_file;
-
     /** The matrix. */
     cs_cooc cooc;
-
     /** Sequences of the build, which witnesses number. */
     cs_sequences sequences;
-
     /** matrix.json; owned. */
     json_t *sidecar;
 } cs_cooc_store;

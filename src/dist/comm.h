@@ -28,7 +28,6 @@ typedef struct {
     void (*dsaupd)(cs_comm *c, int *ido, const char *bmat, int n, const char *which, int nev,
                    double tol, double *resid, int ncv, double *v, int ldv, int *iparam, int *ipntr,
                    double *workd, double *workl, int lworkl, int *info);
-
     /** The extraction of the eigenvectors. */
     void (*dseupd)(cs_comm *c, int rvec, const char *howmny, const int *select, double *d,
                    double *z, int ldz, double sigma, const char *bmat, int n, const char *which,
@@ -40,37 +39,27 @@ typedef struct {
 struct cs_comm {
     /** The number of this process, 0..ranks-1. */
     int rank;
-
     /** The number of processes. */
     int ranks;
-
     /** Ranks on this machine, this one included. */
     int neighbours;
-
     /** Belongs to the transport. */
     void *ctx;
-
     /** Bytes that this rank has sent to others. */
     int64_t sent;
-
     /** Processor time in `swap`, in seconds: copying, and waiting if the transport spins. */
     double seconds;
-
     /** A failure is known to all ranks. */
     bool agreed;
-
     /** Sends to one rank while it receives from another. A rank of -1 means neither, a size of 0
      * bytes sends nothing. Both sides know the sizes.
      */
     void (*swap)(cs_comm *c, int to, const void *out, int64_t out_bytes, int from, void *in,
                  int64_t in_bytes);
-
     /** Ends all ranks at once with this exit code. */
     void (*end)(cs_comm *c, int code);
-
     /** Closes the group; all ranks together, after the last operation. */
     void (*close)(cs_comm *c);
-
     /** NULL if the transport has no PARPACK. */
     const cs_comm_arpack *arpack;
 };

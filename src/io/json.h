@@ -85,10 +85,8 @@ cs_status cs_json_unpack(const json_t *object, const char *kinds, ...) CS_MUST_C
 typedef struct {
     /** Borrowed. */
     const json_t *object;
-
     /** Text before the keys in messages: "" or "corpus.". */
     const char *path;
-
     /** The first failure. */
     cs_status status;
 } cs_json_reader;

@@ -56,19 +56,14 @@ enum {
 typedef struct {
     /** Type of the items. */
     cs_dtype dtype;
-
     /** Bytes of an item; of text, its fixed width. */
     int64_t item_size;
-
     /** Number of dimensions; 0 for a scalar. */
     int ndim;
-
     /** `ndim` sizes. */
     int64_t shape[CS_NPY_MAX_DIM];
-
     /** Number of items: the product of `shape`. */
     int64_t size;
-
     /** `size` items in C order, owned. */
     void *data;
 } cs_array;
@@ -131,7 +126,6 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out) CS_MU
 typedef struct {
     /** `items` are doubles, else floats. */
     bool wide;
-
     /** Borrowed. */
     void *items;
 } cs_real_target;

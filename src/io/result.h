@@ -132,7 +132,6 @@ cs_item *cs_item_json(cs_item *in, const char *key, json_t *value);
 typedef struct {
     /** Paths of the rows. */
     const char *rows;
-
     /** Names and paths of the columns. */
     const char *columns;
 } cs_view;

@@ -33,25 +33,18 @@ typedef struct cs_rows_store cs_rows_store;
 typedef struct {
     /** Number of rows. */
     int64_t rows;
-
     /** Number of columns. */
     int64_t cols;
-
     /** Type as stored. */
     cs_rows_type type;
-
     /** For messages: "states.npz:layer3". */
     const char *name;
-
     /** All numbers in memory as float, row-major without gaps; else NULL. */
     const float *f32;
-
     /** The same as double; else NULL. */
     const double *f64;
-
     /** Number of dimensions of the array that was opened; of memory 2. */
     int dimensions;
-
     /** Owned; NULL for memory. */
     cs_rows_store *store;
 } cs_rows;

@@ -14,16 +14,12 @@
 typedef struct cs_table {
     /** Number of columns. */
     int columns;
-
     /** `columns` names. */
     char **name;
-
     /** Number of rows. */
     int64_t rows;
-
     /** Capacity in rows. */
     int64_t room;
-
     /** rows x columns texts, row-major, owned, never NULL. */
     char **cell;
 } cs_table;

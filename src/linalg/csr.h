@@ -17,19 +17,14 @@
 typedef struct {
     /** Number of rows. */
     int64_t rows;
-
     /** Number of columns. */
     int64_t cols;
-
     /** rows + 1: row i has the entries ptr[i] .. ptr[i+1]-1. */
     int64_t *ptr;
-
     /** ptr[rows] column indices. */
     int32_t *col;
-
     /** ptr[rows] values. */
     double *val;
-
     /** The matrix is the Gram form A^T A of a matrix A that is not available. Without its empty
      * rows and columns it is symmetric and positive semidefinite. Files keep this flag, copies and
      * products do not. A spectrum (cooc/spectrum.h) is then that of A.
@@ -107,10 +102,8 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
 typedef struct {
     /** Rows of the whole matrix. */
     int64_t rows;
-
     /** Rows that are stored. */
     int64_t count;
-
     /** count ascending row numbers, owned; NULL: all rows, in order. */
     int64_t *row;
 } cs_kept_rows;

@@ -13,13 +13,10 @@
 typedef struct {
     /** Number of rows. */
     int64_t rows;
-
     /** Number of columns. */
     int64_t cols;
-
     /** Distance of two columns, at least max(rows, 1). */
     int64_t ld;
-
     /** The entries. */
     double *data;
 } cs_dense;

@@ -44,16 +44,12 @@
 typedef struct {
     /** Number of blocks. */
     int64_t blocks;
-
     /** Number of vectors. */
     int64_t count;
-
     /** blocks + 1 entries. */
     const int64_t *start;
-
     /** blocks matrices. */
     const cs_dense *v;
-
     /** count singular values, in any order. */
     const double *sigma;
 } cs_density_known;
@@ -62,37 +58,26 @@ typedef struct {
 typedef struct {
     /** Number of sign vectors, at least 2. */
     int64_t samples;
-
     /** Lanczos steps q, at least 4. */
     int64_t degree;
-
     /** T > 0: no singular value that is not known is larger. */
     double top;
-
     /** The operator is A^T A itself, symmetric. */
     bool gram;
-
     /** h > 0; 0: 1.5 T / q. */
     double width;
-
     /** Level of the intervals, in (0, 1); 0: 0.95. */
     double level;
-
     /** Known vectors, or NULL. */
     const cs_density_known *known;
-
     /** Number of points. */
     int64_t points;
-
     /** points values >= 0 of sigma at which the curves are evaluated; borrowed. */
     const double *x;
-
     /** Seed of the sign vectors. */
     uint64_t seed;
-
     /** 0: cs_threads(). */
     int threads;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_density_options;
@@ -101,10 +86,8 @@ typedef struct {
 typedef struct {
     /** The estimate. */
     double value;
-
     /** Lower end. */
     double low;
-
     /** Upper end. */
     double high;
 } cs_interval;
@@ -113,43 +96,30 @@ typedef struct {
 typedef struct {
     /** Number of singular values: columns of A. */
     int64_t dimension;
-
     /** Number of known ones. */
     int64_t known;
-
     /** Number of points. */
     int64_t points;
-
     /** points: density of all values per unit of sigma, smoothed with h. */
     cs_interval *density;
-
     /** points: number of values above x. */
     cs_interval *above;
-
     /** points: sum of sigma^4 over sigma <= x. */
     cs_interval *fourth_below;
-
     /** Sum of sigma^2 of the values that are not known. */
     cs_interval rest2;
-
     /** Sum of sigma^4 of the values that are not known. */
     cs_interval rest4;
-
     /** Standard error of rest4.value. */
     double rest4_error;
-
     /** h. */
     double width;
-
     /** Bound on the quadrature error of the density. */
     double bias;
-
     /** Student's factor. */
     double factor;
-
     /** Samples whose Krylov space was exhausted, without quadrature error. */
     int64_t ended;
-
     /** Owns the arrays. */
     cs_pool pool;
 } cs_density;

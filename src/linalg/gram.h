@@ -34,16 +34,12 @@
 typedef struct {
     /** Sum products in double: for eigenvalues below 1e-5 of the trace. */
     bool wide;
-
     /** Divide rows by their Euclidean norms; zero rows stay. */
     bool normalise;
-
     /** s is the mean of the first 128 rows added, so that centring does not cancel. */
     bool shift;
-
     /** 0: cs_threads(). */
     int threads;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
 } cs_gram_options;
@@ -52,52 +48,36 @@ typedef struct {
 typedef struct {
     /** d. */
     int64_t cols;
-
     /** Number of groups. */
     int64_t groups;
-
     /** As in the options. */
     bool wide;
-
     /** As in the options. */
     bool normalise;
-
     /** As in the options. */
     bool shift;
-
     /** groups: rows added. */
     int64_t *rows;
-
     /** groups x d x d: of block g only the entries (i, j), i <= j, at i * d + j. */
     double *block;
-
     /** groups x d: t_g. */
     double *sum;
-
     /** d: s. */
     double *origin;
-
     /** Rows added in total. */
     int64_t total;
-
     /** Zero rows among them. */
     int64_t zeros;
-
     /** Nonzero rows whose squares underflow to 0. */
     int64_t vanished;
-
     /** Largest number of sums of up to 4,096 rows that were added in double. */
     int64_t slabs;
-
     /** Index, among all rows given, of the row with the largest norm. */
     int64_t heaviest;
-
     /** Its squared norm before shift and normalisation. */
     double heaviest_square;
-
     /** Sum of the squared norms before shift and normalisation. */
     double square;
-
     /** Rows given, dropped ones included. */
     int64_t seen;
 } cs_gram;
@@ -140,7 +120,6 @@ cs_status cs_gram_merge(cs_gram *into, const cs_gram *from) CS_MUST_CHECK;
 typedef struct {
     /** First group. */
     int64_t from;
-
     /** One after the last group. */
     int64_t end;
 } cs_gram_range;
@@ -162,7 +141,6 @@ cs_status cs_gram_total(const cs_gram *g, const cs_gram_range *without, bool cen
 typedef struct {
     /** d x d: only the entries (i, j), i <= j, at i * d + j. */
     cs_dense sum;
-
     /** groups: trace of each block. */
     double *trace;
 } cs_gram_all;

@@ -20,16 +20,12 @@
 typedef struct {
     /** A; NULL: known by its products only. */
     const cs_csr *a;
-
     /** A^T; NULL as `a`. */
     const cs_csr *at;
-
     /** rows x p; NULL: nothing is subtracted. */
     const cs_dense *u;
-
     /** cols x p; NULL as `u`. */
     const cs_dense *v;
-
     /** p values. */
     const double *s;
 } cs_linop_data;
@@ -38,36 +34,26 @@ typedef struct {
 typedef struct cs_linop {
     /** Number of rows. */
     int64_t rows;
-
     /** Number of columns. */
     int64_t cols;
-
     /** First argument of the functions; owned by the struct of the composition. */
     void *ctx;
-
     /** `ctx` describes the transpose. */
     bool turned;
-
     /** Y = A X, or Y = A^T X with `turn`. Y is allocated by the caller. */
     cs_status (*apply)(void *ctx, bool turn, const cs_dense *x, cs_dense *y);
-
     /** The same for panels; may be NULL. */
     cs_status (*panel)(void *ctx, bool turn, const double *x, double *y);
-
     /** The normal product of panels; `room` is scratch aligned to 64 bytes. */
     cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
-
     /** Doubles of scratch for A^T A; -1: not offered. */
     int64_t room;
-
     /** Doubles of scratch for A A^T; -1: not offered. */
     int64_t room_t;
-
     /** A is symmetric and positive semidefinite: a Krylov space of A serves in place of one of A^T
      * A.
      */
     bool semidefinite;
-
     /** Of sparse matrices, deflated sparse ones and their transposes; borrowed. */
     cs_linop_data data;
 } cs_linop;
@@ -96,10 +82,8 @@ static inline cs_status cs_linop_normal(const cs_linop *op, const double *x, dou
 typedef struct {
     /** A. */
     const cs_csr *a;
-
     /** A^T. */
     const cs_csr *at;
-
     /** 0: cs_threads(). */
     int threads;
 } cs_linop_csr_ctx;
@@ -111,13 +95,10 @@ cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, 
 typedef struct {
     /** A. */
     const cs_linop *inner;
-
     /** U, rows x p. */
     const cs_dense *u;
-
     /** V, cols x p. */
     const cs_dense *v;
-
     /** p values. */
     const double *s;
 } cs_linop_deflated_ctx;

@@ -59,43 +59,31 @@ const char *cs_solver_name(cs_solver solver);
 typedef struct {
     /** Number of triplets, 1..min(rows, cols). Fewer are returned if the rank is smaller. */
     int64_t k;
-
     /** The solver. */
     cs_solver solver;
-
     /** Residual relative to sigma_1; 0: 1e-12. */
     double tol;
-
     /** 0: the default of the solver. */
     int64_t max_iterations;
-
     /** Seed of the start vectors. */
     uint64_t seed;
-
     /** Most elements of a dense copy; 0: 2^27 (1 GiB), or a quarter of free memory if that is less.
      */
     int64_t dense_limit;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
-
     /** The caller computes residuals itself; `residual` stays NULL. */
     bool unchecked;
-
     /** block: 0: cs_threads(). Bits do not depend on it. */
     int threads;
-
     /** block: most bytes of the Krylov basis; 0: 4 GiB, or a quarter of free memory if that is
      * less.
      */
     int64_t memory;
-
     /** Device of block and cusolver; NULL: the CPU. */
     struct cs_gpu *gpu;
-
     /** arpack, internal: the group of processes of the operator; NULL: one process. */
     cs_comm *comm;
-
     /** block: a guess of the singular vectors of the smaller side (the right ones if rows >= cols),
      * any number of nonzero columns; NULL: none. Borrowed.
      */
@@ -106,34 +94,24 @@ typedef struct {
 typedef struct {
     /** Number of triplets returned. */
     int64_t k;
-
     /** k values, descending. */
     double *sigma;
-
     /** k residuals, absolute. */
     double *residual;
-
     /** rows x k. */
     cs_dense u;
-
     /** cols x k. */
     cs_dense v;
-
     /** The solver that ran. */
     cs_solver solver;
-
     /** Singular values below it are not distinguished from 0. */
     double floor;
-
     /** All requested triplets reached tol; otherwise these are the best known ones. */
     bool converged;
-
     /** Iterations of the solver. */
     int64_t iterations;
-
     /** Columns that the operator was applied to. */
     int64_t applications;
-
     /** The block solver was interrupted: these are the leading triplets that had converged. */
     bool interrupted;
 } cs_svd;
@@ -202,10 +180,8 @@ cs_status cs_svd_block_space(struct cs_space *space, const cs_svd_options *optio
 typedef struct {
     /** Square root of the largest Ritz value. */
     double value;
-
     /** No singular value above it is missing, except with probability `failure`. */
     double reach;
-
     /** That probability. */
     double failure;
 } cs_probe;

@@ -25,19 +25,14 @@
 typedef struct {
     /** Number of pairs; all pairs if there are fewer. */
     int64_t count;
-
     /** Cosines in place of inner products. */
     bool cosine;
-
     /** Include pairs i = j. */
     bool self;
-
     /** Number of quantiles of all pairs. */
     int quantiles;
-
     /** quantiles probabilities in [0, 1]; borrowed. */
     const double *quantile;
-
     /** 0: cs_threads(). */
     int threads;
 } cs_top_pairs_options;
@@ -46,10 +41,8 @@ typedef struct {
 typedef struct {
     /** Inner product or cosine. */
     float value;
-
     /** First row. */
     int32_t i;
-
     /** Second row. */
     int32_t j;
 } cs_pair;
@@ -58,19 +51,14 @@ typedef struct {
 typedef struct {
     /** Number of pairs returned. */
     int64_t count;
-
     /** count pairs: values descend; ties by i, then j. */
     cs_pair *pair;
-
     /** Number of all pairs. */
     int64_t total;
-
     /** Number of zero rows. */
     int64_t zeros;
-
     /** Mean over all pairs; NaN if there is none. */
     double mean;
-
     /** The order statistics at index floor(p (total - 1)); NaN if there is no pair. */
     double *quantile;
 } cs_top_pairs;

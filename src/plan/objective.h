@@ -131,56 +131,40 @@ struct cs_plan_file;
 typedef struct {
     /** Kind. */
     cs_objective_kind kind;
-
     /** What has weight 1. */
     cs_event_weight event_weight;
-
     /** Weights of target positions. */
     cs_target_weight target_weight;
-
     /** Events with an empty conditioning set. */
     cs_empty_prefix empty_prefix;
-
     /** Share of the predicted tokens of a plan that are kept, in (0, 1]; default 1. */
     double share;
-
     /** masked, variable-masked: least number of unmasked tokens; -1: by the mask ratio. */
     int64_t unmasked_lo;
-
     /** The largest number of unmasked tokens. */
     int64_t unmasked_hi;
-
     /** Least mask ratio rho, in (0, 1); at length s, s - round(rho s) tokens are unmasked, halves
      * rounded up, clamped into 1..s-1. bernoulli-masked: the probability.
      */
     double mask_ratio_lo;
-
     /** The largest mask ratio. */
     double mask_ratio_hi;
-
     /** diverse-ar: tokens ahead; group-ar: tokens predicted at once; span-masked: mean length of a
      * span; square-ar: side of a square.
      */
     int64_t t;
-
     /** offset-ar: the distribution of distances. */
     cs_offset_kind offset;
-
     /** offset-ar: its parameter T, A or L. */
     double offset_value;
-
     /** gvp: how groups are cut. */
     cs_segmentation segmentation;
-
     /** gvp: number K of predicted groups, 1..s-1. */
     int64_t groups;
-
     /** gvp: the order in which groups are cut. */
     cs_permutation permutation;
-
     /** block-masked, square-ar: patches in a row of the image; -1: the side of a square. */
     int64_t columns;
-
     /** file, mix: plans, or parts of the mixture; borrowed. */
     struct cs_plan_file *file;
 } cs_objective;
@@ -199,88 +183,64 @@ struct cs_size_facts;
 typedef struct {
     /* Other names, separated by spaces, or NULL. */
     const char *aliases;
-
     /* One line, with the paper and the equation. */
     const char *summary;
-
     /* The distribution over plans, in words. */
     const char *plans;
-
     /* Sentences with details, or NULL. */
     const char *note;
-
     /* The paper and the equation. */
     const char *source;
-
     /* Parameters except event-weight and empty-prefix, separated by spaces. */
     const char *takes;
-
     /* "mask-ratio=0.15": default values in training. */
     const char *trained;
-
     /* Specifications that exist at some length up to 6, separated by spaces; tests use them. */
     const char *examples;
-
     /* `unmasked` and `mask-ratio` may be LO:HI. */
     bool range;
-
     /* Form of the distribution of events. */
     cs_pairs_form shape;
-
     /* NULL: `shape`, whatever the parameters. */
     cs_pairs_form (*form)(const cs_objective *objective);
-
     /* How a network reads a plan. */
     cs_objective_reading reads;
-
     /* With CS_READS_NEXT: its plans mask. */
     bool masks;
     cs_plan_weighting weighting;
-
     /* Checks the parameters. */
     cs_status (*check)(const cs_objective *objective);
-
     /* Checks that the objective exists at length s >= 1. NULL: length >= 2, with an empty prefix
      * >= 1.
      */
     cs_status (*check_length)(const cs_objective *objective, int64_t s);
-
     /* Fewest and most given tokens of a plan of length s; false: there is no plan. NULL: none or
      * one, by the empty prefix, up to s.
      */
     bool (*given)(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
-
     /* Number of plans. */
     cs_status (*count)(const cs_objective *objective, int64_t s, double *count);
-
     /* All plans, one after another (laws_private.h). */
     cs_status (*visit)(struct cs_enumeration *e);
-
     /* Draws the groups of a plan, and its weights where weighting is one, or own without a
      * token_weight.
      */
     cs_status (*sample)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
-
     /* The same for training. NULL: sample. */
     cs_status (*train)(const cs_objective *objective, struct cs_rng *rng, struct cs_plan *plan);
-
     /* Weight of each of the n predicted tokens of a plan under `token` weights. NULL: 1. */
     double (*token_weight)(int64_t s, int64_t n);
-
     /* The exact distribution of events. */
     cs_status (*pairs)(const cs_objective *objective, int64_t s, struct cs_pairs *pairs);
-
     /* For an invariant shape: the exact distribution of sizes (sizes.h). If both are NULL: the sum
      * over all plans.
      */
     cs_status (*sizes)(const cs_objective *objective, int64_t s,
                        const struct cs_size_visitor *visitor, struct cs_size_facts *facts);
-
     /* Expected number of predicted tokens. NULL: the number of tokens that are not given where it
      * is constant, else from the exact distribution.
      */
     cs_status (*predicted)(const cs_objective *objective, int64_t s, double *out);
-
     /* Probability that a plan predicts any token. NULL: 1. */
     double (*speaks)(const cs_objective *objective, int64_t s);
 } cs_objective_row;

@@ -27,7 +27,6 @@
 typedef struct {
     /** Index of its first position in cs_pairs.position. */
     int64_t at;
-
     /** Number of positions, which ascend. */
     int64_t size;
 } cs_pairs_set;
@@ -36,52 +35,38 @@ typedef struct {
 typedef struct cs_pairs {
     /** Length s. */
     int64_t length;
-
     /** Expected number of predicted tokens of a sequence. One for each prefix of ar, diverse-ar and
      * offset-ar; the sum of the weights of plan files. Plans that predict nothing count as 0.
      */
     double predicted;
-
     /** D > 0: weight x predicted x D is an integer for every event, up to rounding; 0: no D below
      * 2^40 is known.
      */
     int64_t denominator;
-
     /** gvp mixed: probability that \f$n_{K-1}\f$ was clamped into K..s-1. */
     double clamped;
-
     /** Number of listed events: distinct (S, k) with positive weight, sorted by S, then k; sets by
      * size, then lexicographically.
      */
     int64_t events;
-
     /** events: index of S in `conditioning`. */
     int64_t *set;
-
     /** events: k. */
     int32_t *target;
-
     /** events: probability. */
     double *weight;
-
     /** Number of distinct sets. */
     int64_t sets;
-
     /** sets: the sets. */
     cs_pairs_set *conditioning;
-
     /** Positions of all sets. */
     int32_t *position;
-
     /** The objective lists only prefixes. */
     bool prefixes;
-
     /** s + 1 values q(0..s), q(s) = 0; NULL: no invariant part. */
     double *q;
-
     /** Sum of q: exactly 1 if nothing is listed, 0 if q is NULL. */
     double invariant;
-
     /** Owns all arrays. */
     cs_pool pool;
 } cs_pairs;

@@ -19,19 +19,14 @@
 typedef struct cs_plan {
     /** Length s. */
     int64_t length;
-
     /** K: groups are 0..K. */
     int64_t groups;
-
     /** length values f(i), owned. */
     int32_t *group;
-
     /** length values: weight of the event "position i is predicted", owned. */
     double *weight;
-
     /** A next-token network reads the plan as masked (mntp). */
     bool masks;
-
     /** Factors for uniform target weights (cs_target_factors), by which drawn weights are
      * multiplied: length values, borrowed; NULL: 1.
      */

@@ -27,40 +27,28 @@ enum {
 typedef struct cs_plan_file {
     /** Path of the file, owned. */
     char *path;
-
     /** Number of plans; 0 for a mixture. */
     int64_t plans;
-
     /** plans: the plans. */
     cs_plan *plan;
-
     /** plans: probabilities, which sum to 1 over the plans of each length. */
     double *probability;
-
     /** Number (from 1) of the first plan whose group 0 is empty; 0: none. */
     int64_t empty_given;
-
     /** Number of parts of a mixture. */
     int64_t parts;
-
     /** Capacity of `part`. */
     int64_t room;
-
     /** The parts; opaque. */
     struct cs_mix_part *part;
-
     /** The mixture depends on the length beyond what its objectives do. */
     bool varies;
-
     /** Number of files that were read for it. */
     int64_t inputs;
-
     /** Capacity of `input`. */
     int64_t input_room;
-
     /** Their paths. */
     char **input;
-
     /** The JSON object, with the contents of the files it refers to. */
     struct json_t *source;
 } cs_plan_file;

@@ -35,13 +35,10 @@
 typedef struct {
     /** v, the squared standard error. */
     double variance;
-
     /** f, its degrees of freedom. */
     double freedom;
-
     /** A lower bound of the part: a variance with own_freedom degrees of freedom. */
     double own;
-
     /** Degrees of freedom of `own`; 0: no lower bound. */
     double own_freedom;
 } cs_error_part;
@@ -53,7 +50,6 @@ cs_error_part cs_error_of(double se, double freedom);
 typedef struct {
     /** Number of seeds: 0, or at least 2. */
     int64_t count;
-
     /** Variance of the values of single seeds. */
     double variance;
 } cs_seeds;
@@ -97,13 +93,10 @@ double cs_holm_level(int64_t count, const double *adjusted, double alpha);
 typedef struct {
     /** Prior of the variances. */
     const cs_prior *prior;
-
     /** Variance of one seed, of the left and of the right side; 0: the side has no seeds. */
     double variance[2];
-
     /** Error that seeds do not change; variance 0: none. */
     cs_error_part fixed;
-
     /** The difference, taken as true. */
     double d;
 } cs_plan_of_seeds;

@@ -20,7 +20,6 @@
 typedef struct {
     /** tau_b; NaN if a side is constant or there is one object. */
     double tau;
-
     /** P(|S'| >= |S|); NaN if tau is NaN or both sides have ties. */
     double p;
 } cs_kendall;

@@ -76,10 +76,8 @@ cs_status cs_metric_of(cs_metric metric, int64_t count, const double *truth,
 typedef struct {
     /** Number of examples. */
     int64_t count;
-
     /** count values, as for cs_metric_of. */
     const double *truth;
-
     /** Number of classes; 0: values. */
     int64_t classes;
 } cs_metric_sample;
@@ -124,10 +122,8 @@ cs_status cs_metric_difference(cs_metric metric, const cs_metric_sample *what, c
 typedef struct {
     /** Examples that only a predicts correctly. */
     int64_t only_a;
-
     /** Examples that only b predicts correctly. */
     int64_t only_b;
-
     /** \f$\min(1,\, 2\, P(\mathrm{Bin}(a + b, 1/2) \le \min(a, b)))\f$ with a = only_a, b = only_b.
      */
     double p;
@@ -145,16 +141,12 @@ cs_status cs_mcnemar(int64_t count, const double *truth, const double *a, const 
 typedef struct {
     /** Number of seeds n. */
     int64_t count;
-
     /** Median; of an even number the mean of the middle two. */
     double median;
-
     /** x_(r), the lower end of the interval; NaN for one seed. */
     double low;
-
     /** x_(n+1-r), the upper end. */
     double high;
-
     /** Probability 1 - 2 P(Bin(n, 1/2) < r) that the interval covers the median of the
      * distribution; r is the largest with coverage at least 0.95, else 1.
      */

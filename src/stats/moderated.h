@@ -36,10 +36,8 @@ double cs_trigamma_inverse(double y);
 typedef struct {
     /** d_0: infinite if one variance fits all groups, 0 if there is no prior. */
     double freedom;
-
     /** s_0^2. */
     double variance;
-
     /** Sum of nu_g. */
     double pooled;
 } cs_prior;
@@ -60,7 +58,6 @@ cs_status cs_prior_of(int64_t count, const double *variance, const double *freed
 typedef struct {
     /** The estimate. */
     double variance;
-
     /** Its degrees of freedom. */
     double freedom;
 } cs_variance;

@@ -24,19 +24,14 @@
 typedef struct {
     /** n. */
     int64_t objects;
-
     /** r, the number of runs of each object. */
     int64_t runs;
-
     /** n x r, row-major, no NaN. */
     const double *x;
-
     /** n x r, row-major, no NaN. */
     const double *y;
-
     /** n x r, row-major, no NaN; NULL: nothing is held constant. */
     const double *z;
-
     /** Seed of the bootstrap draws. */
     uint64_t seed;
 } cs_rank_data;
@@ -45,19 +40,14 @@ typedef struct {
 typedef struct {
     /** tau; NaN if x or y is constant. */
     double tau;
-
     /** p-value; NaN if tau is NaN, with z, and if both x and y have ties. */
     double p;
-
     /** Lower end of the 95% interval of tau; NaN for fewer than 3 objects, or if |tau| is 1. */
     double low;
-
     /** Upper end. */
     double high;
-
     /** Error over runs; NaN for one run. */
     double runs_se;
-
     /** rho. */
     double rho;
 } cs_rank_correlation;

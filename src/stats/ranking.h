@@ -20,10 +20,8 @@
 typedef struct {
     /** The value. */
     double value;
-
     /** Standard error; NaN: unknown, and no pair is distinguished. */
     double se;
-
     /** Degrees of freedom of `se`; 0: unknown, taken as infinite. */
     int64_t freedom;
 } cs_measured;
@@ -32,16 +30,12 @@ typedef struct {
 typedef struct {
     /** Number of objects. */
     int64_t objects;
-
     /** tau_b and p of the values. */
     cs_kendall kendall;
-
     /** Pairs that both quantities distinguish, in the same order. */
     int64_t agree;
-
     /** Pairs that both distinguish, in opposite orders. */
     int64_t disagree;
-
     /** Pairs that at least one quantity does not distinguish. */
     int64_t cannot_tell;
 } cs_ranking;

@@ -58,7 +58,6 @@ typedef enum {
 typedef struct {
     /** Number of files. */
     int64_t files;
-
     /** The first of them, a line each: "FILE:LINE: byte N: ...". */
     char *report;
 } cs_refused;
@@ -93,21 +92,16 @@ enum {
 typedef struct {
     /** Number of columns of the first line. */
     int64_t columns;
-
     /** Column of the label. */
     int64_t label;
-
     /** Column of the text. */
     int64_t text;
-
     /** Column of the second text. */
     int64_t pair;
-
     /** First lines that name the columns and are no documents: 0 or 1; of several sources their
      * number.
      */
     int64_t headers;
-
     /** A header calls the label "score". */
     bool numbers;
 } cs_columns;
@@ -126,28 +120,20 @@ typedef enum {
 typedef struct {
     /** The text. */
     const char *text;
-
     /** Its bytes. */
     int64_t size;
-
     /** A second text; NULL if there is none. */
     const char *pair;
-
     /** Its bytes. */
     int64_t pair_size;
-
     /** The label. */
     const char *label;
-
     /** Its bytes; 0: unlabelled. */
     int64_t label_size;
-
     /** The key that the split hashes. */
     const char *key;
-
     /** Its bytes; 0: the key is the number of the document in its source. */
     int64_t key_size;
-
     /** Its side of the split. */
     cs_document_split split;
 } cs_document;
@@ -163,76 +149,56 @@ typedef cs_status (*cs_corpus_take)(void *to, const cs_document *document, bool 
 typedef struct {
     /** How text is split into words. */
     cs_splitter_kind splitter;
-
     /** A tokenizer in place of the splitter, borrowed while the corpus is read; NULL: the splitter.
      * For NPY files the ids are those of its vocabulary. If its words are the numbers 0, 1, 2, ...
      * (cs_tokenizer_numbers), id v stands for the token "v".
      */
     const struct cs_tokenizer *encoder;
-
     /** Words kept in addition to `<unk>`; 0: 8000; -1: all. Not used for NPY files and with an
      * encoder.
      */
     int64_t vocab_size;
-
     /** Shorter documents are dropped and counted; 0: 1. */
     int64_t min_tokens;
-
     /** Plain text: the file is one document, not each line. */
     bool whole_file;
-
     /** TSV, CSV: column of the label, from 1; 0: the one that a header names, else 1; -1:
      * unlabelled.
      */
     int64_t label_column;
-
     /** TSV, CSV: column of the text, from 1; 0: the one that a header names, else 2. */
     int64_t text_column;
-
     /** Column of a second text; 0: none, in any format; or CS_PAIR_IF_NAMED, CS_PAIR_WANTED. */
     int64_t pair_column;
-
     /** Format of the file. */
     cs_text_format format;
-
     /** JSON lines: key of the label, a text, number or truth value; NULL: "label". TSV, CSV: name
      * of the column of the label.
      */
     const char *label_field;
-
     /** The same for the text; NULL: "text". */
     const char *text_field;
-
     /** The same for the second text, where pairs are wanted; NULL: "pair". */
     const char *pair_field;
-
     /** Treatment of invalid UTF-8. */
     cs_invalid invalid;
-
     /** Collects invalid files over several sources; NULL: each source fails by itself. */
     cs_refused *refused;
-
     /** Share of held-out documents, in [0, 1): by XXH3, under `seed`, of the key of the document
      * (prepared corpora), its path below the directory, or its number in the file. Negative: 0.2.
      * A prepared corpus that stores its split keeps it.
      */
     double test_share;
-
     /** Seed of that hash; it affects nothing else. */
     uint64_t seed;
-
     /** Threads that read a file of lines; 0: cs_threads(). The corpus does not depend on it. */
     int threads;
-
     /** Callback, or NULL. */
     const cs_progress *progress;
-
     /** Internal: only documents of this side, set for NAME:SIDE. */
     cs_document_split side;
-
     /** Internal: receives the documents of cs_corpus_visit. */
     cs_corpus_take take;
-
     /** Internal: first argument of `take`. */
     void *to;
 } cs_corpus_options;
@@ -241,88 +207,62 @@ typedef struct {
 typedef struct {
     /** Name of the source. */
     char *name;
-
     /** Path of its file or directory. */
     char *path;
-
     /** SHA-256 of the file; of a directory, of the lines "SHA-256  path below it". */
     char sha256[65];
-
     /** Number of documents. */
     int64_t documents;
-
     /** Number of tokens. */
     int64_t tokens;
-
     /** documents + 1: document d has the tokens doc_ptr[d] .. doc_ptr[d+1]-1. */
     int64_t *doc_ptr;
-
     /** tokens: ids in 0..vocab-1. */
     int32_t *token;
-
     /** tokens x real_width, row-major: the vector at each position, which models read instead of
      * its id; NULL: rows are ids.
      */
     float *real;
-
     /** Width of `real`. */
     int64_t real_width;
-
     /** documents x extra_width, row-major: a vector for each document that models may read; NULL:
      * none.
      */
     float *extra;
-
     /** Width of `extra`. */
     int64_t extra_width;
-
     /** Codes of images: patches in a row; 0: no images. */
     int64_t columns;
-
     /** Codes of images: patches in a row of each of the windows that follow one another in a
      * document.
      */
     int64_t window;
-
     /** documents: class, -1 when unlabelled. */
     int32_t *label;
-
     /** documents: 1 in the test split. */
     uint8_t *held_out;
-
     /** documents: how often each counts in a matrix; NULL: once. */
     double *weight;
-
     /** Set if documents represent all texts of a synthetic language (text/law.h). */
     struct cs_law_population *population;
-
     /** Number of classes; 0 if unlabelled. */
     int64_t labels;
-
     /** labels: names of the classes. */
     char **label_name;
-
     /** Number of ids, `<unk>` included; of an NPY file the largest id + 1. */
     int64_t vocab;
-
     /** vocab: words in UTF-8; NULL for NPY files. */
     char **word;
-
     /** Id of `<unk>`: 0, or that of the encoder; -1 if there is none. */
     int32_t unknown;
-
     /** Documents shorter than min_tokens. */
     int64_t dropped_documents;
-
     /** Tokens that became `<unk>`. */
     int64_t unknown_tokens;
-
     /** Invalid parts that were replaced or read as ISO 8859-1. */
     int64_t invalid_bytes;
-
     /** Documents left out because of invalid text. */
     int64_t invalid_documents;
-
     /** The columns that were read; of several sources only `headers`. */
     cs_columns read;
 } cs_corpus;
@@ -427,22 +367,16 @@ const char *cs_corpus_word(const cs_corpus *corpus, int32_t token, char *buffer)
 typedef struct {
     /** Name. */
     const char *name;
-
     /** Debian packages, separated by spaces. */
     const char *package;
-
     /** Script in data/ that prepares it. */
     const char *script;
-
     /** Licence of the text. */
     const char *licence;
-
     /** One line. */
     const char *summary;
-
     /** Documents have classes. */
     bool labelled;
-
     /** It stores a split. */
     bool split;
 } cs_corpus_source;

@@ -41,36 +41,26 @@
 typedef struct {
     /** Number of classes. */
     int64_t classes;
-
     /** Number of states of the chain: words, hidden states, or words^order. */
     int64_t states;
-
     /** Number of words. */
     int64_t words;
-
     /** Tokens of a document. */
     int64_t length;
-
     /** Number of documents. */
     int64_t documents;
-
     /** Seed of the documents. */
     uint64_t sample;
-
     /** classes: probabilities. */
     double *weight;
-
     /** classes x states, row-major: distribution of the first state. */
     double *start;
-
     /** classes x states x states, row-major: transition probabilities from the second index to the
      * third.
      */
     double *next;
-
     /** classes x states x words, row-major: probabilities of words. */
     double *emit;
-
     /** SHA-256 of the file, or of the text of the source. */
     char sha256[65];
 } cs_law;
@@ -117,7 +107,6 @@ cs_status cs_law_read(const char *source, const cs_corpus_options *resolved,
 struct cs_law_population {
     /** The distribution. */
     cs_law law;
-
     /** documents x states, row-major: distribution of the state at the first position, averaged
      * over the places where such sequences begin.
      */
@@ -145,19 +134,14 @@ bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus);
 typedef struct {
     /** Documents of the split. */
     int64_t documents;
-
     /** Their tokens. */
     int64_t tokens;
-
     /** Mean of -ln P(x_1), in nats a document. */
     double first;
-
     /** Mean of -ln P(x_k | x_1 .. x_{k-1}) over k >= 2, in nats a token. */
     double next;
-
     /** Share of documents whose most probable class is not theirs. */
     double bayes_error;
-
     /** Mean of 1 - max_c P(c | document). */
     double bayes_risk;
 } cs_law_score;

@@ -18,13 +18,10 @@
 typedef struct {
     /** Number of sequences. */
     int64_t count;
-
     /** count: index of the first token in cs_corpus.token. */
     int64_t *start;
-
     /** count: number of tokens. */
     int32_t *length;
-
     /** count: document. */
     int64_t *document;
 } cs_sequences;

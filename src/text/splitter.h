@@ -28,22 +28,16 @@ cs_status cs_splitter_by_name(const char *name, cs_splitter_kind *out) CS_MUST_C
 typedef struct {
     /** How text is split. */
     cs_splitter_kind kind;
-
     /** Text that is not read yet; internal. */
     const uint8_t *at;
-
     /** Its end; internal. */
     const uint8_t *end;
-
     /** Table of ASCII characters; internal. */
     char ascii[128];
-
     /** The current token in UTF-8, `size` bytes, without a NUL; owned by the splitter. */
     char *token;
-
     /** Bytes of the token. */
     int64_t size;
-
     /** Capacity of `token`. */
     int64_t room;
 } cs_splitter;

@@ -120,13 +120,10 @@ bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 typedef struct {
     /** befores ids. */
     const int32_t *before;
-
     /** afters ids. */
     const int32_t *after;
-
     /** Number of ids before a text. */
     int64_t befores;
-
     /** Number of ids after a text. */
     int64_t afters;
 } cs_around;
@@ -147,7 +144,6 @@ enum {
 typedef struct {
     /** A token id, or CS_TEXT_FIRST or CS_TEXT_SECOND in the place of a text. */
     int32_t token;
-
     /** Token type id there; 0 around a single text. */
     int32_t type;
 } cs_text_piece;
@@ -156,7 +152,6 @@ typedef struct {
 typedef struct {
     /** count pieces. */
     cs_text_piece piece[CS_TEXT_PIECES];
-
     /** Number of pieces; 0: no post-processor adds tokens to a text. */
     int64_t count;
 } cs_text_form;
