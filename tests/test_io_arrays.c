@@ -234,7 +234,7 @@ TEST_IN_DIR(bad_headers_are_refused)
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (-1,)}",
          "bad: dimension 0 is negative: -1"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (1 2)}",
-         "bad:1:54: ']' expected near '2'"},
+         "bad:1:54: syntax error: ']' expected near '2'"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (9223372036854775808,)}",
          "too big integer"},
         {"{'descr': '<i8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",

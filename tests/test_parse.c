@@ -72,7 +72,7 @@ TEST(percents_are_told_as_shares)
     assert_fails(cs_parse_real("15%", "r", 0, 1, &x), CS_ERR_USAGE, "; did you mean 0.15?");
     assert_fails(cs_parse_real("15", "r", 0, 1, &x), CS_ERR_USAGE,
                  "r: 15 is not in [0, 1]; did you mean 0.15?");
-    static const char *const none[] = {"100", "1.5", "-15"};
+    static const char *const none[] = {"100", "1.5", "2", "9.9", "-15"};
     for (size_t i = 0; i < sizeof none / sizeof *none; ++i) {
         cs_reason_clear();
         assert_int_equal(cs_parse_real(none[i], "r", 0, 1, &x), CS_ERR_USAGE);

@@ -304,12 +304,25 @@ static bool is_count(const char *word)
     return *word && word[strspn(word, "0123456789")] == '\0';
 }
 
+/* Writes a list of names, "a,b", with a blank behind each comma; other words as they are. */
+static void put_word(cs_report *r, const char *word)
+{
+    const bool names = word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-_,")] == '\0' &&
+                       word[strspn(word, "0123456789,")] != '\0';
+    for (const char *p = names ? strchr(word, ',') : NULL; p; p = strchr(word, ',')) {
+        (void)fprintf(r->out, "%.*s, ", (int)(p - word), word);
+        word = p + 1;
+    }
+    cs_html_put(r->out, "%", word);
+}
+
 /* {{text WORD...}}: variables of the study in prose; commas separate numbers. */
 static cs_status put_prose(cs_report *r)
 {
     for (int i = 1; i < r->words; ++i) {
         const bool list = i > 1 && is_count(r->word[i - 1]) && is_count(r->word[i]);
-        cs_html_put(r->out, list ? ", %" : i > 1 ? " %" : "%", r->word[i]);
+        cs_html_put(r->out, list ? ", " : i > 1 ? " " : "");
+        put_word(r, r->word[i]);
     }
     return CS_OK;
 }

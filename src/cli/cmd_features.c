@@ -163,8 +163,7 @@ static cs_status check_disk(const cs_args *args, const run *r)
     int64_t rows = 0;
     cs_status status = cs_hidden_rows(&r->text.model, &r->text.corpus, &r->options, &rows);
     return status ? status
-                  : cs_disk_check(cs_args_text(args, "output"),
-                                  (double)state_bytes(args, r, rows),
+                  : cs_disk_check(cs_args_text(args, "output"), (double)state_bytes(args, r, rows),
                                   "give -o DIR on a larger disk, fewer --layers, --dtype float16 "
                                   "or a --pooling",
                                   "hidden states");

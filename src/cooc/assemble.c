@@ -339,9 +339,10 @@ cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more, 
     cs_status status = CS_OK;
     const bool moves = !whole->files && whole->limit > 0 && bytes > whole->limit;
     if (moves || whole->files) {
-        status = cs_disk_check(cs_scratch_dir(whole->scratch), bytes - bytes_in(whole->files),
-                               "give --scratch DIR on a larger disk, or a larger --memory or --tail",
-                               "the arrays of the matrix");
+        status =
+            cs_disk_check(cs_scratch_dir(whole->scratch), bytes - bytes_in(whole->files),
+                          "give --scratch DIR on a larger disk, or a larger --memory or --tail",
+                          "the arrays of the matrix");
     }
     if (status == CS_OK && moves) {
         status = move_to_files(whole);

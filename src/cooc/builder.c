@@ -74,7 +74,7 @@ typedef struct {
     pthread_mutex_t lock; /* guards `done`, `whole` and the listener */
     int64_t done;
     int64_t elsewhere; /* blocks that other ranks count, which are among those done */
-    bool whole;   /* every block is wholly in the sums, or not at all */
+    bool whole;        /* every block is wholly in the sums, or not at all */
     double due;   /* cs_seconds of the next checkpoint, for which blocks that have not begun wait */
     int64_t kept; /* blocks of the last one */
     bool collects; /* the general way, of which there are checkpoints */
@@ -202,8 +202,8 @@ static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64
 /* Every worker may have begun a block that is not done. Called with the lock held. */
 static void expect_runs(build *b)
 {
-    cs_runs_expect(&b->runs, b->blocks - b->elsewhere,
-                   b->done - b->elsewhere + b->may_use.workers, b->may_use.budget);
+    cs_runs_expect(&b->runs, b->blocks - b->elsewhere, b->done - b->elsewhere + b->may_use.workers,
+                   b->may_use.budget);
 }
 
 static cs_status run_block(void *ctx, int64_t item, int number)

@@ -125,8 +125,14 @@ void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *val
 
 cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
 {
+    return cs_json_parse_line(name, 1, text, size, out);
+}
+
+cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, int64_t size,
+                             json_t **out)
+{
     json_error_t error;
-    int64_t line = 1;
+    int64_t line = first;
     for (const char *p = text, *nul = memchr(text, '\0', (size_t)size); nul; ++p) {
         line += *p == '\n';
         if (p == nul) {
@@ -146,13 +152,15 @@ cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t
     if (missed) cs_json_free(&value);
     if (!value && (json_error_code(&error) == json_error_null_character ||
                    json_error_code(&error) == json_error_null_byte_in_key)) {
-        return cs_fail(CS_ERR_INPUT, "%s:%d: \\u0000, a NUL byte", name, error.line);
+        return cs_fail(CS_ERR_INPUT, "%s:%lld: \\u0000, a NUL byte", name,
+                       (long long)first + error.line - 1);
     }
     if (!value && (missed || json_error_code(&error) == json_error_out_of_memory)) {
         return cs_fail(CS_ERR_MEMORY, "%s: out of memory", name);
     }
     if (!value) {
-        return cs_fail(CS_ERR_INPUT, "%s:%d:%d: %s", name, error.line, error.column, error.text);
+        return cs_fail(CS_ERR_INPUT, "%s:%lld:%d: syntax error: %s", name,
+                       (long long)first + error.line - 1, error.column, error.text);
     }
     *out = value;
     return CS_OK;

@@ -60,6 +60,10 @@ cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 cs_status cs_json_parse(const char *name, const char *text, int64_t size,
                         json_t **out) CS_MUST_CHECK;
 
+/** As cs_json_parse, for a text that begins at line `first` of the file `name`. */
+cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, int64_t size,
+                             json_t **out) CS_MUST_CHECK;
+
 /** Refuses unknown keys.
  *
  * \param known the allowed keys, separated by commas

@@ -52,6 +52,11 @@ double cs_percent(const char *text)
     return cs_real_scan(number, &percent) ? percent : 0;
 }
 
+double cs_percent_of(double value)
+{
+    return value >= 10 ? value : 0;
+}
+
 const char *cs_share_hint(double percent, char hint[64])
 {
     hint[0] = '\0';
@@ -77,7 +82,7 @@ cs_status cs_parse_real(const char *text, const char *what, double low, double h
         const bool above = low == CS_ABOVE_0, below = high == CS_BELOW_1;
         return cs_fail(CS_ERR_USAGE, "%s: %s is not in %c%g, %g%c%s", what, text, above ? '(' : '[',
                        above ? 0 : low, high, below ? ')' : ']',
-                       cs_share_hint(high <= 1 && value >= 2 ? value : 0, hint));
+                       cs_share_hint(high <= 1 ? cs_percent_of(value) : 0, hint));
     }
     *out = value;
     return CS_OK;

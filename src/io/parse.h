@@ -17,9 +17,11 @@ cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t 
 cs_status cs_parse_real(const char *text, const char *what, double low, double high,
                         double *out) CS_MUST_CHECK;
 
-/* The number before the sign of a text "15%"; 0 of another. And what was meant by it, or by 15 where a
- * share is asked for: "; did you mean 0.15?", "" where that is not in (0, 1). */
+/* The number before the sign of a text "15%"; 0 of another. A number without the sign as a percentage
+ * where a share is expected: 0 below 10, which may be anything. The suggestion for a percentage,
+ * "; did you mean 0.15?", "" where that is not in (0, 1). */
 double cs_percent(const char *text);
+double cs_percent_of(double value);
 const char *cs_share_hint(double percent, char hint[64]);
 
 cs_status cs_parse_size(const char *text, const char *what, int64_t *out) CS_MUST_CHECK;

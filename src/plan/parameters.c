@@ -105,15 +105,14 @@ static cs_status set_counts(const cs_parameter *p, const char *text, int64_t out
     return CS_OK;
 }
 
-/* A percentage is told from a share: 15 is 0.15, and nothing else is meant by it, where it was
- * typed. */
+/* Suggests 0.15 for 15 where that was typed. */
 static cs_status check_ratio(double lo, double hi, bool typed)
 {
     double bad = lo > 0 && lo < 1 ? hi : lo;
     if (!(bad > 0 && bad < 1)) {
         char hint[64];
         return cs_fail(CS_ERR_USAGE, "mask ratio %g not in (0, 1)%s", bad,
-                       cs_share_hint(typed && bad >= 2 ? bad : 0, hint));
+                       cs_share_hint(typed ? cs_percent_of(bad) : 0, hint));
     }
     return lo <= hi ? CS_OK : cs_fail(CS_ERR_USAGE, "mask ratio %g exceeds %g in LO:HI", lo, hi);
 }

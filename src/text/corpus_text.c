@@ -267,13 +267,20 @@ static cs_status json_document(reader *r, cs_document *out)
     bool keeps = true;
     cs_status status = admit_escapes(r, &keeps);
     if (status != CS_OK || !keeps) return status;
-    char *name = cs_format("%s:%lld", r->path, (long long)line_number(r));
+    const char *text = o->text_field ? o->text_field : "text";
     json_decref(r->object);
     r->object = NULL;
-    status = name ? cs_json_parse(name, r->line, r->size, &r->object) : CS_ERR_MEMORY;
-    cs_free(name);
-    if (status == CS_OK)
-        status = text_of(r, o->text_field ? o->text_field : "text", &out->text, &out->size);
+    status = cs_json_parse_line(r->path, line_number(r), r->line, r->size, &r->object);
+    if (status == CS_ERR_INPUT) {
+        char *why = cs_strdup(cs_reason());
+        if (!why) return CS_ERR_MEMORY;
+        cs_reason_clear();
+        status = cs_fail(status, "%s; each line must be one JSON object with a string under \"%s\"",
+                         why, text);
+        cs_free(why);
+        return status;
+    }
+    if (status == CS_OK) status = text_of(r, text, &out->text, &out->size);
     if (status == CS_OK && (o->pair_column > 0 || o->pair_column == CS_PAIR_WANTED))
         status = text_of(r, o->pair_field ? o->pair_field : "pair", &out->pair, &out->pair_size);
     return status == CS_OK ? label_of(r, out) : status;

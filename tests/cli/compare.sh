@@ -34,7 +34,7 @@ test_two_models() {
     for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
         [ -s d/$f ] || { fail "no $f"; return 1; }
     done
-    ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html || { fail report; return 1; }
+    ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html && grep -q 'below 1 where one dimension alone holds more than 90 % of the squares' d/report.html || { fail report; return 1; }
     # what stands in scores.csv is what the command itself prints
     for m in ar masked; do
         ask=prefix; [ $m = ar ] || ask=append

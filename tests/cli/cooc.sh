@@ -150,6 +150,8 @@ test_bad_corpora() {
         : > c.tsv; refuses 3 "c.tsv" "$COSPEC" cooc --corpus c.tsv $run || return 1
         printf 'a\tone two\nno label here\n' > c.tsv; refuses 3 "c.tsv:2" "$COSPEC" cooc --corpus c.tsv $run || return 1
         printf 'a\tone two\nb\tbad \377 byte\n' > c.tsv; refuses 3 "c.tsv:2" "$COSPEC" cooc --corpus c.tsv $run || return 1
+        printf '{"text": "a b"}\n{' > c.jsonl
+        refuses 3 "c.jsonl:2:1: syntax error: string or '}' expected near end of file; each line must be one JSON object with a string under \"text\"" "$COSPEC" cooc --corpus c.jsonl $run || return 1
         printf 'a\tone\n' > c.tsv; refuses 3 "" "$COSPEC" cooc --corpus c.tsv $run || refuses 2 "" "$COSPEC" cooc --corpus c.tsv $run || return 1
     }
     why=

@@ -137,14 +137,14 @@ ones='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "exact": true}'
 
 # A study of two scales, and claims held against it: all three verdicts, and errors with their place.
 test_scales_and_claims() {
-    printf '<p>{{scale}} {{text length $length}} {{tally}}{{claims}}\n' > t.html
+    printf '<p>{{scale}} {{text of a,b-c length $length}} {{tally}}{{claims}}\n' > t.html
     run="reproduce --steps s.json --template t.html"
     all='"a": {"source": "S", "says": "more than 5", "left": '$ones', "want": ">", "right": 5, "scope": "exact"},
          "b": {"source": "S", "says": "fewer than 5", "left": '$ones', "want": "<", "right": 5, "scope": "exact", "not_at": "small"},
          "wide": {"source": "S", "says": "6 within 1.96 of 5", "left": {"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": 5, "scope": "-"},
          "printed": {"source": "S", "says": "3.1 as printed", "statement": "whole 3.1 printed", "scope": "-"}'
     study s.json "$steps" "$scaled, \"claims\": {$all}"
-    exits 0 "$COSPEC" $run -o r && grep -q '<p>cpu length 4 <table' r/report.html &&
+    exits 0 "$COSPEC" $run -o r && grep -q '<p>cpu of a, b-c length 4 <table' r/report.html &&
         [ "$(awk -F, 'NR > 1 { printf "%s:%s;", $1, $(NF - 4) }' r/claims.csv)" = 'a:reproduced;b:opposite at this scale;wide:undetermined;printed:false as printed;' ] && [ ! -e r/claims-budgets.csv ] || { fail "$(cat err r/claims.csv)"; return 1; }
     # the tally of the one source, a row a claim in its table, each scope once; cells carry the head of their column
     grep -q '<td data-label="paper">S</td><td data-label="claims" class="n">4</td><td data-label="&#9679; reproduced" class="n">1</td><td data-label="&#9632; opposite at this scale" class="n">1</td><td data-label="&#9675; undetermined" class="n">1</td><td data-label="&#10007; false as printed" class="n">1</td></tr>' r/report.html &&
