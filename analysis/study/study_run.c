@@ -23,21 +23,6 @@
 
 enum { LOG_LIMIT = 1 << 20 };
 
-/* A study may run studies, which may be itself: the children inherit the depth. */
-static cs_status go_deeper(void)
-{
-    enum { DEEPEST = 4 };
-    const char name[] = "COSPEC_STUDY_DEPTH", *text = getenv(name);
-    char next[24];
-    long depth = text ? strtol(text, NULL, 10) : 0;
-    if (depth < 0 || depth >= DEEPEST) {
-        return cs_fail(CS_ERR_INPUT, "studies are nested %d deep; check that no study runs itself",
-                       DEEPEST);
-    }
-    (void)snprintf(next, sizeof next, "%ld", depth + 1);
-    return setenv(name, next, 1) == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory");
-}
-
 /* 0, 1 and 4 are outcomes of an audit, not failures of the run. */
 static bool is_outcome(int exit_code)
 {
@@ -556,7 +541,7 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .jobs = jobs};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads);
-    cs_status status = s.begun && s.done && s.was ? go_deeper() : CS_ERR_MEMORY;
+    cs_status status = s.begun && s.done && s.was ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK && options->resume) status = decide_kept(&s);

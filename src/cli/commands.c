@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -147,6 +148,23 @@ static cs_status run(const cs_command *command, cs_args *args)
     return finish(args, status, cs_seconds() - start);
 }
 
+/* Counts a run inside another one, or takes it off the count. Studies and manifests may run commands, and so may
+ * run themselves; child processes inherit the count. */
+static cs_status count_run(int change)
+{
+    enum { DEEPEST = 8 };
+    const char name[] = "COSPEC_DEPTH", *text = getenv(name);
+    char next[24];
+    const long depth = (text ? strtol(text, NULL, 10) : 0) + change;
+    if (depth < 0 || depth > DEEPEST)
+        return cs_fail(CS_ERR_INPUT,
+                       "runs are nested more than %d deep; check that no study or manifest runs "
+                       "itself",
+                       DEEPEST);
+    (void)snprintf(next, sizeof next, "%ld", depth);
+    return setenv(name, next, 1) == 0 ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory");
+}
+
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted)
 {
@@ -159,7 +177,8 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         status = cs_show(cs_opt_help, &command);
     } else if (status == CS_OK) {
         args->part = part;
-        status = run(command, args);
+        status = count_run(1);
+        if (status == CS_OK && (status = run(command, args)) == CS_OK) status = count_run(-1);
         *refuted = args->refuted;
         /* mpirun kills all ranks when one ends with a code, and rank 0 may not have printed yet. */
         if (args->follows) status = CS_OK;

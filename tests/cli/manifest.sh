@@ -48,6 +48,8 @@ test_rerun_of_something_else() {
     echo '{"a": 1}' > x.json; refuses 3 "not a manifest" "$COSPEC" rerun x.json || return 1
     echo 'text' > x.json; refuses 3 "x.json:1" "$COSPEC" rerun x.json || return 1
     refuses 3 "none.json" "$COSPEC" rerun none.json || return 1
+    echo '{"command": "rerun", "options": {}, "given": [], "arguments": ["x.json"]}' > x.json
+    refuses 3 "runs are nested more than 8 deep; check that no study or manifest runs itself" "$COSPEC" rerun x.json || return 1
     echo '{"command": "toy", "options": {}, "given": ["classes"]}' > x.json; refuses 3 "\"classes\" has no value" "$COSPEC" rerun x.json
 }
 

@@ -464,7 +464,8 @@ test_only_some_claims() {
 test_depth_is_limited() {
     printf '{{command again}}\n' > t.html
     study s.json "\"again\": \"reproduce --steps $PWD/s.json --template $PWD/t.html\""
-    exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r && grep -q "studies are nested 4 deep" r/again/again/again/again/stderr.txt
+    exits 3 timeout 60 "$COSPEC" reproduce --steps s.json --template t.html -o r &&
+        grep -q "runs are nested more than 8 deep" r/again/again/again/again/again/again/again/again/stderr.txt
 }
 
 # A variable of all rows of a table, sections that may be made for none, what a template has only then, and who is first.
