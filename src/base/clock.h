@@ -1,7 +1,7 @@
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 #pragma once
 
 double cs_seconds(void);
 
-/* Seconds of processors that this process and the children it has waited for have used. */
+/* Processor seconds of this process and of the children that it has waited for. */
 double cs_processor_seconds(void);

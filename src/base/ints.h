@@ -1,4 +1,4 @@
-/* The smaller and the larger of two sizes, and orders for qsort. */
+/* Minimum and maximum of two sizes, and orders for qsort. */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ static inline int64_t cs_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Below 0, 0 or above it, as a is before b, equal to it, or after it. */
+/* Negative, 0 or positive as a is less than, equal to or greater than b. */
 #define CS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 
 static inline int cs_by_size(const void *x, const void *y)
@@ -21,7 +21,7 @@ static inline int cs_by_size(const void *x, const void *y)
     return CS_ORDER(*(const int64_t *)x, *(const int64_t *)y);
 }
 
-/* Defines the order of items by one member, rising, and of equal ones by another. */
+/* Defines an ascending order of items by one member, and by another member on ties. */
 #define CS_RISING(name, type, first, then)                                                         \
     static int name(const void *x, const void *y)                                                  \
     {                                                                                              \
@@ -30,7 +30,8 @@ static inline int cs_by_size(const void *x, const void *y)
         return order ? order : CS_ORDER(a->then, b->then);                                         \
     }
 
-/* x[i + 1] += x[i] for i = 0 .. n - 1: counts, each one place on, become the starts of lists. */
+/* x[i + 1] += x[i] for i = 0 .. n - 1: counts that are shifted by one become the starts of lists.
+ */
 static inline void cs_starts(int64_t n, int64_t *x)
 {
     for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-/* Names: which of a list one is, and what someone may have meant who mistyped one. */
+/* Names: the index of a name in a list, and suggestions for misspelled names. */
 #pragma once
 
 #include <stddef.h>
@@ -6,9 +6,9 @@
 
 #include "base/status.h"
 
-/* The number of `name` among `count` names, the first at `first`, `stride` bytes between two (so a
- * table of structs will do), into *out, an int or enumeration. CS_ERR_USAGE "unknown WHAT 'NAME'
- * (A, B, ...); did you mean B?". */
+/* Writes the index of `name` among `count` names to *out, an int or enumeration. The first name is
+ * at `first`, and two are `stride` bytes apart, so a table of structs can be searched. CS_ERR_USAGE
+ * "unknown WHAT 'NAME' (A, B, ...); did you mean B?". */
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
                          size_t stride, size_t count, void *out) CS_MUST_CHECK;
 
@@ -19,8 +19,8 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
     cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows), out)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses declares nothing */
-/* Defines TYPE_name(x) and TYPE_by_name(name, &x), the two directions of an array of the names of an
- * enumeration. */
+/* Defines TYPE_name(x) and TYPE_by_name(name, &x), which convert between an enumeration and the
+ * array of its names. */
 #define CS_NAMES(type, what, array)                                                                \
     const char *type##_name(type x)                                                                \
     {                                                                                              \
@@ -32,33 +32,34 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* The ending of a noun after a number: "%lld row%s" with n and cs_plural(n). */
+/* Plural suffix of a noun after a number: "%lld row%s" with n and cs_plural(n). */
 static inline const char *cs_plural(int64_t n)
 {
     return n == 1 ? "" : "s";
 }
 
-/* Whether a name is in a list of names parted by bars, blanks or commas; NULL: an empty one. */
+/* Whether a name is in a list of names separated by bars, spaces or commas; NULL is an empty list.
+ */
 bool cs_listed(const char *list, const char *name);
 
-/* The number of a name among choices parted by bars, from 0; -1: it is none of them. */
+/* Index, from 0, of a name among choices separated by bars; -1 if absent. */
 int cs_choice_number(const char *choices, const char *name);
 
-/* The nearest of the names considered so far; begins as zeros. */
+/* The most similar name found so far; starts as zeros. */
 typedef struct {
-    char name[80]; /* "": none was near */
+    char name[80]; /* "": no similar name */
     int distance;
-    char text[512]; /* cs_hint_text */
+    char text[512]; /* result of cs_hint_text */
 } cs_hint;
 
-/* Considers one more name (of 64 bytes at most) for a mistyped text: by edit distance, where a
- * transposition counts one and case nothing, to the name or to a beginning of it. Of equal names the
- * first stays. */
+/* Compares one more name (at most 64 bytes) with a misspelled text by edit distance. A
+ * transposition counts as one edit, case is ignored, and the text may match a prefix of the name.
+ * The first of equally similar names is kept. */
 void cs_hint_consider(const char *text, const char *name, cs_hint *hint);
 
-/* "; did you mean BEFORE" with the name and "?", "" when none is near; in *hint. */
+/* "; did you mean BEFORE" with the name and "?", or "" without a similar name; stored in *hint. */
 const char *cs_hint_text(const char *before, cs_hint *hint);
 
-/* The same for choices parted by bars, blanks or commas. One that ends in ":N" is for a text with
- * any number there, which the hint keeps. */
+/* The same for choices separated by bars, spaces or commas. A choice that ends in ":N" matches text
+ * with any number there, and the hint keeps the number. */
 const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint);

@@ -1,4 +1,4 @@
-/* Numbers and where they must lie. */
+/* Numbers and their ranges. */
 #pragma once
 
 #include <stddef.h>
@@ -10,7 +10,7 @@ typedef struct {
     double x, low, high;
 } cs_range;
 
-/* CS_ERR_USAGE names the first number that is out of its range (NaN is out of any). */
+/* CS_ERR_USAGE names the first number that is out of its range (NaN is out of any range). */
 static inline CS_MUST_CHECK cs_status cs_ranges_check(size_t count, const cs_range *range)
 {
     for (; count > 0; --count, ++range) {

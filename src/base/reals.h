@@ -1,5 +1,5 @@
-/* Vectors of doubles, entry by entry in order: bits do not depend on who sums. (The sums of
- * cooc/compensated_private.h carry what rounding loses.) */
+/* Vectors of doubles, processed in order of their entries, so that bits do not depend on the
+ * caller. (The sums of cooc/compensated_private.h also compensate for rounding.) */
 #pragma once
 
 #include <math.h>
@@ -25,7 +25,7 @@ static inline double cs_inner(int64_t n, const double *x, const double *y)
     return sum;
 }
 
-/* The largest, at least 0; NaN are passed over. */
+/* The maximum of the entries and 0; NaN are ignored. */
 static inline double cs_largest(int64_t n, const double *x)
 {
     double most = 0;
@@ -58,7 +58,7 @@ static inline void cs_add_multiple(int64_t n, double a, const double *x, double 
     }
 }
 
-/* x := x / its sum, which is returned */
+/* x := x / sum(x); returns the sum. */
 static inline double cs_to_one(int64_t n, double *x)
 {
     const double sum = cs_total(n, x);

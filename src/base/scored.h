@@ -1,4 +1,4 @@
-/* Things listed by a value: the largest first, equal ones by number; and plain values, for qsort. */
+/* Items sorted by a value, the largest first and ties by number; and plain values, for qsort. */
 #pragma once
 
 #include <stdint.h>
@@ -19,11 +19,11 @@ static inline int cs_scored_compare(const void *pa, const void *pb)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* The same order for many, by a radix sort: what has equal values stays in the order that it comes in,
- * which is to be by number. Memory: 16 bytes each. CS_ERR_MEMORY. */
+/* The same order for many items, by a stable radix sort: items with equal values must be given in
+ * the order of their numbers. Memory: 16 bytes an item. CS_ERR_MEMORY. */
 cs_status cs_scored_sort(int64_t n, cs_scored *list) CS_MUST_CHECK;
 
-/* Doubles that are not NaN, the smallest first. */
+/* Doubles that are not NaN, in ascending order. */
 static inline int cs_ascending(const void *pa, const void *pb)
 {
     const double a = *(const double *)pa, b = *(const double *)pb;

@@ -1,17 +1,17 @@
-/* One text of vector kernels for several instruction sets. A file *_kernels.c is compiled once for
- * each of them, CS_SIMD being the bits of a vector: 128 on any machine, 256 for AVX2 with FMA, 512
- * for AVX-512 (the Makefile has the flags); each object holds a table CS_SIMD_TABLE(name) of its
- * functions, and who calls them takes the table of the widest set that the processor has. Written
- * with the vector types of GCC and clang; nothing is fused or reordered that is not written so, and
- * sets differ in their bits only where a sum runs in as many lanes as a vector has, or is fused.
- */
+/* Vector kernels written once for several instruction sets. A file *_kernels.c is compiled once for
+ * each set with CS_SIMD, the bits of a vector: 128 on any machine, 256 for AVX2 with FMA, 512 for
+ * AVX-512 (the Makefile has the flags). Each object has a table CS_SIMD_TABLE(name) of its
+ * functions, and callers use the table of the widest set that the processor supports. Kernels use
+ * the vector types of GCC and clang. Nothing is fused or reordered unless written so; sets differ
+ * in bits only where a sum has as many lanes as a vector, or is fused. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tables of all sets, the plainest first, and how many of them run here. */
+/* The tables of all sets, the simplest first, and the number of them that this processor supports.
+ */
 #if defined(__x86_64__)
 #define CS_SIMD_DECLARE(type, name) extern const type name##_128, name##_256, name##_512
 #define CS_SIMD_TABLES(name)                                                                       \
@@ -38,8 +38,8 @@ static inline int cs_simd_sets(void)
 }
 #endif
 
-/* Plain loops that the compiler itself makes vectors of, with a clone for each set, chosen when the
- * program starts. Off under sanitizers, whose run time is not ready then. */
+/* Plain loops that the compiler vectorises, with a clone for each set that is selected at program
+ * start. Off under sanitizers, whose runtime is not ready then. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CS_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -47,7 +47,7 @@ static inline int cs_simd_sets(void)
 #define CS_CLONES
 #endif
 
-#if defined(CS_SIMD) /* within the kernels */
+#if defined(CS_SIMD) /* only in kernels */
 
 #if CS_SIMD > 128
 #include <immintrin.h>
@@ -58,7 +58,7 @@ static inline int cs_simd_sets(void)
 #define CS_SIMD_TABLE(name) CS_SIMD_OF(name, CS_SIMD)
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* Sums stay in registers only if the loops over them are written out. */
+/* Sums stay in registers only if their loops are unrolled. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -72,13 +72,13 @@ typedef double vd __attribute__((vector_size(SIMD_BYTES)));
 typedef int32_t vi __attribute__((vector_size(SIMD_BYTES)));
 typedef uint32_t vu __attribute__((vector_size(SIMD_BYTES)));
 typedef uint64_t vw __attribute__((vector_size(SIMD_BYTES)));
-/* In memory, at any address of an item. */
+/* A vector in memory, aligned as an item. */
 typedef float vf_any __attribute__((vector_size(SIMD_BYTES), aligned(4), may_alias));
 typedef double vd_any __attribute__((vector_size(SIMD_BYTES), aligned(8), may_alias));
 
 /* fused: a b + c, rounded once where the set can; greater: a > b ? a : b; lesser: a < b ? a : b;
  * root: square roots; signs: a bit for each negative lane; pick: the items of x at the indices i;
- * even_products: of words 0, 2, ..., whole. */
+ * even_products: of words 0, 2, ..., in full width. */
 #if CS_SIMD == 512
 #define SIMD_NAME "avx512"
 #define fused(a, b, c) ((vf)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
@@ -127,7 +127,8 @@ ALWAYS vf choose(vi mask, vf yes, vf no)
 }
 
 #if CS_SIMD == 512
-/* By hand: where gcc 12 runs out of registers it keeps two bytes of a mask and reads back four. */
+/* Written by hand: when gcc 12 runs out of registers it spills two bytes of a mask and reloads
+ * four. */
 ALWAYS uint32_t bits_of_mask(__mmask16 mask)
 {
     uint32_t bits;
@@ -164,9 +165,9 @@ ALWAYS vf pick_by_item(const float *x, vi at)
 }
 #endif
 
-/* Rows seldom end where a vector does. A masked access takes as long as a whole one; a copy of a
- * length that is not known is a call, and what it wrote in parts is read back as one vector only
- * when all of it has left for the cache. lanes_of: those of the first `left` items, left < WF. */
+/* Rows seldom end at a vector boundary. A masked access takes as long as a full one. A copy of
+ * unknown length is a function call, and its partial stores delay the following vector load until
+ * they reach the cache. lanes_of: a mask of the first `left` items, left < WF. */
 #if CS_SIMD == 512
 #define lanes_of(left) ((__mmask16)((1U << (left)) - 1U))
 #define load_lanes(x, left) ((vf)_mm512_maskz_loadu_ps(lanes_of(left), x))

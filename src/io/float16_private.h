@@ -32,7 +32,7 @@ static inline float cs_bf16_decode(uint16_t half)
     return cs_float_of_bits((uint32_t)half << 16);
 }
 
-/* To the nearest, ties to the even; 65520 and beyond: infinity. A NaN stays one (quiet). */
+/* Rounds to nearest, ties to even; 65520 and above become infinity. A NaN stays a (quiet) NaN. */
 static inline uint16_t cs_f16_encode(float x)
 {
     uint32_t bits;
@@ -48,7 +48,7 @@ static inline uint16_t cs_f16_encode(float x)
         uint32_t moved = size - 0x38000000;
         return (uint16_t)(sign | (moved + 0xfff + (moved >> 13 & 1)) >> 13);
     }
-    /* Subnormal: the float of spacing 2^-24 rounds to a multiple of it in the addition. */
+    /* Subnormal: adding a float whose spacing is 2^-24 rounds to a multiple of it. */
     float lifted = cs_float_of_bits(size) + 0.5F;
     memcpy(&bits, &lifted, sizeof bits);
     return (uint16_t)(sign | (bits - 0x3f000000));

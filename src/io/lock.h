@@ -1,5 +1,5 @@
-/* One run at a time in a folder: a file there that its run has locked (flock(2)), and removes at the
- * end. */
+/* One run at a time in a folder: the run locks a file there (flock(2)) and removes it at the end.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 
 #define CS_LOCK_NAME ".cospec.lock"
 
-/* Locks the folder; *out: the file, whose lock goes with it. Where another run has it, waits a little: one
- * whose parent was killed, or that was interrupted, takes a moment to end. make: the file is made
- * where there is none; else *out is then -1. CS_ERR_IO, CS_ERR_INTERRUPT, CS_ERR_MEMORY. */
+/* Locks the folder; closing *out releases the lock. If another run holds it, waits briefly, for a
+ * run that was interrupted or whose parent was killed takes a moment to end. make: create the file
+ * if it is missing; otherwise *out is -1 then. CS_ERR_IO, CS_ERR_INTERRUPT, CS_ERR_MEMORY. */
 cs_status cs_dir_lock(const char *dir, bool make, int *out) CS_MUST_CHECK;

@@ -1,17 +1,16 @@
-/* Numbers and lists that a person wrote: on the command line, or in a value of an option. */
+/* Numbers and lists written by a person: on the command line, or in the value of an option. */
 #pragma once
 
 #include <stdint.h>
 
 #include "base/status.h"
 
-/* As an end of the range of a real: all above 0, all below 1; messages write "(0, " and ", 1)". */
+/* Ends of the range of a real: all above 0, all below 1; messages print "(0, " and ", 1)". */
 #define CS_ABOVE_0 0x1p-1074
 #define CS_BELOW_1 (1 - 0x1p-53)
 
-/* Numbers as the command line takes them: the whole text, decimal, independent of the locale,
- * finite, low <= x <= high. `what` names the option in the message. Lists are "N1,N2,...", in fresh
- * memory. */
+/* Numbers of the command line: the whole text, decimal, independent of the locale, finite, low <= x
+ * <= high. `what` names the option in the message. Lists are "N1,N2,...", in fresh memory. */
 cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
                        int64_t *out) CS_MUST_CHECK;
 cs_status cs_parse_real(const char *text, const char *what, double low, double high,
@@ -30,6 +29,6 @@ cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int
 cs_status cs_parse_real_list(const char *text, const char *what, double low, double high,
                              int64_t *count, double **out) CS_MUST_CHECK;
 
-/* Takes the parts of a list parted by commas, one after the other, up to the first failure. */
+/* Passes the items of a list, separated by commas, to `take` one by one until the first failure. */
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
                         void *to) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* What reader, header parser and writer of safetensors share. Private to src/io. */
+/* Shared by reader, header parser and writer of safetensors. Private to src/io. */
 #pragma once
 
 #include <jansson.h>
@@ -23,18 +23,18 @@ struct cs_safetensors {
     cs_safetensors_file *file;
     int files;
     int64_t file_room;
-    cs_safetensors_entry *entry; /* names are its own */
+    cs_safetensors_entry *entry; /* owns the names */
     int64_t count, room;
 };
 
-/* The format's name of a type ("BF16"). */
+/* Name of a type in the format ("BF16"). */
 const char *cs_safetensors_dtype_name(cs_dtype dtype);
 
-/* Items of a shape and their bytes; CS_ERR_INPUT (without the tensor's name) for a negative length
- * or a size beyond 63 bits. */
+/* Number of items and bytes of a shape; CS_ERR_INPUT (without the name of the tensor) for a
+ * negative length or a size beyond 63 bits. */
 cs_status cs_safetensors_size(cs_safetensors_entry *entry) CS_MUST_CHECK;
 
-/* Appends the tensors that a header describes to s->entry and takes its metadata into the file;
- * checks all that can be said of one file. */
+/* Appends the tensors of a header to s->entry and its metadata to the file; performs all checks
+ * that involve a single file. */
 cs_status cs_safetensors_header_parse(cs_safetensors *s, int file, const char *text,
                                       int64_t size) CS_MUST_CHECK;

@@ -1,13 +1,12 @@
-/* The files that come with the program: scripts that prepare corpora (data/), figures and the
- * report's text (plots/).
+/* Files that are part of the program: scripts that prepare corpora (data/), figures and the text of
+ * the report (plots/).
  *
- * Looked for under $COSPEC_SHARE, then ../share/cospec from the folder of the program or of
- * libcospec.so, then the source tree it was built from.
- */
+ * They are searched in $COSPEC_SHARE, then in ../share/cospec from the folder of the program or of
+ * libcospec.so, then in the source tree of the build. */
 #pragma once
 
 #include "base/status.h"
 
-/* The path of a shared file ("plots/style.gp") in fresh memory; CS_ERR_IO names the places where it
- * was looked for. */
+/* The path of such a file ("plots/style.gp") in fresh memory; CS_ERR_IO names the places that were
+ * searched. */
 cs_status cs_share_path(const char *relative, char **out) CS_MUST_CHECK;

@@ -1,11 +1,11 @@
-/* What the rows of a text see of each other where nothing is predicted: the content of a model that
- * is read, as rank masks (row i sees row j iff rank[j] <= rank[i]).
+/* Attention masks for reading a text without predictions, as rank masks (row i attends to row j iff
+ * rank[j] <= rank[i]).
  *
- *   bidirectional  every row sees every row
- *   causal         row i sees rows 0..i
- *   plan           row i sees the groups of a plan of the objective up to its own: what the content
- *                  stream of a two-stream model sees in training (LA Eq. 24). Plans are drawn, and
- *                  what is read off the model is averaged over the draws
+ *   bidirectional  every row attends to every row
+ *   causal         row i attends to rows 0..i
+ *   plan           row i attends to the groups of a plan of the objective up to its own, as the
+ *                  content stream of a two-stream model in training (LA Eq. 24). Plans are drawn,
+ *                  and measurements are averaged over the draws
  */
 #pragma once
 
@@ -31,11 +31,11 @@ typedef struct {
     uint64_t seed;                 /* plan */
 } cs_content_masks;
 
-/* How often a text is read: 1 but for plans. */
+/* Number of passes over a text: 1 except for plans. */
 int64_t cs_content_draws(const cs_content_masks *masks);
 
-/* rank: n values, for draw `draw` of text `text`: a function of (seed, text, draw). Where the
- * objective has no plan of that length every row sees every row. O(n), plans allocate.
- * CS_ERR_USAGE for offset-ar, whose content is causal in training. CS_ERR_MEMORY. */
+/* rank: n values for draw `draw` of text `text`, a function of (seed, text, draw). If the objective
+ * has no plan of that length, every row attends to every row. O(n), plans allocate. CS_ERR_USAGE
+ * for offset-ar, whose content is causal in training. CS_ERR_MEMORY. */
 cs_status cs_content_ranks(const cs_content_masks *masks, uint64_t text, int64_t draw, int64_t n,
                            int32_t *rank) CS_MUST_CHECK;

@@ -1,4 +1,5 @@
-/* One target a prefix: the law of its distance, for ar, diverse-ar and offset-ar. */
+/* One target for each prefix: the distribution of its distance, for ar, diverse-ar and offset-ar.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -17,6 +18,6 @@ typedef struct {
  * uniform:1. */
 cs_distance cs_distance_of(const cs_objective *objective, int64_t s);
 
-/* Weight of distance d when `left` tokens are left, before normalisation over d = 1..min(left,
- * window): the sum is min(left, window) for uniform and mix. */
+/* Weight of distance d if `left` tokens are left, before normalisation over d = 1..min(left,
+ * window); for uniform and mix the sum is min(left, window). */
 long double cs_distance_raw(const cs_distance *law, int64_t left, int64_t d);

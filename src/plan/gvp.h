@@ -1,9 +1,9 @@
 /* Group segmentation of GVP (3.2, App. B): the distribution of the boundaries n_0 < ... < n_{K-1}.
  *
  * `random` (K distinct draws from 1..s-1) and `mixed` (n_{K-1} from a clamped, rounded normal, K-1
- * distinct draws below it) are one law: n_{K-1} = N with probability last[N], the other K-1 uniform
- * distinct in 1..N-1. For the plan room, the toy's closed forms and the sizes of batches.
- */
+ * distinct draws below it) have the same form: n_{K-1} = N with probability last[N], and the other
+ * K-1 uniform and distinct in 1..N-1. For src/plan, the closed forms of the toy model and the sizes
+ * of batches. */
 #pragma once
 
 #include <stdbool.h>
@@ -44,7 +44,7 @@ typedef struct {
 cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s);
 bool cs_gvp_draw_next(cs_gvp_draw *draw);
 
-/* The same under `mask` weights, where each plan's tokens count 1 / (s - n_0): c(m) for m = 0..s
- * (s+1 values). O(s^2). CS_ERR_MEMORY. */
+/* The same under `mask` weights, where each token of a plan has weight 1 / (s - n_0): c(m) for m =
+ * 0..s (s+1 values). O(s^2). CS_ERR_MEMORY. */
 cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long double *c,
                             long double *predicted, double *clamped) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* The rows of objectives, and what several of them are made of. */
+/* The rows of objectives, and the functions that several of them share. */
 #pragma once
 
 #include "plan/pairs.h"
@@ -34,7 +34,7 @@ cs_status cs_predicted_gvp(const cs_objective *objective, int64_t s, double *out
 bool cs_given_gvp(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 bool cs_given_file(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
 
-/* enumerate.c: numbers of plans, and all of them. */
+/* enumerate.c: numbers of plans, and their enumeration. */
 cs_status cs_count_groups(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
 cs_status cs_count_offsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
 cs_status cs_count_masks(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
@@ -64,12 +64,12 @@ cs_status cs_sample_gvp(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MU
 cs_status cs_sample_file(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 cs_status cs_train_diverse(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
 
-/* Fills an initialised plan. Weights of groups already filled: every token of a group >= 1 is
- * predicted, with weight 1 or (mask) an equal share of 1. A plan of the whole sequence predicts
- * nothing without an empty prefix. */
+/* Fills an initialised plan. Weights of groups that are filled already: every token of a group >= 1
+ * is predicted, with weight 1 or (mask) an equal share of 1. A plan whose first group is the whole
+ * sequence predicts nothing without an empty prefix. */
 void cs_plan_weigh(const cs_objective *objective, cs_plan *plan);
 
-/* One target from a prefix: groups 0 | 1, weight 1 on the target alone. */
+/* One target from a prefix: groups 0 | 1, weight 1 on the target only. */
 void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target);
 
 /* Groups of a fixed order: `first` positions, then groups of `size`; the first group is given, or
@@ -77,43 +77,44 @@ void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target);
 void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t size,
                           cs_plan *plan);
 
-/* diverse-ar as a uniform choice of cs_plan_diverse_firsts() plans, number `choice` of them: groups
- * of t after a first group of choice + 1 (with an empty prefix: choice) given tokens. With F plans,
- * a group of n tokens has weight F, each token F / n. Every prefix ends a group in one plan of the
- * F, where the tokens it predicts are the next n = min(t, s - i): in expectation they weigh 1 / n
- * each, LA Eq. 3. All groups but the last are full; so for F = t tokens count 1 but for the last
- * few. Under `mask` weights are divided by the number of prefixes: then their expected sum is 1. */
+/* diverse-ar as a uniform choice among F = cs_plan_diverse_firsts() plans; this is number `choice`:
+ * groups of t after a first group of choice + 1 (with an empty prefix: choice) given tokens. A
+ * group of n tokens has weight F, each token F / n. Every prefix ends a group in one plan of the F,
+ * which predicts the next n = min(t, s - i) tokens: in expectation they weigh 1 / n each, LA Eq. 3.
+ * All groups but the last are full, so for F = t tokens have weight 1 except the last few. Under
+ * `mask` weights are divided by the number of prefixes, so their expected sum is 1. */
 int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s);
 void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan);
 
-/* A plan of a file, its weights scaled to sum to 1 under `mask`. */
+/* A plan of a file, with weights scaled to sum to 1 under `mask`. */
 void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan);
 
-/* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set; freed by the caller on
- * failure too. */
+/* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set. The caller frees it, also
+ * on failure. */
 cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_gvp(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* The invariant form, from the law of sizes. */
+/* The invariant form, from the distribution of sizes. */
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* The sum over all plans, for an objective that has no closed one and fixes how many tokens are
- * given. CS_ERR_USAGE names the number of plans where it is above 2^18. */
+/* The sum over all plans, for an objective that has no closed form and fixes the number of given
+ * tokens. CS_ERR_USAGE names the number of plans if it exceeds 2^18. */
 cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* A mixture of laws by weights that are normalised here, into *out, whose length is set: sizes are
- * added to sizes, listed events to listed events. Leaves `predicted` and `clamped` to the caller; no
- * denominator is known. */
+/* A mixture of distributions with weights that are normalised here, into *out, whose length is set:
+ * sizes are added to sizes, listed events to listed events. `predicted` and `clamped` are left to
+ * the caller; no denominator is known. */
 cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count,
                        cs_pairs *out) CS_MUST_CHECK;
 
-/* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory, for
- * the rest is needed by what the caller builds. Small ones are not worth the look. */
+/* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory,
+ * since the caller needs the rest. Small allocations are not checked. */
 cs_status cs_pairs_check_room(int64_t s, double bytes) CS_MUST_CHECK;
 
-/* Room for listed events, and one more event if its weight is above 0, in the order of (S, k). */
+/* Allocates listed events; and adds one event, in the order of (S, k), if its weight is positive.
+ */
 cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions,
                         int64_t events) CS_MUST_CHECK;
 void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight);
@@ -121,10 +122,10 @@ void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weig
 /* The first `length` positions are those of all prefixes: prefix i is the set {0, i}. */
 void cs_pairs_put_prefixes(cs_pairs *pairs);
 
-/* Room for events of prefixes: refused beyond 2^28 of them or half of free memory. */
+/* Allocates events of prefixes; refused beyond 2^28 events or half of free memory. */
 cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
 
-/* sizes.c: laws of |S|. */
+/* sizes.c: distributions of |S|. */
 typedef struct cs_size_visitor {
     cs_size_fn visit;
     void *ctx;
@@ -141,13 +142,13 @@ cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *
 double cs_bernoulli_speaks(const cs_objective *objective, int64_t s);
 double cs_group_speaks(const cs_objective *objective, int64_t s);
 
-/* targets.c: uniform target weights, of a law and of all plans. */
+/* targets.c: uniform target weights, of a distribution and of all plans. */
 cs_status cs_pairs_level(cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
 
-/* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j whose
- * share there is above 0, with its parameters at s and the mixture's event weight and empty prefix;
- * false after the last. */
+/* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j with a
+ * positive share there, with its parameters at s and the event weight and empty prefix of the
+ * mixture; false after the last. */
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
 bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
                  cs_objective *part);

@@ -1,6 +1,5 @@
-/* The law of |S| of a permutation-invariant objective, one size after another: what needs sums over
- * it takes no memory, at any length. Private to the plan room and the toy model.
- */
+/* The distribution of |S| of a permutation-invariant objective, visited size by size, so that sums
+ * over it need no memory at any length. Private to src/plan and the toy model. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +12,7 @@
  * to a factor): q(m) = c(m) / sum c. False stops the visit. */
 typedef bool (*cs_size_fn)(void *ctx, int64_t m, long double c);
 
-/* As in cs_pairs; what a stopped visit says of them is not complete. */
+/* As in cs_pairs; incomplete after a visit that was stopped. */
 typedef struct cs_size_facts {
     double predicted, clamped;
     int64_t denominator;
@@ -21,7 +20,7 @@ typedef struct cs_size_facts {
 
 /* Calls `visit` once for every m = 0..s-1 with c(m) > 0, in no particular order. The objective must
  * be permutation-invariant, checked, and exist at length s. Time O(number of sizes), O(s^2) for gvp
- * random and mixed under `mask` weights (s <= 10,000); memory O(1) but for those, O(s). *facts may
- * be NULL. CS_ERR_MEMORY. */
+ * random and mixed under `mask` weights (s <= 10,000); memory O(1), O(s) for those. *facts may be
+ * NULL. CS_ERR_MEMORY. */
 cs_status cs_sizes_visit(const cs_objective *objective, int64_t s, cs_size_fn visit, void *ctx,
                          cs_size_facts *facts) CS_MUST_CHECK;

@@ -1,9 +1,8 @@
-/* Sweeps: numbers of the form A:B:STEP, and the cartesian product of their values.
+/* Sweeps: numbers of the form A:B:STEP, and the Cartesian product of their values.
  *
  * Axes are the numbers of the toy model and of the objectives: classes, length, tokens, unmasked,
- * mask-ratio, t, groups, columns. A value without colons (and LO:HI for unmasked and mask-ratio, which is a
- * range inside one objective) is one point.
- */
+ * mask-ratio, t, groups, columns. A value without colons (and LO:HI for unmasked and mask-ratio,
+ * which is a range inside one objective) is one point. */
 #pragma once
 
 #include <stdint.h>
@@ -17,8 +16,9 @@ enum {
 };
 
 typedef struct {
-    const char *name;   /* of the option */
-    const char *text;   /* the value when it is one, borrowed; NULL when swept or unset */
+    const char *name; /* of the option */
+    /* the value if there is only one, borrowed; NULL if swept or unset */
+    const char *text;
     int64_t count;      /* values; 0: unset */
     bool real;          /* mask-ratio */
     double start, step; /* value i is start + i step, mask ratios to 12 digits */
@@ -26,7 +26,8 @@ typedef struct {
 
 typedef struct {
     cs_sweep_axis axis[CS_SWEEP_AXES];
-    int64_t points; /* product of the counts of the axes that are set; the last axis runs fastest */
+    /* product of the counts of the axes that are set; the last axis varies fastest */
+    int64_t points;
 } cs_sweep;
 
 /* "classes" .. "columns", of axes 0 .. CS_SWEEP_AXES - 1 */
