@@ -82,7 +82,8 @@ TESTS += $(B)/tests/test_cuda_emulation $(B)/tests/test_cuda_linalg
 EMULATED := $(B)/tests/cuda_emulation/cospec-emulated.so
 endif
 FORMATTED := $(MPI_SRC) src/python/bridge.c $(wildcard src/cuda/*.cu src/cuda/*.cuh tests/cuda_emulation/* tests/gpu/*.c tests/fuzz/*.c tests/fuzz/*.h tests/torture/*.c)
-HEADERS := $(filter-out %_private.h,$(sort $(wildcard $(ROOMS:%=%/*.h))))
+# The public headers open with /** \file, which makes Doxygen read them too; the list must include all that they include.
+HEADERS := $(sort $(shell grep -l '^/\*\* .file' $(ROOMS:%=%/*.h)))
 
 .PHONY: all help deps probe plugin carrier test unit oracle cli-test asan tsan coverage mutants valgrind fuzz torture layers tidy format format-check docs install python install-python wheel uninstall uninstall-python reproduce train-demo bench clean
 .DELETE_ON_ERROR:
