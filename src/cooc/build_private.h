@@ -1,10 +1,10 @@
-/* What a build may use, in which units it counts, and how its sequences are dealt out. */
+/* Resources of a build, the units it counts in, and the division of its sequences into blocks. */
 #pragma once
 
 #include "cooc/builder.h"
 #include "text/sequences.h"
 
-/* What a build may use: threads, bytes for contributions, bytes of the matrix in memory. */
+/* Resources of a build: threads, bytes for contributions, bytes of the matrix in memory. */
 enum { CS_BUILD_WORKERS = 256 };
 typedef struct {
     int workers;
@@ -16,8 +16,8 @@ typedef struct {
 cs_status cs_build_resources_of(const cs_cooc_options *options,
                                 cs_build_resources *out) CS_MUST_CHECK;
 
-/* Weight of sequence i, and units of weight 1: an integer number of them in every contribution where
- * *exact, which documents that have weights of their own never are. */
+/* Weight of sequence i, and units of weight 1: an integer number of them in every contribution if
+ * *exact, which is never so for documents with weights. */
 double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
                        const cs_sequences *sequences, const cs_cooc_options *options, int64_t i);
 double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,

@@ -4,8 +4,8 @@
 #include "cooc/builder.h"
 #include "io/result.h"
 
-/* What was counted, and what came of it: the members of cooc.json. source: the corpus as it was
- * named. Errors of cs_cooc_uncovered. */
+/* The members of cooc.json: options, counts and sizes. source: the name of the corpus as given.
+ * Errors of cs_cooc_uncovered. */
 cs_status cs_cooc_record(const char *source, const cs_corpus *corpus,
                          const cs_cooc_options *options, const cs_cooc *cooc,
                          cs_item *item) CS_MUST_CHECK;

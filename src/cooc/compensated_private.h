@@ -1,6 +1,6 @@
-/* Compensated summation (Neumaier, ZAMM 54, 1974): sum + lost is the sum of what was added to about
- * two units in the last place, whatever the number of terms (and n^2 eps^2 of the sum of their
- * moduli). Private to src/cooc. */
+/* Compensated summation (Neumaier, ZAMM 54, 1974): sum + lost is the sum of the terms to about two
+ * units in the last place, whatever their number (and n^2 eps^2 of the sum of their moduli).
+ * Private to src/cooc. */
 #pragma once
 
 #include <math.h>
@@ -22,8 +22,9 @@ static inline double cs_sum(int64_t n, const double *x)
     return sum + lost;
 }
 
-/* <x, y> to 260 units of rounding of sum |x_i y_i|, whatever n: a plain sum of 10^6 squares makes a
- * unit vector longer by more than the residuals. Runs of 256, the runs compensated. */
+/* <x, y> to 260 units of rounding of sum |x_i y_i|, whatever n: a plain sum of 10^6 squares changes
+ * the length of a unit vector by more than the residuals. Blocks of 256, whose sums are
+ * compensated. */
 static inline double cs_dot(int64_t n, const double *x, const double *y)
 {
     double sum = 0, lost = 0;

@@ -1,11 +1,10 @@
-/* What the files of the context module share: tables per length, the walker that goes through one
- * sequence, and the events it hands to the context modes.
+/* Shared by the files of the context module: tables for each length, the walker that visits one
+ * sequence, and the events that it passes to the context modes.
  *
- * Two steps make a contribution. A *source* (context_walk.c) lists the events (S, k) of one
- * sequence: those of the exact law, or of sampled plans. A *mode* (cs_context_kind) turns an event
- * into rows. The invariant part of a law (pairs.h) skips the source where its mode sums over all S
- * in closed form, target by target.
- */
+ * A contribution is made in two steps. A *source* (context_walk.c) lists the events (S, k) of one
+ * sequence: those of the exact distribution, or of sampled plans. A *mode* (cs_context_kind) turns
+ * an event into rows. The invariant part of a distribution (pairs.h) skips the source if its mode
+ * sums over all S in closed form, target by target. */
 #pragma once
 
 #include <stdio.h>
@@ -15,24 +14,24 @@
 #include "plan/pairs.h"
 #include "plan/plan.h"
 
-/* What one length needs. Contributions of a sequence are numbered outer x inner + j: `outer` counts
- * what the walk goes through, draws, or listed events and then the targets of an invariant part;
- * `inner` bounds the contributions of one. */
+/* Tables of one length. Contributions of a sequence are numbered outer x inner + j: `outer` numbers
+ * the steps of the walk: draws, or listed events and then the targets of an invariant part; `inner`
+ * bounds the contributions of one step. */
 typedef struct {
     cs_pairs pairs;
     double predicted;
     int64_t outer, inner;
-    double contributions; /* of one sequence, an upper bound */
+    double contributions; /* upper bound for one sequence */
     int64_t denominator;  /* weight x predicted x denominator is an integer; 0: none known */
     int64_t document_denominator; /* the same for weight x document_denominator */
-    double draw_weight;           /* draws: expected sum of a plan's weights, x draws */
-    double *factor;               /* draws: of uniform target weights, or NULL */
+    double draw_weight;           /* draws: expected sum of the weights of a plan, x draws */
+    double *factor;               /* draws: factors for uniform target weights, or NULL */
 
     /* nearest, invariant part: weights of one pattern of conditioning positions */
     int64_t ranks;    /* patterns reach to the position of this nearness rank (1-based) */
-    double *pattern;  /* ranks + 1: n places taken, the farthest of rank i */
+    double *pattern;  /* ranks + 1: n positions taken, the farthest of rank i */
     double *padded;   /* n: all m < n conditioning positions, anywhere */
-    int64_t patterns; /* of one target; 0: no such weights */
+    int64_t patterns; /* for one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
     /* nearest in the plane (context_plane.c): [k s + r] is the position of rank r around k, [k s + p]
@@ -45,7 +44,7 @@ typedef struct {
     double on, off;
     double *sum, *lost; /* lost NULL: no windows overlap */
 
-    /* each, invariant part: of one target whose window has W positions */
+    /* each, invariant part: for a target whose window has W positions */
     double *place;  /* 2w + 1: weight of one place */
     double *missed; /* 2w + 1: weight of the empty window */
     cs_pool pool;   /* of all arrays but pattern and factor */
@@ -58,20 +57,21 @@ struct cs_context_plan {
     int64_t draws;
     uint64_t seed;
     int64_t max_events;
-    double max_patterns; /* nearest, invariant part: of one target */
+    double max_patterns; /* nearest, invariant part: for one target */
     double tail;
     bool listed;
-    int64_t window, stride; /* unique: longer sequences are runs of windows; else INT64_MAX, 0 */
-    int64_t longest;        /* window */
+    /* unique: longer sequences are series of windows; else INT64_MAX, 0 */
+    int64_t window, stride;
+    int64_t longest;   /* window */
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
     int64_t tables;
     cs_context_table *table;
-    int64_t hash_room; /* item hashes a walker keeps */
+    int64_t hash_room; /* capacity for item hashes of a walker */
     bool near;         /* nearest, invariant part: a walker keeps positions in order of nearness */
-    int64_t set_room;  /* positions a walker keeps of an explicit set */
+    int64_t set_room;  /* capacity for positions of an explicit set in a walker */
 };
 
-/* One event (S, k) of the sequence at hand. S is a prefix, or the positions below `limit` in
+/* One event (S, k) of the current sequence. S is a prefix, or the positions below `limit` in
  * `rank`. */
 typedef struct {
     int64_t target;
@@ -85,13 +85,13 @@ typedef struct {
     const int32_t *position, *content;
 } cs_context_event;
 
-/* The walk through one sequence, with scratch space that lasts for many. */
+/* The walk through one sequence, with scratch space that is reused. */
 typedef struct {
     const cs_context_plan *plan;
     const cs_corpus *corpus;
     cs_contribution_visit visit;
     void *ctx;
-    /* the sequence at hand */
+    /* current sequence */
     const cs_context_table *table;
     const int32_t *token;
     int64_t length, document, sequence;
@@ -101,7 +101,7 @@ typedef struct {
     int32_t *near_offset, *near_token; /* hash_room: by nearness rank */
     int32_t *rank, *position, *content;
     int32_t *row_position, *row_content; /* of one row of nearest or each */
-    int64_t *chosen;                     /* nearest: ranks of the pattern at hand */
+    int64_t *chosen;                     /* nearest: ranks of the current pattern */
     cs_hash128 *partial;                 /* nearest: sums of the first 0, 1, ... of their hashes */
     cs_plan sample;
     cs_pool pool; /* of the scratch but the sample */
@@ -112,19 +112,20 @@ cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *pl
                                  void *ctx) CS_MUST_CHECK;
 void cs_context_walker_free(cs_context_walker *w);
 
-/* Outer items first..last-1 of a sequence that starts at `token`; `sequence` numbers its random
- * stream. Adds what is dropped to w->dropped. */
+/* Visits the outer steps first..last-1 of a sequence that starts at `token`; `sequence` selects its
+ * random stream. Adds dropped weight to w->dropped. */
 cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start, int64_t length,
                           int64_t document, int64_t first, int64_t last) CS_MUST_CHECK;
 
-/* The table of a length that occurs in the plan; of a run, that of its windows. */
+/* The table of a length that occurs in the plan; for a series, that of its windows. */
 const cs_context_table *cs_context_table_of(const cs_context_plan *plan, int64_t length);
 
-/* What a walk through a sequence of this length goes through, and at most contributes. */
+/* Number of steps of a walk through a sequence of this length, and upper bound of its
+ * contributions. */
 int64_t cs_context_outer(const cs_context_plan *plan, int64_t length);
 double cs_context_contributions(const cs_context_plan *plan, int64_t length);
 
-/* unique: of positions p and q of a run of so many windows, the sum of R over the windows that hold
+/* unique: for positions p and q of a series of windows, the sum of R over the windows that contain
  * both. */
 double cs_context_pair_weight(const cs_context_plan *plan, const cs_context_table *t,
                               int64_t windows, int64_t p, int64_t q);
@@ -144,20 +145,20 @@ typedef struct {
 
 void cs_divisors_take(cs_divisors *d, double weight);
 
-/* One of the (position or offset, token) pairs that make up a row. */
+/* One of the (position or offset, token) pairs of a row. */
 typedef struct {
     int32_t position, token;
 } cs_context_item;
 
-/* How large a matrix becomes: contributions; different rows, and entries. Units per predicted token
- * (or document) as given. */
+/* Size of a matrix: contributions, distinct rows, and entries. Units per predicted token (or
+ * document) as given. */
 typedef struct {
     double contributions, scale;
     bool by_document;
     double rows, entries;
 } cs_context_size;
 
-/* A mode. `invariant`: what serves the invariant part of a law. */
+/* A context mode. `invariant`: functions for the invariant part of a distribution. */
 typedef struct cs_context_kind {
     bool given;  /* rows contain the target's position by construction */
     bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
@@ -166,26 +167,26 @@ typedef struct cs_context_kind {
     bool gram;   /* the matrix is a Gram form, counted by `walk` */
     bool plane;  /* distance may be in the plane */
 
-    /* Rows of one event at length s at most, its set `one_sided` or not; NULL: one. */
+    /* Number of rows of one event at length s, its set `one_sided` or not; NULL: one. */
     int64_t (*places)(const cs_context_plan *plan, int64_t s, bool one_sided);
     cs_status (*event)(cs_context_walker *w, const cs_context_event *e);
 
-    /* gram: in place of events, the positions first..last-1 of a sequence, whose tables `table`
-     * makes; weights have no denominator. */
+    /* gram: in place of events, visits the positions first..last-1 of a sequence, whose tables
+     * `table` makes; weights have no denominator. */
     cs_status (*walk)(cs_context_walker *w, int64_t first, int64_t last);
 
-    /* invariant: fills the weights of the table, NULL: there are none; hands all of them out; the
-     * rows of the targets first..last-1. All NULL where `whole`. */
+    /* invariant: fills the weights of the table (NULL: there are none); visits all of them; visits
+     * the rows of the targets first..last-1. All NULL if `whole`. */
     cs_status (*table)(const cs_context_plan *plan, cs_context_table *t);
     void (*weights)(const cs_context_plan *plan, const cs_context_table *t, cs_divisors *d);
     cs_status (*targets)(cs_context_walker *w, int64_t first, int64_t last);
 
-    /* invariant: its contributions, and what rows and entries they will make, estimated from above
-     * with two standard errors; NULL: contributions are few enough to be walked. */
+    /* invariant: number of contributions, and upper estimates of rows and entries with two standard
+     * errors; NULL: contributions are few enough to be visited. */
     cs_status (*size)(const cs_context_plan *plan, const cs_corpus *corpus,
                       const cs_sequences *sequences, int threads, cs_context_size *out);
 
-    /* Writes the row of a contribution, its items in order of position. */
+    /* Writes the text of a row of a contribution, with its items in order of position. */
     void (*text)(const cs_context_walker *w, const cs_contribution *c, const cs_context_item *item,
                  FILE *to);
 } cs_context_kind;
@@ -202,17 +203,17 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
                                   const cs_sequences *sequences, int threads,
                                   cs_context_size *out) CS_MUST_CHECK;
 
-/* The table of `nearest` anew, for what it says of a plan that is out of reach. */
+/* Recomputes the table of `nearest`, for the message about a plan that is too large. */
 cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
 
-/* context_plane.c: the order of nearness in the plane at one length, where the context has one.
- * CS_ERR_USAGE names a length beyond what is ordered; CS_ERR_MEMORY before anything is. */
+/* context_plane.c: the order by distance in the plane at one length, if the context has a plane.
+ * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */
 cs_status cs_context_plane_check(const cs_context_plan *plan) CS_MUST_CHECK;
 cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t length,
                                  cs_context_table *t) CS_MUST_CHECK;
 
-/* For texts of rows: the word of a token, after `separator`; " [k]" where the target's position is
- * part of a row of no offsets. */
+/* For texts of rows: the word of a token, after `separator`; " [k]" if the position of the target
+ * is part of a row without offsets. */
 void cs_context_put_word(const cs_context_walker *w, const char *separator, int32_t token,
                          FILE *to);
 void cs_context_put_target(const cs_context_walker *w, const cs_contribution *c, FILE *to);
@@ -224,14 +225,13 @@ void cs_context_table_free(cs_context_table *t);
 
 /* --- keys ------------------------------------------------------------------------------------
  *
- * A row's key is the sum, modulo 2^128, of one XXH3-128 hash for each of its items (where, token),
- * plus one for the target's position when that is part of the row. A sum does not depend on order
- * and grows with a prefix, so a document of n tokens costs n hashes under `ar`, and the same
- * context has the same key whichever objective it comes from. Two different sets of items differ in
- * at least one item, whose hash is as good as uniform over 2^128 values and independent of the
- * others, so the two sums agree with probability 2^-128: N rows collide with probability below
- * N^2 / 2^129, 1.5e-21 for a billion. (Sums can be made to collide by someone who chooses the items
- * to that end; corpora do not.) */
+ * The key of a row is the sum, modulo 2^128, of one XXH3-128 hash for each of its items (where,
+ * token), plus one for the position of the target if it is part of the row. A sum does not depend
+ * on order and is updated for a longer prefix, so a document of n tokens costs n hashes under `ar`,
+ * and a context has the same key under every objective. Two different sets of items differ in at
+ * least one item, whose hash is nearly uniform over 2^128 values and independent of the others, so
+ * the two sums agree with probability 2^-128: N rows collide with probability below N^2 / 2^129,
+ * 1.5e-21 for a billion. (An adversary could choose items whose sums collide; corpora do not.) */
 enum {
     CS_KEY_ITEM = 1,
     CS_KEY_TARGET,
@@ -241,10 +241,10 @@ enum {
     CS_KEY_SEQUENCE
 };
 
-/* XXH3 takes the seed into inputs of 16 bytes by an addition and an exclusive or alone, so seeds
- * that differ in low bits meet small numbers that differ in the same bits: item (8, 5) under seed 1
- * had the hash of (0, 0) under seed 4. Seeds far apart cannot be reached by positions and tokens
- * below 2^48. */
+/* XXH3 combines the seed with inputs of 16 bytes only by an addition and an exclusive or, so seeds
+ * that differ in low bits coincide with small numbers that differ in the same bits: item (8, 5)
+ * under seed 1 had the hash of (0, 0) under seed 4. Seeds are therefore far apart, out of reach of
+ * positions and tokens below 2^48. */
 static inline cs_hash128 cs_key_of(uint64_t kind, int64_t where, int64_t what)
 {
     return cs_hash_words((uint64_t)where, (uint64_t)what, kind * UINT64_C(0x9e3779b97f4a7c15));
@@ -266,14 +266,14 @@ static inline cs_hash128 cs_key_empty(const cs_context_walker *w)
     return cs_key_of(CS_KEY_EMPTY, 0, tag);
 }
 
-/* The key with the target's position, where that is part of the row. */
+/* The key with the position of the target, if that is part of the row. */
 static inline cs_hash128 cs_key_given(const cs_context_walker *w, cs_hash128 key, int64_t target)
 {
     return w->plan->context.given ? cs_key_add(key, cs_key_of(CS_KEY_TARGET, target, 0)) : key;
 }
 
-/* A key of the token alone, ascending with it and spread over all keys: rows come in the order of the
- * columns. */
+/* A key of the token alone, ascending with the token and spread over all keys, so that rows are in
+ * the order of the columns. */
 static inline cs_hash128 cs_key_in_order(int64_t token, int64_t vocab)
 {
     cs_hash128 key = cs_key_of(CS_KEY_ITEM, 0, token);
@@ -296,7 +296,7 @@ static inline cs_contribution cs_contribution_of(const cs_context_walker *w, int
                              .content = w->row_content};
 }
 
-/* Position of nearness rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
+/* Position of distance rank r = 1, 2, ... around target k of a sequence of s: k-1, k+1, k-2, ...
  * until one side ends, then the rest of the other; in the plane by its table. */
 static inline int64_t cs_near_position(const cs_context_table *t, int64_t k, int64_t r)
 {
@@ -313,8 +313,9 @@ static inline int64_t cs_near_position(const cs_context_table *t, int64_t k, int
     return k > right ? k - distance : k + distance;
 }
 
-/* Offset of position p from target k, as keys have it. In a plane of C columns p - k would be that of
- * (0, 2) and of (1, 2 - C): it is dy (2C - 1) + dx, where |dx| < C, which ascends with the positions. */
+/* Offset of position p from target k, as used in keys. In a plane of C columns p - k would be that
+ * of (0, 2) and of (1, 2 - C); it is dy (2C - 1) + dx with |dx| < C, which ascends with the
+ * positions. */
 static inline int64_t cs_near_offset(const cs_context *c, int64_t k, int64_t p)
 {
     const int64_t columns = c->columns;

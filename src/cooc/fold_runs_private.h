@@ -1,12 +1,12 @@
-/* The contexts of two documents as the products of folds take them: runs of entries, each a column
- * and the number of a pattern, the counts of the eight folds there. */
+/* The contexts of two documents in the form for products of folds: runs of entries, each a column
+ * and the number of a pattern, which is the counts of the eight folds there. */
 #pragma once
 
 #include "cooc/fold_products.h"
 
 enum { CS_FOLD_SMALL = 256 };
 
-/* A lane a splitting (0: unused) or a fold. No alignment is asked for. */
+/* A lane for each split (0: unused) or fold. No alignment is required. */
 typedef double cs_fold_lanes
     __attribute__((vector_size(CS_FOLDS * sizeof(double)), aligned(8), may_alias));
 
@@ -23,16 +23,16 @@ typedef struct {
     cs_fold_list documents; /* rows c_d of two entries or more */
     double *diagonal;       /* cols x 16: sum of w c_d^2 of rows of one entry, by half */
     int64_t count, room;    /* contexts */
-    double *
-        weight; /* count x 16: n_h / (n_h^2 - sum_d n_d^2) of half a and b of each splitting, 0: it is
-                       not seen there; in the unused lane 0 of half a 1 / n of all documents */
+    /* count x 16: n_h / (n_h^2 - sum_d n_d^2) of half a and b of each split, 0: unseen there; the
+     * unused lane 0 of half a has 1 / n of all documents */
+    double *weight;
     int64_t patterns, pattern_room;
     double *fold;              /* patterns x 8 */
     double mass[CS_FOLDS];     /* N of each fold */
-    double held[2 * CS_FOLDS]; /* mass of the contexts that each half sees */
+    double held[2 * CS_FOLDS]; /* mass of the contexts that each half contains */
 } cs_fold_runs;
 
-/* 1 where fold f is in a half: lanes of half a, then of half b. */
+/* 1 if fold f is in a half: lanes of half a, then of half b. */
 void cs_fold_membership(double in[CS_FOLDS][2 * CS_FOLDS]);
 
 cs_status cs_fold_runs_of(const cs_cooc *rows, const cs_context_index *index,

@@ -1,52 +1,52 @@
-/* The matrix of a law of text (text/law.h) without its texts: documents of a population have the
- * numbers of their places for tokens, so that a contribution of a walk says which places make its row and
- * which is its target; it is spread over all words at these places, with their probability
+/* The matrix of a synthetic language (text/law.h) without its texts. Tokens of the documents of a
+ * population are the numbers of their positions, so a contribution gives the positions of its row
+ * and its target; it is spread over all words at these positions, with their probability
  *
  *     P(x_p1 .. x_pn) = start next^p1 E(x_p1) next^(p2 - p1) E(x_p2) ... 1,    E(x) = diag emit(., x),
  *
- * under the key that these words would have. V^n contributions for n places, whatever the length. */
+ * under the key of these words. V^n contributions for n positions, whatever the length. */
 #pragma once
 
 #include "cooc/builder.h"
 #include "cooc/context_private.h"
 #include "text/law.h"
 
-/* What the law says, for all workers. */
+/* Tables of the language, shared by all workers. */
 typedef struct {
-    const struct cs_law_population *population; /* NULL: the corpus is none */
+    const struct cs_law_population *population; /* NULL: the corpus is not a population */
     const cs_corpus *corpus;
     const cs_context_plan *plan;
     double *power; /* classes x reach x states x states: next, next^2, ... */
-    int64_t reach; /* places between two at most */
+    int64_t reach; /* largest distance of two positions */
     int64_t *ptr,
         *state;   /* of class c and word v the states that emit it are state[ptr[c V + v]].. */
     double *emit; /* and how often they do */
-    double contributions; /* of all sequences, once spread */
+    double contributions; /* of all sequences, after spreading */
     cs_pool pool;
 } cs_law_spread;
 
-/* Of a corpus that is no population all is left empty. CS_ERR_INPUT: more contributions than 2^32;
- * `document` rows; CS_ERR_MEMORY. The three are borrowed. */
+/* For a corpus that is not a population everything is left empty. CS_ERR_INPUT: more than 2^32
+ * contributions; `document` rows; CS_ERR_MEMORY. The three are borrowed. */
 cs_status cs_law_spread_init(const cs_context_plan *plan, const cs_corpus *corpus,
                              const cs_sequences *sequences, cs_law_spread *out) CS_MUST_CHECK;
 void cs_law_spread_free(cs_law_spread *spread);
 
-/* Takes a contribution of given words; `code` says which: their numbers at the places of the row, in
- * order, as digits to the base V. */
+/* Receives a contribution with words; `code` identifies them: their numbers at the positions of the
+ * row, in order, as digits in base V. */
 typedef cs_status (*cs_law_take)(void *ctx, const cs_contribution *c, int64_t code);
 
-/* Of one worker. */
+/* State of one worker. */
 typedef struct {
     const cs_law_spread *spread;
     cs_law_take take;
     void *ctx;
-    int64_t document;       /* at hand */
+    int64_t document;       /* the current document */
     int32_t *place, *where; /* in order; the number of an item's hash */
-    uint8_t *item;          /* whether the place is of the row */
+    uint8_t *item;          /* whether the position is part of the row */
     int32_t *word;          /* below the one to be tried next */
     int64_t *code;          /* of the row's words before a place */
     cs_hash128 *key;
-    double *before, *after; /* of the states, by place, and behind a word */
+    double *before, *after; /* of the states, by position, and after a word */
     cs_pool pool;
 } cs_law_spreader;
 
@@ -58,6 +58,6 @@ void cs_law_spreader_free(cs_law_spreader *spreader);
 cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c) CS_MUST_CHECK;
 
 /* A text for each row, from witnesses whose sequence is code x sequences + sequence, into
- * cooc->texts; the witnesses become those of these texts. */
+ * cooc->texts; the witnesses then refer to these texts. */
 cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequences,
                            cs_cooc *cooc) CS_MUST_CHECK;

@@ -1,12 +1,13 @@
-/* The merge of what was collected into the matrix (merge.c). */
+/* The merge of collected records into the matrix (merge.c). */
 #pragma once
 
 #include "cooc/assemble_private.h"
 #include "cooc/collect_private.h"
 
-/* Merges what is in memory (runs NULL), and sorts it, or the sorted runs of the scratch file into
- * the assembler: range by range of keys, several at once, the rows in order. In memory: threads
- * parts of a CS_RANGES-th of the result beside the cuts; from the file within `budget` bytes. */
+/* Sorts and merges records in memory (runs NULL), or merges the sorted runs of the scratch file,
+ * into the assembler: by ranges of keys, several at once, with the rows in order. In memory: for
+ * each thread a CS_RANGES-th of the result in addition to the cuts; from the file within `budget`
+ * bytes. */
 typedef struct {
     const cs_cut *cut;
     int64_t cuts;

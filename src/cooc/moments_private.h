@@ -1,9 +1,9 @@
-/* How the exact fourth moment walks the graph of a matrix; private to moments*.c.
+/* The walk of the exact fourth moment through the graph of a matrix; private to moments*.c.
  *
  * Rows and columns are the vertices of a bipartite graph, entries its edges. The order of the walk
- * (moments_exact.c) is given by one key a vertex: on each side vertices are ranked by falling
- * degree, keys fall with the rank, and of two sides the larger key comes first, a column on ties.
- */
+ * (moments_exact.c) is given by one key for each vertex: on each side vertices are ranked by
+ * falling degree, keys fall with the rank, and between two sides the larger key comes first, a
+ * column on ties. */
 #pragma once
 
 #include "cooc/moments.h"
@@ -12,7 +12,8 @@ enum { CS_WALK_PANEL = 8 };
 
 typedef struct {
     int64_t n;
-    int64_t panels;  /* the first 8 panels ranks are walked in groups of eight, the others alone */
+    /* the first 8 panels ranks are processed in groups of eight, the others singly */
+    int64_t panels;
     int64_t *degree; /* by vertex */
     int64_t *vertex; /* by rank */
     int32_t *rank;   /* by vertex */
@@ -29,8 +30,8 @@ typedef struct {
 /* sum of squares of the entries, compensated. */
 double cs_square_norm(const cs_csr *a);
 
-/* Ranks, keys and cost of the cheapest of three orders, in memory of p->pool, also after a
- * failure. CS_ERR_INPUT when a side does not fit int32, CS_ERR_MEMORY. */
+/* Ranks, keys and cost of the cheapest of three orders, in memory of p->pool, also after a failure.
+ * CS_ERR_INPUT if a side does not fit int32, CS_ERR_MEMORY. */
 cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p) CS_MUST_CHECK;
 
 static inline int64_t cs_walk_groups(const cs_walk_side *s)

@@ -1,4 +1,4 @@
-/* What is counted: sums of contributions to one entry, in the order of the matrix. */
+/* Records: sums of contributions to one entry, in the order of the matrix. */
 #pragma once
 
 #include <stdbool.h>

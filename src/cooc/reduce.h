@@ -31,7 +31,7 @@ typedef struct {
 cs_status cs_components_of(const cs_csr *a, cs_components *out) CS_MUST_CHECK;
 void cs_components_free(cs_components *components);
 
-/* The root of x in a forest of parents, a root being its own; halves the path. */
+/* The root of x in a forest of parents, where a root is its own parent; halves the path. */
 static inline int32_t cs_forest_root(int32_t *parent, int32_t x)
 {
     while (parent[x] != x) {
@@ -41,12 +41,12 @@ static inline int32_t cs_forest_root(int32_t *parent, int32_t x)
     return x;
 }
 
-/* Their number alone, which is the multiplicity of sigma = 1. The same cost. */
+/* Only their number, which is the multiplicity of sigma = 1. The same cost. */
 cs_status cs_components_number(const cs_csr *a, int64_t *out) CS_MUST_CHECK;
 
 typedef struct {
     cs_csr a;         /* the lumped matrix, empty rows and columns dropped */
-    bool same;        /* as the original is: `a` is the caller's own */
+    bool same;        /* equal to the original: `a` belongs to the caller */
     int32_t *lump[2]; /* of each row and column (cs_side) of the original; -1 for an empty one */
     int64_t size[2];  /* rows and columns of the original */
 } cs_lumping;
@@ -61,10 +61,10 @@ typedef struct {
 cs_status cs_lump(const cs_csr *a, double tolerance, cs_lumping *out) CS_MUST_CHECK;
 void cs_lumping_free(cs_lumping *lumping);
 
-/* The entries of a matrix but stored zeros. */
+/* The entries of a matrix except stored zeros. */
 typedef struct {
     int64_t count;
-    bool negative;         /* one is */
-    double least, largest; /* moduli; infinity and 0 where there is none */
+    bool negative;         /* some entry is negative */
+    double least, largest; /* moduli; infinity and 0 if there is no entry */
 } cs_csr_entries;
 cs_csr_entries cs_csr_entries_of(const cs_csr *a);

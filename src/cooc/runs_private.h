@@ -10,7 +10,7 @@ typedef struct {
     int64_t in_range[CS_RANGES]; /* how many of them */
 } cs_run;
 
-/* Sorted runs in one scratch file, which has no name once it is open. */
+/* Sorted runs in one scratch file, which is unlinked once it is open. */
 typedef struct {
     const char *dir;
     int fd; /* -1 until the first run */
@@ -18,7 +18,7 @@ typedef struct {
     cs_run *run;
     int64_t count, room;
     pthread_mutex_t lock;
-    int64_t blocks, done; /* of a build (0: unknown), and how many have begun at most */
+    int64_t blocks, done; /* blocks of a build (0: unknown), and upper bound of those begun */
     int64_t budget;       /* of its merge */
 } cs_runs;
 
@@ -26,15 +26,15 @@ typedef struct {
 void cs_runs_init(cs_runs *runs, const char *dir);
 void cs_runs_free(cs_runs *runs);
 
-/* The runs are those of `blocks` blocks of about equally many records, merged within `budget` bytes;
- * `done` of the blocks have begun at most. cs_runs_append then refuses what will not fit on the disk
- * long before the disk is full. Thread-safe. */
+/* The runs are those of `blocks` blocks with about equal numbers of records, merged within `budget`
+ * bytes; at most `done` of the blocks have begun. cs_runs_append then reports early that the disk
+ * will not suffice. Thread-safe. */
 void cs_runs_expect(cs_runs *runs, int64_t blocks, int64_t done, int64_t budget);
 
-/* Writes a sorted run; thread-safe. CS_ERR_IO also where all runs together would not fit. */
+/* Writes a sorted run; thread-safe. CS_ERR_IO also if all runs together would not fit. */
 cs_status cs_runs_append(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
 
-/* The same piece by piece, by one thread: begins an empty run; adds to the last one. */
+/* The same in pieces, by one thread: begins an empty run; adds to the last one. */
 cs_status cs_runs_begin(cs_runs *runs) CS_MUST_CHECK;
 cs_status cs_runs_extend(cs_runs *runs, const cs_record *record, int64_t count) CS_MUST_CHECK;
 
@@ -50,22 +50,22 @@ typedef struct {
     int64_t count;
 } cs_span;
 
-/* Merges runs in memory: visits every distinct record once, in order, equal ones added up. */
+/* Merges runs in memory: visits every distinct record once, in order, with equal ones added. */
 cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit visit,
                          void *ctx) CS_MUST_CHECK;
 
-/* Makes the runs so few that buffers for all of them fit in `budget` bytes, by passes over the
- * scratch file. */
+/* Merges runs by passes over the scratch file until buffers for all of them fit in `budget` bytes.
+ */
 cs_status cs_runs_shorten(cs_runs *runs, int64_t budget) CS_MUST_CHECK;
 
-/* The least memory in which runs that cs_runs_shorten has left can be merged. */
+/* Least memory for merging the runs that cs_runs_shorten has left. */
 int64_t cs_runs_least(const cs_runs *runs);
 
 /* Merges the records of the ranges first..last-1 within `budget` bytes (at least the least); reads
- * only, so that threads can merge several at once. */
+ * only, so that threads can merge several ranges at once. */
 cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last, int64_t budget,
                                cs_record_visit visit, void *ctx) CS_MUST_CHECK;
 
-/* All ranges, shortened before. */
+/* All ranges, after cs_runs_shorten. */
 cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit,
                         void *ctx) CS_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* How many different hashes there were: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007),
- * linear counting below 2.5 times the registers. Standard error 1.04 / sqrt(registers). */
+/* Number of distinct hashes: HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007), linear
+ * counting below 2.5 times the registers. Standard error 1.04 / sqrt(registers). */
 #pragma once
 
 #include <math.h>
@@ -8,7 +8,7 @@
 enum { CS_SKETCH_BITS = 13, CS_SKETCH_REGISTERS = 1 << CS_SKETCH_BITS };
 
 typedef struct {
-    uint8_t most[CS_SKETCH_REGISTERS]; /* zeros that lead a hash of the register, and one */
+    uint8_t most[CS_SKETCH_REGISTERS]; /* most leading zeros of a hash of the register, plus one */
 } cs_sketch;
 
 static inline void cs_sketch_add(cs_sketch *s, uint64_t hash)

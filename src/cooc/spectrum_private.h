@@ -1,8 +1,8 @@
 /* The stages of the normalised SVD, private to src/cooc and its tests:
  *
- *   cs_system_of       A -> Abar and its transpose, the reduced matrix and the way back
+ *   cs_system_of       A -> Abar and its transpose, the reduced matrix and the lifting
  *   cs_parts_solve     triplets of every component of the reduced matrix
- *   cs_spectrum_merge  the largest of all, lifted to the input's numbering, with residuals
+ *   cs_spectrum_merge  the largest of all, lifted to the numbering of the input, with residuals
  *   cs_spectrum_certify
  */
 #pragma once
@@ -17,34 +17,36 @@
 /* The rows (CS_LEFT) or the columns (CS_RIGHT) of a reduction. */
 typedef struct {
     int64_t *start; /* count + 1 */
-    double *weight; /* P_C, P_G scaled to sum 1 in each component: the squares of its sigma = 1
-                       vectors; NULL when these are not known */
-    int32_t *of;    /* of the input's rows: the row here, -1 where it is empty */
+    /* P_C, P_G scaled to sum 1 in each component: the squares of its sigma = 1 vectors; NULL if
+     * unknown */
+    double *weight;
+    int32_t *of; /* for each row of the input: its row here, -1 if it is empty */
     double *lift;
     int64_t *list, *list_start; /* rows of the input by component */
 } cs_reduction_side;
 
-/* The matrix after lumping, its rows and columns ordered by component, so that component c is the
- * block of rows side[CS_LEFT].start[c] .. start[c + 1] - 1 and of columns alike. A triplet of the
- * reduced matrix is one of Abar: U[X] = lift[X] U_reduced[of[X]], 0 where of[X] < 0. */
+/* The matrix after lumping, with its rows and columns ordered by component, so that component c is
+ * the block of rows side[CS_LEFT].start[c] .. start[c + 1] - 1 and of columns alike. A triplet of
+ * the reduced matrix is one of Abar: U[X] = lift[X] U_reduced[of[X]], 0 where of[X] < 0. */
 typedef struct {
     int64_t count; /* blocks: components, or 1 without reduction */
     cs_reduction_side side[2];
     cs_csr a, at;
-    bool shared; /* a and at are Abar and its transpose themselves */
-    bool known;  /* the sigma = 1 triplet of every block, by the weights */
+    bool shared; /* a and at are Abar and its transpose */
+    bool known;  /* the sigma = 1 triplet of every block is known, by the weights */
     cs_pool pool;
 } cs_reduction;
 
 typedef struct {
-    const cs_csr *abar; /* the input itself when it came normalised and in scale, else `own` */
+    const cs_csr *abar; /* the input if it was normalised and in scale, else `own` */
     cs_csr own, abar_t;
-    cs_csr_entries entries;      /* of Abar, where the input came normalised, else of the input */
-    double *row_mass, *col_mass; /* NULL when the input came normalised */
-    int exponent;                /* Abar is that of 2^-exponent times the input */
+    cs_csr_entries entries;      /* of Abar if the input was normalised, else of the input */
+    double *row_mass, *col_mass; /* NULL if the input was normalised */
+    int exponent;                /* Abar is 2^-exponent times the input */
     int64_t components;
     cs_reduction reduced;
-    double tol; /* of residuals, relative to sigma_1: as asked, or by default */
+    /* of residuals, relative to sigma_1: as requested, or the default */
+    double tol;
 } cs_system;
 
 void cs_system_free(cs_system *system);
@@ -55,14 +57,14 @@ static inline int64_t cs_spectrum_rows(const cs_csr *a, const cs_spectrum_option
     return options->rows ? options->rows->rows : a->rows;
 }
 
-/* What residuals may be where no tolerance is asked for, of products of this rounding
- * (cs_csr_rounding; docs/explanation/spectra.md). */
+/* Default tolerance of residuals for products of this rounding (cs_csr_rounding;
+ * docs/explanation/spectra.md). */
 static inline double cs_default_tolerance(double rounding)
 {
     return fmax(1e-12, 4 * rounding);
 }
 
-/* The way round in which one pass over the matrix gives both products, if there is one. */
+/* The orientation in which one pass over the matrix gives both products, if there is one. */
 const cs_csr *cs_system_one_pass(const cs_system *system);
 
 /* CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
@@ -72,16 +74,16 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
 /* Row and column sums, compensated. */
 cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
-/* Entries of no negative sign over the square roots of these sums, one after the other; 0 stays. */
+/* Nonnegative entries divided by the square roots of these sums, one after the other; 0 stays 0. */
 cs_status cs_divide_by_roots(cs_csr *a, const double *row, const double *col) CS_MUST_CHECK;
 
-/* Fills `components` and `reduced`, `at` left empty, from A (Abar when normalised), whose entries
- * are known; of counts also Abar and the sums of rows and columns, not yet scaled to one. */
+/* Fills `components` and `reduced`, `at` left empty, from A (Abar if normalised), whose entries are
+ * known; for counts also Abar and the sums of rows and columns, not yet scaled to one. */
 cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options,
                     cs_system *system) CS_MUST_CHECK;
 
-/* The transposes of Abar and of the reduced matrix, which becomes Abar where it is the same. Of a Gram
- * form `at` is `a`, and *abar_t the same as *abar where it has no empty rows or columns. */
+/* The transposes of Abar and of the reduced matrix, which becomes Abar if it is the same. For a
+ * Gram form `at` is `a`, and *abar_t equals *abar if it has no empty rows or columns. */
 cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
 void cs_reduction_free(cs_reduction *r);
 
@@ -90,7 +92,7 @@ static inline int64_t cs_block_size(const cs_reduction *r, cs_side side, int64_t
     return r->side[side].start[block + 1] - r->side[side].start[block];
 }
 
-/* Most nonzero singular values a block can have. */
+/* Upper bound of the nonzero singular values of a block. */
 static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
 {
     int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
@@ -99,12 +101,12 @@ static inline int64_t cs_block_rank(const cs_reduction *r, int64_t block)
 
 /* Triplets of one block, without the closed-form one. */
 typedef struct {
-    cs_svd svd;     /* solver: CS_SOLVER_AUTO when none had to run */
+    cs_svd svd;     /* solver: CS_SOLVER_AUTO if none had to run */
     bool complete;  /* every other singular value is below the floor */
-    bool unchecked; /* its solver left the residuals to the merge */
+    bool unchecked; /* residuals are left to the merge */
 } cs_part;
 
-/* Cuts them to the values above the floor; `asked` of `most` possible ones were computed. */
+/* Drops the values below the floor; `asked` of `most` possible ones were computed. */
 void cs_part_trim(cs_part *part, int64_t asked, int64_t most);
 
 typedef struct {
@@ -115,7 +117,7 @@ typedef struct {
 
 void cs_parts_free(cs_parts *parts);
 
-/* What the options say to a solver of k triplets. */
+/* The options of a solver for k triplets. */
 cs_svd_options cs_spectrum_solver_options(const cs_spectrum_options *o, int64_t k);
 
 /* Enough triplets of every block for the `wanted` largest of all. */
@@ -134,30 +136,30 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
                                              const cs_spectrum_options *options,
                                              const cs_parts *parts, const cs_spectrum *spectrum);
 
-/* Fills the sums and the certificates but cert_residual, from Abar and the triplets in `spectrum`.
- * Probe and inertia are not run without u and v. */
+/* Fills the sums and the certificates except cert_residual, from Abar and the triplets in
+ * `spectrum`. Probe and inertia are not run without u and v. */
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_certificate_facts *facts,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
 
-/* cert_inertia alone (spectrum_inertia.c). */
+/* Only cert_inertia (spectrum_inertia.c). */
 cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
                               const cs_certificate_facts *facts,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
 
-/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both kept).
- * Time: the rows and columns of each component times the square of its triplets; of all times that
- * of all when a vector reaches over several components. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
+/* *departure >= ||X^T X - I||_F for X the left and the right vectors in `spectrum` (both present).
+ * Time: the rows and columns of each component times the square of its triplets; those of the whole
+ * matrix if a vector extends over several components. CS_ERR_MEMORY, CS_ERR_INTERRUPT. */
 cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectrum,
                                 double *departure) CS_MUST_CHECK;
 
-/* What lumping may move a singular value by, relative to || |Abar| ||: entries that differ by
- * 1e-13, in rows and then in columns (reduce.h). */
+/* Bound on the change of a singular value by lumping, relative to || |Abar| ||: entries that differ
+ * by 1e-13, in rows and then in columns (reduce.h). */
 static const double CS_LUMPED = 1e-12;
 
 /* Whether the stages work on a Gram form, whose values are squares of singular values
- * (spectrum_gram.c). Then: CS_ERR_INPUT where it is not symmetric; sigma in place of sigma^2 in what
- * the stages, probe and inertia have found. */
+ * (spectrum_gram.c). The other functions: CS_ERR_INPUT if it is not symmetric; replace sigma^2 by
+ * sigma in the results of the stages, probe and inertia. */
 static inline bool cs_system_gram(const cs_system *system)
 {
     return system->abar->gram;
@@ -165,13 +167,13 @@ static inline bool cs_system_gram(const cs_system *system)
 cs_status cs_gram_check(const cs_csr *reduced) CS_MUST_CHECK;
 void cs_gram_to_sigma(cs_spectrum *spectrum);
 
-/* A value of the stages as a result has it, for messages. */
+/* A value of the stages in the scale of the result, for messages. */
 static inline double cs_stage_value(const cs_spectrum *s, double x)
 {
     return s->gram ? sqrt(ldexp(x, s->exponent)) : ldexp(x, s->exponent);
 }
 
-/* sum sigma^2. A Gram form has its trace where rows and columns are in one order. */
+/* sum sigma^2. Of a Gram form its trace, with rows and columns in the same order. */
 static inline double cs_system_moment2(const cs_system *system)
 {
     return cs_moment2(cs_system_gram(system) ? &system->reduced.a : system->abar);

@@ -6,25 +6,25 @@
 #include "cooc/spectrum_density.h"
 #include "io/result.h"
 
-/* Adds the members of svd.json (docs/reference/results-of-commands.md) to `root`; options are those of the spectrum, the
- * the budget as it was asked for. */
+/* Adds the members of svd.json (docs/reference/results-of-commands.md) to `root`; options are those
+ * of the spectrum, the budget as requested. */
 void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
                         cs_item *root);
 
 /* "passed", "failed", "inconclusive", "not run". */
 const char *cs_cert_state_name(cs_cert_state state);
 
-/* The solver of the largest component, "closed form" where none had to run. */
+/* The solver of the largest component, "closed form" if none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s);
 
 /* Tails sum_{j>t} sigma_j^4 for t = 0..k: "tail": [{"value", "low", "high", "t", "exact"}, ...];
- * exact: k + 1 values, or NULL where there are none (null). */
+ * exact: k + 1 values, or NULL if there are none (null). */
 void cs_item_tails(cs_item *in, int64_t k, const cs_interval *tail, const double *exact);
 
-/* Everything that a spectrum says of sum sigma^4: "tail" and sum_sigma4_method, _low, _high, _level,
- * _samples, _known, _sketched, _spent (multiply-adds). *tails: "tail" is known, not null. */
+/* All results about sum sigma^4: "tail" and sum_sigma4_method, _low, _high, _level, _samples,
+ * _known, _sketched, _spent (multiply-adds). *tails: "tail" is known, not null. */
 cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails) CS_MUST_CHECK;
 
-/* Adds the members of density.json, and under "~curve", for tables alone, its points. */
+/* Adds the members of density.json, and under "~curve", for tables only, its points. */
 void cs_spectrum_density_record(const char *name, const cs_spectrum_density_options *options,
                                 const cs_spectrum_density *d, cs_item *root);

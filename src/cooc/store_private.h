@@ -1,4 +1,4 @@
-/* What the files of the store share. */
+/* Shared by the files of the store. */
 #pragma once
 
 #include "base/mem.h"
@@ -24,7 +24,7 @@ cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FIL
 typedef struct {
     const char *name;
     cs_dtype dtype;
-    int64_t shape[2]; /* the second 0: of one dimension */
+    int64_t shape[2]; /* the second is 0 for one dimension */
     void *at;
 } cs_store_member;
 
@@ -32,9 +32,9 @@ enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 4 };
 void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS]);
 void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS]);
 
-/* The sidecar of a build, and back: options, sums and the corpus' small fields (names, labels,
- * counts) of *store. `file` is for messages. Reading leaves arrays of the corpus but label_name
- * unset. */
+/* The sidecar of a build, and back: options, sums and the small fields of the corpus (names,
+ * labels, counts) of *store. `file` is for messages. Reading leaves arrays of the corpus except
+ * label_name unset. */
 cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
                           json_t **out) CS_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* What the files of the row-by-row count share: the stream, and what a group of rows becomes. */
+/* Shared by the files of the row-by-row count: the stream, and the results of groups of rows. */
 #pragma once
 
 #include <pthread.h>
@@ -19,22 +19,24 @@ typedef struct {
     int64_t budget;
 } cs_windows_job;
 
-/* Whether the job can be counted so: `unique`; or `each` without offsets, exact, under `ar` or an
- * invariant objective; its stream within the budget. *bytes: the budget that it would take, where that
- * alone is lacking; else 0. */
+/* Whether the job can be counted row by row: `unique`; or `each` without offsets, exact, under `ar`
+ * or an invariant objective; with its stream within the budget. *bytes: the required budget, if
+ * only that is missing; else 0. */
 bool cs_windows_apply(const cs_windows_job *job, double *bytes);
 
-/* Counts into the assembler (before cs_assembler_finish), fills the blocks' dropped mass, and adds
- * contributions; the same bits as the general way. */
+/* Counts into the assembler (before cs_assembler_finish), fills the dropped mass of blocks, and
+ * adds contributions; the same bits as the general method. */
 cs_status cs_windows_count(const cs_windows_job *job, cs_assembler *assembler,
                            int64_t *contributions) CS_MUST_CHECK;
 
-/* What the sequences of one length have in common. */
+/* Common data of the sequences of one length. */
 typedef struct {
-    int64_t *units;   /* length, with w zeros before and behind: of each place of a target's window;
-                         0: nothing. Begins at the first target */
-    int64_t from, to; /* positions that add one number of units for each place of their windows, the
-                         longest stretch of them; from == to: none */
+    /* length, with w zeros before and after: of each position of a target's window; 0: nothing.
+     * Begins at the first target */
+    int64_t *units;
+    /* positions that add one number of units to each position of their windows, the longest run of
+     * them; from == to: none */
+    int64_t from, to;
     int64_t contributions, mass; /* mass: in units */
     double missed, lost;         /* to empty windows; to rounding, in units */
     bool overflow;
@@ -54,7 +56,7 @@ typedef struct {
     uint32_t cell, sequence;
 } cs_window_place;
 
-/* What one group of rows came to. */
+/* Result of one group of rows. */
 typedef struct {
     cs_assembler *rows;
     bool counted; /* and not yet placed */
@@ -64,26 +66,27 @@ typedef struct {
 typedef struct {
     int64_t contributions, units;
     bool overflow;
-    int64_t *in_col;  /* vocab x labels */
-    int64_t *row;     /* 64 CS_WINDOW_WORDS(vocab): [vocab] takes what is between the sequences,
-                         always 0 */
+    int64_t *in_col; /* vocab x labels */
+    /* 64 CS_WINDOW_WORDS(vocab): [vocab] collects the gaps between sequences, always 0 */
+    int64_t *row;
     int32_t *touched; /* vocab + 1 */
-    uint64_t *bits;   /* CS_WINDOW_WORDS(vocab): one a column, set while columns are put in order */
-    int64_t *around;  /* unique: 2 reach + 1 of the largest reach */
-    uint8_t *used;    /* as many: whether any bit of a word is set */
-    int32_t *word;    /* as many and CS_WINDOW_SLACK: the words used */
+    /* CS_WINDOW_WORDS(vocab): a bit a column, set while columns are sorted */
+    uint64_t *bits;
+    int64_t *around; /* unique: 2 reach + 1 of the largest reach */
+    uint8_t *used;   /* the same number: whether any bit of a word is set */
+    int32_t *word;   /* the same number and CS_WINDOW_SLACK: the words used */
 } cs_window_tally;
 
-/* Words of 64 columns, whole sixty-fours of them. */
+/* Words of 64 columns, in multiples of sixty-four. */
 #define CS_WINDOW_WORDS(vocab) (((vocab) / 4096 + 1) * 64)
 
-/* Lists that bits are written out to need this much room behind their end. */
+/* Capacity that lists of columns need beyond their end. */
 enum { CS_WINDOW_SLACK = 4 };
 
 typedef struct {
     const cs_windows_job *job;
     int64_t width;
-    bool left; /* places to the left of a context token's occurrence hold targets too */
+    bool left; /* targets may also be to the left of a context token */
     int64_t cells;
     int32_t *token;           /* cells; vocab between sequences */
     cs_window_length *length; /* as the tables of the plan */
@@ -99,19 +102,21 @@ typedef struct {
     cs_window_tally *tally; /* workers */
     int64_t labels;
     cs_assembler *assembler;
-    cs_pool pool;         /* of all arrays */
-    pthread_mutex_t lock; /* guards what follows, and the sizes of the assembler's matrices */
+    cs_pool pool; /* of all arrays */
+    /* guards the members below, and the sizes of the assembler's matrices */
+    pthread_mutex_t lock;
     int64_t groups, counted, placed;
     int64_t counted_entries;
-    int copying; /* parts being copied into the result */
+    int copying; /* parts that are being copied into the result */
     int64_t spares;
-    cs_assembler **spare; /* groups: buffers of placed ones, to be filled again */
+    cs_assembler **spare; /* groups: buffers of placed parts, to be reused */
 } cs_window_counter;
 
-/* Bytes of accumulators and of what orders the rows. */
+/* Bytes of accumulators and of the arrays that order the rows. */
 double cs_window_row_bytes(const cs_windows_job *job);
 
-/* Rows in order of their keys, and those in groups of about equal numbers of occurrences (ptr). */
+/* Orders the rows by their keys, and divides them into groups with about equal numbers of
+ * occurrences (ptr). */
 cs_status cs_window_order_rows(cs_window_counter *c) CS_MUST_CHECK;
 cs_status cs_window_group_rows(cs_window_counter *c) CS_MUST_CHECK;
 
@@ -120,38 +125,38 @@ cs_status cs_window_group_rows(cs_window_counter *c) CS_MUST_CHECK;
 /* Bytes of the stream and its inversion. */
 double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells);
 
-/* Lays the sequences out, weighs their targets and lists the places of each token. */
+/* Builds the stream of sequences, weighs their targets and lists the places of each token. */
 cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
 
 /* --- rows (windows_rows.c, windows_take.c) ---------------------------------------------------- */
 
-/* Counts the rows of one group into its part, and places it: the item of a parallel loop over a
- * counter. */
+/* Counts the rows of one group into its part, and places the part: an item of a parallel loop over
+ * a counter. */
 cs_status cs_window_group(void *counter, int64_t item, int worker) CS_MUST_CHECK;
 
-/* Moves y->row into the matrix of a part: of a sparse row the columns touched, else all. */
+/* Moves y->row into the matrix of a part: of a sparse row only the columns touched. */
 cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_assembler *p,
                             bool sparse, int64_t touched) CS_MUST_CHECK;
 
-/* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns its
- * entries. Only the columns y->touched[0..touched-1] (each once), or whatever is there. col and val
- * have room for touched + CS_WINDOW_SLACK entries, or vocab + CS_WINDOW_SLACK. */
+/* Moves a row from y->row to col and val, ascending, times `unit`; leaves y->row empty. Returns the
+ * number of its entries. Only the columns y->touched[0..touched-1] (each once), or all. col and val
+ * have a capacity of touched + CS_WINDOW_SLACK entries, or vocab + CS_WINDOW_SLACK. */
 int64_t cs_window_take_touched(cs_window_tally *y, int64_t vocab, int64_t touched, double unit,
                                int32_t *col, double *val);
 int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32_t *col,
                            double *val);
 
-/* --- pairs of a run (windows_unique.c) -------------------------------------------------------- */
+/* --- pairs of a series of windows (windows_unique.c) ---------------------------------------- */
 
-/* `unique`: whether all but the lists of places fits the budget, of which it makes as many at a time
- * as do; and the whole count, rows ordered by it. */
+/* `unique`: whether everything except the lists of places fits the budget, in which it makes as
+ * many lists at a time as fit; and the whole count, with rows ordered. */
 bool cs_window_unique_applies(const cs_windows_job *job);
 cs_status cs_window_unique(cs_window_counter *c) CS_MUST_CHECK;
 
 /* --- placing (windows_place.c) ---------------------------------------------------------------- */
 
-/* An empty part for a group, with keys and witnesses for so many rows. */
+/* An empty part for a group, with keys and witnesses for this number of rows. */
 cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows) CS_MUST_CHECK;
 
-/* The group is counted: places it in the result, or leaves it for those before it. */
+/* The group is counted: places it in the result, or leaves it for earlier groups. */
 cs_status cs_window_part_place(cs_window_counter *c, int64_t group) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* What the files of the count of pairs share (windows_unique.c, windows_units.c). */
+/* Shared by the files of the count of pairs (windows_unique.c, windows_units.c). */
 #pragma once
 
 #include <math.h>
@@ -6,13 +6,14 @@
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
-/* What a list of units adds: their sum, how many pairs have weight, what rounding lost in units. */
+/* Result of a list of units: their sum, the number of pairs with weight, and the loss by rounding
+ * in units. */
 typedef struct {
     int64_t mass, pairs;
     double lost;
 } cs_unit_sums;
 
-/* Lists of units of positions in runs (or single sequences) of one length, 2 reach + 1 each. */
+/* Lists of units of positions in series (or single sequences) of one length, 2 reach + 1 each. */
 typedef struct {
     int64_t rows; /* 0: none is kept */
     int64_t *units, *mass, *pairs;
@@ -22,8 +23,8 @@ typedef struct {
 typedef struct {
     cs_window_counter *c;
     const cs_context_plan *plan;
-    cs_unit_lists *run, *one; /* by table: of runs of more than one window, and of one */
-    bool types;               /* sequences are lists of different tokens */
+    cs_unit_lists *run, *one; /* by table: of series of more than one window, and of one */
+    bool types;               /* sequences are lists of distinct tokens */
     int64_t *begin;           /* types: sequences + 1; else NULL */
     int32_t *type, *times;
     int64_t first_group, base; /* of the pass */
@@ -36,12 +37,12 @@ static inline double cs_unique_scale(const cs_windows_job *job, const cs_context
     return (job->options->weight_by_document ? 1 : t->predicted) * job->scale;
 }
 
-/* Lists that are kept take no more than a quarter of what rows leave of the budget: their bytes, and
- * they. */
+/* Stored lists take at most a quarter of the budget that rows leave: their bytes, and the lists. */
 double cs_unit_lists_bytes(const cs_windows_job *job);
 cs_status cs_unit_lists_make(cs_unique *u) CS_MUST_CHECK;
 
-/* The units of position p of a sequence, those of p + d at [reach + d]: kept, or made in y->around. */
+/* The units of position p of a sequence, those of p + d at [reach + d]: stored, or computed in
+ * y->around. */
 const int64_t *cs_units_at(const cs_unique *u, int64_t length, int64_t p, cs_window_tally *y,
                            cs_unit_sums *sums);
 

@@ -1,10 +1,9 @@
-/* Patches: a picture as a sequence of rows of real vectors.
+/* Patches: an image as a sequence of real vectors.
  *
  * Patch t of T = (height / P) (width / P), along rows of patches, is the vector of its P x P x
- * channels values (rows from the top, channels last), pixel / 255 or `value` of the corpus. A corpus
- * of patches is a corpus of documents of T places whose vectors are read in place of ids
- * (text/corpus.h), so that plans, masks, batches and analyses take it as any other.
- */
+ * channels values (rows from the top, channels last), pixel / 255 or `value` of the corpus. A
+ * corpus of patches is a corpus of documents of T positions whose vectors are read in place of ids
+ * (text/corpus.h), so that plans, masks, batches and analyses treat it as any other. */
 #pragma once
 
 #include "image/images.h"
@@ -12,42 +11,43 @@
 
 /* Orders of the patches of a grid in their sequence. */
 typedef enum {
-    CS_ORDER_RASTER,  /* along rows */
-    CS_ORDER_RANDOM,  /* one permutation for all pictures, by seed */
-    CS_ORDER_HILBERT, /* along Hilbert's curve through the square of 2^k that holds the grid */
-    CS_ORDER_SQUARES  /* squares of S x S along rows, each along its rows */
+    CS_ORDER_RASTER, /* along rows */
+    CS_ORDER_RANDOM, /* one permutation for all images, by seed */
+    /* along a Hilbert curve through the square of 2^k that contains the grid */
+    CS_ORDER_HILBERT,
+    CS_ORDER_SQUARES /* squares of S x S along rows, each along its rows */
 } cs_patch_order;
 
-/* order[k]: the patch at place k of the sequence, rows x columns of them. `side`: S of squares, which
- * may be cut off at the right and the bottom. CS_ERR_USAGE: an empty grid or S below 1. */
+/* order[k]: the patch at position k of the sequence, rows x columns of them. `side`: S of squares,
+ * which may be cut off at the right and the bottom. CS_ERR_USAGE: an empty grid or S below 1. */
 cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns, int64_t side,
                               uint64_t seed, int32_t *order) CS_MUST_CHECK;
 
-/* "raster", "random", "random:SEED" (another than `seed`), "hilbert", "squares:S", or the numbers of all
- * patches, parted by commas. *order: fresh memory. CS_ERR_USAGE for a name that is none; CS_ERR_INPUT
- * for a list that has not every patch once. */
+/* "raster", "random", "random:SEED" (in place of `seed`), "hilbert", "squares:S", or the numbers of
+ * all patches, separated by commas. *order: fresh memory. CS_ERR_USAGE for an unknown name;
+ * CS_ERR_INPUT for a list that does not contain every patch once. */
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order) CS_MUST_CHECK;
 
-/* Such a list, into `name` of `room` bytes, of a text file of the numbers, from 0 along rows, parted
- * by blanks, commas or ends of lines: place k of the sequence has the patch of number k. CS_ERR_INPUT
- * names file, line and value of what is no patch or there twice; too few; more than the room takes
- * (4096 bytes: 1041 patches). CS_ERR_IO. */
+/* Reads such a list, into `name` of `room` bytes, from a text file of the numbers, from 0 along
+ * rows, separated by spaces, commas or line ends: position k of the sequence is the patch with
+ * number k. CS_ERR_INPUT names file, line and value of a number that is not a patch or occurs
+ * twice; too few numbers; more than fit (4096 bytes: 1041 patches). CS_ERR_IO. */
 cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
                               char *name) CS_MUST_CHECK;
 
 /* The P x P x channels values of patch t of picture i. */
 void cs_patch_read(const cs_images *images, int64_t i, int64_t patch, int64_t t, float *to);
 
-/* A document of `length` tokens, all 0 so far, a picture, with its class and split. */
+/* A document of `length` tokens, all 0, for each image, with its class and split. */
 cs_status cs_images_documents(const cs_images *images, int64_t length, int64_t vocab,
                               cs_corpus *out) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE: patches of this side do not divide the pictures. */
+/* CS_ERR_USAGE: the side of a patch does not divide the sizes of the images. */
 cs_status cs_patch_check(const cs_images *images, int64_t patch) CS_MUST_CHECK;
 
-/* Every picture as a document of T ids, without vectors. id: count x T in 0..vocab-1 along rows. order:
- * as above, NULL: along rows. Classes and splits are those of the images. */
+/* Every image as a document of T ids, without vectors. id: count x T in 0..vocab-1 along rows.
+ * order: as above, NULL: along rows. Classes and splits are those of the images. */
 cs_status cs_images_ids(const cs_images *images, int64_t patch, const int32_t *order,
                         const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
 
@@ -56,15 +56,15 @@ cs_status cs_images_ids(const cs_images *images, int64_t patch, const int32_t *o
 cs_status cs_images_patches(const cs_images *images, int64_t patch, const int32_t *order,
                             const int32_t *id, int64_t vocab, cs_corpus *out) CS_MUST_CHECK;
 
-/* The patches, along rows, of a picture of height x width x channels values, which patch divides. */
+/* The patches, along rows, of an image of height x width x channels values, which patch divides. */
 void cs_patches_cut(const float *values, int64_t height, int64_t width, int64_t channels,
                     int64_t patch, float *to);
 
-/* to: the vectors of the patches at each place, of those along rows. */
+/* to: the vectors of the patches in the order of the sequence, from those along rows. */
 void cs_patches_order(int64_t patches, int64_t values, const int32_t *order, const float *from,
                       float *to);
 
-/* The reverse: the values of one document (T vectors in the order of the sequence) as a picture of
+/* The reverse: the values of one document (T vectors in the order of the sequence) as an image of
  * height x width x channels values. */
 void cs_patches_join(const float *vectors, int64_t height, int64_t width, int64_t channels,
                      int64_t patch, const int32_t *order, float *to);

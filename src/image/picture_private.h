@@ -1,10 +1,10 @@
-/* A decoder each, for bytes that begin as its files do. */
+/* The decoders, for bytes that begin as their files do. */
 #pragma once
 
 #include "image/picture.h"
 
-/* CS_ERR_INPUT where these sizes are no picture's or beyond what is read, CS_ERR_MEMORY where there
- * is no room. */
+/* CS_ERR_INPUT for sizes that are invalid or beyond the limits, CS_ERR_MEMORY without enough
+ * memory. */
 cs_status cs_picture_check(const char *name, int64_t height, int64_t width,
                            int64_t channels) CS_MUST_CHECK;
 

@@ -1,5 +1,5 @@
-/* The corpora of images known by name. They are drawn by this program, from Debian's fonts or from
- * nothing but a seed, and kept in the cache as NPZ; data/SOURCES.tsv has the checksums.
+/* The named corpora of images. They are drawn by this program, from Debian's fonts or from a seed
+ * alone, and kept in the cache as NPZ; data/SOURCES.tsv has the checksums.
  *
  *   glyphs     the 62 letters and digits, regular sans-serif typefaces, white on black, 32 x 32,
  *              16 times each with seeded rotation, shear, scale and shift; held out by typeface
@@ -22,15 +22,15 @@
 const cs_corpus_source *cs_images_sources(int *count);
 const cs_corpus_source *cs_images_named(const char *name); /* NULL: it names none */
 
-/* Of any corpus known by name, of text or images; number i of them, NULL behind the last. */
+/* All named corpora, of text and of images; number i of them, NULL after the last. */
 const cs_corpus_source *cs_source_at(int i);
-/* CS_ERR_INPUT of a source that is neither a file nor one of these nor a law, with the name that may
- * have been meant. */
+/* CS_ERR_INPUT for a source that is neither a file nor one of these nor a synthetic language, with
+ * the most similar name. */
 cs_status cs_source_unknown(const char *source) CS_MUST_CHECK;
 cs_status cs_source_path(const char *name, char **out) CS_MUST_CHECK;
 cs_status cs_source_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
 
-/* As those of text (text/corpus.h). Cost: some seconds. CS_ERR_INPUT names a font that is missing
- * with its package. */
+/* As those of text (text/corpus.h). Cost: some seconds. CS_ERR_INPUT names a missing font with its
+ * package. */
 cs_status cs_images_prepared_path(const char *name, char **out) CS_MUST_CHECK;
 cs_status cs_images_prepare(const char *name, bool force, char **note) CS_MUST_CHECK;
