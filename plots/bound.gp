@@ -3,7 +3,7 @@
 if (format eq "svg") set terminal svg size 760,(60 + 300 * |S|) dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,(90 + 450 * |S|) background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7in,(0.5 + 2.7 * |S|)in background "white" font "DejaVu Sans,11" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set multiplot layout |S|,1
 set xlabel "number of singular vectors t (log scale)"
 set ylabel "error E, bounds"

@@ -29,7 +29,7 @@ height = TOP + 300 * down
 if (format eq "svg") set terminal svg size 960,height dynamic background "white" font "DejaVu Sans,12" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1440,1.5 * height background "white" font "DejaVu Sans,12" fontscale 1.5 linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 8.7in,(height / 110)in background "white" font "DejaVu Sans,9" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set multiplot layout down, across margins screen 0.09,0.985,(60.0 / height),(1 - (TOP + 56) / height) spacing screen 0.09,(down > 1 ? 125.0 / height : 0)
 set logscale x
 set xlabel "budget (steps)" offset 0,0.4 font ",10"

@@ -14,7 +14,7 @@ set title noenhanced font ",11"
 if (format eq "svg") { set terminal svg size 760,820 dynamic background "white" font "DejaVu Sans,11" linewidth 1.2 }
 if (format eq "png") { set terminal pngcairo size 1140,1230 background "white" font "DejaVu Sans,11" linewidth 1.6 }
 if (format eq "pdf") { set terminal pdfcairo size 7in,7.6in background "white" font "DejaVu Sans,9" linewidth 1.2 }
-set output name . "." . format
+set output @drawing
 set multiplot layout (count + 1) / 2, 2
 stats data using (number(strcol("step"))) nooutput name "STEP"
 set xrange [0:1.03 * STEP_max]

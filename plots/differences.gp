@@ -25,7 +25,7 @@ do for [i=1:|S|] {
 if (format eq "svg") set terminal svg size 920,height dynamic background "white" font "DejaVu Sans,12" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1380,1.5 * height background "white" font "DejaVu Sans,12" fontscale 1.5 linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 8.4in,(height / 110)in background "white" font "DejaVu Sans,9" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set multiplot
 set lmargin at screen 0.47
 set rmargin at screen 0.97

@@ -4,7 +4,7 @@
 if (format eq "svg") set terminal svg size 900,600 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1350,900 background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 8.2in,5.5in background "white" font "DejaVu Sans,11" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set xlabel "weight on the next token: what generation is trained on"
 set ylabel "Σ σ^4 without the ones: the less, the better connected; 0 at the lower edge"
 set logscale y

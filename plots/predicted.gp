@@ -6,7 +6,7 @@ down = (N + across - 1) / across
 if (format eq "svg") set terminal svg size 1000,40 + 340 * down dynamic background "white" font "DejaVu Sans,12" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1500,60 + 510 * down background "white" font "DejaVu Sans,12" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 9.0,0.4 + 3.1 * down background "white" font "DejaVu Sans,8" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set multiplot layout down, across
 unset key
 set offsets graph 0.05, graph 0.25, graph 0.08, graph 0.08

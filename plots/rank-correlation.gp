@@ -5,7 +5,7 @@ high = 90 + 34 * N
 if (format eq "svg") set terminal svg size 760,high dynamic background "white" font "DejaVu Sans,12" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,high * 1.5 background "white" font "DejaVu Sans,12" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7.0,high / 108.0 background "white" font "DejaVu Sans,10" linewidth 1.2
-set output name . "." . format
+set output @drawing
 array B[12]
 budgets = 0
 known(b) = sum [i=1:budgets] (B[i] eq b)

@@ -12,7 +12,7 @@ set xrange [K_min - 0.3:K_max + 0.3]
 if (format eq "svg") set terminal svg size 760,600 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,900 background "white" font "DejaVu Sans,13" linewidth 1.6
 if (format eq "pdf") set terminal pdfcairo size 7in,5.5in background "white" font "DejaVu Sans,11" linewidth 1.2
-set output name . "." . format
+set output @drawing
 set multiplot layout 3,1
 set lmargin 11
 set rmargin 26

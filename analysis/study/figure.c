@@ -329,7 +329,7 @@ done:
 /* Runs the script with its drawing going to `to`. */
 static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to)
 {
-    char *set = cs_format("format='%s'; standard_output=1", format);
+    char *set = cs_format("format='%s'; drawing=''", format);
     char *script = cs_format("%s.gp", figure->name);
     const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
     const cs_child child = {.argv = argv, .dir = figure->dir, .out = to};
