@@ -1,19 +1,19 @@
-/* What the transpose and the products of a sparse matrix share: vectors of a panel's row,
- * chunks of rows of about equal work, clones for several instruction sets. */
+/* Shared by the transpose and the products of a sparse matrix: vectors of a row of a panel, chunks
+ * of rows with about equal work, clones for several instruction sets. */
 #pragma once
 
 #include "base/simd.h"
 #include "linalg/csr.h"
 
 enum {
-    CS_CSR_RUN = 256, /* nonzeros summed before they join the row's sum */
-    CS_CSR_AHEAD = 32 /* nonzeros between a request to the caches and its use */
+    CS_CSR_RUN = 256, /* nonzeros summed before they are added to the sum of the row */
+    CS_CSR_AHEAD = 32 /* nonzeros between a prefetch and its use */
 };
 
 typedef double cs_v4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* 64 bytes as two halves: where a vector has 32, gcc 12 turns one of 64 into scalars on the stack.
- */
+/* 64 bytes as two halves: for vectors of 32 bytes, gcc 12 turns a vector of 64 into scalars on the
+ * stack. */
 typedef struct {
     cs_v4 low, high;
 } cs_v8;

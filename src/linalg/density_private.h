@@ -4,16 +4,16 @@
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
 
-/* Samples that share each product. More than one, so that a sample's bits do not depend on the
- * group it is in (csr_apply.c sums a single column in another order). */
+/* Samples that share each product. More than one, so that the bits of a sample do not depend on its
+ * group (csr_apply.c sums a single column in another order). */
 enum { CS_DENSITY_GROUP = 8 };
 
-/* Room for one group; j[c] is the measure of sample first + c after a run. */
+/* Memory of one group; j[c] is the measure of sample first + c after a run. */
 typedef struct {
     cs_dense basis[CS_DENSITY_GROUP]; /* cols x degree */
     cs_dense x, y, half;              /* panels: cols, cols, rows x GROUP */
     cs_jacobi j[CS_DENSITY_GROUP];
-    cs_pool pool; /* of all this */
+    cs_pool pool; /* owns all of these */
 } cs_density_group;
 
 cs_status cs_density_group_init(const cs_linop *a, int64_t degree,

@@ -1,10 +1,9 @@
-/* A GPU for singular value decompositions: what the CUDA plug-in (src/cuda/linalg*.cu) does for the
- * solvers, and how it is opened.
+/* A GPU for singular value decompositions: the functions that the CUDA plug-in
+ * (src/cuda/linalg*.cu) provides to the solvers, and how it is opened.
  *
- * The plug-in exports one function for this, cs_cuda_linalg, and calls nothing of the program but
- * what the host table hands it. Both sides compile this header; `version` and the sizes of every
- * structure that crosses the border are compared before anything is called.
- */
+ * The plug-in exports one function, cs_cuda_linalg, and calls functions of the program only through
+ * the host table. Both sides compile this header; `version` and the sizes of all shared structures
+ * are compared before anything is called. */
 #pragma once
 
 #include <stddef.h>
@@ -15,26 +14,26 @@
 #include "linalg/linop.h"
 #include "linalg/space.h"
 
-/* The version is raised by every change of what the functions mean. */
+/* The version is increased by every change of the meaning of the functions. */
 enum { CS_GPU_VERSION = 2, CS_GPU_SIZES = 7 };
 
 #define CS_GPU_SYMBOL "cs_cuda_linalg"
 
-/* What the plug-in may call. */
+/* Functions that the plug-in may call. */
 typedef struct {
     cs_status (*fail)(cs_status code, const char *format, ...);
     void *(*alloc)(int64_t count, size_t size); /* zeroed, host */
     void (*free)(void *p);
-    cs_status (*interrupted)(void); /* CS_ERR_INTERRUPT once the user wants to stop */
+    cs_status (*interrupted)(void); /* CS_ERR_INTERRUPT after an interrupt */
     cs_status (*random)(uint64_t seed, uint64_t index, int64_t rows, double *to); /* space.h */
 } cs_gpu_host;
 
-/* gesvd   all of A on the device, thin SVD by cuSOLVER's 64-bit Xgesvd
- * gesvdj  the same by one-sided Jacobi, sizes below 2^31
- * syevd   eigenvectors of A^T A, A passing by in runs of rows, by Xsyevd */
+/* gesvd   all of A on the device, thin SVD by cuSOLVER's 64-bit Xgesvd; gesvdj  the same by
+ * one-sided Jacobi, sizes below 2^31; syevd   eigenvectors of A^T A, with A streamed in runs of
+ * rows, by Xsyevd */
 typedef enum { CS_GPU_GESVD, CS_GPU_GESVDJ, CS_GPU_SYEVD } cs_gpu_method;
 
-#define CS_GPU_REFUSED INT64_MAX /* more than any memory: does not fit */
+#define CS_GPU_REFUSED INT64_MAX /* more than any memory */
 
 typedef struct cs_gpu cs_gpu;
 struct cs_gpu {
@@ -42,34 +41,35 @@ struct cs_gpu {
     void *state;
     void (*close)(cs_gpu *gpu);
 
-    /* Bytes of device memory: free now, and all. */
+    /* Bytes of device memory: free, and total. */
     cs_status (*memory)(cs_gpu *gpu, int64_t *free_bytes, int64_t *all);
 
-    /* Bytes that `method` takes for A, workspace of the library included; allocates nothing.
-     * CS_GPU_REFUSED: the library has none for matrices as large. */
+    /* Bytes that `method` needs for A, workspace of the library included; allocates nothing.
+     * CS_GPU_REFUSED: the library does not support matrices of this size. */
     cs_status (*need)(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes);
 
     /* gesvd, gesvdj: all cols singular values, descending, and the first k vectors of both sides
-     * (rows x k, cols x k; rooms of the caller). rows >= cols >= 1, a->data known. Where gesvd says
-     * that it did not converge, gesvdj is asked. CS_ERR_MEMORY before anything is allocated when
-     * it does not fit, CS_ERR_CONVERGE when neither converges, CS_ERR_DEVICE. */
+     * (rows x k, cols x k; allocated by the caller). rows >= cols >= 1, a->data known. If gesvd
+     * does not converge, gesvdj is tried. CS_ERR_MEMORY before anything is allocated if it does not
+     * fit, CS_ERR_CONVERGE if neither converges, CS_ERR_DEVICE. */
     cs_status (*dense)(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t k,
                        double *sigma, cs_dense *u, cs_dense *v);
 
-    /* Orthonormal eigenvectors of A^T A to its k largest eigenvalues, these ascending: basis cols x
-     * k. */
+    /* Orthonormal eigenvectors of A^T A for its k largest eigenvalues, these ascending: basis cols
+     * x k. */
     cs_status (*eigen)(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis);
 
     /* The space of A on the device: A and A^T as CSR, panels row by row. Sums of fixed runs in
-     * order, so that a run repeats its bits on the same card; not those of the CPU. */
+     * order, so that a run reproduces its bits on the same card; they differ from those of the CPU.
+     */
     cs_status (*space)(cs_gpu *gpu, const cs_linop *a, cs_space *out);
-    void (*space_free)(cs_space *space); /* after its panels; accepts a zeroed one */
+    void (*space_free)(cs_space *space); /* after its panels; accepts a zeroed object */
 };
 
 typedef struct {
     int32_t version;
     int32_t size[CS_GPU_SIZES];
-    int32_t needs_driver; /* 0: it runs without one (the emulation of the tests) */
+    int32_t needs_driver; /* 0: runs without a driver (the emulation of the tests) */
     const char *built;    /* toolkit and architectures */
     cs_status (*open)(const cs_gpu_host *host, int number, cs_gpu **out);
 } cs_gpu_table;
@@ -92,14 +92,14 @@ static inline int64_t cs_gpu_sparse_bytes(int64_t rows, int64_t cols, int64_t nn
     return 2 * nnz * (8 + index) + (rows + cols + 2) * index;
 }
 
-/* GPU `number` (from 0) through the plug-in (base/plugin.h says which file). Opens cuBLAS, cuSOLVER
- * and cuSPARSE, after the device has been looked at. CS_ERR_DEVICE names what is missing: plug-in,
- * driver, device, compute capability 9.0, each library by its file's name. */
+/* GPU `number` (from 0) through the plug-in (base/plugin.h selects the file). Opens cuBLAS,
+ * cuSOLVER and cuSPARSE after checking the device. CS_ERR_DEVICE names the missing part: plug-in,
+ * driver, device, compute capability 9.0, or a library by its file name. */
 cs_status cs_gpu_open(const char *plugin, int number, cs_gpu **out) CS_MUST_CHECK;
 void cs_gpu_close(cs_gpu **gpu); /* accepts a pointer to NULL */
 
-/* Bytes of device memory that an SVD of k triplets of A takes: by gesvd, by the Gram matrix, by the
- * block solver (both matrices, the basis it would like, the results), and what is free. k 0: all.
+/* Bytes of device memory for an SVD of k triplets of A: by gesvd, by the Gram matrix, by the block
+ * solver (both matrices, its preferred basis, the results), and free memory. k 0: all.
  * CS_ERR_MEMORY for the transpose of a wide matrix, CS_ERR_DEVICE. */
 typedef struct {
     int64_t dense, gram, sparse, free_bytes;

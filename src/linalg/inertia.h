@@ -1,6 +1,4 @@
-/* Counting the positive eigenvalues of a symmetric matrix, with what rounding may have done to the
- * count.
- */
+/* Number of positive eigenvalues of a symmetric matrix, with a bound on the effect of rounding. */
 #pragma once
 
 #include <stdint.h>

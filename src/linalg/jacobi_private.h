@@ -1,16 +1,15 @@
-/* Quadrature and bounds from the Jacobi matrix that Lanczos builds (Golub and Meurant, Matrices,
+/* Quadrature and bounds from the Jacobi matrix of a Lanczos process (Golub and Meurant, Matrices,
  * Moments and Quadrature, 2010).
  *
- * q Lanczos steps with a symmetric matrix from a start of squared norm `mass` know the measure
+ * q Lanczos steps with a symmetric matrix from a start of squared norm `mass` determine the measure
  *   mu = sum_j (v_j' z)^2 delta(lambda_j)
  * through its moments up to degree 2 q:
  *
  *       | alpha_0  beta_0                  |
- *   J = | beta_0   alpha_1  beta_1         |   and the norm beta_{q-1} of what is left
+ *   J = | beta_0   alpha_1  beta_1         |   and the norm beta_{q-1} of the remainder
  *       |          beta_1   ...            |
  *
- * When nothing is left (beta_{q-1} = 0), the rule of J is mu itself.
- */
+ * If the remainder is zero (beta_{q-1} = 0), the rule of J is mu itself. */
 #pragma once
 
 #include <stdint.h>
@@ -23,7 +22,7 @@ typedef struct {
     double *alpha, *beta; /* q values each */
 } cs_jacobi;
 
-/* What the functions below need of a caller's room, in doubles. */
+/* Doubles of scratch of the functions below. */
 static inline int64_t cs_jacobi_room(int64_t order)
 {
     return 5 * (order + 1) + order * (order + 1);
@@ -36,14 +35,14 @@ cs_status cs_jacobi_rule(const cs_jacobi *j, double *room, double *node,
 
 /* low <= mu((x, inf)) and mu([x, inf)) <= high: the Chebyshev-Markov-Stieltjes inequalities for the
  * rule with a prescribed node at x (Golub, SIAM Rev. 15, 1973; Krein and Nudelman 1977, chapter
- * III): low leaves the weight at x out, high takes it in. No bounds from the same moments are
- * better. Where x is so near a Gauss node that the prescribed rule cannot be computed, one Gauss
- * node more on either side stands for it. Values within 1e-12 of the matrix' norm from x count as
- * at x. 0 <= low <= high <= mass. O(q^2). CS_ERR_CONVERGE. */
+ * III): low excludes the weight at x, high includes it. No bounds from the same moments are better.
+ * If x is so close to a Gauss node that the prescribed rule cannot be computed, one more Gauss node
+ * on either side replaces it. Values within 1e-12 of the norm of the matrix from x count as at x. 0
+ * <= low <= high <= mass. O(q^2). CS_ERR_CONVERGE. */
 cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *low,
                           double *high) CS_MUST_CHECK;
 
-/* The Jacobi matrix of lambda^2 mu(d lambda), from the moments that J knows: order q - 2 with its
- * beta, or as long as the measure when J is all of mu. out->alpha and out->beta are the caller's, q
- * values each. O(q^3). CS_ERR_CONVERGE. */
+/* The Jacobi matrix of lambda^2 mu(d lambda), from the moments that J determines: order q - 2 with
+ * its beta, or the order of the measure if J is all of mu. out->alpha and out->beta belong to the
+ * caller, q values each. O(q^3). CS_ERR_CONVERGE. */
 cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* The rows of a matrix file one after the other, for readers that keep only some of them. */
+/* The rows of a matrix file in order, for readers that keep only some of them. */
 #pragma once
 
 #include <stdint.h>
@@ -10,14 +10,14 @@
 typedef struct {
     void *ctx;
     cs_status (*begin)(void *ctx, int64_t rows, int64_t cols, int64_t entries);
-    /* n > 0 entries of a row as they stand in the file: columns in range, values finite, in any
-     * order; they may repeat or be zero. Rows ascend. */
+    /* n > 0 entries of a row as stored: columns in range, values finite, in any order; they may
+     * repeat or be zero. Rows ascend. */
     cs_status (*row)(void *ctx, int64_t row, int64_t n, const int32_t *col, const double *val);
 } cs_row_visitor;
 
-/* Visits every row of what cs_matrix_read reads. A .npz of format csr is read in pieces of about
- * 2^18 entries, and takes no more memory than these; every other form is read whole first. Errors
- * as cs_matrix_read, and those of the visitor; CS_ERR_USAGE for a Gram form. */
+/* Visits every row of a file of cs_matrix_read. A .npz of format csr is read in pieces of about
+ * 2^18 entries, in their memory; every other form is read whole first. Errors as cs_matrix_read,
+ * and those of the visitor; CS_ERR_USAGE for a Gram form. */
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor) CS_MUST_CHECK;
 
 /* Visits the rows of an archive of format csr, path is for messages. */
@@ -39,11 +39,11 @@ typedef struct {
 cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
                       int64_t *out) CS_MUST_CHECK;
 
-/* Of an entry of a file. */
+/* CS_ERR_INPUT for an entry that is not finite. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
 
-/* Before memory is taken for a matrix of these sizes, of whose rows `held` are kept: CS_ERR_MEMORY
- * where what works on it could not hold even empty ones, and empty columns. */
+/* Before memory is allocated for a matrix of these sizes with `held` stored rows:
+ * CS_ERR_MEMORY if its users could not even hold empty rows and columns. */
 cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held) CS_MUST_CHECK;
 
 /* n entries of a matrix, in its range. */
@@ -54,6 +54,6 @@ typedef struct {
     const double *val;
 } cs_triplets;
 
-/* The rows of the matrix that are not empty; row[] is renumbered. */
+/* The nonempty rows of the matrix; row[] is renumbered. */
 cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
                                   cs_csr *out) CS_MUST_CHECK;

@@ -1,14 +1,12 @@
-/* The vectors of a block solver, wherever they live: a linear operator A
- * (rows x cols, rows >= cols) with what can be done to panels of `block` columns of its two sides.
- * A solver written over these operations runs on any memory that offers them; small matrices stay
- * with the caller.
+/* The vectors of a block solver, in host or device memory: a linear operator A (rows x cols, rows
+ * >= cols) with the operations on panels of `block` columns of its two sides. A solver written with
+ * these operations runs on any memory that implements them; small matrices stay with the caller.
  *
  *   left  side: vectors of `rows` entries        right side: vectors of `cols` entries
  *
- * Every operation gives the same bits for any number of threads. Panels hold numbers only through
- * these operations: new ones are zero. b = block below; a matrix of coefficients between p panels
- * and one panel is a row of p squares, entry (l, j) of square q at [(q * b + l) * b + j].
- */
+ * Every operation gives the same bits for any number of threads. Panels are changed only by these
+ * operations: new ones are zero. b = block below; a matrix of coefficients between p panels and one
+ * panel is a row of p squares, entry (l, j) of square q at [(q * b + l) * b + j]. */
 #pragma once
 
 #include <stdint.h>
@@ -27,29 +25,30 @@ struct cs_space {
     int block;         /* columns of a panel */
     bool semidefinite; /* as the operator's (linalg/linop.h) */
     void *ctx;
-    const int64_t *held; /* entries of a left and a right vector in this process, which get and put
-                            move; NULL: all. Not NULL: other processes work on the same vectors, and
-                            an interrupt ends the work without a partial result */
+    /* entries of a left and a right vector in this process, which get and put move; NULL: all. Not
+     * NULL: other processes work on the same vectors, and an interrupt ends the work without a
+     * partial result */
+    const int64_t *held;
 
     /* One panel of zeros: rows or cols x b. */
     cs_status (*create)(cs_space *s, cs_side side, cs_panel **out);
     void (*destroy)(cs_panel *panel); /* accepts NULL */
 
-    /* Standard normal entries, a function of (seed, index, row, column) alone. */
+    /* Standard normal entries, a function of (seed, index, row, column). */
     cs_status (*random)(cs_space *s, uint64_t seed, uint64_t index, cs_panel *x);
 
     /* Y = A X (X right, Y left) or Y = A^T X (X left, Y right). */
     cs_status (*apply)(cs_space *s, const cs_panel *x, cs_panel *y);
 
-    /* Y = A^T A X, both right. `half`, a left panel, is scratch: what it holds afterwards is not
-     * defined. NULL: the solver applies A and A^T one after the other. */
+    /* Y = A^T A X, both right. `half`, a left panel, is scratch, undefined afterwards. NULL: the
+     * solver applies A and A^T in turn. */
     cs_status (*normal)(cs_space *s, const cs_panel *x, cs_panel *half, cs_panel *y);
 
     /* h = [P_0 .. P_{p-1}]^T W, p squares. Sums over fixed runs of rows, added in order. */
     cs_status (*gram)(cs_space *s, int64_t p, cs_panel *const *panels, const cs_panel *w,
                       double *h);
 
-    /* W = keep W + sum_q P_q C_q, keep 0 or 1, p >= 0. W is none of the P_q. */
+    /* W = keep W + sum_q P_q C_q, keep 0 or 1, p >= 0. W is not one of the P_q. */
     cs_status (*combine)(cs_space *s, int64_t p, cs_panel *const *panels, const double *c,
                          bool keep, cs_panel *w);
 
@@ -69,7 +68,7 @@ static inline int64_t cs_space_held(const cs_space *s, cs_side side)
     return s->held ? s->held[side] : side == CS_LEFT ? s->rows : s->cols;
 }
 
-/* The entries that `random` of every space has, b = CS_PANEL: to[i * b + j] for `rows` rows.
+/* The entries of `random`, equal in every space, b = CS_PANEL: to[i * b + j] for `rows` rows.
  * threads 0: cs_threads(). */
 cs_status cs_space_random(uint64_t seed, uint64_t index, int64_t rows, int threads,
                           double *to) CS_MUST_CHECK;

@@ -1,6 +1,5 @@
-/* The kernels of the space in memory, one text for several instruction sets (space_kernels.c). Panels are
- * rows of CS_PANEL doubles aligned to a cache line; numbers of rows are multiples of CS_PANEL.
- */
+/* The kernels of the space in memory, for several instruction sets (space_kernels.c). Panels are
+ * rows of CS_PANEL doubles aligned to a cache line; numbers of rows are multiples of CS_PANEL. */
 #pragma once
 
 #include <stdbool.h>

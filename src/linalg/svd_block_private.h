@@ -8,7 +8,7 @@
 enum {
     CS_BLOCK = CS_PANEL,
     CS_SQUARE = CS_BLOCK * CS_BLOCK,
-    CS_BLOCK_SPARE = 4 /* panels beyond the wanted ones, least */
+    CS_BLOCK_SPARE = 4 /* least number of panels beyond the requested ones */
 };
 
 /* Orthonormal columns in panels; panel q holds active[q] of them, its other columns are zero. */
@@ -27,26 +27,26 @@ void cs_basis_free(cs_basis *basis);
 /* Columns of the basis. */
 int64_t cs_basis_columns(const cs_basis *basis);
 
-/* Takes *w over. */
+/* Appends *w and takes it over. */
 void cs_basis_append(cs_basis *basis, cs_panel **w, int active);
 
 /* Destroys the panels from `keep` on. */
 void cs_basis_cut(cs_basis *basis, int64_t keep);
 
-/* W -= V h, h = V^T W (capacity squares), by two passes and a third where the second took most of
- * what was there. The panels before `first` hold little of W, and the first pass leaves them out.
- * `size` receives the norm of W's columns before, the largest. What is left of a column is
- * orthogonal to V, relative to itself, unless it is rounding of the column's length. */
+/* W -= V h, h = V^T W (capacity squares), by two passes, and a third if the second removed most of
+ * the rest. The panels before `first` have little of W, and the first pass skips them. `size`
+ * receives the largest norm of the columns of W before. The remainder of a column is orthogonal to
+ * V relative to itself, unless it is rounding of the length of the column. */
 cs_status cs_basis_project(const cs_basis *basis, int64_t first, cs_panel *w, double *h,
                            double *size) CS_MUST_CHECK;
 
-/* W, already projected, becomes orthonormal and W_before = W r (r row-major 8 x 8). Directions
- * whose length is at most `noise` are dropped: *active are left, the first ones. */
+/* W, already projected, becomes orthonormal and W_before = W r (r row-major 8 x 8). Directions with
+ * a length of at most `noise` are dropped: the first *active columns remain. */
 cs_status cs_basis_orthonormalise(const cs_basis *basis, double noise, cs_panel *w, double *r,
                                   int *active) CS_MUST_CHECK;
 
-/* W becomes at most `wanted` random orthonormal columns, orthogonal to the basis: fewer when it
- * leaves no more room. h: scratch of capacity squares. */
+/* W becomes at most `wanted` random orthonormal columns, orthogonal to the basis; fewer if the
+ * basis leaves a smaller complement. h: scratch of capacity squares. */
 cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, int wanted,
                           cs_panel *w, double *h, int *active) CS_MUST_CHECK;
 
@@ -55,23 +55,25 @@ cs_status cs_basis_random(const cs_basis *basis, uint64_t seed, uint64_t index, 
  *   A^T A V = V M + W r E^T              M = V^T A^T A V
  *   A V = U M,  A^T U = V M^T + W r E^T  M = U^T A V        (bidiagonal; upper by panels)
  *
- * E picks the columns of the last panel. All of M is computed, so that any orthonormal columns may
- * be put into V. */
+ * E selects the columns of the last panel. All of M is computed, so that any orthonormal columns
+ * may be put into V. */
 typedef struct {
     cs_space *space;
     bool bidiagonal;
-    bool direct; /* A has no negative eigenvalue and takes the place of A^T A, its root that of A */
+    /* A is positive semidefinite and takes the place of A^T A, and its root that of A */
+    bool direct;
     uint64_t seed;
-    double scale; /* what A is divided by: a power of two */
+    double scale; /* divisor of A: a power of two */
     cs_basis v, u;
     cs_panel *half; /* left */
     cs_panel *next; /* W, right: the block to append */
     int next_active;
     double r[CS_SQUARE]; /* zero when the space is invariant */
     bool coupled;        /* the next block may have products with every panel */
-    double *m, *h;       /* ld x ld column-major, rows and columns as in the panels; scratch */
+    /* ld x ld column-major, rows and columns as in the panels; scratch */
+    double *m, *h;
     int64_t ld;
-    double largest;       /* norm of a product so far: the scale of rounding */
+    double largest;       /* largest norm of a product so far: the scale of rounding */
     uint64_t blocks;      /* random ones drawn */
     int64_t applications; /* columns */
 } cs_krylov;
@@ -86,45 +88,45 @@ cs_status cs_krylov_apply(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_
 /* Y = A^T A X / scale^2, both right; direct: Y = A X / scale. */
 cs_status cs_krylov_apply_normal(cs_krylov *k, const cs_panel *x, cs_panel *y) CS_MUST_CHECK;
 
-/* Panels of the basis, within the memory allowed (options): for 6 k columns, or k and a fresh
- * block's run. CS_ERR_MEMORY says how much the least would take. */
+/* Panels of the basis, within the memory allowed (options): for 6 k columns, or k and the run of a
+ * random block. CS_ERR_MEMORY reports the least amount. */
 cs_status cs_krylov_capacity(const cs_space *space, const cs_svd_options *o, bool bidiagonal,
                              int64_t *capacity) CS_MUST_CHECK;
 
-/* A power of two by which the norm of A x, x the next block, is brought into the range where no
+/* A power of two by which the norm of A x, x the next block, is scaled into the range where no
  * square overflows; `*zero` when A x = 0. */
 cs_status cs_krylov_find_scale(cs_krylov *k, bool *zero) CS_MUST_CHECK;
 
 /* The first block: random, or random combinations of the guess (columns, right; NULL: none) with a
- * thousandth of noise, so that nothing is left out. */
+ * thousandth of noise, so that no direction is missing. */
 cs_status cs_krylov_first(cs_krylov *k, const cs_dense *guess) CS_MUST_CHECK;
 
-/* A fresh random block, orthogonal to the basis and coupled to nothing in it, as the next; none
- * when the basis is all there is. */
+/* A random block, orthogonal to the basis and not coupled to it, as the next block; none when the
+ * basis is complete. */
 cs_status cs_krylov_fresh(cs_krylov *k) CS_MUST_CHECK;
 
-/* Appends the next block and finds the one after it. Unless CS_OK nothing has changed but the
- * contents of scratch. */
+/* Appends the next block and computes the one after it. Unless CS_OK only scratch has changed. */
 cs_status cs_krylov_step(cs_krylov *k) CS_MUST_CHECK;
 
-/* Not bidiagonal: appends Ritz vectors of A^T A, orthogonal to the basis. Takes *w over. */
+/* Not bidiagonal: appends Ritz vectors of A^T A, orthogonal to the basis. Takes over *w. */
 void cs_krylov_lock(cs_krylov *k, cs_panel **w, int active, const double *value);
 
-/* Copies of a value looked for by filtered random blocks (svd_block_copies.c); squares of singular
+/* Search for copies of a value by filtered random blocks (svd_block_copies.c); squares of singular
  * values, over scale^2. */
 typedef struct {
-    double value, cut;         /* of the copies; of what is known below them */
-    double largest;            /* of what is in the basis */
+    double value, cut;         /* of the copies; of the known values below them */
+    double largest;            /* largest value in the basis */
     double width;              /* copies are above value (1 - width) */
     double bound;              /* on the residual of A^T A */
-    double gain;               /* by which the copies must exceed the rest; adapted */
-    int64_t most_degree;       /* of a filter that pays */
+    double gain;               /* factor by which the copies must exceed the rest; adapted */
+    int64_t most_degree;       /* largest degree of a filter that pays off */
     int64_t steps, most_steps; /* products with A^T A, in panels */
 } cs_copies;
 
 /* Not bidiagonal: appends one panel of copies, *found columns of it, whose residuals are within the
- * bound; fewer than a panel has when there are no more or they cannot be had so, and then nothing
- * is appended for 0. value (a panel's columns): theirs. Interrupted, the basis is as before. */
+ * bound. There are fewer than a panel holds if no more exist or they cannot be found so; for 0
+ * nothing is appended. value (a panel's columns): their values. After an interrupt the basis is
+ * unchanged. */
 cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found) CS_MUST_CHECK;
 
 /* Ritz triplets of the panels from `first` on: count of them, values descending; columns of y (and
@@ -132,7 +134,7 @@ cs_status cs_krylov_copies(cs_krylov *k, cs_copies *c, double *value, int *found
  * u when bidiagonal). */
 typedef struct {
     int64_t count;
-    double *value, *estimate; /* value: of A, sqrt for the Gram form; direct: of A's root */
+    double *value, *estimate; /* value: of A, sqrt for the Gram form; direct: of the root of A */
     cs_dense y, x;            /* rows as in the panels */
 } cs_ritz;
 
@@ -141,7 +143,7 @@ typedef struct {
  */
 double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio);
 
-/* Steps of a fresh block in n dimensions after which a value above what it shows is missed with
+/* Steps of a random block in n dimensions after which a value above those it shows is missed with
  * probability below 1e-6 (svd_block_probe.c). direct: of a Krylov space of A, not of A^T A. */
 int64_t cs_probe_steps(int64_t n, bool direct);
 
@@ -153,9 +155,10 @@ void cs_ritz_free(cs_ritz *ritz);
 cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t first, int64_t count,
                          const int64_t *which) CS_MUST_CHECK;
 
-/* Not bidiagonal, V the n right vectors: U becomes A V, both are turned to singular vectors, sigma
- * (n) receives the values. */
+/* Not bidiagonal, V the n right vectors: U becomes A V, both become singular vectors, sigma (n)
+ * receives the values. */
 cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma) CS_MUST_CHECK;
 
-/* The first n columns, of `length` entries, out of the panels, each destroyed as it is read. */
+/* Copies the first n columns, of `length` entries, out of the panels; a panel is destroyed
+ * after it is read. */
 cs_status cs_basis_export(cs_basis *basis, int64_t length, int64_t n, cs_dense *out) CS_MUST_CHECK;

@@ -1,11 +1,10 @@
-/* Products of packed panels, one 16 x 16 tile of the result at a time: what the Gram matrix and the
- * top pairs share. Private to src/linalg.
+/* Products of packed panels, one 16 x 16 tile of the result at a time, for the Gram matrix and the
+ * top pairs. Private to src/linalg.
  *
- * A panel holds 16 columns of a matrix over some rows, row by row: panel[k * 16 + i]. A tile
- * c[i * 16 + j] gains sum_k a[k * 16 + i] b[k * 16 + j], k in order, one fused multiply-add (a
- * product and a sum on machines without) a term: at most k + 1 roundings. The order is fixed, so
- * bits do not depend on who computes which tile.
- */
+ * A panel holds 16 columns of a matrix over some rows, row by row: panel[k * 16 + i]. A tile c[i *
+ * 16 + j] gains sum_k a[k * 16 + i] b[k * 16 + j], k in order, one fused multiply-add a term (a
+ * product and a sum on machines without): at most k + 1 roundings. The order is fixed, so bits do
+ * not depend on which thread computes which tile. */
 #pragma once
 
 #include <stdint.h>
@@ -17,8 +16,8 @@
 
 enum {
     CS_TILE = 16, /* columns of a panel: a cache line of floats a row */
-    CS_TILE_STEPS =
-        128, /* rows of a panel: 8 KB of floats, so that two stay in the first level cache */
+    /* rows of a panel: 8 KB of floats, so that two fit in the L1 cache */
+    CS_TILE_STEPS = 128,
     CS_TILE_LANES = 16, /* partial sums of a row's squares */
 };
 
@@ -29,8 +28,8 @@ typedef struct {
     void (*product[2])(int64_t steps, const void *a, const void *b, void *c);
 
     /* Packs columns 0..cols-1 (at most 16, zeros beyond) of `rows` rows of x, adds their sums over
-     * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]; [2] takes floats
-     * and does with them what [1] does with the doubles they are. */
+     * the rows to sum[16], and their squares to square[row * CS_TILE_LANES + lane]; [2] takes
+     * floats and treats them as [1] treats the equal doubles. */
     void (*pack[3])(int64_t rows, int64_t cols, const void *x, int64_t ld, void *panel, void *sum,
                     void *square);
 
@@ -38,17 +37,17 @@ typedef struct {
     void (*widen)(const float *tile, double *to, int64_t ld);
 
     /* Counts each of the 256 values of a tile in bins[cs_tile_key(x) >> shift]. Bit j of found[i]:
-     * entry (i, j) is at least `least`; whether any is. */
+     * entry (i, j) is at least `least`; returns whether any is. */
     bool (*scan)(const float *tile, float least, int shift, uint64_t *bins, uint32_t *found);
 } cs_tile_kernels;
 
 CS_SIMD_DECLARE(cs_tile_kernels, cs_tile_kernels);
 
-/* CS_ERR_INPUT: names the first value of the row that is not finite in the type (double where wide,
- * else float), or where all are, says that its squares are not. */
+/* CS_ERR_INPUT: names the first value of the row that is not finite in the type (double if wide,
+ * else float), or, if all are finite, says that its squares are not. */
 cs_status cs_tile_bad_row(const cs_rows *rows, int64_t row, bool wide) CS_MUST_CHECK;
 
-/* The best that this processor has. */
+/* The best kernels that this processor supports. */
 static inline const cs_tile_kernels *cs_tile_kernels_here(void)
 {
     const cs_tile_kernels *const sets[] = CS_SIMD_TABLES(cs_tile_kernels);

@@ -1,6 +1,6 @@
-/* The kernels that exist for both types of number: included by tile_kernels.c for floats
- * and for doubles, with real, vector, vector_any (unaligned), LANES of a vector, FUSED(a, b, c),
- * ALL(x) and TYPED(name) defined. */
+/* The kernels that exist for both types of number: included by tile_kernels.c for floats and for
+ * doubles, with real, vector, vector_any (unaligned), LANES of a vector, FUSED(a, b, c), ALL(x) and
+ * TYPED(name) defined. */
 
 /* `rows` rows of a tile by STRIP vectors: all of the steps in registers. */
 ALWAYS void TYPED(strip)(int64_t rows, int64_t steps, const real *a, const real *b, real *c)
@@ -45,7 +45,7 @@ static void TYPED(product)(int64_t steps, const void *left, const void *right, v
     }
 }
 
-/* Lanes of the squares are dealt column after column, whatever the width of a vector. */
+/* Lanes of the squares are assigned column by column, whatever the width of a vector. */
 static void TYPED(pack)(int64_t rows, int64_t cols, const void *items, int64_t ld, void *packed,
                         void *sum, void *square)
 {

@@ -10,8 +10,8 @@ enum {
     CS_STURM_STEPS = 8,   /* of the recurrence between two scalings */
 };
 
-/* The characteristic polynomial of T at x, sign * 2^exponent of it (the same constant is missing from
- * every exponent), and how many eigenvalues of T lie below x. */
+/* The characteristic polynomial of T at x, sign * 2^exponent (up to one constant for all
+ * exponents), and the number of eigenvalues of T below x. */
 typedef struct {
     double x[CS_STURM_POINTS], value[CS_STURM_POINTS];
     int64_t exponent[CS_STURM_POINTS], below[CS_STURM_POINTS];

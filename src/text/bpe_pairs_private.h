@@ -12,10 +12,10 @@ typedef struct {
     int32_t left, right;
     int64_t count; /* occurrences, weighted by the counts of the pieces */
     int32_t place; /* first of its list of places, -1 at the end */
-    bool gained;   /* in the list of those to be queued */
+    bool gained;   /* in the list of pairs to be queued */
 } cs_bpe_pair;
 
-/* A piece that holds, or once held, the pair. */
+/* A piece that contains, or once contained, the pair. */
 typedef struct {
     int32_t piece, next;
 } cs_pair_place;
@@ -27,7 +27,7 @@ typedef struct {
     int64_t slots;
     cs_pair_place *place;
     int64_t places, place_room;
-    int32_t free_place; /* list of places given back, -1 when empty */
+    int32_t free_place; /* list of places that were freed, -1 when empty */
     int32_t *gained;    /* pairs that gained occurrences since the last queueing */
     int64_t gains, gain_room;
     cs_queued *heap;
@@ -42,11 +42,11 @@ void cs_pair_table_free(cs_pair_table *table);
 cs_status cs_pair_table_change(cs_pair_table *table, int32_t left, int32_t right, int32_t piece,
                                int64_t change) CS_MUST_CHECK;
 
-/* Puts the pairs that gained occurrences into the queue, with their present counts. */
+/* Queues the pairs that gained occurrences, with their current counts. */
 cs_status cs_pair_table_queue(cs_pair_table *table) CS_MUST_CHECK;
 
-/* Takes the most frequent pair out of the queue; -1 when no queued pair has a count above 0. */
+/* Removes the most frequent pair from the queue; -1 when no queued pair has a positive count. */
 cs_status cs_pair_table_top(cs_pair_table *table, int32_t *pair) CS_MUST_CHECK;
 
-/* Takes the first place out of a pair's list; -1 when it is empty. */
+/* Removes the first place from the list of a pair; -1 when it is empty. */
 int32_t cs_pair_table_next_piece(cs_pair_table *table, int32_t pair);

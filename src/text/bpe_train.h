@@ -1,12 +1,11 @@
 /* Training of byte-level BPE.
  *
- * The text is cut by the expression of GPT-2; the pieces, as bytes, are counted; then the most
- * frequent pair of adjacent tokens is merged in all pieces, until the vocabulary is full or no pair
- * is as frequent as asked. Ties go to the pair of smaller ids, the left one first: so in
- * tokenizers.trainers.BpeTrainer (0.23), whose merges ours are (tests/oracle).
+ * The text is split by the regular expression of GPT-2; the pieces, as bytes, are counted; then the
+ * most frequent pair of adjacent tokens is merged in all pieces, until the vocabulary is full or no
+ * pair reaches the minimum frequency. Ties go to the pair of smaller ids, the left one first, as in
+ * tokenizers.trainers.BpeTrainer (0.23), whose merges are equal to ours (tests/oracle).
  *
- * Ids: special tokens, the 256 bytes in the order of their spellings, merges in their order.
- */
+ * Ids: special tokens, the 256 bytes in the order of their spellings, merges in their order. */
 #pragma once
 
 #include <stdint.h>
@@ -15,10 +14,10 @@
 #include "base/status.h"
 #include "text/tokenizer.h"
 
-/* Takes one document of valid UTF-8. */
+/* Receives one document of valid UTF-8. */
 typedef cs_status (*cs_text_take)(void *to, const char *text, int64_t size);
 
-/* Whatever can hand its documents over, one at a time. */
+/* A source that can pass its documents, one at a time. */
 typedef struct {
     cs_status (*each)(void *from, cs_text_take take, void *to);
     void *from;
@@ -34,12 +33,12 @@ typedef struct {
 } cs_bpe_options;
 
 /* Trains on all documents of the source. options NULL: the defaults. With the default names,
- * encoding with special tokens gives <s> text </s>. The vocabulary is smaller than asked when pairs
- * run out. A pair that would spell a special token is not merged.
+ * encoding with special tokens gives <s> text </s>. The vocabulary is smaller than requested if
+ * pairs run out. A pair that would spell a special token is not merged.
  *
- * Cost: one pass over the text, then for each merge the pieces that hold its pair (30 MB of English
- * and 32 k merges: seconds); memory: 4 bytes for each byte of the distinct pieces, 8 for each place
- * of a pair in them. CS_ERR_USAGE names a vocabulary below specials + 256, a special token given
- * twice or empty; CS_ERR_INPUT an empty source; what the source fails with. */
+ * Cost: one pass over the text, then for each merge the pieces that contain its pair (30 MB of
+ * English and 32 k merges: seconds); memory: 4 bytes for each byte of the distinct pieces, 8 for
+ * each place of a pair in them. CS_ERR_USAGE names a vocabulary below specials + 256, a special
+ * token that is repeated or empty; CS_ERR_INPUT an empty source; or the failure of the source. */
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
                                  cs_tokenizer **out) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* Documents in, corpus out: shared by every reader of text. */
+/* Builds a corpus from documents: shared by every reader of text. */
 #pragma once
 
 #include <stdint.h>
@@ -12,10 +12,10 @@
 
 enum { CS_WORDS_AHEAD = 32, CS_WORD_AHEAD_SIZE = 32 };
 
-/* Words that are cut out of the text and not looked for yet. */
+/* Words that were extracted from the text and not yet looked up. */
 typedef struct {
     cs_word_key key[CS_WORDS_AHEAD];
-    char text[CS_WORDS_AHEAD][CS_WORD_AHEAD_SIZE]; /* of longer ones none waits */
+    char text[CS_WORDS_AHEAD][CS_WORD_AHEAD_SIZE]; /* longer words are not deferred */
     int count;
 } cs_words_ahead;
 
@@ -26,16 +26,17 @@ typedef struct {
     cs_encoder encoder; /* when the options name a tokenizer */
     cs_word_table words, labels;
     /* Grows; until the end words and labels are numbered by first appearance, but the ids of an
-     * encoder are what they are. */
+     * encoder are final. */
     cs_corpus made;
     int64_t token_room, ptr_room, label_room, held_room;
-    bool enough;     /* the rest is not wanted */
-    int64_t *number; /* in parts: by document, that of keyless ones among the part's, -1 */
+    bool enough; /* no further document is wanted */
+    /* in parts: by document, its number among the documents without key of the part, or -1 */
+    int64_t *number;
     int64_t number_room;
     bool in_parts;       /* its documents are for cs_corpus_builder_join */
-    bool in_order;       /* ids by first appearance: the vocabulary was put into `words` before */
-    cs_text_rules rules; /* what was met by the readers of text */
-    cs_refused refused;  /* where the options have no place for it */
+    bool in_order;       /* ids are final: the vocabulary was put into `words` before */
+    cs_text_rules rules; /* counts of invalid text */
+    cs_refused refused;  /* used if the options have none */
 } cs_corpus_builder;
 
 /* Fills in the defaults; CS_ERR_USAGE names an option out of range. options may be NULL. */
@@ -46,12 +47,12 @@ cs_status cs_corpus_options_resolve(const cs_corpus_options *options,
  * are below test_share. */
 bool cs_corpus_holds_out(const cs_corpus_options *options, const void *key, int64_t size);
 
-/* Starts from resolved options; free after any outcome. */
+/* Starts from resolved options; free it in every case. */
 void cs_corpus_builder_init(cs_corpus_builder *builder, const cs_corpus_options *resolved);
 cs_status cs_corpus_builder_add(cs_corpus_builder *builder,
                                 const cs_document *document) CS_MUST_CHECK;
 
-/* Documents that follow on those of other parts: their words and labels are numbers of the builder
+/* Documents that follow those of other parts: their words and labels are numbers of the builder
  * that made them. */
 typedef struct {
     int builder;
@@ -59,21 +60,21 @@ typedef struct {
     int64_t *number;
 } cs_corpus_part;
 
-/* Moves what the builder, number `of`, was given into a part; its words and labels stay. */
+/* Moves the documents of the builder, number `of`, into a part; its words and labels stay. */
 void cs_corpus_builder_cut(cs_corpus_builder *builder, int of, cs_corpus_part *out);
 void cs_corpus_part_free(cs_corpus_part *part);
 
-/* Appends the parts in their order, as if their documents had been given here; their tokens are
- * gone. The builders have the options of this one and `in_parts` set; words become one, tokens are
- * renumbered on all threads. */
+/* Appends the parts in their order, as if their documents had been added here; their tokens are
+ * freed. The builders have the options of this one and `in_parts` set; their words are merged, and
+ * tokens are renumbered on all threads. */
 cs_status cs_corpus_builder_join(cs_corpus_builder *builder, const cs_corpus_builder *from,
                                  int builders, cs_corpus_part *part, int64_t parts) CS_MUST_CHECK;
 
 /* Gives a corpus the vocabulary of an encoder, whose ids its tokens are, and counts its unknown
- * ones. */
+ * tokens. */
 cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corpus) CS_MUST_CHECK;
 
-/* Ranks words and classes and moves the arrays into *out (name, path and sha256 are the caller's).
- * CS_ERR_INPUT when no document is left. */
+/* Ranks words and classes and moves the arrays into *out (name, path and sha256 are left to the
+ * caller). CS_ERR_INPUT when no document is left. */
 cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_builder_free(cs_corpus_builder *builder);

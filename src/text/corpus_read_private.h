@@ -9,7 +9,7 @@
 #include "text/corpus_builder_private.h"
 #include "text/text_file_private.h"
 
-/* A file of lines of that format (not AUTO), or of what the scripts in data/ write
+/* A file of lines of that format (not AUTO), or the output of the scripts in data/
  * (docs/reference/corpora.md, "Prepared corpora"). */
 cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
                                const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
@@ -20,5 +20,5 @@ cs_status cs_corpus_read_joined(const char *sources, const cs_corpus_options *op
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
                              cs_corpus *out) CS_MUST_CHECK;
 
-/* Memory of the arrays that every corpus has; the caller's whatever happens. */
+/* Allocates the arrays that every corpus has; the caller frees them in every case. */
 cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus) CS_MUST_CHECK;

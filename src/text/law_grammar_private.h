@@ -1,15 +1,16 @@
 /* A probabilistic context-free grammar whose sentences are full binary trees, as the hidden Markov
- * chain that its words are from left to right.
+ * chain of its words from left to right.
  *
- * With S symbols and depth D a sentence has 2^D leaves. Behind leaf t the tree still owes a right
- * sibling for each level where t's ancestor is a left child: as many as t has zeros among its D binary
- * digits. A state is the leaf's number, its symbol A and the symbols owed, nearest leaf first:
+ * With S symbols and depth D a sentence has 2^D leaves. After leaf t the tree still needs a right
+ * sibling for each level where the ancestor of t is a left child: one for each zero among the D
+ * binary digits of t. A state is the number of the leaf, its symbol A and the pending symbols,
+ * nearest leaf first:
  *
  *     state = first(t) + A + S p_1 + S^2 p_2 + ...,   first(t) = sum of S^(1 + zeros(u)) over u < t
  *
- * in all S (1 + S)^D states. The next leaf is the leftmost one below p_1, whose subtree has 2^r leaves
- * where t ends in r ones; each level of the way down leaves a right child owed. Behind the last leaf
- * the next sentence begins. */
+ * in all S (1 + S)^D states. The next leaf is the leftmost one below p_1, whose subtree has 2^r
+ * leaves if t ends in r ones; each level of the way down adds a pending right child. After the last
+ * leaf the next sentence begins. */
 #pragma once
 
 #include <stdint.h>

@@ -1,12 +1,13 @@
-/* What training and applying of byte pair encoding share: hashing of pairs of tokens, and a queue.
- */
+/* Shared by training and application of byte pair encoding: hashing of pairs of tokens, and a
+ * queue. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The slot of the pair in a table of open addressing, or the free one (0) where it belongs: slots
- * hold 1 + the number of an item of `size` bytes, whose first two members are left and right. */
+/* The slot of the pair in a table with open addressing, or the free one (0) where it is to be
+ * inserted: slots hold 1 + the number of an item of `size` bytes, whose first two members are left
+ * and right. */
 static inline uint64_t cs_pair_slot(const int32_t *slot, int64_t slots, const void *items,
                                     size_t size, int32_t left, int32_t right)
 {
@@ -22,8 +23,7 @@ static inline uint64_t cs_pair_slot(const int32_t *slot, int64_t slots, const vo
     return s;
 }
 
-/* Entries of a binary heap: the smallest `first` comes out first, of equal ones the smallest `then`.
- */
+/* Entries of a binary heap: the smallest `first` is removed first, the smallest `then` on ties. */
 typedef struct cs_queued {
     uint64_t first, then;
 } cs_queued;
@@ -33,7 +33,7 @@ static inline int cs_queued_before(cs_queued a, cs_queued b)
     return a.first != b.first ? a.first < b.first : a.then < b.then;
 }
 
-/* heap has room for one more. */
+/* The heap must have capacity for one more. */
 static inline void cs_queue_push(cs_queued *heap, int64_t *size, cs_queued x)
 {
     int64_t i = (*size)++;

@@ -1,4 +1,4 @@
-/* What Split and Replace look for: a text as it is, or a regular expression. Private to src/text. */
+/* Patterns of Split and Replace: literal text, or a regular expression. Private to src/text. */
 #pragma once
 
 #include <jansson.h>
@@ -8,7 +8,7 @@
 #include "text/pieces.h"
 #include "text/regex_private.h"
 
-/* The first match at or after `from`; *start -1 where there is none. */
+/* The first match at or after `from`; *start -1 if there is none. */
 typedef void (*cs_finder)(const char *text, int64_t size, int64_t from, int64_t *start,
                           int64_t *end);
 
@@ -16,7 +16,8 @@ typedef void (*cs_finder)(const char *text, int64_t size, int64_t from, int64_t 
 typedef struct {
     char *literal;
     int64_t literal_size;
-    cs_finder finder; /* a regular expression that we scan by hand, over the classes of unicode.h */
+    /* a regular expression with a hand-written scanner, over the classes of unicode.h */
+    cs_finder finder;
     cs_regex *regex;
 } cs_pattern;
 
@@ -25,12 +26,12 @@ cs_status cs_pattern_read(const json_t *json, const char *field, cs_pattern *out
 cs_status cs_pattern_of_text(const char *text, cs_pattern *out) CS_MUST_CHECK;
 void cs_pattern_free(cs_pattern *pattern);
 
-/* The next match of the text from `from` on; `past`: where the last one ended, -1 at first, so that
- * no empty match follows one at once. scratch: for matching. */
+/* The next match of the text from `from` on; `past`: the end of the previous one, -1 at first, so
+ * that no empty match follows it directly. scratch: for matching. */
 cs_status cs_pattern_find(const cs_pattern *pattern, cs_pieces *scratch, const char *text,
                           int64_t size, int64_t past, int64_t *start, int64_t *end) CS_MUST_CHECK;
 
-/* What becomes of a match where a text is cut, as in the `tokenizers` package. */
+/* Treatment of a match when a text is split, as in the `tokenizers` package. */
 typedef enum {
     CS_CUT_REMOVED,
     CS_CUT_ISOLATED,
@@ -39,8 +40,8 @@ typedef enum {
     CS_CUT_CONTIGUOUS
 } cs_cut_manner;
 
-/* Cuts text[0 .. size-1], which begins at `from` of the pieces' text, at the matches (inverted: at
- * what lies between them) and appends to the next pieces. */
+/* Splits text[0 .. size-1], which begins at `from` of the pieces' text, at the matches (inverted:
+ * at the text between them) and appends to the next pieces. */
 cs_status cs_pattern_cut(const cs_pattern *pattern, cs_cut_manner manner, bool inverted,
                          int64_t from, int64_t to, cs_pieces *p) CS_MUST_CHECK;
 

@@ -1,9 +1,9 @@
-/* A text and the pieces that it is cut into, on which the steps of a tokenizer work one after the
- * other: normalisers write another text, pre-tokenizers cut pieces into smaller ones, decoders
- * change the texts of tokens.
+/* A text and the pieces that it is split into, on which the steps of a tokenizer work in sequence:
+ * normalisers write another text, pre-tokenizers split pieces into smaller ones, decoders change
+ * the texts of tokens.
  *
- * A step reads what is there now, writes the next text or the next pieces beside it, and turns to
- * them; the memory of both is kept. */
+ * A step reads the current text and pieces, writes the next ones to separate buffers, and swaps;
+ * the memory of both is kept. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,19 +20,20 @@ typedef struct {
 typedef struct {
     const char *text; /* now: borrowed, or `own` */
     int64_t size;
-    cs_span *span; /* its pieces, in order; empty ones mean nothing */
+    cs_span *span; /* its pieces, in order; empty ones are ignored */
     int64_t spans, span_room;
-    bool lead;        /* the text's first character comes from the first of the whole input */
+    /* the first character of the text comes from the first of the whole input */
+    bool lead;
     char *own, *made; /* made: the next text, `fresh` bytes so far */
     int64_t own_room, made_room, fresh;
     cs_span *cut; /* the next pieces */
     int64_t cuts, cut_room;
     int32_t *point; /* characters of a part that is being normalised */
     int64_t point_room;
-    struct cs_regex_scratch *regex; /* what matching takes, made at the first */
+    struct cs_regex_scratch *regex; /* memory of matching, made at the first match */
 } cs_pieces;
 
-/* A text as one piece, borrowed until the first step that writes another. */
+/* Sets a text as one piece, borrowed until the first step that writes another. */
 cs_status cs_pieces_start(cs_pieces *p, const char *text, int64_t size, bool lead) CS_MUST_CHECK;
 
 /* Appends to the next text. */
@@ -42,13 +43,13 @@ cs_status cs_pieces_put_char(cs_pieces *p, int32_t c) CS_MUST_CHECK;
 /* Appends to the next pieces. */
 cs_status cs_pieces_cut(cs_pieces *p, int64_t from, int64_t to) CS_MUST_CHECK;
 
-/* The next pieces, of the same text, become those that are there. */
+/* Replaces the current pieces by the next pieces of the same text. */
 void cs_pieces_turn(cs_pieces *p);
 
-/* The next text, and the next pieces, which are of it, become those that are there. */
+/* Replaces the current text and pieces by the next ones. */
 void cs_pieces_turn_text(cs_pieces *p);
 
-/* The same where the next text is one piece. */
+/* The same, with the next text as one piece. */
 cs_status cs_pieces_turn_whole(cs_pieces *p) CS_MUST_CHECK;
 
 void cs_pieces_free(cs_pieces *p);

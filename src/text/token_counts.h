@@ -1,4 +1,4 @@
-/* How a tokenizer fits a text: what `cospec tokenize stats` prints. */
+/* Statistics of a tokenizer on a text: the output of `cospec tokenize stats`. */
 #pragma once
 
 #include <stdint.h>
@@ -8,8 +8,9 @@
 #include "text/tokenizer.h"
 
 typedef struct {
-    int64_t bytes, words, tokens;      /* words: runs of non-space */
-    int64_t unknown, vocabulary, used; /* tokens that are <unk>; ids, and those that occur */
+    int64_t bytes, words, tokens; /* words: runs of non-space */
+    /* tokens that are <unk>; number of ids, and of those that occur */
+    int64_t unknown, vocabulary, used;
 } cs_token_counts;
 
 /* One pass over the documents, one after the other. */

@@ -1,5 +1,5 @@
-/* Characters of UTF-8 and their classes: those of the `tokenizers` package, whose parts each know
- * another version of Unicode. What utf8proc has otherwise stands in unicode_tables_private.h. */
+/* Characters of UTF-8 and their classes, equal to those of the `tokenizers` package, whose parts
+ * use different versions of Unicode. Differences from utf8proc are in unicode_tables_private.h. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,10 @@ typedef struct {
     int32_t first, last;
 } cs_char_range;
 
-/* The general category as regular expressions of the package have it (Unicode 16). */
+/* The general category used by regular expressions of the package (Unicode 16). */
 utf8proc_category_t cs_char_category(int32_t c);
 
-/* Characters whose category there is another than in Unicode 14, in order; CN: they are newer
- * still. */
+/* Characters whose category differs from Unicode 14, in order; CN: they are newer still. */
 typedef struct {
     cs_char_range range;
     utf8proc_category_t category;
@@ -37,26 +36,26 @@ bool cs_char_is_mark(int32_t c);
 /* Numbers that are cut as digits: category N of Unicode 17. */
 bool cs_char_is_number(int32_t c);
 
-/* What is removed as an accent: category M of Unicode 9, or for BERT Mn of Unicode 8. */
+/* Characters removed as accents: category M of Unicode 9, or for BERT Mn of Unicode 8. */
 bool cs_char_is_accent(int32_t c);
 bool cs_char_is_nonspacing(int32_t c);
 
-/* What BERT's normaliser removes beside them: Cc, Cf and Co of Unicode 8, and U+FFFD, but for tab,
- * line feed and carriage return. */
+/* Other characters removed by BERT's normaliser: Cc, Cf and Co of Unicode 8, and U+FFFD, except
+ * tab, line feed and carriage return. */
 bool cs_char_is_hidden(int32_t c);
 
 /* Lower case of Unicode 17, one character for one: U+0130 becomes i. */
 int32_t cs_char_lower(int32_t c);
 
-/* Whether normal forms (Unicode 9) leave a character where and as it is, though newer versions
- * decompose, compose or reorder it. */
+/* Whether normal forms (Unicode 9) leave a character unchanged and in its place, though newer
+ * versions decompose, compose or reorder it. */
 bool cs_char_has_no_form(int32_t c);
 
-/* Marks that join the grapheme cluster before them in Unicode 17, and not in utf8proc's 15. */
+/* Marks that extend the grapheme cluster before them in Unicode 17, and not in utf8proc's 15. */
 bool cs_char_is_joined(int32_t c);
 
-/* The \w of regular expressions: letters, marks, numbers but No, connecting punctuation, letters in
- * circles and squares, and the two joiners. */
+/* The \w of regular expressions: letters, marks, numbers except No, connecting punctuation, letters
+ * in circles and squares, and the two joiners. */
 bool cs_char_is_word(int32_t c);
 
 typedef enum { CS_CHAR_LETTER, CS_CHAR_NUMBER, CS_CHAR_SPACE, CS_CHAR_OTHER } cs_char_class;

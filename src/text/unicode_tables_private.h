@@ -6,7 +6,8 @@
 
 /* clang-format off */
 
-/* What Unicode 14 lacks or has in another category, as regular expressions have it; CN: not at all. */
+/* Missing in Unicode 14 or with another category, as used by regular expressions; CN: unassigned.
+ */
 static const cs_char_newer NEWER[] = {
     {{0x0558, 0x0558}, UTF8PROC_CATEGORY_CN}, {{0x058B, 0x058C}, UTF8PROC_CATEGORY_CN},
     {{0x05C8, 0x05C9}, UTF8PROC_CATEGORY_CN}, {{0x088F, 0x088F}, UTF8PROC_CATEGORY_CN},
@@ -115,7 +116,7 @@ static const cs_char_newer NEWER[] = {
     {{0x323B0, 0x33479}, UTF8PROC_CATEGORY_CN}, {{0x3D000, 0x3FC3F}, UTF8PROC_CATEGORY_CN},
 };
 
-/* Bit c / 256: one of them is there. */
+/* Bit c / 256: some of them are in this page. */
 static const uint64_t NEWER_PAGES[8] = {
     0x2801018005100, 0x0, 0x8000000000, 0x0, 0xFFF0000088CC6020, 0x20020000000F, 0x2000000001000, 0xDC0003180047000};
 
@@ -144,7 +145,7 @@ static const cs_char_range EXTRA_MARK[] = {
     {0x166D, 0x166D}, {0x111C9, 0x111C9},
 };
 
-/* What StripAccents removes, of category M: not these */
+/* Removed by StripAccents, of category M: not these */
 static const cs_char_range NO_ACCENT[] = {
     {0x05C8, 0x05C9}, {0x07FD, 0x07FD}, {0x0897, 0x089F}, {0x08CA, 0x08D3},
     {0x09FE, 0x09FE}, {0x0AFA, 0x0AFF}, {0x0B53, 0x0B55}, {0x0C04, 0x0C04},
@@ -173,12 +174,12 @@ static const cs_char_range NO_ACCENT[] = {
     {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5},
 };
 
-/* What StripAccents removes, of category M: these too */
+/* Removed by StripAccents, of category M: these too */
 static const cs_char_range EXTRA_ACCENT[] = {
     {0x1CF2, 0x1CF3},
 };
 
-/* What BertNormalizer removes with accents, of category Mn: not these */
+/* Removed by BertNormalizer as accents, of category Mn: not these */
 static const cs_char_range NO_NONSPACING[] = {
     {0x05C8, 0x05C9}, {0x07FD, 0x07FD}, {0x0897, 0x089F}, {0x08CA, 0x08E1},
     {0x09FE, 0x09FE}, {0x0AFA, 0x0AFF}, {0x0B53, 0x0B55}, {0x0C04, 0x0C04},
@@ -211,22 +212,22 @@ static const cs_char_range NO_NONSPACING[] = {
     {0x1E944, 0x1E94A},
 };
 
-/* What BertNormalizer removes with accents, of category Mn: these too */
+/* Removed by BertNormalizer as accents, of category Mn: these too */
 static const cs_char_range EXTRA_NONSPACING[] = {
     {0x1734, 0x1734}, {0x1171E, 0x1171E},
 };
 
-/* What BertNormalizer removes as control, of Cc, Cf and Co: not these */
+/* Removed by BertNormalizer as control, of Cc, Cf and Co: not these */
 static const cs_char_range NO_HIDDEN[] = {
     {0x0890, 0x0891}, {0x08E2, 0x08E2}, {0x110CD, 0x110CD}, {0x13430, 0x1343F},
 };
 
-/* What BertNormalizer removes as control, of Cc, Cf and Co: these too */
+/* Removed by BertNormalizer as control, of Cc, Cf and Co: these too */
 static const cs_char_range EXTRA_HIDDEN[] = {
     {0xFFFD, 0xFFFD},
 };
 
-/* What joins the grapheme cluster before it, but not in utf8proc. */
+/* Extends the grapheme cluster before it, but not in utf8proc. */
 static const cs_char_range JOINED[] = {
     {0x0897, 0x0897}, {0x1ACF, 0x1ADD}, {0x1AE0, 0x1AEB}, {0x10D69, 0x10D6D},
     {0x10EFA, 0x10EFC}, {0x113B8, 0x113C0}, {0x113C2, 0x113C2}, {0x113C5, 0x113C5},
@@ -235,7 +236,7 @@ static const cs_char_range JOINED[] = {
     {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5},
 };
 
-/* Without a part in normal forms, though newer Unicode gives them one. */
+/* Unchanged by normal forms, though newer Unicode gives them one. */
 static const cs_char_range WITHOUT_FORM[] = {
     {0x0558, 0x0558}, {0x058B, 0x058C}, {0x05C8, 0x05C9}, {0x07FD, 0x07FD},
     {0x0897, 0x089F}, {0x08CA, 0x08D3}, {0x09FE, 0x09FE}, {0x0C3C, 0x0C3C},
@@ -261,11 +262,11 @@ static const cs_char_range WITHOUT_FORM[] = {
     {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-/* Bit c / 256: one of them is there. */
+/* Bit c / 256: some of them are in this page. */
 static const uint64_t FORM_PAGES[8] = {
     0x40001248073A0, 0x0, 0x98000000000, 0x0, 0xA719E0A0, 0xA00200000000, 0x2000000000000, 0x802007780461000};
 
-/* From, to, and what is added for lower case. */
+/* From, to, and the offset to lower case. */
 static const struct cs_char_shift {
     cs_char_range range;
     int32_t shift;
@@ -282,7 +283,7 @@ static const struct cs_char_shift {
     {{0x16EA0, 0x16EB8}, 27},
 };
 
-/* Bit c / 256: one of them is there. */
+/* Bit c / 256: some of them are in this page. */
 static const uint64_t LOWER_PAGES[8] = {
     0x10000000, 0x0, 0x8000000000, 0x0, 0x2000, 0x400000000000, 0x0, 0x0};
 /* clang-format on */

@@ -8,16 +8,17 @@
 #include "text/vocab.h"
 
 typedef struct {
-    cs_trie trie;       /* the tokens */
-    double *score;      /* log probabilities, by id */
-    double lowest;      /* of all */
-    int32_t unknown;    /* of characters that no token begins with */
-    bool byte_fallback; /* they become the tokens <0x00> .. of their bytes, where all are there */
-    int32_t byte[256];  /* these; -1: none */
+    cs_trie trie;    /* the tokens */
+    double *score;   /* log probabilities, by id */
+    double lowest;   /* of all */
+    int32_t unknown; /* for characters that no token begins with */
+    /* unknown characters become the tokens <0x00> .. of their bytes, if all exist */
+    bool byte_fallback;
+    int32_t byte[256]; /* these; -1: none */
 } cs_unigram;
 
-/* Builds the tree of the vocabulary's words of positive count, whose scores, `unknown` and
- * `byte_fallback` are set already. Free after any outcome. */
+/* Builds the tree of the words of the vocabulary with positive count, whose scores, `unknown` and
+ * `byte_fallback` are already set. Free it in every case. */
 cs_status cs_unigram_init(cs_unigram *model, const cs_word_table *vocabulary) CS_MUST_CHECK;
 void cs_unigram_free(cs_unigram *model);
 
@@ -29,8 +30,8 @@ typedef struct {
     int64_t best_room;
 } cs_unigram_scratch;
 
-/* Tokens of valid UTF-8. Unknown characters in a row are one token. Cost: the bytes times the bytes
- * of the longest token at most. CS_ERR_MEMORY only. */
+/* Tokens of valid UTF-8. Consecutive unknown characters are one token. Cost: at most the bytes
+ * times the bytes of the longest token. CS_ERR_MEMORY only. */
 cs_status cs_unigram_apply(const cs_unigram *model, const cs_word_table *vocabulary,
                            const char *text, int64_t size,
                            cs_unigram_scratch *scratch) CS_MUST_CHECK;

@@ -5,18 +5,19 @@
 
 #include "base/status.h"
 
-/* What a search compares lies in one place, since each other place is a miss of the cache. */
+/* Members that a search compares are adjacent, since each further location is a cache miss. */
 typedef struct {
     uint64_t spelling; /* as a key's */
     int32_t word;      /* + 1; 0 when free */
 } cs_word_slot;
 
-/* A word to be looked for, borrowed. */
+/* The key of a word to look up, borrowed. */
 typedef struct {
     const char *text;
     int64_t size;
     uint64_t hash;
-    uint64_t spelling; /* all of a word of up to 7 bytes, and its size; else of its hash */
+    /* of a word of up to 7 bytes all bytes and its size; else its hash */
+    uint64_t spelling;
 } cs_word_key;
 
 /* Words in order of first appearance. Zero-initialise; the table grows as needed. */
@@ -35,7 +36,7 @@ typedef struct {
 cs_status cs_word_table_find(cs_word_table *table, const char *word, int64_t size,
                              int32_t *out) CS_MUST_CHECK;
 
-/* The same in two steps, so that the memory of one word is on its way while others are looked for. */
+/* The same in two steps, so that memory of one word is prefetched while others are looked up. */
 cs_word_key cs_word_table_fetch(const cs_word_table *table, const char *word, int64_t size);
 cs_status cs_word_table_find_key(cs_word_table *table, const cs_word_key *key,
                                  int32_t *out) CS_MUST_CHECK;

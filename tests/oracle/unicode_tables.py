@@ -124,7 +124,7 @@ def write_pages(file, name, points):
     """A bit for each 256 code points below 2^17 that have one of the points."""
     pages = sum(1 << p for p in {c >> 8 for c in points if c < 1 << 17})
     words = ", ".join(f"0x{pages >> 64 * i & (1 << 64) - 1:X}" for i in range(8))
-    file.write(f"\n/* Bit c / 256: one of them is there. */\nstatic const uint64_t {name}[8] = {{\n    {words}}};\n")
+    file.write(f"\n/* Bit c / 256: some of them are in this page. */\nstatic const uint64_t {name}[8] = {{\n    {words}}};\n")
 
 
 def write_newer(file, table):
@@ -134,7 +134,7 @@ def write_newer(file, table):
             runs[-1][1] = c
         else:
             runs.append([c, c, name])
-    file.write("\n/* What Unicode 14 lacks or has in another category, as regular expressions have it; CN: not at all. */\n"
+    file.write("\n/* Missing in Unicode 14 or with another category, as used by regular expressions; CN: unassigned. */\n"
                "static const cs_char_newer NEWER[] = {\n")
     for i in range(0, len(runs), 2):
         file.write("    " + " ".join(f"{{{{0x{a:04X}, 0x{b:04X}}}, UTF8PROC_CATEGORY_{n.upper()}}}," for a, b, n in runs[i:i + 2]) + "\n")
@@ -148,7 +148,7 @@ def write_lower(file, pairs):
             runs[-1][1] = c
         else:
             runs.append([c, c, small - c])
-    file.write("\n/* From, to, and what is added for lower case. */\nstatic const struct cs_char_shift {\n    cs_char_range range;\n    int32_t shift;\n} LOWER[] = {\n")
+    file.write("\n/* From, to, and the offset to lower case. */\nstatic const struct cs_char_shift {\n    cs_char_range range;\n    int32_t shift;\n} LOWER[] = {\n")
     for a, b, shift in runs:
         file.write(f"    {{{{0x{a:04X}, 0x{b:04X}}}, {shift}}},\n")
     file.write("};\n")
@@ -171,15 +171,15 @@ def main():
         write_ranges(file, "LATER_NUMBERS", digits - numbers, "Numbers of Digits that regular expressions do not know.")
         for name, theirs, wanted, what in (
                 ("MARK", {c for c in POINTS if split[c]}, lambda k: k[0] == "P", "Punctuation"),
-                ("ACCENT", marks, lambda k: k[0] == "M", "What StripAccents removes, of category M"),
-                ("NONSPACING", nonspacing, lambda k: k == "Mn", "What BertNormalizer removes with accents, of category Mn"),
-                ("HIDDEN", hidden, lambda k: k in ("Cc", "Cf", "Co"), "What BertNormalizer removes as control, of Cc, Cf and Co")):
+                ("ACCENT", marks, lambda k: k[0] == "M", "Removed by StripAccents, of category M"),
+                ("NONSPACING", nonspacing, lambda k: k == "Mn", "Removed by BertNormalizer as accents, of category Mn"),
+                ("HIDDEN", hidden, lambda k: k in ("Cc", "Cf", "Co"), "Removed by BertNormalizer as control, of Cc, Cf and Co")):
             never, always = apart(theirs, wanted)
             write_ranges(file, f"NO_{name}", never, f"{what}: not these")
             write_ranges(file, f"EXTRA_{name}", always, f"{what}: these too")
-        write_ranges(file, "JOINED", joined(), "What joins the grapheme cluster before it, but not in utf8proc.")
+        write_ranges(file, "JOINED", joined(), "Extends the grapheme cluster before it, but not in utf8proc.")
         unknown = without_form()
-        write_ranges(file, "WITHOUT_FORM", unknown, "Without a part in normal forms, though newer Unicode gives them one.")
+        write_ranges(file, "WITHOUT_FORM", unknown, "Unchanged by normal forms, though newer Unicode gives them one.")
         write_pages(file, "FORM_PAGES", unknown)
         pairs = lower_pairs()
         write_lower(file, pairs)
