@@ -4,6 +4,8 @@ The pages are Markdown (MyST). MathJax is copied into the site, so that equation
 comes from the comments of the public headers, which are those that open with /** \\file: Doxygen reads them, and Breathe turns
 its XML into one page for each module. A public function, type, member or macro without a comment is an error.
 """
+import base64
+import json
 import os
 import re
 import shutil
@@ -18,7 +20,7 @@ version = release = os.environ["COSPEC_VERSION"]
 copyright = "the cospec authors, MIT licence"
 
 extensions = ["myst_parser", "sphinx.ext.mathjax", "breathe"]
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".md": "markdown", ".ipynb": "markdown", ".rst": "restructuredtext"}  # notebooks: as notebook_page() makes them
 root_doc = "docs/index"
 exclude_patterns = ["docs/ISSUE_TEMPLATE"]
 nitpicky = True
@@ -152,13 +154,52 @@ def static_files():
             shutil.copy(origin, copy)
 
 
+def output_blocks(output, title, store):
+    """The Markdown of one output of a notebook; `store` writes the bytes of a figure and returns the name of its file."""
+    if output["output_type"] == "stream":
+        return ["```text", "".join(output["text"]).rstrip("\n"), "```"]
+    data = output["data"]
+    if "image/png" in data:
+        return [f"![{title}]({store(base64.b64decode(data['image/png']))})"]
+    if "text/html" in data:
+        table = re.sub(r"<style.*?</style>|\n\s*", "", "".join(data["text/html"]), flags=re.S)
+        return ["```{raw} html", table.replace('border="1" class="dataframe"', 'class="docutils"'), "```"]
+    return ["```text", "".join(data["text/plain"]), "```"]
+
+
+def notebook_page(app, name, source):
+    """The page of an executed notebook: its text, code and stored outputs. The first comment of a cell describes its figure."""
+    page, figures = [], []
+
+    def store(content):
+        file = f"{os.path.basename(name)}-{len(figures) + 1}.png"
+        figures.append(file)
+        with open(os.path.join(app.srcdir, os.path.dirname(name), file), "wb") as out:
+            out.write(content)
+        return file
+
+    for cell in json.loads(source)["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            page += [text, ""]
+            continue
+        page += ["```python", text, "```", ""]
+        for output in cell["outputs"]:
+            page += output_blocks(output, text.partition("\n")[0].lstrip("# "), store) + [""]
+    title, _, rest = "\n".join(page).partition("\n")
+    download = f"{{download}}`Download the notebook <{os.path.basename(name)}.ipynb>`"
+    return f"{title}\n\n{download}\n{rest}"
+
+
 def add_contents(app, name, text):
     """The contents at the left of the site, from the links of docs/index.md: one part for each of its headings."""
     if name == root_doc:
         for part in re.split(r"^## ", text[0], flags=re.M)[1:]:
             title = part.split("\n")[0].split(":")[0]
-            pages = dict.fromkeys(re.findall(r"\]\(([^)#]+)\.md\)", part))
+            pages = dict.fromkeys(re.findall(r"\]\(([^)#]+)\.(?:md|ipynb)\)", part))
             text[0] += "\n```{toctree}\n:hidden:\n:caption: " + title + "\n\n" + "\n".join(pages) + "\n```\n"
+    elif app.env.doc2path(name).endswith(".ipynb"):
+        text[0] = notebook_page(app, name, text[0])
     elif name == "docs/reference/c-api":
         text[0] += "\n## Reference of all functions\n\n```{toctree}\n:glob:\n\nc/*\n```\n"
 

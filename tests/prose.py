@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them), their links, and the
-texts of the program.
+"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them) and the text of notebooks, their
+links, and the texts of the program.
 
-usage: prose.py [FILE...]      without files: every Markdown page, every C source of the program, every report, template and study
+usage: prose.py [FILE...]      without files: every Markdown page, notebook, C source of the program, report, template and study
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
 for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics and
@@ -177,13 +177,15 @@ def broken_links(name, text, pages):
 
 
 def main():
-    kinds = ["*.md", "docs/results/*/*/report.html", "plots/*.html", "plots/*.json", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
+    kinds = ["*.md", "*.ipynb", "docs/results/*/*/report.html", "plots/*.html", "plots/*.json", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
     names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", *kinds], cwd=ROOT, text=True).split()
     words, pages, faults = word_list(), {}, 0
     for name in names:
         name = os.path.relpath(os.path.abspath(name), ROOT) if sys.argv[1:] else name
         with open(os.path.join(ROOT, name), encoding="utf8") as file:
             text = file.read()
+        if name.endswith(".ipynb"):
+            text = "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
         if name.endswith(SOURCE):
             found = (f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words))
         elif name.endswith(".html"):

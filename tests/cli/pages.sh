@@ -42,3 +42,10 @@ test_statements() {
 }
 
 check statements
+
+# The stored notebooks are valid, and their text agrees with their outputs; tests/rotating/notebooks.sh runs them.
+test_notebooks() {
+    exits 0 /usr/bin/python3 "$root/tests/notebooks.py" || fail "$(grep -v '^ok ' out)"
+}
+
+check notebooks
