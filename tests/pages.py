@@ -1,25 +1,37 @@
 #!/usr/bin/env python3
-"""Runs the shell and Python blocks of Markdown pages, in the order of the page, in the current folder.
+"""Runs the code blocks of Markdown pages, in the order of the page, each page in a folder of its own.
 
 usage: pages.py [--slow] [--update] PAGE...     COSPEC is the program, PYTHON a Python with the module and its packages
 
     ```console   each line "$ command" runs; where output follows, it must be the same: words alike, numbers within 2 %, or 15 %
                  after a training run, whose sums differ between processors. "..." stands for any lines.
-    ```sh        each line runs and must succeed; so does an indented block whose first line calls cospec
-    ```python    runs, once $PYTHON has numpy, scipy, pandas and the module; a block with >>> runs as a doctest
+    ```sh        each line runs and must succeed; so does every indented block
+    ```python    runs with $PYTHON; a block with >>> runs as a doctest
+    ```text      is output or a sketch, and does not run, unless "file:" names it
 
-A comment before a block says what else the reader of this test should know; browsers do not show it:
+Any other block is a file, which "file:" has to name. A comment before a block says what browsers do not show:
 
-    <!-- prepare: command -->   runs first, as the files of a user's own that the page takes for granted
+    <!-- prepare: command -->   runs here: makes the files of a user's own that the page takes for granted
+                                (with the functions of page_inputs.sh; $ROOT holds the sources), or checks what was shown
+    <!-- file: NAME -->         the next block is this file; a JSON file must be JSON
+    <!-- smaller: SCRIPT -->    sed changes the lines of the next block by this script before they run, since as shown they take long
+    <!-- needs: command -->     the next block runs where this command succeeds
+    <!-- run by: FILE -->       the next block is run by this other test, which names the page
     <!-- slow: reason -->       the next block runs with --slow alone (tests/rotating)
-    <!-- not run: reason -->    the next block never runs; on the first line of a page, none of its blocks does
+    <!-- not run: reason -->    the next block never runs
 
+On the first line of a page "smaller", "slow" and "not run" hold for all of its blocks, and "slow" for its prepared files too.
 --update writes what is printed today into the page. Output: one line a page that has run, and one for each block that has not.
 """
+import json
 import os
 import re
 import subprocess
 import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MARK = re.compile(r"<!-- (prepare|file|smaller|needs|run by|slow|not run): (.*) -->$")
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?[,:;]?$")
 
@@ -29,36 +41,39 @@ class Fault(Exception):
 
 
 def blocks(lines):
-    """(kind, first line, end, mark) of each block that may run, and ("prepare", line, line, command)."""
-    mark, i = None, 0
+    """(kind, first line, end, marks) of each block, and ("prepare", line, line, command)."""
+    marks, i = {}, 1 if MARK.match(lines[0]) else 0
     while i < len(lines):
         line = lines[i]
-        comment = re.match(r"<!-- (prepare|slow|not run): (.*) -->$", line)
+        comment = MARK.match(line)
         fence = re.match(r"```(\w*)", line)
+        end = i
         if comment and comment[1] == "prepare":
             yield "prepare", i, i, comment[2]
         elif comment:
-            mark = (comment[1], comment[2])
+            marks[comment[1]] = comment[2]
         elif fence:
             end = next(j for j in range(i + 1, len(lines)) if lines[j].startswith("```"))
-            if fence[1] in ("console", "sh", "python"):
-                yield fence[1], i + 1, end, mark
-                mark = None
-            i = end
-        elif line.startswith("    cospec ") or line.startswith("    mpirun "):
-            end = i
-            while end < len(lines) and lines[end].startswith("    "):
+            yield fence[1], i + 1, end, marks
+            marks = {}
+        elif line.startswith("    ") and not lines[i - 1]:
+            while end + 1 < len(lines) and lines[end + 1].startswith("    "):
                 end += 1
-            yield "indented", i, end, mark
-            mark, i = None, end - 1
-        i += 1
+            yield "sh", i, end + 1, marks
+            marks = {}
+        i = end + 1
 
 
 def run(command):
+    """The lines that the command prints."""
     done = subprocess.run(["bash", "-c", command], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:
         raise Fault(f"exit code {done.returncode} of {command}: {done.stderr.strip()[-300:]}")
     return done.stdout.splitlines()
+
+
+def indent(line):
+    return len(line) - len(line.lstrip())
 
 
 def alike(old, new, share):
@@ -81,7 +96,7 @@ def compare(command, old, new, share):
     for i, line in enumerate(old):
         if line.strip() == "...":
             after = old[i + 1] if i + 1 < len(old) else None
-            while after is not None and at < len(new) and not alike(after, new[at], share):
+            while after is not None and at < len(new) and not (indent(after) == indent(new[at]) and alike(after, new[at], share)):
                 at += 1
             if after is None:
                 return
@@ -93,7 +108,11 @@ def compare(command, old, new, share):
         raise Fault(f"{command}: more output: '{new[at]}'")
 
 
-def console(lines, first, end, share, update):
+def smaller(text, script):
+    return subprocess.run(["sed", script], input=text, capture_output=True, text=True, check=True).stdout if script else text
+
+
+def console(lines, first, end, script, share, update):
     """The block's lines, those of output new."""
     out, i = [], first
     while i < end:
@@ -104,7 +123,7 @@ def console(lines, first, end, share, update):
             j += 1
         if command.startswith("cospec train"):
             share[0] = 0.15
-        new, old = run(command), lines[i + 1:j]
+        new, old = run(smaller(command, script)), lines[i + 1:j]
         if old and not update:
             compare(command, old, new, share[0])
         out += [lines[i]] + (new if update and (old or new) and "..." not in old else old)
@@ -118,31 +137,60 @@ def python(text):
     run(f"$PYTHON {'-m doctest' if '>>>' in text else ''} block.py")
 
 
-def page(path, slow, update):
+def reason_to_leave(kind, marks, name, slow):
+    """Why a block does not run here; "" for one that needs no word: it is a sketch, or another test runs it."""
+    if "not run" in marks:
+        return "not run: " + marks["not run"]
+    if "slow" in marks and not slow:
+        return "slow: " + marks["slow"]
+    if "needs" in marks and subprocess.run(["bash", "-c", marks["needs"]], capture_output=True, check=False).returncode != 0:
+        return "needs " + marks["needs"]
+    if "run by" in marks:
+        with open(os.path.join(ROOT, marks["run by"]), encoding="utf8") as file:
+            if name not in file.read():
+                raise Fault(f"{marks['run by']} does not run {name}")
+        return ""
+    if kind == "text" and "file" not in marks:
+        return ""
+    if kind == "python" and not os.environ.get("PYTHON"):
+        return "no PYTHON with the module"
+    return None
+
+
+def page(path, name, slow, update):
+    """How many blocks have run, and a line for each that has not."""
     with open(path, encoding="utf8") as file:
         lines = file.read().split("\n")
     result, done, ran, left, share = [], 0, 0, [], [0.02]
-    whole = re.match(r"<!-- not run: (.*) -->$", lines[0])
-    if whole:
-        return 0, [f"every line: {whole[1]}"]
-    for kind, first, end, mark in blocks(lines):
+    whole = MARK.match(lines[0])
+    every = {whole[1]: whole[2]} if whole else {}
+    if "not run" in every or ("slow" in every and not slow):
+        return 0, [f"every block: {whole[1]}: {whole[2]}"]
+    for kind, first, end, marks in blocks(lines):
         if kind == "prepare":
-            run(mark)
+            run(f"ROOT={ROOT}; . $ROOT/tests/page_inputs.sh && {marks}")
             continue
-        if mark and (mark[0] == "not run" or not slow):
-            left.append(f"line {first + 1}: {mark[0]}: {mark[1]}")
-            continue
-        if kind == "python" and not os.environ.get("PYTHON"):
-            left.append(f"line {first + 1}: no PYTHON with the module")
+        marks = {**every, **marks}
+        why = reason_to_leave(kind, marks, name, slow)
+        if why is not None:
+            left += [f"line {first + 1}: {why}"] if why else []
             continue
         ran += 1
-        if kind == "console":
-            result += lines[done:first] + console(lines, first, end, share, update)
+        text = "\n".join(lines[first:end]) + "\n"
+        if "file" in marks:
+            with open(marks["file"], "w", encoding="utf8") as file:
+                file.write(text)
+            if kind == "json":
+                json.loads(text)
+        elif kind == "console":
+            result += lines[done:first] + console(lines, first, end, marks.get("smaller"), share, update)
             done = end
         elif kind == "python":
-            python("\n".join(lines[first:end]))
+            python(text)
+        elif kind == "sh":
+            run("set -e\n" + smaller(text, marks.get("smaller")))
         else:
-            run("set -e\n" + "\n".join(lines[first:end]))
+            raise Fault(f"line {first + 1}: neither commands nor a named file")
     if update:
         with open(path, "w", encoding="utf8") as file:
             file.write("\n".join(result + lines[done:]))
@@ -155,17 +203,18 @@ def main():
     bad, home = 0, os.getcwd()
     for path in (a for a in sys.argv[1:] if not a.startswith("--")):
         path = os.path.abspath(os.path.join(home, path))
-        name = os.path.relpath(path, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        name = os.path.relpath(path, ROOT)
         folder = re.sub(r"\W", "-", name)
         os.makedirs(folder)
         os.chdir(folder)
         try:
-            ran, left = page(path, "--slow" in options, "--update" in options)
+            start = time.time()
+            ran, left = page(path, name, "--slow" in options, "--update" in options)
             if ran:
-                print(f"ok {name}", flush=True)
+                print(f"ok {name} ({ran} blocks, {time.time() - start:.0f} s)", flush=True)
             for line in left:
                 print(f"skip {name}: {line}")
-        except Fault as fault:
+        except (Fault, ValueError) as fault:
             print(f"not ok {name}: {fault}", flush=True)
             bad = 1
         os.chdir(home)

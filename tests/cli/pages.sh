@@ -1,9 +1,19 @@
-# The pages do what they show: tests/pages.py runs their code blocks and compares the outputs. A page or block that does not run
-# says why, in a comment above it; the generated page of all commands is the subject of examples.sh.
+# The pages do what they show: tests/pages.py runs their code blocks and compares the outputs. A block that does not run says why, in a
+# comment above it. The generated page of all commands is the subject of usage.sh and examples.sh.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
 
-cd "$root" && pages=$(git ls-files '*.md' 2> /dev/null | grep -v '^docs/reference/cli.md$\|ISSUE_TEMPLATE') && cd "$work" || exit 1
+python=
+for p in "${PYTHON:-/usr/bin/python3}" python3; do
+    if "$p" -c 'import numpy, scipy' 2> /dev/null; then python=$p; break; fi
+done
+if [ -n "$python" ] && make -s -C "$root" install-python PYTHON="$python" PYTHON_SITE="$work/site" > log 2>&1; then
+    export PYTHONPATH="$work/site" PYTHON="$python"
+else
+    unset PYTHON
+fi
+
+cd "$root" && pages=$(git ls-files '*.md' 2> /dev/null | grep -v '^docs/reference/cli.md$') && cd "$work" || exit 1
 [ -n "$pages" ] || pages="README.md docs/tutorial/corpus-to-probe.md"
 # shellcheck disable=SC2086 # names have no blanks
 (cd "$work" && for page in $pages; do echo "$root/$page"; done | xargs /usr/bin/python3 "$root/tests/pages.py")

@@ -15,7 +15,6 @@ test_module_against_numpy() {
     PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s g gs > out 2> err && [ "$(cat out)" = ok ] || { fail "$(tail -3 err)"; return 1; }
     mkdir commands && (cd commands && PYTHONPATH=../site "$python" "$root/tests/oracle/python_commands.py" "$COSPEC" > ../out 2> ../err)
     [ "$(cat out)" = ok ] || { fail "commands: $(tail -3 out err)"; return 1; }
-    PYTHONPATH=site "$python" -m doctest "$root/README.md" > out 2> err || fail "README.md: $(tail -5 out)"
 }
 
 # The module and the program are of one version. It needs no numpy where nothing is computed but imports it, so a stand-in will do.

@@ -1,4 +1,5 @@
-# Verdicts decided again from values.csv alone, by docs/results/verdicts.py: of the published studies, and of a fresh one.
+# Verdicts decided again from values.csv alone, by docs/results/verdicts.py (docs/results/study/README.md): of the published studies, and of
+# a fresh one.
 root=$(pwd)
 . tests/cli/lib.sh
 decide() { python3 "$root/docs/results/verdicts.py" "$@"; }

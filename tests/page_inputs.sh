@@ -1,0 +1,18 @@
+# Sourced before each "prepare" of tests/pages.py: the inputs that pages call a user's own.
+
+# pets: the labelled corpus of three lines that docs/reference/corpora.md shows.
+pets() { printf 'animal\tthe cat sat on the mat\nplant\tthe tree grows in the wood\nanimal\tthe dog ran away\n'; }
+
+# glosses FROM TO [CLASS...]: these of WordNet's glosses of the classes animal and food, or of others, as "label TAB text".
+glosses() {
+    first=$1 last=$2
+    shift 2
+    cospec data prepare wordnet --quiet > /dev/null
+    awk -F'\t' -v classes=" ${*:-animal food} " -v first="$first" -v last="$last" 'index(classes, " " $2 " ") && ++n >= first && n <= last { print $2 "\t" $4 }' \
+        "${COSPEC_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cospec}/wordnet.tsv"
+}
+
+# small_model OBJECTIVE CORPUS DIR: of two layers, trained for three steps.
+small_model() {
+    cospec train --corpus "$2" --objective "$1" --layers 2 --width 16 --heads 2 --batch 2 --steps 3 --max-length 32 -o "$3" --quiet > /dev/null
+}
