@@ -16,3 +16,16 @@ glosses() {
 small_model() {
     cospec train --corpus "$2" --objective "$1" --layers 2 --width 16 --heads 2 --batch 2 --steps 3 --max-length 32 -o "$3" --quiet > /dev/null
 }
+
+# digits N: N images of 28 x 28 in the files of MNIST, with ten classes.
+digits() {
+    python3 - "$1" << 'END'
+import struct, sys
+n = int(sys.argv[1])
+for name, head in (("train-images-idx3-ubyte", (2051, n, 28, 28)), ("train-labels-idx1-ubyte", (2049, n))):
+    with open(name, "wb") as file:
+        file.write(struct.pack(f">{len(head)}i", *head))
+        for i in range(n):
+            file.write(bytes((7 * i * i + (i % 10 + 1) * p) % 256 for p in range(784)) if "images" in name else bytes([i % 10]))
+END
+}

@@ -1,9 +1,6 @@
 # --mpi: the same values and matrices as one process, and ranks that fail.
 . tests/cli/lib.sh
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# One machine without a network, ranks beyond its cores, no plea for InfiniBand.
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated
 plugin=$(dirname "$COSPEC")/cospec-mpi.so
 
 # ranks R COMMAND...: within a minute, so that a hang is a failure.
