@@ -97,7 +97,8 @@ test_series() {
         grep '^course.next' d/claims.csv | grep -q 'run-3 needs fewer bits than run-9' || fail "${why:-$(tail -3 err)}"
 }
 
-# Both stacks of t5, beside a causal model: the decoder's states and layers are its own, and its tokens are asked without its having read them.
+# Both stacks of t5 with a causal model (docs/how-to/two-models.md): the decoder's states and layers are separate, and its tokens are predicted
+# with an encoder that reads nothing.
 test_two_stacks() {
     two_stacks "$golden" t5 && mkdir tasks && { printf 'label\tsentence\n' && head -90 c.tsv; } > tasks/kind.train.tsv && { printf 'label\tsentence\n' && tail -30 c.tsv; } > tasks/kind.test.tsv &&
         exits 0 "$COSPEC" train --corpus c.tsv --objective ar --arch gpt2 --max-length 16 --layers 1 --width 16 --heads 2 --batch 8 --steps 2 -o ar &&
