@@ -5,8 +5,8 @@ links, and the texts of the program.
 usage: prose.py [FILE...]      without files: every Markdown page, notebook, C source of the program, report, template and study
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
-for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics and
-addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records. In reports and templates of
+for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics,
+comments and addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records. In reports and templates of
 reports (HTML) it searches the visible text, in studies (JSON) the texts that their reports show.
 Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
 """
@@ -36,8 +36,8 @@ FENCE = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.S | re.M)
 
 
 def without_code(text):
-    """The text with code blocks dropped and each code span, equation and address replaced by one word."""
-    text = FENCE.sub("", text)
+    """The text with comments and code blocks dropped and each code span, equation and address replaced by one word."""
+    text = re.sub(r"<!--.*?-->", "", FENCE.sub("", text), flags=re.S)
     text = re.sub(r"`[^`\n]*`|\$\$.*?\$\$|\$[^$\n]+\$", "X", text, flags=re.S)
     return re.sub(r"\]\([^)\s]*\)", "]", text)
 
