@@ -162,7 +162,7 @@ def output_blocks(output, title, store):
     if "image/png" in data:
         return [f"![{title}]({store(base64.b64decode(data['image/png']))})"]
     if "text/html" in data:
-        table = re.sub(r"<style.*?</style>|\n\s*", "", "".join(data["text/html"]), flags=re.S)
+        table = re.sub(r"<style.*?</style>|\n\s*| style=\"text-align: right;\"", "", "".join(data["text/html"]), flags=re.S)
         return ["```{raw} html", table.replace('border="1" class="dataframe"', 'class="docutils"'), "```"]
     return ["```text", "".join(data["text/plain"]), "```"]
 

@@ -18,10 +18,10 @@ test_search() {
     done
 }
 
-# Pages with wide tables, long code, displayed equations, and the reference of C functions.
+# Pages with wide tables, long code, displayed equations, the reference of C functions, and a notebook.
 test_nothing_is_cut() {
     command -v chromium > /dev/null || { skip nothing_is_cut "no chromium"; return 0; }
-    for page in docs/index README docs/explanation/effective-rank docs/explanation/theorem-4-2 docs/reference/cli docs/reference/metrics docs/reference/statements docs/reference/c/linalg; do
+    for page in docs/index README docs/explanation/effective-rank docs/explanation/theorem-4-2 docs/reference/cli docs/reference/metrics docs/reference/statements docs/reference/c/linalg docs/notebooks/audit-a-theorem; do
         for width in 1200 400; do
             set -- $(in_frame $width "$site/$page.html" 'd.documentElement.scrollWidth + " " + d.querySelectorAll(".math").length + " " + d.querySelectorAll(".math svg").length + " " + d.querySelectorAll(".merror, .MathJax_Error").length')
             [ "$#" = 4 ] || { fail "$page: no measure: $(tail -1 err)"; return 1; }
