@@ -8,9 +8,10 @@
 
 typedef struct {
     int64_t s;
-    cs_pairs events;  /* sets and targets; of free events the objective's own weights */
-    int64_t *first;   /* sets + 1: the events of a set are a run */
-    int64_t masses;   /* events, then s sizes of sets where parts are laws of sizes */
+    cs_pairs events; /* sets and targets; of free events the objective's own weights */
+    int64_t *first;  /* sets + 1: the events of a set are a run */
+    /* events, then s sizes of sets if parts are distributions of sizes */
+    int64_t masses;
     bool free_events; /* a variable an event */
     /* B by columns: the masses of a variable, which sum to 1. Slack variables are the last of
      * `columns` and have none. */
@@ -20,8 +21,8 @@ typedef struct {
     cs_simplex polytope;
 } cs_family;
 
-/* CS_ERR_USAGE as cs_design_solve says. The family's arrays are the pool's but for `events`, which
- * cs_family_free frees. */
+/* CS_ERR_USAGE as cs_design_solve. The arrays of the family belong to the pool except `events`,
+ * which cs_family_free frees. */
 cs_status cs_family_of(const cs_design_problem *problem, cs_pool *pool,
                        cs_family *out) CS_MUST_CHECK;
 void cs_family_free(cs_family *family);
@@ -38,11 +39,11 @@ void cs_family_gradient(const cs_family *family, const double *of_masses, double
 double cs_family_next_token(const cs_family *family, int64_t mass);
 double cs_family_misalignment(const cs_family *family, int64_t mass);
 
-/* The parts of a mixture, as many as `share` has values where it is not NULL, those of share 0 left
- * out: an array as in a plan file, a new reference. */
+/* The parts of a mixture as an array of a plan file, a new reference. If `share` is not NULL it has
+ * a value for each part, and parts of share 0 are left out. */
 cs_status cs_family_parts(const cs_objective *mixture, const double *share,
                           json_t **out) CS_MUST_CHECK;
 
-/* How much weight a share of 1 gives each part at length s: its predicted tokens, or under `mask`
- * weights the share of plans that predict any. */
+/* Weight of each part at length s for a share of 1: its predicted tokens, or under `mask` weights
+ * the share of plans that predict any. */
 cs_status cs_family_weights(const cs_objective *mixture, int64_t s, double *weight) CS_MUST_CHECK;

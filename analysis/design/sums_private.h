@@ -1,5 +1,4 @@
-/* The sum that a design makes small, with its gradient, as a function of the masses y of a family.
- */
+/* The minimised sum of a design, with its gradient, as a function of the masses y of a family. */
 #pragma once
 
 #include "analysis/design/family_private.h"
@@ -10,25 +9,25 @@ typedef struct {
     double *inner;            /* masses, none of them 0 */
     double *context, *target; /* W(S), w(k) */
     double *kernel, *slope;   /* R, and the derivative with respect to its entries: s x s */
-    double *by_target;        /* the derivative with respect to the w(k); 2 s for its room */
+    double *by_target;        /* the derivative with respect to the w(k); capacity 2 s */
 } cs_design_sums;
 
 cs_status cs_design_sums_init(const cs_design_problem *problem, const cs_family *family,
                               cs_pool *pool, cs_design_sums *out) CS_MUST_CHECK;
 
-/* The sum, its known part included, from R and w; its derivatives with respect to both (s x s, and
- * room for 2 s of which s are used). */
+/* The sum, including its known part, from R and w; its derivatives with respect to both (s x s, and
+ * an array of 2 s, of these s are used). */
 double cs_design_sum_of(const cs_design_problem *problem, const double *kernel,
                         const double *target, double *slope, double *by_target);
 
 /* The value at y; its gradient into `gradient` (masses). Leaves R in sums->kernel. */
 double cs_design_sum_at(cs_design_sums *sums, const double *y, double *gradient);
 
-/* Whether a problem is one: CS_ERR_USAGE. */
+/* Checks a problem: CS_ERR_USAGE. */
 cs_status cs_design_check(const cs_design_problem *problem) CS_MUST_CHECK;
 
-/* What may remain on artificial columns where the constraints are met. */
+/* Largest remainder on artificial columns if the constraints are met. */
 static const double cs_design_met = 1e-9;
 
-/* CS_ERR_USAGE that says which constraint cannot be met, and how far it can. */
+/* CS_ERR_USAGE that names the constraint that cannot be met, and the best possible value. */
 cs_status cs_design_unmet(const cs_design_problem *problem) CS_MUST_CHECK;

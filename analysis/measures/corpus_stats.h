@@ -1,13 +1,15 @@
-/* What is in a corpus, and of documents drawn from a law (text/law.h) what no model of them passes. */
+/* Statistics of a corpus, and for documents of a synthetic language (text/law.h) the best scores
+ * that a model can reach on average. */
 #pragma once
 
 #include "io/result.h"
 #include "text/corpus.h"
 
 /* Adds to `root`: name, path, checksum and sizes; "document_length" (min, median, mean, p90, max),
- * "classes", an object a class with documents, tokens and those held out, and of a law "law", its score
- * (cs_law_score) of each split that has documents. Errors of cs_law_score_of. */
+ * "classes", an object for each class with documents, tokens and those held out, and for a
+ * synthetic language "law", its score (cs_law_score) on each split that has documents. Errors of
+ * cs_law_score_of. */
 cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root) CS_MUST_CHECK;
 
-/* One line of what is in a corpus, into `to` of `size` bytes, which it returns. */
+/* One line about the content of a corpus, written to `to` of `size` bytes and returned. */
 const char *cs_corpus_totals(const cs_corpus *corpus, char *to, size_t size);

@@ -1,11 +1,10 @@
-/* The best linear prediction of some values of a vector from the others, by the mean and covariance of
- * a sample of such vectors:
+/* The best linear prediction of some values of a vector from the others, by the mean and covariance
+ * of a sample of such vectors:
  *
  *   E(x_h | x_s) = mu_h + C_hs (C_ss + r I)^-1 (x_s - mu_s)
  *
- * which is the conditional mean where the vectors are Gaussian. The ridge r makes up for what a sample
- * cannot tell (values that never change in it have no variance).
- */
+ * which is the conditional mean if the vectors are Gaussian. The ridge r regularises the sample
+ * covariance (values that are constant in the sample have no variance). */
 #pragma once
 
 #include <stdint.h>
@@ -22,15 +21,16 @@ typedef struct {
     double variance;     /* mean of its diagonal */
 } cs_linear_fill;
 
-/* rows: count x width values; left_out[i] != 0 (NULL: none): row i is not used. Covariance: divided by
- * the number of rows. Bits do not depend on threads. CS_ERR_INPUT: no row; CS_ERR_MEMORY.
- * count width^2 flops, 8 width^2 bytes and about as many more. */
+/* rows: count x width values; left_out[i] != 0 (NULL: none): row i is not used. Covariance: divided
+ * by the number of rows. Bits do not depend on threads. CS_ERR_INPUT: no row; CS_ERR_MEMORY. count
+ * width^2 flops, 8 width^2 bytes and about the same for scratch. */
 cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
                              const uint8_t *left_out, int threads,
                              cs_linear_fill *out) CS_MUST_CHECK;
 void cs_linear_fill_free(cs_linear_fill *fill);
 
-/* to: x where hidden[j] is 0, else the prediction with r = ridge times the mean variance. One thread,
- * s^3 / 3 flops for s values seen. CS_ERR_INPUT where C_ss + r I is not positive definite. */
+/* to: x where hidden[j] is 0, else the prediction with r = ridge times the mean variance. One
+ * thread, s^3 / 3 flops for s visible values. CS_ERR_INPUT if C_ss + r I is not positive definite.
+ */
 cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint8_t *hidden,
                             const float *x, float *to) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* The problem of a linear probe as linear_probe_fit.c poses and solves it. */
+/* The optimisation problem of a linear probe (linear_probe_fit.c). */
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 enum { CS_PROBE_RUNS = 16, CS_PROBE_BLOCK = 256 };
 
 typedef struct {
-    cs_pool pool;    /* of all but gram */
+    cs_pool pool;    /* owns all except gram */
     int64_t n, p, k; /* rows, features that vary, outputs */
     bool regression; /* k = 1 */
     double *z;       /* n x p, row-major */
@@ -19,15 +19,15 @@ typedef struct {
     double *weight;  /* k: w_i of the rows of that output */
     double penalty;
     int threads;
-    /* Room for evaluations, and the equations of a closed form or of a search's metric. */
+    /* Memory for evaluations, and the equations of a closed form or of the metric of a search. */
     int64_t runs;
     double *partial;  /* runs x (p k + k + 2): gradient of W, of b, loss, curvature */
-    double *score;    /* a worker: CS_PROBE_BLOCK x k */
+    double *score;    /* for each worker: CS_PROBE_BLOCK x k */
     double *gradient; /* p k + k */
     double curvature; /* classes: mean over rows and outputs of w_i s (1 - s), s the softmax */
     cs_dense gram;    /* Z^T Z / n, p x p */
     double *right;    /* regression: Z^T v / n, p */
-    double *factor;   /* p x p, a Cholesky factor made of gram; NULL: classes with p > n */
+    double *factor;   /* p x p, a Cholesky factor of gram; NULL: classes with p > n */
 } cs_probe_problem;
 
 void cs_probe_problem_free(cs_probe_problem *q);
@@ -37,7 +37,7 @@ cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f,
                             double *gradient) CS_MUST_CHECK;
 
 typedef struct {
-    double loss, gradient; /* at x, evaluated anew */
+    double loss, gradient; /* at x, recomputed */
     int64_t iterations;
     bool converged;
 } cs_probe_fit;
@@ -61,13 +61,13 @@ static inline int64_t cs_probe_row(const cs_probe_sample *s, int64_t i)
     return s->row ? s->row[i] : i;
 }
 
-/* The problem of a sample, prepared; *p receives what turns rows into it, and room for weights.
- * Free both after any outcome. */
+/* The problem of a sample, prepared; *p receives the standardisation, and memory for weights. Free
+ * both in every case. */
 cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *p,
                         cs_probe_problem *q) CS_MUST_CHECK;
 
-/* W = 0, b = logarithms of the classes' weighted shares, less their mean: the minimum at an
- * infinite penalty. In the problem's memory. */
+/* W = 0, b = logarithms of the weighted class shares, minus their mean: the minimum at an infinite
+ * penalty. In memory of the problem. */
 cs_status cs_probe_start(cs_probe_problem *q, double **out) CS_MUST_CHECK;
 
 /* The solution x as weights of all features. */

@@ -1,32 +1,31 @@
 /* The representation study of MAE-LM (its sections 2 and 4.4, Figures 1a, 1b, 5a, 6): effective
- * ranks, layer by layer, of a text that a masked model reads with and without [MASK], and what the
- * [MASK] rows' space shares with that of the others.
+ * ranks, layer by layer, of a text that a masked model reads with and without [MASK], and the
+ * overlap of the row space of [MASK] rows with that of the others.
  *
  * Sets of rows, of one text in one or two passes:
  *
- *   with-mask      all rows where a share of the tokens is [MASK] (Figure 1a, "Input w. [MASK]")
- *   without-mask   all rows of the same text unmasked ("w/o. [MASK]"): as many by construction
+ *   with-mask      all rows if a share of the tokens is [MASK] (Figure 1a, "Input w. [MASK]")
+ *   without-mask   all rows of the same text unmasked ("w/o. [MASK]"): the same number
  *   mask-only      the rows at [MASK] (Figure 1b)
  *   real-only      the other rows of the masked text
- *   real-sample    as many of them as there are [MASK]s, drawn piece by piece without repetition
- *                  (fewer where a piece has fewer): a rank grows with the number of rows
- *   dropped        MAE-LM: its encoder's rows of the text without the masked tokens
- *   without-kept   MAE-LM: the rows of the same tokens in the whole text, as many
+ *   real-sample    as many of them as there are [MASK]s, drawn in each piece without replacement
+ *                  (fewer if a piece has fewer), since ranks grow with the number of rows
+ *   dropped        MAE-LM: rows of its encoder for the text without the masked tokens
+ *   without-kept   MAE-LM: the rows of the same tokens in the whole text, the same number
  *
- *   rare-only      the rows of rare tokens in the text as it is, unmasked (its Appendix F: a token that
- *                  is rare where a model is used may occupy dimensions as [MASK] does)
+ *   rare-only      the rows of rare tokens in the unmasked text (its Appendix F: a token that is
+ *                  rare where a model is used may occupy dimensions as [MASK] does)
  *   others         its other rows
  *   others-sample  as many of them as there are rare ones, as real-sample
  *
- * The encoder of MAE-LM never read [MASK], so a [MASK] row of it would mean nothing: its own gap is
- * dropped less without-kept. Figure 5a has one curve of MAE-LM and does not say which of the two
- * inputs it is of. Rare tokens take the place of [MASK] in a study of their own, of any model: the
- * gap is rare-only less others-sample, where both have as many rows.
+ * The encoder of MAE-LM never reads [MASK], so a [MASK] row of it would be meaningless: its gap is
+ * dropped minus without-kept. Figure 5a has one curve of MAE-LM and does not state its input. Rare
+ * tokens take the place of [MASK] in a separate study of any model: the gap is rare-only minus
+ * others-sample, if both have the same number of rows.
  *
- * Everything comes from Gram blocks (linalg/gram.h), one a group of whole documents, the same
- * groups in every set. The error of a gap is the delete-block jackknife of the difference itself:
- * both sides leave the same documents out.
- */
+ * All ranks come from Gram blocks (linalg/gram.h), one for each group of whole documents, the same
+ * groups in every set. The error of a gap is the delete-block jackknife of the difference: both
+ * sides leave the same documents out. */
 #pragma once
 
 #include <stdint.h>
@@ -56,19 +55,20 @@ typedef struct {
     cs_hidden_options hidden; /* layers, lengths, documents; mask_ratio in (0, 1), mask_seed,
                                  mask_keep, mask_random; drop_masked is set here */
     bool encoder_only;        /* MAE-LM: dropped, without-mask, without-kept */
-    const uint8_t *rare;      /* of each token, whether it is rare: the study is of those, and
-                                 nothing is masked; NULL: of [MASK]. Borrowed */
-    int64_t blocks;           /* of the jackknife; at most the documents */
+    /* of each token, whether it is rare: the study is of rare tokens, and nothing is masked; NULL:
+     * of [MASK]. Borrowed */
+    const uint8_t *rare;
+    int64_t blocks; /* of the jackknife; at most the documents */
     cs_gram_options gram;
     cs_rank_options rank;
 } cs_mask_rank_options;
 
-/* How the row space of the [MASK] rows lies to that of the others (Theorem 2.2). V_R: the
- * eigenvectors of the k_R = rank_tau largest eigenvalues of H_R^T H_R, V_M likewise; k_R and k_M
- * stay as they are when a block is left out. */
+/* Position of the row space of the [MASK] rows relative to that of the others (Theorem 2.2). V_R:
+ * the eigenvectors of the k_R = rank_tau largest eigenvalues of H_R^T H_R, V_M likewise; k_R and
+ * k_M are kept when a block is left out. */
 typedef enum {
     CS_CONTAIN_OUTSIDE,      /* ||H_M (I - V_R V_R^T)||_F^2 / ||H_M||_F^2 */
-    CS_CONTAIN_OUTSIDE_REAL, /* the same of H_R itself: 1 - tau at most */
+    CS_CONTAIN_OUTSIDE_REAL, /* the same of H_R: at most 1 - tau */
     CS_CONTAIN_LARGEST,      /* largest principal angle of V_R and V_M, degrees */
     CS_CONTAIN_MEDIAN,       /* median one (lower middle) */
     CS_CONTAIN_COSINE,       /* mean squared cosine; of random subspaces max(k_R, k_M) / d */
@@ -82,8 +82,8 @@ typedef struct {
     int64_t real, mask; /* k_R, k_M */
     double value[CS_CONTAIN_MEASURES], se[CS_CONTAIN_MEASURES];
     /* Share of ||H_M||_F^2 outside the whole row space of H_R, `rank` directions with eigenvalues
-     * above the floor gamma ||H_R||_F^2, and the error bound of that share:
-     * (gamma ||H_R||_F^2 / lambda_rank)^2 + 2 (..) sqrt(share) + gamma. 0 and 0 where rank = d. */
+     * above the floor gamma ||H_R||_F^2, and the error bound of that share: (gamma ||H_R||_F^2 /
+     * lambda_rank)^2 + 2 (..) sqrt(share) + gamma. 0 and 0 if rank = d. */
     int64_t rank;
     double exact, exact_error;
 } cs_containment;
@@ -93,10 +93,10 @@ typedef struct {
     bool has[CS_MASK_SETS];
     cs_effective_rank rank[CS_MASK_SETS];
     cs_gram about[CS_MASK_SETS]; /* counts and options of their Gram blocks, without these */
-    /* with-mask less without-mask; MAE-LM: dropped less without-kept; rare-only less others-sample,
-     * NaN where they differ in number. se NaN: none. */
+    /* with-mask minus without-mask; MAE-LM: dropped minus without-kept; rare-only minus
+     * others-sample, NaN if they differ in number. se NaN: none. */
     double gap[CS_RANK_MEASURES], gap_se[CS_RANK_MEASURES];
-    bool contained; /* `containment` is there: both kinds of rows are */
+    bool contained; /* `containment` is set: both kinds of rows exist */
     cs_containment containment;
 } cs_mask_layer;
 
@@ -117,32 +117,34 @@ void cs_mask_rank_record(const char *name, const cs_rank_options *options, const
 cs_mask_set cs_mask_rank_with(const cs_mask_rank *r);
 cs_mask_set cs_mask_rank_without(const cs_mask_rank *r);
 
-/* Tokens that occur at most `most` times: rare[v] is 1, else 0, for each of `vocab`. CS_ERR_MEMORY. */
+/* Tokens that occur at most `most` times: rare[v] is 1, else 0, for each of `vocab`. CS_ERR_MEMORY.
+ */
 cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most,
                          uint8_t *rare) CS_MUST_CHECK;
 
 /* Bytes of the Gram blocks. */
 double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options);
 
-/* Two passes over the corpus: masked and unmasked; of rare tokens the second alone. Memory: 8 d^2 bytes per
- * layer, block and sum (4 sums; MAE-LM and rare tokens 3) and that of cs_hidden_states; time: two forward
- * passes, 3 n d^2 flops and (5 to 7) (B + 1) eigenproblems per layer. CS_ERR_USAGE: a ratio that is not in
- * (0, 1); no mask token (encoder_only needs none); more blocks than documents; what cs_hidden_states
- * refuses. CS_ERR_INPUT: no row is masked, or of a rare token, or all are. */
+/* Two passes over the corpus: masked and unmasked; for rare tokens only the second. Memory: 8 d^2
+ * bytes per layer, block and sum (4 sums; MAE-LM and rare tokens 3) and that of cs_hidden_states;
+ * time: two forward passes, 3 n d^2 flops and (5 to 7) (B + 1) eigenproblems per layer.
+ * CS_ERR_USAGE: a ratio outside (0, 1); no mask token (encoder_only needs none); more blocks than
+ * documents; errors of cs_hidden_states. CS_ERR_INPUT: no row is masked, or of a rare token, or all
+ * are. */
 cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
                           const cs_mask_rank_options *options, cs_mask_rank *out) CS_MUST_CHECK;
 
-/* The same in parts, for states that come from elsewhere. `block`: of each document, -1 for one
- * that is left out; borrowed. take_masked and take_plain are cs_hidden_visit: rows of the masked
- * text (those with masked and shown = mask_id are the [MASK]s; encoder_only: without masked rows)
- * and of the unmasked one, in which `masked` marks the same rows. Pieces arrive whole. */
+/* The same in parts, for states from elsewhere. `block`: of each document, -1 to leave it out;
+ * borrowed. take_masked and take_plain are cs_hidden_visit: rows of the masked text (those with
+ * masked and shown = mask_id are the [MASK]s; encoder_only: without masked rows) and of the
+ * unmasked one, in which `masked` marks the same rows. Pieces arrive whole. */
 typedef struct cs_mask_rank_sums cs_mask_rank_sums;
 cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *block,
                              const cs_mask_rank_options *options,
                              cs_mask_rank_sums **out) CS_MUST_CHECK;
 cs_status cs_mask_rank_take_masked(void *sums, const cs_hidden_block *rows) CS_MUST_CHECK;
 cs_status cs_mask_rank_take_plain(void *sums, const cs_hidden_block *rows) CS_MUST_CHECK;
-/* Gram blocks are given up layer by layer as they are used. */
+/* Gram blocks are freed layer by layer as they are used. */
 cs_status cs_mask_rank_finish(cs_mask_rank_sums *sums, cs_mask_rank *out) CS_MUST_CHECK;
 void cs_mask_rank_end(cs_mask_rank_sums **held);
 

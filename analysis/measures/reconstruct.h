@@ -1,22 +1,22 @@
-/* Reconstruction: pictures of which patches are hidden, by a model and by two predictors that know no
- * network, and how far they are from the truth.
+/* Reconstruction of images with hidden patches, by a model and by two predictors without a network,
+ * and their distance from the truth.
  *
- * Of picture i a share of its T patches is hidden, drawn by (seed, i): n = round(ratio T), uniformly
+ * In image i a share of its T patches is hidden, drawn by (seed, i): n = round(ratio T), uniformly
  * or in blocks, as in training. Predictors:
  *   model          infer/patch_values.h
- *   mean           the mean of the training pictures
+ *   mean           the mean of the training images
  *   gaussian       E(x_h | x_s) = mu_h + C_hs (C_ss + r I)^-1 (x_s - mu_s), the best linear predictor
- *                  of pixels by the covariance C of the training pictures; the ridge r is the one of
+ *                  of pixels by the covariance C of the training images; the ridge r is the one of
  *                  10^-4 .. 10^-1 times the mean variance with the least l2 on 1 / 8 (at most 64) of
- *                  them, which mu and C leave out. Pictures of more than 4096 values have none.
- * Scores of a picture, in units of its values (pixels in [0, 1]):
+ *                  them, which mu and C leave out. Not for images of more than 4096 values.
+ * Scores of an image, in units of its values (pixels in [0, 1]):
  *   l2             mean squared error of the values of hidden patches
- *   psnr           10 log10(peak^2 / l2), peak 1, or the range of the training values where a corpus
- *                  is one of numbers; infinite where l2 is 0
- *   ssim           of the whole picture, shown patches in place: the mean of the index of Wang et al.
- *                  (2004) over all windows of a Gaussian of sd 1.5, 11 x 11 (or the picture, where it
+ *   psnr           10 log10(peak^2 / l2), peak 1, or the range of the training values for a
+ *                  real-valued corpus; infinite if l2 is 0
+ *   ssim           of the whole image with its visible patches: the mean of the index of Wang et al.
+ *                  (2004) over all windows of a Gaussian of sd 1.5, 11 x 11 (or the image, if it
  *                  is smaller), K1 .01, K2 .03, over channels
- *   perceptual     of the whole picture likewise, in the features of a classifier (perceptual.h), where
+ *   perceptual     of the whole image likewise, in the features of a classifier (perceptual.h), if
  *                  one is given
  */
 #pragma once
@@ -34,8 +34,9 @@ typedef struct {
     bool blocks;       /* masks of block-masked (plan/block_masked.c), not uniform */
     int64_t groups;    /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that
                           differ by at most one; 0: patch by patch */
-    int64_t limit;     /* pictures, drawn from those held out (all where none is); 0: all */
-    int64_t shown;     /* pictures on the sheet */
+    /* images, drawn from the held-out ones (all if there are none); 0: all */
+    int64_t limit;
+    int64_t shown; /* images on the sheet */
     int64_t batch;
     cs_model_text *classifier; /* of the perceptual distance; NULL: none */
     uint64_t seed;
@@ -44,25 +45,26 @@ typedef struct {
 } cs_reconstruct_options;
 
 typedef struct {
-    int64_t pictures, hidden, patches; /* hidden of each */
-    int64_t *picture;                  /* pictures: numbers in the corpus, rising */
+    int64_t pictures, hidden, patches; /* hidden patches of each image */
+    int64_t *picture;                  /* pictures: numbers in the corpus, ascending */
     bool there[CS_FILLERS];
     double ridge;  /* over the mean variance; NaN: none */
-    int scores;    /* that there are: all, or without the last */
+    int scores;    /* available scores: all, or without the last */
     double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES; NaN: not there */
 } cs_reconstruction;
 
-/* images: all of the corpus; sheet (NULL: none): a PNG of rows original, what is shown, model, mean,
- * gaussian. The same for any number of threads. CS_ERR_USAGE: pictures of other sizes than the models
- * read, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no picture. */
+/* images: all of the corpus; sheet (NULL: none): a PNG with the rows original, visible part, model,
+ * mean, gaussian. The same for any number of threads. CS_ERR_USAGE: images of other sizes than
+ * those of the model, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no
+ * image. */
 cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out) CS_MUST_CHECK;
 void cs_reconstruction_free(cs_reconstruction *r);
 
-/* Means over pictures with standard errors (of the mean, pictures independent), and every picture. */
+/* Means over images with standard errors (of the mean, images independent), and every image. */
 void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root);
 
-/* Of two pictures of height x width x channels values whose peak is `peak`. */
+/* SSIM of two images of height x width x channels values whose peak is `peak`. */
 double cs_ssim(const float *a, const float *b, int64_t height, int64_t width, int64_t channels,
                double peak);

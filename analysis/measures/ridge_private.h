@@ -5,9 +5,8 @@
  * y_i = one-hot label, z_i = features standardised to mean 0 and variance 1 over the training rows
  * (constant features are dropped). No class weights. The penalty is the one of n x 10^{-6, -5.5,
  * ..., 2} with the least leave-one-out squared error sum_i ||y_i - yhat_i||^2 / (1 - h_ii)^2
- * (Allen's PRESS); on ties the larger one. A row whose first feature is NaN counts as missing: it
- * is the training mean in prediction, and left out of the fit.
- */
+ * (Allen's PRESS), the larger one on ties. A row whose first feature is NaN counts as missing: it
+ * is the training mean in prediction, and left out of the fit. */
 #pragma once
 
 #include <stdint.h>

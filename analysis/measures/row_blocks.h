@@ -1,4 +1,4 @@
-/* Which rows of a matrix of states take part in a measure, and in which block of its jackknife. */
+/* Selection of the rows of a matrix of states for a measure, and their blocks of its jackknife. */
 #pragma once
 
 #include <stdint.h>
@@ -20,26 +20,28 @@ enum {
 typedef enum { CS_KEEP_ALL, CS_KEEP_MASKED, CS_KEEP_UNMASKED } cs_keep;
 
 typedef struct {
-    const char *groups; /* FILE.npy: n integers, or n rows whose first column counts (rows.npy);
-                           NULL: consecutive rows */
-    const char *drop;   /* rows left out: FILE.npy of their numbers from 0 or of n booleans, or a
-                           text with a number a line; NULL: none */
-    cs_keep keep;       /* the others want rows.npy as groups, and so do the following */
+    /* FILE.npy: n integers, or n rows whose first column is the group (rows.npy); NULL: consecutive
+     * rows */
+    const char *groups;
+    /* rows left out: FILE.npy of their numbers from 0 or of n booleans, or text with a number a
+     * line; NULL: none */
+    const char *drop;
+    cs_keep keep; /* the others, and the following members, need rows.npy as groups */
     bool drop_special;
     int positions; /* left out: rows at these positions of their piece */
     const int64_t *position;
 } cs_row_choice;
 
-/* Whether the choice wants rows.npy as groups. */
+/* Whether the choice needs rows.npy as groups. */
 bool cs_row_choice_wants_about(const cs_row_choice *choice);
 
-/* The block of each of `rows` rows, -1 for one left out, in fresh memory: NULL when all rows take
- * part in blocks of consecutive ones. *blocks is how many are wanted (at least 1) and becomes at
- * most the number of rows that take part, which is *kept. Blocks hold whole groups, in the order of
- * the groups' numbers. CS_ERR_INPUT names a file that does not fit the rows, or says that no row is
- * left. */
+/* The block of each of `rows` rows, -1 for one left out, in fresh memory: NULL if all rows are used
+ * in blocks of consecutive ones. *blocks is the requested number (at least 1) and is reduced to the
+ * number of rows used, *kept. Blocks contain whole groups, in the order of the numbers of the
+ * groups. CS_ERR_INPUT names a file that does not fit the rows, or reports that no row is left. */
 cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
                         int64_t *kept) CS_MUST_CHECK;
 
-/* 32 hex digits and a NUL: equal where as many rows are in the same blocks, as cs_row_blocks gives them. */
+/* 32 hex digits and a NUL: equal if the same number of rows is in the same blocks (cs_row_blocks).
+ */
 void cs_row_partition(const int32_t *block, int64_t rows, int64_t blocks, char hex[33]);

@@ -1,10 +1,9 @@
-/* Principal angles between subspaces (Bjorck and Golub, Math. Comp. 27, 1973): do two objectives
- * learn the same directions?
+/* Principal angles between subspaces (Bjorck and Golub, Math. Comp. 27, 1973), to compare the
+ * directions that two objectives learn.
  *
  *   cos theta_i = sigma_i(Q1^T Q2),   sin theta_i = sigma_i((I - Q1 Q1^T) Q2), ascending
  *
- * Small angles are taken from the sines, since a cosine near 1 loses half the digits.
- */
+ * Small angles are computed from the sines, since a cosine near 1 loses half the digits. */
 #pragma once
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-/* Claims of papers held against what a study measured.
+/* Claims of papers, compared with the measurements of a study.
  *
  * In the study's file, under "claims", by name:
  *
@@ -31,10 +31,10 @@
  * study's). "p" in place of an error: where the file has the exact chance of so large a number
  * under no association (Kendall's tau of two rankings); the other side is then 0.
  *
- * A file whose step is named with '#' stands for one a seed, each of the variable `seeds` in its place
- * (study.h): the side is their mean, and at least 3 are needed (of "p" the largest counts). In a claim
- * over budgets '%' in file, value and minus is each of them in turn: the claim is then one comparison
- * a budget, each with its own needs, and a curve with a band.
+ * A file whose step is named with '#' represents one file for each seed, with the words of the variable
+ * `seeds` in place of '#' (study.h): the side is their mean, and at least 3 are needed (for "p" the largest
+ * counts). In a claim over budgets, '%' in file, value and minus is replaced by each budget: the claim is
+ * then one comparison for each budget, with separate needs, and a curve with a band.
  *
  * With d = left - right, its error has these parts (stats/decide.h):
  *
@@ -78,7 +78,7 @@
 
 enum { CS_CLAIM_RUNS = 24 };
 
-/* The number of one run, and what it is without each block of documents. */
+/* The number of one run, and its values without each block of documents. */
 typedef struct {
     char *seed; /* NULL: the file names none */
     double value, se, bias;
@@ -88,13 +88,13 @@ typedef struct {
     char partition[40];
 } cs_claim_run;
 
-/* Texts are the study's, but for those at a budget and of a number. */
+/* Texts belong to the study, except those at a budget and of a number. */
 typedef struct {
     const char *label;
     char *file;                /* STEP/FILE.csv; NULL: a number */
     char *pick, *minus;        /* minus NULL: no second row */
     const char *error;         /* column of the standard error; NULL: exact */
-    const char *chance;        /* where an exact p is; NULL: none */
+    const char *chance;        /* where an exact p-value is; NULL: none */
     double value, se, freedom; /* the mean over runs; se: the mean of theirs */
     double p;                  /* the largest over runs */
     int64_t runs;              /* seeds; 0: the file names none */
@@ -103,9 +103,9 @@ typedef struct {
     double variance;  /* over seeds */
     int64_t blocks;   /* of documents, the same for all runs; 0: not known */
     double *left_out; /* the mean without each */
-    double bias;      /* an error that blocks do not show */
+    double bias;      /* error not measured by blocks */
     char partition[40];
-    bool trained;    /* it is about a model that a step has trained */
+    bool trained;    /* it is about a model trained by a step */
     char digits[32]; /* of a number, its label */
 } cs_claim_side;
 
@@ -113,14 +113,14 @@ typedef struct {
 typedef struct {
     cs_claim_side left, right;
     const char *want;
-    int joined; /* a need that is met where the one before it is */
-    int paired; /* of the seeds that both have, whose differences count */
+    int joined; /* a need that is met if the one before it is met */
+    int paired; /* of the seeds that both sides have, whose differences are used */
 } cs_study_comparison;
 
 typedef enum {
     CS_CLAIM_REPRODUCED,
     CS_CLAIM_OPPOSITE,
-    CS_CLAIM_NOT_REPRODUCED, /* of a claim about every budget */
+    CS_CLAIM_NOT_REPRODUCED, /* for a claim about every budget */
     CS_CLAIM_EQUIVALENT,
     CS_CLAIM_UNDETERMINED,
     CS_CLAIM_NOT_TESTED,
@@ -133,48 +133,50 @@ typedef enum {
 
 enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
 
-/* A claim's comparison, at one of its budgets where it has them. */
+/* A comparison of a claim, at one of its budgets if it has any. */
 typedef struct {
     char *budget; /* NULL: none */
     cs_study_comparison sides;
-    double matters; /* |d| below this is of no interest; 0: nobody has said */
+    double matters; /* |d| below this is irrelevant; 0: not specified */
     int64_t needs;
     cs_study_comparison *need;
     /* measured */
     double difference; /* d */
     cs_error_part part[CS_CLAIM_PARTS];
-    double margin;      /* M at .05, of this comparison alone */
+    double margin;      /* M at .05, of this comparison without correction */
     double p, adjusted; /* the least level at which d is decided; Holm's, over the family */
-    double resolution;  /* the least |d| that would have been decided */
-    double small;       /* Holm's p that |d| is as large as matters; NaN: not asked */
+    double resolution;  /* least |d| that would have been decided */
+    double small;       /* Holm's p that |d| reaches `matters`; NaN: not tested */
     cs_prior prior;     /* of its family's seeds, and the level for one more decision */
     double level;
-    double seeds_needed; /* a side, for d as it is; infinite: documents hide it; NaN: not asked */
-    char *unmet;         /* the first of its needs that is not met, in words; NULL: none */
-    const char *why;     /* a few words */
+    /* for each side, for d as it is; infinite: limited by documents; NaN: not computed */
+    double seeds_needed;
+    char *unmet;     /* the first of its needs that is not met, in words; NULL: none */
+    const char *why; /* a few words */
     cs_claim_verdict verdict;
 } cs_claim_point;
 
 typedef struct {
     const char *name, *source, *says, *scope;
-    const char *title;     /* of its panel in the figure over budgets; NULL: its name */
-    const char *metric;    /* "UNIT, DETAIL"; NULL: not named */
-    const char *paper;     /* the paper's numbers; NULL: not given */
-    int everywhere;        /* a claim about every budget */
-    const char *no_need;   /* why there are no baselines; NULL: there are, or none is wanted */
-    const char *family;    /* its source, where it names none */
+    const char *title;  /* of its panel in the figure over budgets; NULL: its name */
+    const char *metric; /* "UNIT, DETAIL"; NULL: unnamed */
+    const char *paper;  /* numbers of the paper; NULL: not given */
+    int everywhere;     /* a claim about every budget */
+    /* reason for no baselines; NULL: there are some, or none is needed */
+    const char *no_need;
+    const char *family;    /* its source, if it names none */
     const char *not_at;    /* NULL: no such scale */
-    const char *untested;  /* why the study cannot decide it; NULL: it can */
+    const char *untested;  /* reason why the study cannot decide it; NULL: it can */
     const char *statement; /* STEP ID FORM; NULL: two sides */
-    int64_t points;        /* one a budget, from small to large; of a statement 0 */
+    int64_t points;        /* one for each budget, from small to large; 0 for a statement */
     cs_claim_point *point;
     /* measured */
-    int64_t family_size; /* comparisons of its family that have a p */
+    int64_t family_size; /* comparisons of its family that have a p-value */
     char *found;         /* of a statement: its verdict */
-    char *audited;       /* of a statement: what was checked, in words */
+    char *audited;       /* of a statement: the checked claim, in words */
     bool assumed;        /* of a statement: its assumptions hold */
     bool underpowered;   /* the scale is not_at */
-    char *course;        /* over budgets: which says what; NULL: without budgets */
+    char *course;        /* over budgets: the verdicts; NULL: without budgets */
     const char *why;     /* a few words */
     cs_claim_verdict verdict;
 } cs_study_claim;
@@ -185,50 +187,53 @@ typedef struct {
     bool exploratory;
 } cs_claims;
 
-/* The claims of a study, none where it has none; they borrow from it, and mark the steps that they
- * read. `only`: those whose names begin with one of these prefixes, which commas part, and the study
- * keeps no step but those that they read, of themselves or by other steps; NULL: what the variable
- * `claims` has for it, and where that is empty or not there, all claims and steps. CS_ERR_USAGE where
- * no claim is so. CS_ERR_INPUT names the claim: an unknown key, one that is missing, a value of
- * another kind. */
+/* The claims of a study, none if it has none; they borrow from it, and mark the steps that they
+ * read. `only`: claims whose names begin with one of these prefixes, separated by commas, and the
+ * study keeps only the steps that they read, directly or through other steps; NULL: the value of
+ * the variable `claims`, and if that is empty or absent, all claims and steps. CS_ERR_USAGE if no
+ * claim matches. CS_ERR_INPUT names the claim: an unknown or missing key, a value of another kind.
+ */
 cs_status cs_claims_read(cs_study *study, const char *only, cs_claims *out) CS_MUST_CHECK;
 void cs_claims_free(cs_claims *claims);
 
-/* The numbers of a claim: its only comparison, or that of the largest budget; NULL: of a statement. */
+/* The numbers of a claim: its only comparison, or that of the largest budget; NULL for a statement.
+ */
 const cs_claim_point *cs_claim_last(const cs_study_claim *claim);
 
-/* The comparison that a reader sees: the last; of a claim about every budget that is not reproduced, the
- * last one that contradicts it. */
+/* The comparison that a report shows: the last; for a claim about every budget that is not
+ * reproduced, the last one that contradicts it. */
 const cs_claim_point *cs_claim_shown(const cs_study_claim *claim);
 
-/* Reads every side from the study's folder. CS_ERR_INPUT names the claim, and the file, column or
- * row that is missing, or rows of which more than one fits. */
+/* Reads every side from the folder of the study. CS_ERR_INPUT names the claim, and the file, column
+ * or row that is missing, or several matching rows. */
 cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CHECK;
 
 /* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
 cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 
-/* What a verdict is called, without the threshold of "equivalent". */
+/* Name of a verdict, without the threshold of "equivalent". */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory);
 
-/* The same with the threshold, "equivalent within 0.02"; matters: that of its comparison, 0 without. */
+/* The same with the threshold, "equivalent within 0.02"; matters: that of its comparison, or 0. */
 enum { CS_VERDICT_TEXT = 64 };
 void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
                            char out[CS_VERDICT_TEXT]);
 
-/* The budgets at which a claim has this verdict, "300, 750", in fresh memory; "" for one without budgets,
- * and where the study or its scale cannot decide the claim. */
+/* The budgets at which a claim has this verdict, "300, 750", in fresh memory; "" without budgets,
+ * and if the study or its scale cannot decide the claim. */
 cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict,
                            char **out) CS_MUST_CHECK;
 
-/* A row a claim: claim, source, says, left, left_value, left_se, want, right, right_value, right_se, seeds,
- * difference, low, high, interval, family, family_size, p, p_holm, resolution, seeds_needed,
- * reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small; numbers are those of the largest budget. */
+/* A row for each claim: claim, source, says, left, left_value, left_se, want, right, right_value,
+ * right_se, seeds, difference, low, high, interval, family, family_size, p, p_holm, resolution,
+ * seeds_needed, reproduced_at, opposite_at, budgets, verdict, why, scope, matters, p_small; numbers
+ * are those of the largest budget. */
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
-/* The claims over budgets, a row a budget: series, claim, budget, wanted (1 or -1), difference, low,
- * high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small, unit. Without any, no file.
- * *count: rows of claims with three budgets or more, which the figure draws. */
+/* The claims over budgets, a row for each budget: series, claim, budget, wanted (1 or -1),
+ * difference, low, high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small, unit.
+ * Without any, no file. *count: rows of claims with three budgets or more, which the figure draws.
+ */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
                                   int64_t *count) CS_MUST_CHECK;
 

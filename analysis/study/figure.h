@@ -1,5 +1,5 @@
-/* Figures: tables of results joined, and a gnuplot script that is complete by itself, so that a reader
- * can trace every point and redraw with `gnuplot -e "format='svg'" NAME.gp`. */
+/* Figures: joined tables of results, and a self-contained gnuplot script, so that a reader can
+ * trace every point and redraw with `gnuplot -e "format='svg'" NAME.gp`. */
 #pragma once
 
 #include "base/status.h"
@@ -13,20 +13,20 @@
     "differences"
 
 typedef struct {
-    const char *name;          /* of CS_FIGURES */
-    const char *dir;           /* where it is drawn; there is NAME.csv already, the joined table */
-    const char *series;        /* column that names the series of tables without a label */
-    int filters;               /* rows must fit all of them, where their column exists */
+    const char *name; /* of CS_FIGURES */
+    /* output folder, which already contains NAME.csv, the joined table */
+    const char *dir;
+    const char *series;        /* column with the name of the series, for tables without a label */
+    int filters;               /* rows must match all of them, if their column exists */
     const char *const *filter; /* "COLUMN:VALUE" */
     int labels;
-    const char *const
-        *label; /* "SERIES=TEXT", commas as blanks: what a legend calls it (label.h) */
+    const char *const *label; /* "SERIES=TEXT", commas as spaces: text of a legend (label.h) */
 } cs_figure;
 
-/* Appends the rows of a table in a CSV file that fit to *joined, which begins as zeros and gets its
- * columns from the first: `series` in front, the label (NULL: what figure->series says of each row)
- * with blanks for commas. CS_ERR_USAGE: a filter that is not COLUMN:VALUE with a column of the
- * file; CS_ERR_INPUT: a column that the first table has not. */
+/* Appends the matching rows of a CSV table to *joined, which starts as zeros and takes its columns
+ * from the first: `series` first, the label (NULL: the value of column figure->series of each row)
+ * with spaces for commas. CS_ERR_USAGE: a filter that is not COLUMN:VALUE with a column of the
+ * file; CS_ERR_INPUT: a column that the first table does not have. */
 cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *label,
                         cs_table *joined) CS_MUST_CHECK;
 

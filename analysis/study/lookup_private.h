@@ -1,6 +1,6 @@
-/* What the steps of a study have left: files, statements, and rows of tables picked by words:
- * where=COLUMN:VALUE (all of them), every=N and limit=N of those that fit, columns=a,b. The
- * template's directives and the claims read results here and nowhere else. */
+/* Results of the steps of a study: files, statements, and rows of tables selected by words:
+ * where=COLUMN:VALUE (all of them), every=N and limit=N of the matching ones, columns=a,b.
+ * Directives of templates and claims read results only through this header. */
 #pragma once
 
 #include <jansson.h>
@@ -11,33 +11,33 @@
 #include "io/table.h"
 
 /* The step that a text "STEP", "STEP/..." or "STEP ..." names, *out NULL: not wanted; CS_ERR_INPUT
- * with the nearest where the study has none. */
+ * with the most similar name if the study has none. */
 cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out) CS_MUST_CHECK;
 
-/* The path of "STEP/FILE", or of a table of the study itself, in fresh memory, out NULL: not wanted;
- * CS_ERR_INPUT for a text of another form, and where the study has no such step. */
+/* The path of "STEP/FILE", or of a table of the study, in fresh memory, out NULL: not wanted;
+ * CS_ERR_INPUT for a text of another form, and if the study has no such step. */
 cs_status cs_study_file(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;
 
-/* statements.json of a step, and among its statements the one of an id and form: CS_ERR_INPUT when
- * there is none. *found is part of *file, which is the caller's. */
+/* statements.json of a step, and its statement with an id and form: CS_ERR_INPUT if there is none.
+ * *found is part of *file, which belongs to the caller. */
 cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file) CS_MUST_CHECK;
 cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
                              const char *form, json_t **file, const json_t **found) CS_MUST_CHECK;
 
-/* The text at a key, "" without one. */
+/* The text at a key, "" if absent. */
 const char *cs_study_text(const json_t *object, const char *key);
 
-/* Cuts a text up at blanks; how many words there are, `most` at most. */
+/* Splits a text at spaces; returns the number of words, at most `most`. */
 int cs_study_words(char *text, int most, char **word);
 
-/* The words of `seeds` that the '#' of "STEP/FILE" stands for: those at which the study has the step, or
- * all where it has it at none; "-" for a file without a mark. They stand in *text, fresh memory. */
+/* The words of `seeds` that replace the '#' of "STEP/FILE": those for which the study has the step,
+ * or all if it has it for none; "-" for a file without a mark. They are in *text, fresh memory. */
 cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char **text,
                          char **word, int *count) CS_MUST_CHECK;
 
 enum { CS_PICK_FILTERS = 8 };
 
-/* A table of a step and which of its rows are chosen. */
+/* A table of a step and its selected rows. */
 typedef struct {
     char *path;
     cs_table table;
@@ -48,8 +48,8 @@ typedef struct {
     char *columns; /* NULL: all */
 } cs_pick;
 
-/* Reads "STEP/FILE.csv" and the words, which are cut up. CS_ERR_INPUT names a word of another form,
- * a column that the file has not. Free after any outcome. */
+/* Reads "STEP/FILE.csv" and the words, which are split in place. CS_ERR_INPUT names a word of
+ * another form, a column that the file does not have. Free it in every case. */
 cs_status cs_pick_open(const cs_study *study, const char *file, int words, char **word,
                        cs_pick *out) CS_MUST_CHECK;
 void cs_pick_free(cs_pick *pick);

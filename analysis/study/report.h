@@ -1,4 +1,4 @@
-/* The report of a study: a template whose directives read what the steps left behind. */
+/* The report of a study: a template whose directives read the results of its steps. */
 #pragma once
 
 #include "analysis/study/claims.h"

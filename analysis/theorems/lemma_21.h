@@ -1,4 +1,4 @@
-/* Lemma 2.1 of MAE-LM, on a model's own states and tables. */
+/* Lemma 2.1 of MAE-LM, on the hidden states and tables of a model. */
 #pragma once
 
 #include "analysis/measures/mask_rank.h"
@@ -6,8 +6,8 @@
 
 /* Lemma 2.1 and Theorem 2.2 as statements: the rank of the [MASK] rows from the first to the last
  * layer studied (numerical, and rank_tau with two standard errors of the difference); the premise
- * rank(P) <= d - rank(E) on the model's own tables (singular values above max(rows, d) 2^-23
- * sigma_1, float tables); a layer where H_R is rank-deficient, and where its row space does not
- * contain that of H_M, at the numerical tolerance. length: positions that the text takes. */
+ * rank(P) <= d - rank(E) on the tables of the model (singular values above max(rows, d) 2^-23
+ * sigma_1, float tables); a layer with rank-deficient H_R, and whether its row space contains that
+ * of H_M, at the numerical tolerance. length: positions of the text. */
 cs_status cs_lemma_21(const cs_model *model, const cs_mask_rank *r, int64_t length,
                       const char *input, cs_statements *out) CS_MUST_CHECK;

@@ -1,29 +1,28 @@
-/* Statements: what a theorem says, evaluated on an input, with a verdict.
+/* Statements of theorems, evaluated on an input, with a verdict.
  *
  *   lhs <= rhs, lhs < rhs or lhs = rhs;   margin = rhs - lhs, or -|lhs - rhs|
  *
  * and error is a bound on the numerical error of the margin.
  *
- * PASS          holds beyond the numerical error
- * FAIL          violated beyond the numerical error; `counterexample` says on what
- * VACUOUS       true, but the right side is no better than the trivial bound
- * INCONCLUSIVE  |margin| is below the numerical error, or an assumption could not be checked
- * UNSPECIFIED   the paper leaves a constant open, or both sides come from one formula, so the
- *               statement cannot fail; measured values are in the details
+ *   PASS          holds beyond the numerical error
+ *   FAIL          violated beyond the numerical error; `counterexample` names the input
+ *   VACUOUS       true, but the right side is no better than the trivial bound
+ *   INCONCLUSIVE  |margin| is below the numerical error, or an assumption could not be checked
+ *   UNSPECIFIED   the paper leaves a constant open, or both sides come from one formula, so the
+ *                 statement cannot fail; measured values are in the details
  *
- * A bound can be sharp: where lhs <= rhs is attained, rounded arithmetic cannot decide on which
- * side of it a value lies. Such a statement stays INCONCLUSIVE, since nothing here proves that the
- * two sides are one expression, but it says `attained`: |margin| is within the error and the error
- * is CS_ATTAINED of the sides at most, so they agree to eight digits. An attained bound is no
- * reason to fail a run. A strict inequality is never attained.
+ * A bound can be sharp: if lhs <= rhs is attained, rounded arithmetic cannot decide on which side
+ * of it a value lies. Such a statement stays INCONCLUSIVE, since nothing proves that the two sides
+ * are equal, but it is marked `attained`: |margin| is within the error and the error is at most
+ * CS_ATTAINED of the sides, so they agree to eight digits. An attained bound does not fail a run. A
+ * strict inequality is never attained.
  *
  *     cs_statement *s = cs_statements_claim(list, &(cs_claim){.id = "3.1", ..., .lhs = x, .rhs = y});
  *     cs_statement_int(s, "trials", trials);
  *     return cs_statements_status(list);
  *
- * The first failure stays (memory is all that can fail): one look at the end is enough. Functions
- * take NULL for a statement that could not be made.
- */
+ * The first failure is kept (only memory can fail), so one check at the end suffices. Functions
+ * accept NULL for a statement that could not be made. */
 #pragma once
 
 #include <jansson.h>
@@ -48,13 +47,14 @@ typedef struct {
     cs_statement_form form;
     cs_relation relation;
     char *text;  /* the statement in symbols, one line */
-    char *input; /* on what it was evaluated */
+    char *input; /* the input of the evaluation */
     double lhs, rhs;
     double error;   /* numerical error bound of lhs - rhs */
     double trivial; /* the trivial bound (at most): VACUOUS when rhs >= trivial; NaN: none */
     cs_verdict verdict;
-    bool attained;        /* INCONCLUSIVE because an `at most` is met with equality to rounding */
-    bool example;         /* on an input that the program fixes, whatever the options are */
+    bool attained; /* INCONCLUSIVE because an `at most` is met with equality to rounding */
+    /* on an input that is fixed in the program, independent of the options */
+    bool example;
     char *counterexample; /* NULL unless FAIL */
     json_t *assumptions;  /* array of {"text":., "holds":true|false|null, "value":.}, or NULL */
     json_t *details;      /* object of measured values, or NULL */
@@ -64,22 +64,22 @@ typedef struct {
 typedef struct {
     int64_t count, room;
     cs_statement *item;
-    const char *theorem; /* of those added from now on; NULL: unknown; borrowed */
+    const char *theorem; /* of statements added from now on; NULL: unknown; borrowed */
     cs_status status;    /* a statement that could not be added */
 } cs_statements;
 
 void cs_statements_free(cs_statements *list);
 
-/* CS_OK, or why a statement or a part of one is missing. */
+/* CS_OK, or the reason why a statement or a part of one is missing. */
 cs_status cs_statements_status(const cs_statements *list) CS_MUST_CHECK;
 
 /* Appends a statement without numbers (INCONCLUSIVE until evaluated) and returns it, NULL when out
- * of memory; the pointer is good until the next one is added. text and input (NULL: "") are
+ * of memory; the pointer is valid until the next one is added. text and input (NULL: "") are
  * copied. */
 cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statement_form form,
                                 cs_relation relation, const char *text, const char *input);
 
-/* A statement whole. */
+/* All members of a statement. */
 typedef struct {
     const char *id;
     cs_statement_form form;
@@ -88,8 +88,8 @@ typedef struct {
     double lhs, rhs, error;
 } cs_claim;
 
-/* Appends a claim with the verdict that follows; "INPUT: LHS against RHS" is the counterexample of
- * one that fails. Returns as cs_statements_add. */
+/* Appends a claim with its verdict; "INPUT: LHS against RHS" is the counterexample of one that
+ * fails. Returns as cs_statements_add. */
 cs_statement *cs_statements_claim(cs_statements *list, const cs_claim *claim);
 
 /* Marks the statements from `first` on as made on examples. */
@@ -103,8 +103,8 @@ double cs_statement_margin(const cs_statement *s);
  * strict one when its margin is positive besides. */
 void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error);
 
-/* How near lhs <= rhs is to failing, the nearest first: of many cases that shown is of the least. A
- * side or an error that is not finite says nothing. */
+/* Distance of lhs <= rhs from failing, the closest first: of many cases the one with the least is
+ * reported. A side or an error that is not finite is no evidence. */
 typedef enum {
     CS_STANDING_FAILS,
     CS_STANDING_UNKNOWN,
@@ -113,16 +113,16 @@ typedef enum {
 } cs_standing;
 cs_standing cs_standing_of(double lhs, double rhs, double error);
 
-/* INCONCLUSIVE whatever the sides say: something that they rest on failed, for instance a solver
- * that did not converge. */
+/* INCONCLUSIVE whatever the sides are: a prerequisite failed, for instance a solver did not
+ * converge. */
 void cs_statement_withhold(cs_statement *s);
 
-/* UNSPECIFIED whatever the sides say, and without a counterexample: `why` is the assumption that
+/* UNSPECIFIED whatever the sides are, and without a counterexample: `why` is the assumption that
  * does not hold. */
 void cs_statement_unspecify(cs_statement *s, const char *why, double value);
 
 void cs_statement_assume(cs_statement *s, const char *text, bool holds, double value);
-void cs_statement_detail(cs_statement *s, const char *key, json_t *value); /* steals value */
+void cs_statement_detail(cs_statement *s, const char *key, json_t *value); /* takes over value */
 void cs_statement_real(cs_statement *s, const char *key, double x);
 void cs_statement_int(cs_statement *s, const char *key, int64_t x);
 
@@ -133,7 +133,7 @@ typedef struct {
 } cs_detail;
 void cs_statement_reals(cs_statement *s, int64_t count, const cs_detail *detail);
 
-/* What a statement that fails fails on; nothing for any other verdict. */
+/* Sets the input on which a statement fails; ignored for any other verdict. */
 void cs_statement_counterexample(cs_statement *s, const char *format, ...) CS_PRINTF(2, 3);
 
 /* Adds the array "statements" to a record: {"id", "form", "relation", "verdict", "attained",

@@ -40,9 +40,10 @@ typedef struct {
     const cs_dense *u;       /* m x n */
     const cs_dense *wqk;     /* d x d, divided by the root of the head's width */
     const cs_dense *wvo;     /* d x e */
-    const double *key;       /* d: what a bias of the queries adds to g, X key; NULL: 0 */
+    const double *key;       /* d: contribution of a bias of the queries to g, X key; NULL: 0 */
     double norm_qk, norm_vo; /* 2-norms; 0: computed here, by SVD */
-    cs_dense *next;          /* receives H_R' (n x e, room made); NULL: not wanted */
+    /* receives H_R' (n x e, allocated by the caller); NULL: not wanted */
+    cs_dense *next;
 } cs_22_layer;
 
 typedef struct {
@@ -58,34 +59,34 @@ typedef struct {
 } cs_22_sides;
 
 /* Both statements of a layer. Time 2 (n + m) (d^2 + n d + d e) flops. CS_ERR_USAGE names shapes
- * that do not fit; CS_ERR_INPUT a value that is not finite. Sides that overflow come out infinite
- * or NaN. Rounding: logits gamma_{2d+4} |h_i| |W|_F |x_j|, carried through softmax and products to
+ * that do not fit; CS_ERR_INPUT a value that is not finite. Sides that overflow become infinite or
+ * NaN. Rounding: logits gamma_{2d+4} |h_i| |W|_F |x_j|, carried through softmax and products to
  * first order. */
 cs_status cs_22_evaluate(const cs_22_layer *layer, cs_22_sides *out) CS_MUST_CHECK;
 
-/* One of the bounds over `count` layers, as a statement at the layer nearest to failing (largest
- * (lhs + error) / rhs, among those where the bound is better than the trivial one), whose number is
- * *worst; details say how loose it is over all of them. A layer with a side or an error that is
- * not finite counts as nearest unless one fails, and makes the statement INCONCLUSIVE; "not_finite"
- * says how many there are. */
+/* One of the bounds over `count` layers, as a statement at the layer closest to failing (largest
+ * (lhs + error) / rhs, among those with a bound better than the trivial one), whose number is
+ * *worst; details report its looseness over all of them. A layer with a side or an error that is
+ * not finite counts as closest unless one fails, and makes the statement INCONCLUSIVE; "not_finite"
+ * is their number. */
 typedef enum { CS_22_TIGHT, CS_22_CUBIC, CS_22_PRINTED } cs_22_bound;
 cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound which,
                        const char *input, int64_t *worst, cs_statements *out) CS_MUST_CHECK;
 
 /* Appends: the corrected bounds and the printed one on random layers with U 1 = 1, each at the
- * trial where it is nearest to failing; a layer on which the tight bound is an equality; the
- * printed bound without U 1 = 1 (H_R = (1.1, 0.9), H_M = -1, W = 1); its convergence where 4 eps
- * ||R||^2 >= 1 (W^QK = 10 I, W^VO = I, 50 layers); its step exp(x) <= 1 + 2x. seed fixes the
- * layers. trials: random layers; 0: 2000. */
+ * trial closest to failing; a layer on which the tight bound is an equality; the printed bound
+ * without U 1 = 1 (H_R = (1.1, 0.9), H_M = -1, W = 1); its convergence if 4 eps ||R||^2 >= 1 (W^QK
+ * = 10 I, W^VO = I, 50 layers); its step exp(x) <= 1 + 2x. seed fixes the layers. trials: random
+ * layers; 0: 2000. */
 cs_status cs_theorem_22(int64_t trials, uint64_t seed, cs_statements *out) CS_MUST_CHECK;
 
-/* The same bounds on a model's own attention heads, one at a time, and the states that they read
- * (through the norm before the attention). H_R and H_M are the rows of one piece of
- * text; U = 1 1^T / n + (H_M - 1 hbar^T) (H_R - 1 hbar^T)^+ is the least-squares combination with U
- * 1 = 1. Where H_M is not U H_R (the assumption "H_M = U H_R" with its relative error), the bound
- * is evaluated on U H_R, which satisfies what it assumes. Two statements a layer, at the head and
- * piece nearest to failing. *done is false, and nothing is appended, for relative positions, whose
- * logits are not of the form above. */
+/* The same bounds on the attention heads of a model, one at a time, and the states that they read
+ * (after the norm before the attention). H_R and H_M are the rows of one piece of text; U = 1 1^T /
+ * n + (H_M - 1 hbar^T) (H_R - 1 hbar^T)^+ is the least-squares combination with U 1 = 1. If H_M
+ * differs from U H_R (the assumption "H_M = U H_R" with its relative error), the bound is evaluated
+ * on U H_R, which satisfies its assumptions. Two statements a layer, at the head and piece closest
+ * to failing. *done is false, and nothing is appended, for relative positions, whose logits do not
+ * have the form above. */
 typedef struct {
     const cs_hidden_options *hidden; /* masking, documents; layers and pooling are set here */
     int64_t pieces;                  /* first ones with a [MASK] and two other rows; 0: 4 */

@@ -17,7 +17,7 @@ typedef struct {
     int64_t longest_row;         /* most nonzeros of a row */
 } cs_31_problem;
 
-/* What one pair (f, W) gives. */
+/* Values of one pair (f, W). */
 typedef struct {
     double first, second;          /* the two expectations of the loss */
     double norm, norm_half;        /* ||Abar - F W'^T||^2, ||Abar / 2 - F W'^T||^2 */

@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "linalg/csr.h"
 
-/* Labels of the rows and what they give before any classifier. Rows of positive mass without a
- * label form a class of their own, so that every row has one and the theorem applies. */
+/* Labels of the rows, and quantities that do not depend on a classifier. Unlabelled rows of
+ * positive mass form a separate class, so that every row has one and the theorem applies. */
 typedef struct {
     cs_pool pool;
     int64_t rows, cols, classes;
@@ -33,7 +33,7 @@ cs_status cs_41_labels_of(const cs_labelled *m, const cs_spectrum *spectrum,
                           cs_41_labels *out) CS_MUST_CHECK;
 void cs_41_labels_free(cs_41_labels *labels);
 
-/* Two scores within this much of each other (on the scale where a label is 1) are a tie. */
+/* Two scores within this distance (on the scale where a label is 1) are a tie. */
 #define CS_41_TIE 1e-9
 
 /* Least squares of diag(root) target on orthonormal columns that arrive one at a time:
@@ -64,10 +64,11 @@ cs_status cs_41_fit_step(cs_41_fit *fit, const double *column) CS_MUST_CHECK;
 typedef struct {
     cs_pool pool;
     double *mean, *worst;
-    int64_t rotations; /* drawn for each space: fewer than asked for when that would be too long */
+    /* drawn for each space: fewer than requested if that would take too long */
+    int64_t rotations;
     int64_t straddled; /* number of t with a rotated space */
     int64_t largest;   /* largest dimension of a rotated space */
-    bool truncated;    /* a degenerate space goes on beyond the triplets at hand */
+    bool truncated;    /* a degenerate space extends beyond the computed triplets */
 } cs_41_rotations;
 
 cs_status cs_41_rotations_of(const cs_labelled *m, const cs_41_labels *labels,
@@ -80,7 +81,7 @@ typedef struct {
     cs_pool pool;
     int64_t t_max;
     bool full;          /* all nonzero singular values are known */
-    const char *source; /* what the tails are made from */
+    const char *source; /* source of the tails */
     cs_41_labels labels;
     cs_41_rotations rotations;
     double *error, *worst;    /* E as returned; the worst over rotations too */
@@ -90,16 +91,17 @@ typedef struct {
     double *next;             /* sigma_{t+1}, or an upper bound of it */
     double *tail2, *tail4;    /* sum_{j>t} sigma^2, sigma^4 */
     double *tail4_error;
-    double *explained;    /* sum_{j<=t} lambda_j ||u_j^T Y||^2 */
-    double *perturbation; /* bound on what residuals and loss of orthogonality do to rhs */
-    double defect;        /* ||U^T U - I||_F */
+    double *explained; /* sum_{j<=t} lambda_j ||u_j^T Y||^2 */
+    /* bound on the effect of residuals and loss of orthogonality on rhs */
+    double *perturbation;
+    double defect; /* ||U^T U - I||_F */
 } cs_41_curve;
 
 cs_status cs_41_curve_of(const cs_labelled *m, const cs_spectrum *spectrum,
                          const cs_theorem_input *options, cs_41_curve *out) CS_MUST_CHECK;
 void cs_41_curve_free(cs_41_curve *curve);
 
-/* Only the sharp bound: of least squares that weighs every context alike, and by P_C. */
+/* Only the sharp bound: for least squares with equal weights of contexts, and with weights P_C. */
 void cs_41_weighting(const cs_41_curve *curve, const cs_spectrum *spectrum, const char *input,
                      cs_statements *out);
 

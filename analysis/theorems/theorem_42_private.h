@@ -1,4 +1,4 @@
-/* Private to Theorem 4.2: spectra of a toy model by each method, and how they are compared. */
+/* Private to Theorem 4.2: spectra of a toy model by each method, and their comparison. */
 #pragma once
 
 #include <stdint.h>
@@ -19,7 +19,7 @@ typedef struct {
     bool has[CS_42_METHODS];
     cs_toy_spectrum by[CS_42_METHODS];
     double rounding;             /* bound on the rounding of entries and marginals */
-    cs_42_method method;         /* the first that it has */
+    cs_42_method method;         /* the first available one */
     const cs_toy_spectrum *best; /* by it */
 } cs_42_case;
 
@@ -40,22 +40,22 @@ typedef struct {
 } cs_42_difference;
 cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b);
 
-/* The j of (from, to] at which b_j - a_j is least: a_j, b_j and j. */
+/* The j in (from, to] with the least b_j - a_j: a_j, b_j and j. */
 cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
                                   double to);
 
 double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
 double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */
 
-/* A claim on the number of ones of a case. UNSPECIFIED where a formula counted as many. */
+/* A claim on the number of ones of a case. UNSPECIFIED if a formula gave the same number. */
 void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form form, const char *text,
                       double ones, cs_statements *out);
 
-/* A formula that agrees with itself teaches nothing: PASS becomes UNSPECIFIED. Sides that differ are
- * not one formula, and a FAIL stays. */
+/* A formula that agrees with itself is no evidence: PASS becomes UNSPECIFIED. Sides that differ are
+ * not one formula, and a FAIL is kept. */
 void cs_42_unspecify(const cs_toy_spectrum *s, cs_statement *statement);
 
-/* Lemma A.3 and the entries, sizes and blocks that the printed proof gives. */
+/* Lemma A.3 and the entries, sizes and blocks of the printed proof. */
 cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out) CS_MUST_CHECK;
 
 /* The other objectives, blind and given, and LA 5.1's equivalence of Eq. 3 and Eq. 6. */

@@ -39,7 +39,7 @@ typedef struct {
     cs_pool pool; /* of all below */
     int64_t vocab, width, heads;
     int64_t positions;             /* rows of the position table, 0: none */
-    double pooling;                /* the model's own power of 1/n */
+    double pooling;                /* power of 1/n of the model */
     double *token;                 /* vocab x width, row-major */
     double *position;              /* positions x width, or NULL */
     double *qkv;                   /* 3 width x width: rows of q, then k, then v */
@@ -71,13 +71,13 @@ cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n,
                         cs_43_rows *out) CS_MUST_CHECK;
 void cs_43_rows_free(cs_43_rows *r);
 
-/* f^ of the rows chosen (count >= 1) in f[0 .. width - 1]; f has room for 2 width numbers. power is
- * 2 or 3. O(count width). */
+/* f^ of the rows chosen (count >= 1) in f[0 .. width - 1]; f has a capacity of 2 width. power is 2
+ * or 3. O(count width). */
 void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int power, double *f);
 
 typedef struct {
     double value, error;
-    double low; /* a difference that is there: value where exact */
+    double low; /* a difference that occurs: value if exact */
     bool exact; /* else value is an upper bound */
 } cs_43_eta;
 
@@ -98,21 +98,22 @@ typedef enum { CS_43_SPECTRAL, CS_43_CROSS_ENTROPY } cs_43_loss;
 typedef struct {
     int64_t unmasked;  /* N, at most s - 1; 0: s - round(mask_ratio s), clamped into 1..s-1 */
     double mask_ratio; /* in (0, 1) */
-    int64_t masks;     /* sets X_m a prefix: all where there are no more, else that many drawn by
-                          the seed; 0: 4 */
-    int64_t last;      /* the largest k; 0: N + 1 */
+    /* sets X_m for each prefix: all if there are no more, else this number is drawn by the seed; 0:
+     * 4 */
+    int64_t masks;
+    int64_t last; /* the largest k; 0: N + 1 */
     uint64_t seed;
     const double *negative; /* P(X_-), vocab numbers; NULL: frequencies of the tokens predicted */
-    double eta_scale;       /* eta is multiplied by it: for tests that the audit can fail. 0: 1 */
+    double eta_scale;       /* factor on eta, so that tests can make the audit fail. 0: 1 */
     int64_t blocks;         /* of the jackknife over documents; 0: 20 */
     cs_43_loss loss;        /* of the curve: L_b or cross-entropy */
     double factor;          /* b; 0: 2 */
-    const cs_43_model *against; /* the curve holds its loss too; NULL: none */
+    const cs_43_model *against; /* the curve has its loss too; NULL: none */
     const cs_progress *progress;
 } cs_43_options;
 
-/* The two sides of a statement on its worst case: FAIL before a side that is not finite before
- * INCONCLUSIVE before the least margin relative to the error. */
+/* The two sides of a statement on its worst case: first FAIL, then a side that is not finite, then
+ * INCONCLUSIVE, then the least margin relative to the error. */
 typedef struct {
     int64_t count; /* cases */
     double lhs, rhs, error;
@@ -127,7 +128,7 @@ typedef struct {
     double gen, gen_error;      /* L_gen of the sums */
     double first, second;       /* sum_k w_k^2/(k-1)^2p / 2N and sum_k w_k / 2N, means */
     double delta, delta_error;  /* max of -z_+ + z_-^2 over the masks seen */
-    double delta_high;          /* what |z_+| + z_-^2 cannot exceed on any mask */
+    double delta_high;          /* upper bound of |z_+| + z_-^2 on any mask */
     double literal;             /* max of (-z_+ + z_-)^2, as printed */
     double largest_plus;        /* max of -z_+ over the same */
     double norm_low, norm_high; /* of ||W f||, prefixes and masks */
@@ -146,17 +147,17 @@ typedef struct {
     int64_t sequences;       /* audited */
     int64_t excluded;        /* shorter than 2 tokens */
     int64_t cases;           /* (sequence, k, mask) */
-    int64_t whole;           /* of them k - 1 = N: X_m is the prefix, both sides are 0 */
+    int64_t whole;           /* of these k - 1 = N: X_m is the prefix, both sides are 0 */
     int64_t alike;           /* sequences of equal rows: eta = 0, both sides are 0 */
     int64_t enumerated;      /* sequences all of whose masks went into delta */
-    int64_t uncovered;       /* prefixes longer than N, which the theorem leaves out */
+    int64_t uncovered;       /* prefixes longer than N, which the theorem excludes */
     int64_t lowest, highest; /* N */
     /* By k: 0 .. lengths - 1; sums over the cases of k, and by block of documents. */
     int64_t lengths, blocks;
     double *curve; /* blocks x lengths x CS_43_CURVE */
 } cs_43_audit;
 
-enum { /* what the curve sums; the form is p = 2, the loss that of the model as it is */
+enum { /* columns of the curve; the form is p = 2, the loss that of the model as it is */
        CS_43_N,
        CS_43_MISALIGNMENT,
        CS_43_W,
@@ -181,7 +182,7 @@ void cs_43_audit_free(cs_43_audit *a);
 cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *input,
                       cs_statements *out) CS_MUST_CHECK;
 
-/* Fixed small models on which the printed statements fail, and what is true there. */
+/* Fixed small models on which the printed statements fail, with the true values. */
 cs_status cs_43_examples(cs_statements *out) CS_MUST_CHECK;
 
 /* Spearman's correlation over k of misalignment and degradation (CS_43_GAP), with its delete-block

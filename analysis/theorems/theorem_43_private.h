@@ -11,7 +11,7 @@ void cs_43_apply(const cs_43_model *m, const double *f, double *z);
 
 enum { CS_43_FORMS = 2 }; /* p = 2, 3 */
 
-/* What is read off z = W f^ of one set. */
+/* Values computed from z = W f^ of one set. */
 typedef struct {
     const double *z;
     double square;       /* ||z||^2 */
@@ -52,7 +52,7 @@ typedef struct {
 /* Bound on the error of z^ as a vector, whatever the set of rows. */
 double cs_43_error(const cs_43_model *m, const cs_43_rows *r);
 
-/* own: the model's z is own z^. */
+/* own: z of the model is own z^. */
 cs_43_column cs_43_read(const cs_43_walk *w, const double *z, double own);
 
 /* delta over one mask of n rows: its masked tokens, and every token that can be X_-. */
@@ -67,11 +67,11 @@ cs_status cs_43_prefix(cs_43_walk *w, const cs_43_place *at, int64_t masks) CS_M
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k);
 
-/* The printed bound of one form; `text` says it. */
+/* The printed bound of one form; `text` is its statement. */
 void cs_43_printed(const cs_43_model *m, const cs_43_audit *a, int p, const char *id,
                    const char *text, const char *input, cs_statements *out);
 
-/* A statement on the worst case of many; nothing where there was none. */
+/* A statement on the worst case of many; nothing if there was none. */
 void cs_43_state_case(const cs_43_case *c, const char *id, cs_statement_form form, const char *text,
                       const char *input, cs_statements *out);
 

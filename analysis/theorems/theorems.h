@@ -22,17 +22,17 @@ cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const
                         const cs_theorem_input *options, cs_statements *out,
                         cs_item *curve) CS_MUST_CHECK;
 
-/* The same on the toy model's whole matrix (every nonzero triplet, found as options->spectrum
- * says), and the t from which the probe is perfect. limit: as for cs_toy_matrix. */
+/* The same on the whole matrix of the toy model (every nonzero triplet, with options->spectrum),
+ * and the t from which the probe is perfect. limit: as for cs_toy_matrix. */
 cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *options,
                             cs_statements *out, cs_item *rows) CS_MUST_CHECK;
 
-/* Least squares that weighs every context alike breaks the bound of Theorem 4.1: a fixed matrix on
- * which it does, beside the bound that holds there with weights P_C. */
+/* Least squares with equal weights of contexts breaks the bound of Theorem 4.1: a fixed matrix on
+ * which it does, with the bound that holds there with weights P_C. */
 cs_status cs_theorem_41_unweighted(const cs_theorem_input *options,
                                    cs_statements *out) CS_MUST_CHECK;
 
-/* Theorem 4.1 of the language behind in->corpus under in->build, a row for t = 1..in->triplets (0: 16,
+/* Theorem 4.1 of the language of in->corpus under in->build, a row for t = 1..in->triplets (0: 16,
  * or the words), in->blocks blocks of documents for its errors (0: none, and no verdict). Errors of
  * cs_language_of and cs_language_labels_of. */
 cs_status cs_theorem_41_language(const cs_theorem_input *in,

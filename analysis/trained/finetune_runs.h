@@ -1,6 +1,6 @@
-/* Fine-tuning over seeds: one run per seed (and, to choose a learning rate, one per rate), each kept in
- * a folder of its own as soon as it is done, so that a study that goes on makes only those that are
- * missing. */
+/* Fine-tuning over seeds: one run for each seed (and, to choose a learning rate, one for each
+ * rate), each stored in a separate folder when it is done, so that a resumed study runs only the
+ * missing ones. */
 #pragma once
 
 #include "analysis/trained/predictions.h"
@@ -10,7 +10,7 @@
 #include "train/model_kind.h"
 
 typedef struct {
-    const char *source; /* as it was named */
+    const char *source; /* the source as given */
     cs_labelled_text text;
     cs_texts ids;
 } cs_finetune_side;
@@ -21,32 +21,33 @@ typedef struct {
     const cs_model_kind *kind; /* its; borrowed */
     cs_tokenizer *tokenizer;
     cs_backend *backend;
-    bool fresh;            /* its architecture alone: the baseline */
-    const cs_cloze *cloze; /* NULL: a head of its own; borrowed */
+    bool fresh;            /* only its architecture: the baseline */
+    const cs_cloze *cloze; /* NULL: a separate head; borrowed */
     cs_model_config config;
-    cs_finetune_options options; /* but for learning rate, seed, dir, stage */
+    cs_finetune_options options; /* except learning rate, seed, dir, stage */
     cs_finetune_side train, test;
-    const char *dir; /* NULL: nothing is kept */
+    const char *dir; /* NULL: nothing is stored */
     bool resume, save_model;
     const char *few; /* of cs_few_shot */
-    char key[33];    /* of all that the numbers follow from but rate and seed */
+    /* hash of all settings that affect the results, except rate and seed */
+    char key[33];
 } cs_finetune_task;
 
-/* What one run gave. */
+/* Result of one run. */
 typedef struct {
     double rate;
     uint64_t seed;
     int64_t examples, steps, skipped;
     double train_loss, test_loss;
-    double *predicted; /* as many as were asked for */
+    double *predicted; /* one for each test example */
 } cs_finetune_run;
 
-/* A learning rate tried, its score and mean loss on the examples held out of the training side. */
+/* A learning rate, with its score and mean loss on held-out examples of the training side. */
 typedef struct {
     double rate, score, loss;
 } cs_finetune_trial;
 
-/* What is asked: `seeds` runs from `seed` on, at the best of `rates` learning rates. */
+/* Request: `seeds` runs from `seed` on, at the best of `rates` learning rates. */
 typedef struct {
     cs_metric_list metrics; /* a rate is chosen by the first */
     double *rate;           /* borrowed */
@@ -58,33 +59,33 @@ typedef struct {
     double chosen;
     cs_finetune_run *run; /* seeds */
     int64_t runs;
-    cs_finetune_trial *trial; /* trials; none where one rate was given */
+    cs_finetune_trial *trial; /* trials; none for a single rate */
     int64_t trials;
 } cs_finetune_study;
 
-/* Frees what the task owns: both sides. */
+/* Frees the data that the task owns: both sides. */
 void cs_finetune_task_free(cs_finetune_task *task);
 void cs_finetune_study_free(cs_finetune_study *study);
 
-/* Fills in task->key. */
+/* Sets task->key. */
 cs_status cs_finetune_task_key(cs_finetune_task *task) CS_MUST_CHECK;
 
-/* The model that a run of this seed begins with. */
+/* The initial model of a run of this seed. */
 cs_status cs_finetune_start(const cs_finetune_task *task, uint64_t seed,
                             cs_model *out) CS_MUST_CHECK;
 /* Writes a model with the names of the task's classes, and its tokenizer. */
 cs_status cs_finetune_keep(const cs_finetune_task *task, const cs_model *model,
                            const char *folder) CS_MUST_CHECK;
 
-/* The layer of its predictions: a fine-tuned model has no other. */
+/* The layer of its predictions: a fine-tuned model has only this one. */
 #define CS_FINETUNE_LAYER "all"
 
-/* By what the predictions of the seeds are scored; borrows the task. */
+/* The scoring of the predictions of the seeds; borrows the task. */
 cs_scoring cs_finetune_scoring(const cs_finetune_task *task, const cs_finetune_plan *plan);
 
-/* Of several rates each trains on the first seed's draw without 10 % of each class, and that with
- * the best score on these is chosen, of equal ones that with the smallest loss there. Then every
- * seed trains on its draw and predicts the test examples. Errors name the run. */
+/* Each of several rates trains on the draw of the first seed without 10 % of each class, and the
+ * rate with the best score on these is chosen, on ties the one with the smallest loss there. Then
+ * every seed trains on its draw and predicts the test examples. Errors name the run. */
 cs_status cs_finetune_study_of(const cs_finetune_task *task, const cs_finetune_plan *plan,
                                cs_finetune_study *out) CS_MUST_CHECK;
 

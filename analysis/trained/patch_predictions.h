@@ -1,18 +1,17 @@
-/* What linear heads of patches say of the test pictures, picture by picture: a table and a sheet.
+/* Predictions of linear heads of patches for the test images, image by image: a table and a sheet.
  *
- * predictions.csv, a row a
- *   picture and class (background too) that truth or prediction has: pixels of the true class, those
- *   predicted, both, and iou = both / (pixels + predicted - both); summed over pictures they are those of
+ * predictions.csv, a row for each
+ *   image and class (background too) that truth or prediction has: pixels of the true class, those
+ *   predicted, both, and iou = both / (pixels + predicted - both); summed over images they are those of
  *   measures/mean_iou.h
- *   detection: class, score, the box, its overlap with the box of its class in the picture that it
+ *   detection: class, score, the box, its overlap with the box of its class in the image that it
  *   overlaps most (0: there is none), and whether it hits one (measures/average_precision.h), in the
- *   order in which average precision takes them
- * Pictures are numbered from 0 on the test side, for every layer and seed.
+ *   order of average precision
+ * Images are numbered from 0 on the test side, for every layer and seed.
  *
- * The sheet shows some of them, a row each, at equal distances: the picture, the truth, then a column a
- * layer, of the first seed; classes by colour, of detections as many as the picture has boxes, those of
- * the highest scores.
- */
+ * The sheet shows some of them, a row each, evenly spaced: the image, the truth, then a column for
+ * each layer, of the first seed; classes by colour; of detections those of the highest scores, as
+ * many as the image has boxes. */
 #pragma once
 
 #include "analysis/measures/patch_heads.h"
@@ -23,7 +22,7 @@ typedef struct {
     const cs_patch_targets *test; /* borrowed */
     cs_table table;
     cs_cells cells;
-    int64_t shown, columns; /* pictures on the sheet; columns that are drawn */
+    int64_t shown, columns; /* images on the sheet; columns that are drawn */
 } cs_patch_predictions;
 
 /* For at most `layers` layers; truth is drawn. */
@@ -31,7 +30,7 @@ cs_status cs_patch_predictions_make(const cs_patch_targets *test, int64_t layers
                                     cs_patch_predictions *out) CS_MUST_CHECK;
 void cs_patch_predictions_free(cs_patch_predictions *p);
 
-/* draws: as the next column of the sheet too. Detections of the answer are matched. */
+/* draws: also as the next column of the sheet. Detections are matched. */
 cs_status cs_patch_predictions_add(const char *layer, uint64_t seed, bool draws,
                                    const cs_patch_answer *answer,
                                    cs_patch_predictions *p) CS_MUST_CHECK;

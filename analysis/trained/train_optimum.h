@@ -1,4 +1,4 @@
-/* How far a model of Gaussian fields is from the best one. */
+/* Distance of a model of Gaussian fields from the best one. */
 #pragma once
 
 #include "image/images.h"
@@ -6,12 +6,12 @@
 #include "model/model.h"
 #include "train/trainer.h"
 
-/* Adds to the record of a training on the corpus `field`: optimum, the least evaluation loss that any model
- * can have under the objective (measures/field_optimum.h, over all plans or those of the fields evaluated,
- * as far as a few seconds go), optimum_se, and above_optimum = loss / optimum - 1, loss the one measured
- * on held-out fields. Adds nothing of other corpora, or where the loss is of something else
- * (normalised patches, codes, a schedule of objectives) or the model reads less or more than its plans
- * show (blind queries, tokens kept or replaced). */
+/* Adds to the record of a training on the corpus `field`: optimum, the least evaluation loss of any
+ * model under the objective (measures/field_optimum.h, over all plans or those of the fields
+ * evaluated, as far as a few seconds allow), optimum_se, and above_optimum = loss / optimum - 1,
+ * with the loss measured on held-out fields. Adds nothing for other corpora, if the loss has
+ * another target (normalised patches, codes, a schedule of objectives), or if the model reads less
+ * or more than its plans show (blind queries, tokens kept or replaced). */
 cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *config,
                                   const cs_train_options *options, double loss,
                                   cs_item *item) CS_MUST_CHECK;
