@@ -496,7 +496,7 @@ TEST(bad_configurations_are_refused)
         {"gemma2", "hidden_activation", "null", "config.json: unknown 'hidden_activation' null"},
         {"t5", "feed_forward_proj", "null", "unknown 'feed_forward_proj' null"},
         {"llama", "head_dim", "-2", "'head_dim' is -2, not above 0"},
-        {"qwen2", "layer_types", "[\"full_attention\"]", "'layer_types' names 1 layers, not 3"},
+        {"qwen2", "layer_types", "[\"full_attention\"]", "'layer_types' names 1 layer, not 3"},
         {"qwen2", "layer_types", "[\"full_attention\", \"none\", \"full_attention\"]",
          "'layer_types' has 'none'"},
         {"mistral", "sliding_window", "-1", "'sliding_window' is -1, not above 0"},

@@ -178,7 +178,7 @@ TEST(refusals)
     value.classes = 1;
     OK(build(&config, &good));
     assert_fails(build(&plain, &good), CS_ERR_USAGE, "no classification head");
-    assert_fails(build(&value, &good), CS_ERR_USAGE, "head of 1 outputs needs a different loss");
+    assert_fails(build(&value, &good), CS_ERR_USAGE, "head of 1 output needs a different loss");
     o = good;
     o.loss = CS_LOSS_SQUARED_ERROR;
     assert_fails(build(&config, &o), CS_ERR_USAGE, "head of 3 outputs needs a different loss");
@@ -189,7 +189,7 @@ TEST(refusals)
     assert_fails(build(&config, &o), CS_ERR_USAGE, "predicts classes, not tokens");
     o = good;
     o.predictions = 1;
-    assert_fails(build(&config, &o), CS_ERR_USAGE, "1 loss rows do not match 2 texts");
+    assert_fails(build(&config, &o), CS_ERR_USAGE, "1 loss row does not match 2 texts");
     o = good;
     o.training = false;
     o.keep_hidden = true;

@@ -260,7 +260,7 @@ TEST(bad_clozes_are_refused)
          false},
         {"{1} {mask} {1}", "", "contains {1} 2 times", false, false},
         {"{1} {2} {mask}", "",
-         "contains {2} 1 times; for a single text it must contain it not at all", false, false},
+         "contains {2} 1 time; for a single text it must contain it not at all", false, false},
         {"{1} {mask}", "", "contains {2} 0 times; for a pair it must contain it once", true, false},
         {"{1} {mask} w1", "", "for a causal model {mask} must come last", false, true},
         {"{1} {mask}", "%s=w1", "no word is given for class %s", false, false},

@@ -523,7 +523,7 @@ TEST(bad_options_are_named)
         cs_density_options o;
         const char *reason;
     } cases[] = {
-        {{.samples = 1, .degree = 4, .top = 1}, "1 samples"},
+        {{.samples = 1, .degree = 4, .top = 1}, "1 sample is too few"},
         {{.samples = 2, .degree = 3, .top = 1}, "degree 3"},
         {{.samples = 2, .degree = 4, .top = 0}, "bound 0"},
         {{.samples = 2, .degree = 4, .top = NAN}, "bound nan"},

@@ -360,7 +360,7 @@ TEST(bad_input_is_named)
     o = (cs_feature_options){.pairs = 1, .features = -3};
     assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "number of features, -3");
     o = (cs_feature_options){.pairs = 1, .blocks = 1};
-    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "1 jackknife blocks");
+    assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_USAGE, "1 jackknife block:");
     o = (cs_feature_options){.pairs = 1, .blocks = 2, .group = group};
     assert_fails(cs_feature_connectivity_of(&rows, &o, &c), CS_ERR_INPUT,
                  "f.npy: one block of the jackknife would contain all 3 rows");

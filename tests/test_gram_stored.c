@@ -192,7 +192,7 @@ TEST_IN_DIR(members_are_checked)
                 (void)snprintf(part, sizeof part, "member %s.npy: item %lld is not finite",
                                member[bad].name, (long long)member[bad].size - 1);
             } else if (way == 1 && strcmp(member[bad].name, "sum") == 0) {
-                (void)snprintf(part, sizeof part, "member sum.npy has 1 dimensions, not 2");
+                (void)snprintf(part, sizeof part, "member sum.npy has 1 dimension, not 2");
             } else {
                 (void)snprintf(part, sizeof part, "member %s.npy: %lld items or a wrong type",
                                member[bad].name, (long long)member[bad].size + way);

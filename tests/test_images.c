@@ -62,7 +62,7 @@ TEST_IN_DIR(idx_with_labels_packed_or_not)
     cs_images_free(&m);
     put_bytes(state, "t-labels-idx1-ubyte", (uint8_t[]){0, 0, 8, 1, 0, 0, 0, 1, 2}, 9);
     assert_fails(cs_images_load(in_dir(state, names[0]), NULL, &m), CS_ERR_INPUT,
-                 "t-labels-idx1-ubyte: 1 labels for 3 pictures");
+                 "t-labels-idx1-ubyte: 1 label for 3 pictures");
 }
 
 TEST_IN_DIR(idx_that_lies_is_refused)
@@ -146,7 +146,7 @@ TEST_IN_DIR(npy_with_labels)
     OK(cs_npy_write(path, CS_U8, 3, (int64_t[]){3, 4, 2}, pixel));
     assert_fails(
         cs_images_load(path, NULL, &m), CS_ERR_INPUT,
-        "x.labels.npy: labels: 2 numbers in 1 dimensions, expected one for each of 3 pictures");
+        "x.labels.npy: labels: 2 numbers in 1 dimension, expected one for each of 3 pictures");
     OK(cs_npy_write(path, CS_U8, 4, (int64_t[]){3, 2, 2, 2}, pixel));
     assert_fails(cs_images_load(path, NULL, &m), CS_ERR_INPUT, "with 2 channels");
     OK(cs_npy_write(path, CS_I32, 3, (int64_t[]){1, 2, 3}, pixel));

@@ -149,9 +149,9 @@ TEST_IN_DIR(csv_errors_name_their_line)
         int64_t size;
         const char *reason;
     } bad[] = {
-        {"a,b\n1,2\n3\n", 10, "bad.csv:3: 1 fields, but the header has 2"},
+        {"a,b\n1,2\n3\n", 10, "bad.csv:3: 1 field, but the header has 2"},
         {"a,b\n\"x\ny\",2\n1,2,3\n", 18, "bad.csv:4: 3 fields"},
-        {"a,b\n1,2\n\n", 9, "bad.csv:3: 1 fields"},
+        {"a,b\n1,2\n\n", 9, "bad.csv:3: 1 field"},
         {"a,b\n1,2\n3,\"open\n\n", 17, "bad.csv:3: a quote opened here"},
         {"a,b\n1,x\"y\"\n", 11, "bad.csv:2: a quote inside the unquoted field 'x'"},
         {"a,b\n\"x\"y,2\n", 11, "bad.csv:2: text after a closing quote"},

@@ -139,7 +139,7 @@ TEST_IN_DIR(sides_are_read_together)
     assert_fails(cs_labelled_sides_read(last, &plain, all, side), CS_ERR_INPUT,
                  "bad.tsv:2: byte 2");
     assert_fails(cs_labelled_sides_read(right, &plain, one, side), CS_ERR_INPUT,
-                 "good.tsv: all 1 training rows are of class 'a', but two classes are needed; "
+                 "good.tsv: all 1 training row is of class 'a', but two classes are needed; "
                  "--limit takes");
     OK(cs_labelled_sides_read(right, &plain, all, side));
     assert_true(side[0].count == 2 && side[1].count == 2 && side[1].classes == 2);

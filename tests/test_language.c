@@ -255,7 +255,7 @@ TEST(what_says_nothing_is_refused)
     assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "1000 eigenvalues");
     o.k = 2;
     o.blocks = 1;
-    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "1 jackknife blocks");
+    assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "1 jackknife block:");
     o.blocks = 0;
     build = build_of("document");
     build.max_length = build.stride = 0;

@@ -321,7 +321,7 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
         {"{\"classes\": [{\"transition\": [[1]], \"initial\": [1, 0]}]}",
          "initial: expected an array of 1"},
         {"{\"classes\": [{\"transition\": [[1]]}, {\"transition\": [[0, 1], [1, 0]]}]}",
-         "classes[1]: transition: expected 1 rows"},
+         "classes[1]: transition: expected 1 row"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char source[256];

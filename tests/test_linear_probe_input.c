@@ -24,7 +24,7 @@ TEST(bad_input)
     o = (cs_linear_probe_options){.penalties = 1, .penalty = zero};
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 0");
     o = (cs_linear_probe_options){.folds = 1};
-    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "1 folds");
+    assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "1 fold ");
     o = (cs_linear_probe_options){.share = 1};
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "share 1");
     o = (cs_linear_probe_options){0};

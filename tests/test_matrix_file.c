@@ -126,7 +126,7 @@ TEST_IN_DIR(mtx_malformed)
         {"%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n",
          "line 3: the file ends after 1 of 2"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\n2 2 1\n",
-         "line 4: more than 1 entries"},
+         "line 4: more than 1 entry"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1\njunk\n",
          "line 4: more than"},
         {"%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n",
@@ -285,7 +285,7 @@ TEST_IN_DIR(npz_malformed)
     spoilt(state, FORMAT, (member){"format", CS_I64, 1, small_shape}, "format.npy");
     spoilt(state, FORMAT, (member){"format", CS_I64, 2, small_shape}, "format.npy has 2 items");
     spoilt(state, SHAPE, absent, "'shape.npy'");
-    spoilt(state, SHAPE, (member){"shape", CS_I64, 1, small_shape}, "1 dimensions");
+    spoilt(state, SHAPE, (member){"shape", CS_I64, 1, small_shape}, "1 dimension;");
     const int64_t negative[] = {-2, 3}, thin[] = {2, 2}, wide[] = {2, 3000000000};
     const int64_t tall[] = {3, 3};
     spoilt(state, SHAPE, (member){"shape", CS_I64, 2, negative}, "shape.npy: item 0 is -2");
@@ -362,7 +362,7 @@ TEST_IN_DIR(npy_dense)
     reads_as(path, 2, 3, small);
     const int64_t six = 6;
     OK(cs_npy_write(path, CS_F64, 1, &six, small));
-    refused(path, CS_ERR_INPUT, "a.npy: has 1 dimensions");
+    refused(path, CS_ERR_INPUT, "a.npy: has 1 dimension");
     const double bad[] = {0, 2, 0, 4, NAN, 1};
     OK(cs_npy_write(path, CS_F64, 2, small_shape, bad));
     refused(path, CS_ERR_INPUT, "row 1, column 1: value nan");

@@ -391,7 +391,7 @@ TEST(bad_options_are_named)
     const struct {
         cs_moment4_sampling sampling;
         const char *reason;
-    } bad[] = {{{.samples = 1, .seed = 1}, "1 samples"},
+    } bad[] = {{{.samples = 1, .seed = 1}, "1 sample is"},
                {{.samples = 2, .level = 1}, "level 1"},
                {{.samples = 2, .level = -0.5}, "level -0.5"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {

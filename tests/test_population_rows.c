@@ -395,7 +395,7 @@ TEST(numbers_of_blocks_that_do_not_exist)
     cs_corpus corpus = corpus_of();
     cs_population_rows rows = {0};
     cs_population_plan plan = plan_of(1);
-    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife blocks");
+    assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife block:");
     plan.blocks = DOCUMENTS - 1;
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "sequences, 58");
     plan.blocks = 0;

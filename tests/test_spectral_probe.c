@@ -142,7 +142,7 @@ TEST(bad_rows_are_refused)
     for (int64_t i = 1; i < ROWS; ++i) {
         x.data[i] = NAN;
     }
-    assert_fails(cs_ridge_fit(&x, label, CLASSES, &r), CS_ERR_INPUT, "1 training rows");
+    assert_fails(cs_ridge_fit(&x, label, CLASSES, &r), CS_ERR_INPUT, "1 training row has");
     cs_dense_free(&x);
 }
 

@@ -205,7 +205,7 @@ TEST(bad_input_is_named)
     assert_fails(cs_spectrum_density_of(&a, &o, &d), CS_ERR_USAGE, "0 bins");
     o = options_of(0, 1);
     o.samples = 1;
-    assert_fails(cs_spectrum_density_of(&a, &o, &d), CS_ERR_USAGE, "1 samples");
+    assert_fails(cs_spectrum_density_of(&a, &o, &d), CS_ERR_USAGE, "1 sample is");
     a.val[0] = -2;
     o = options_of(0, 1);
     assert_fails(cs_spectrum_density_of(&a, &o, &d), CS_ERR_INPUT, "-2");

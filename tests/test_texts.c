@@ -178,7 +178,7 @@ TEST_IN_DIR(bad_input)
     cs_texts_options o = {.max_length = 2};
     cs_texts ids;
     assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_USAGE,
-                 "length 2 is too short for 1 special tokens");
+                 "length 2 is too short for 1 special token");
     o.max_length = 8;
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT,
                  "small.tsv, example 1: the text has no tokens");

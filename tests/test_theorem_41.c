@@ -452,7 +452,7 @@ TEST(bad_input_is_refused)
     from_dense(3, 3, a, 1, y, &m);
     spectrum_of(&m, 1, &spectrum);
     spectrum.sum_sigma4 = NAN;
-    assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE, "top 1 triplets");
+    assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_USAGE, "top 1 triplet needs");
     cs_spectrum_free(&spectrum);
 
     spectrum_of(&m, 0, &spectrum);

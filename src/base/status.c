@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 enum { REASON_SIZE = 4096 };
 
 static _Thread_local char reason[REASON_SIZE];
@@ -22,6 +24,7 @@ cs_status cs_fail(cs_status code, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(reason, sizeof reason, format, args);
         va_end(args);
+        cs_plural_agree(reason);
     }
     return code;
 }
@@ -45,6 +48,7 @@ cs_status cs_blame(cs_status code, const char *format, ...)
             (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %.*s",
                            REASON_SIZE - used, held);
         }
+        cs_plural_agree(reason);
     }
     return code;
 }

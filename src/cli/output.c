@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/plural.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
@@ -36,11 +37,13 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     cs_progress_clear();
     va_list list;
     va_start(list, format);
-    flockfile(stderr); /* a line of progress may come from another thread */
-    (void)vfprintf(stderr, format, list);
-    (void)fputc('\n', stderr);
-    funlockfile(stderr);
+    char *text = cs_format_list(format, list);
     va_end(list);
+    if (text) cs_plural_agree(text);
+    flockfile(stderr); /* a line of progress may come from another thread */
+    (void)fprintf(stderr, "%s\n", text ? text : format);
+    funlockfile(stderr);
+    cs_free(text);
 }
 
 /* The texts of every list "warnings" in the record. */
@@ -84,18 +87,6 @@ static cs_status write_form(cs_args *args, const char *name, const char *suffix,
     return status;
 }
 
-/* Definitions are sentences, the same in many rows; an empty column says nothing. */
-static bool column_is_shown(const cs_args *args, const cs_table *table, int column)
-{
-    const char *shown = cs_args_command(args)->shown, *name = table->name[column];
-    bool empty = table->rows > 0;
-    for (int64_t r = 0; r < table->rows && empty; ++r) {
-        empty = table->cell[r * table->columns + column][0] == '\0';
-    }
-    return cs_args_flag(args, "all") ||
-           (!empty && (shown ? cs_listed(shown, name) : strcmp(name, "definition") != 0));
-}
-
 /* Those without have another --metric, or none. */
 static bool metric_given(const cs_args *args)
 {
@@ -116,6 +107,20 @@ static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row
         return false;
     }
     return cs_args_flag(args, "all") || metric < 0 || !metrics || cs_listed(metrics, name);
+}
+
+/* Definitions are sentences, the same in many rows; a column that is empty in all rows shown, of which
+ * there are `rows`, says nothing. */
+static bool column_is_shown(const cs_args *args, const cs_table *table, int column, int64_t rows)
+{
+    const char *shown = cs_args_command(args)->shown, *name = table->name[column];
+    bool empty = rows > 0;
+    for (int64_t r = 0; r < table->rows && empty; ++r) {
+        empty =
+            table->cell[r * table->columns + column][0] == '\0' || !row_is_shown(args, table, r);
+    }
+    return cs_args_flag(args, "all") ||
+           (!empty && (shown ? cs_listed(shown, name) : strcmp(name, "definition") != 0));
 }
 
 /* Metrics that this result has no rows of. */
@@ -159,14 +164,14 @@ static cs_status print_selection(const cs_args *args, const cs_table *table, FIL
     brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
     cs_status status = from && brief.name && brief.cell ? CS_OK : CS_ERR_MEMORY;
     note_metrics(args, table);
+    for (int64_t r = 0; r < table->rows; ++r) {
+        wanted += row_is_shown(args, table, r);
+    }
     for (int c = 0; c < table->columns && status == CS_OK; ++c) {
-        if (column_is_shown(args, table, c)) {
+        if (column_is_shown(args, table, c, wanted)) {
             brief.name[brief.columns] = table->name[c];
             from[brief.columns++] = c;
         }
-    }
-    for (int64_t r = 0; r < table->rows; ++r) {
-        wanted += row_is_shown(args, table, r);
     }
     const int64_t first = most < 0 && wanted + most > 0 ? wanted + most : 0;
     const int64_t end = most > 0 && most < wanted ? most : wanted;

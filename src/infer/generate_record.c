@@ -17,7 +17,7 @@ cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *
     }
     if (unfilled > 0) {
         cs_item_take(cs_item_array(root, "warnings"), NULL,
-                     cs_format("the prompt has %lld mask tokens, which are kept; tokens are "
+                     cs_format("the prompt keeps its %lld mask tokens; tokens are "
                                "generated after the prompt",
                                (long long)unfilled));
     }

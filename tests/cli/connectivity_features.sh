@@ -93,7 +93,7 @@ test_bad_input() {
     refuses 2 "--compare is for co-occurrence matrices" "$COSPEC" connectivity two.npy --pairs 4 --compare ar || return 1
     refuses 2 "--center is for features and needs --pairs" "$COSPEC" connectivity two.npy --center || return 1
     refuses 2 "--truth is for features" "$COSPEC" connectivity two.npy --truth x.csv || return 1
-    refuses 2 "1 jackknife blocks" "$COSPEC" connectivity two.npy --pairs 4 --jackknife 1 || return 1
+    refuses 2 "1 jackknife block:" "$COSPEC" connectivity two.npy --pairs 4 --jackknife 1 || return 1
     refuses 2 "x is given twice" "$COSPEC" connectivity x=two.npy x=eye.npy --pairs 4 || return 1
     f32 1 0  nan 0 | npy nan.npy '<f4' '(2, 2)'; refuses 3 "nan.npy: row 1, column 0: value nan is not finite" "$COSPEC" connectivity nan.npy --pairs 1 || return 1
     f32 1 0 | npy row.npy '<f4' '(1, 2)'; refuses 3 "row.npy: 1 row: no pairs" "$COSPEC" connectivity row.npy --pairs 1 || return 1

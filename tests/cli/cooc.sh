@@ -39,7 +39,7 @@ test_mask_ratio_is_unmasked() {
 test_rounded_ratios_are_said() {
     printf 'x\ta b a\ny\ta b\n' > c.tsv
     exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.2 -o d &&
-        says "masked(mask-ratio=0.2): in 1 sequences of at most 2 tokens the ratio would mask no token or all" &&
+        says "masked(mask-ratio=0.2): in 1 sequence of at most 2 tokens the ratio would mask no token or all" &&
         says "masked(mask-ratio=0.2): 40 % of the tokens are masked, not 20 %" || return 1
     # the default is that of training, and its rounding is said; a length where it is exact says nothing
     printf 'x\ta b a b b a\ny\ta b\n' > six.tsv

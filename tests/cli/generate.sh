@@ -30,7 +30,7 @@ test_prompts_and_greedy() {
 # A mask token of the prompt is read and stays.
 test_a_mask_in_the_prompt_is_noted() {
     small_corpus c.tsv
-    trained masked masked && exits 0 "$COSPEC" generate masked --prompt 'a<mask>' --length 6 && says "the prompt has 1 mask tokens, which are kept;" && exits 0 "$COSPEC" generate masked --prompt a --length 6 && ! grep -q 'mask tokens' err || fail "${why:-$(cat err)}"
+    trained masked masked && exits 0 "$COSPEC" generate masked --prompt 'a<mask>' --length 6 && says "the prompt keeps its 1 mask token;" && exits 0 "$COSPEC" generate masked --prompt a --length 6 && ! grep -q 'mask tokens' err || fail "${why:-$(cat err)}"
 }
 
 test_bad_input() {

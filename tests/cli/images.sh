@@ -25,7 +25,7 @@ test_stats_and_contact_sheet() {
 test_bad_pictures() {
     pictures
     printf 'P5 2 2 255\n\001' > p/light/4.pgm
-    refuses 3 "p/light/4.pgm: 1 bytes of pixels, but 2 x 2 pixels need 4" data stats p || return 1
+    refuses 3 "p/light/4.pgm: 1 byte of pixels, but 2 x 2 pixels need 4" data stats p || return 1
     printf 'P5 1 1 255\n\001' > p/light/4.pgm
     refuses 3 "p/light/4.pgm is 1 x 1, but p/dark/1.pgm is 2 x 2" data stats p || return 1
     mkdir q && printf 'P3 1 1 255 1 1 1\n' > q/0.PPM && cp p/dark/1.pgm q/

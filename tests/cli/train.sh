@@ -378,7 +378,7 @@ test_nothing_to_train_on() {
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --objective ar -o d && [ ! -e d/log.csv ] || return 1
     printf 'a\tone two three\n' > c.tsv
     refuses 2 "test share 1 is not below 1" "$COSPEC" train --corpus c.tsv --test-share 1 --objective ar -o d || return 1
-    refuses 3 "--test-share holds out 0 of 1 documents" "$COSPEC" train --corpus c.tsv --test-share 0 --objective ar --max-length 1 -o d || return 1
+    refuses 3 "--test-share holds out 0 of 1 document" "$COSPEC" train --corpus c.tsv --test-share 0 --objective ar --max-length 1 -o d || return 1
     small_plan
     refuses 3 "nothing to train on" "$COSPEC" train --corpus c.tsv --test-share 0 --objective file --plan-file p.json -o d
 }

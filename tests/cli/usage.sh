@@ -192,6 +192,18 @@ test_device() {
 
 test_json_and_csv() { refuses 2 "exclude each other" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
 
+# Formats say "%lld rows" whatever the number: src/base/plural.c must know each noun. These words are verbs.
+test_plurals() {
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+    verbs='consists contains cuts does ends exceeds expands has is leaves names needs precedes returns takes this uses was'
+    for word in $(cd "$root" && grep -rhoE '(%"? ?PRId64 ?"|%lld|%zu|%d) [a-z]+s\b' --include=*.c src analysis toy | sed 's/.* //' | sort -u); do
+        case " $verbs " in *" $word "*) continue ;; esac
+        grep -q "[ \"]$word " "$root/src/base/plural.c" || { fail "src/base/plural.c lacks '$word'"; return 1; }
+    done
+    printf 'one two\n' > c.txt
+    refuses 3 "c.txt: none of the 1 document has" "$COSPEC" data stats c.txt --min-tokens 3
+}
+
 test_option_without_meaning() { refuses 2 "not apply to 'help'" "$COSPEC" help --seed 3; }
 
 # What stands in another's place, or is nearly a name.
@@ -324,6 +336,6 @@ test_probe_looks_again() {
 
 for t in probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
     completion completion_in_bash completion_in_fish completion_in_zsh docs_are_current full_stdout closed_stdout reader_gone device json_and_csv \
-    option_without_meaning mistaken suggestions selection metrics missing_config config; do
+    option_without_meaning plurals mistaken suggestions selection metrics missing_config config; do
     check $t
 done
