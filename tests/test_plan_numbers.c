@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/laws_private.h"
 #include "plan/pairs.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
@@ -83,6 +84,26 @@ static cs_pairs pairs_at(const char *spec, int64_t s)
 }
 
 /* s = 10^6: means in closed form, and single values where there is one, to 1e-12. */
+/* A row needs no `.predicted`: the sum over all plans has it, whatever has weight 1. */
+TEST(plans_count_their_predicted_tokens)
+{
+    const char *const specs[] = {"variable-masked(unmasked=1:3)",
+                                 "bernoulli-masked(mask-ratio=0.3)", "group-ar(t=2)"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
+        for (int weight = 0; weight < 2; ++weight) {
+            cs_objective o = plan_objective(specs[i]);
+            cs_pairs plans = {.length = 5}, exact = {0};
+            o.event_weight = weight ? CS_EVENT_MASK : CS_EVENT_TOKEN;
+            o.share = weight ? 1 : 0.5;
+            OK(cs_pairs_of_plans(&o, 5, &plans));
+            OK(cs_pairs_of(&o, 5, &exact));
+            assert_true(fabs(plans.predicted - exact.predicted) < 1e-12);
+            cs_pairs_free(&plans);
+            cs_pairs_free(&exact);
+        }
+    }
+}
+
 TEST(long_sequences_keep_their_accuracy)
 {
     const int64_t s = 1000000;

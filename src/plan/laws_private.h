@@ -99,8 +99,12 @@ cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS
 /* The invariant form, from the distribution of sizes. */
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
-/* The sum over all plans, for an objective that has no closed form and fixes the number of given
- * tokens. CS_ERR_USAGE names the number of plans if it exceeds 2^18. */
+/* The expected number of predicted tokens where the row has it or the number of given tokens is
+ * constant; else *out is unchanged. The share is not applied. */
+cs_status cs_predicted_by_row(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
+
+/* The sum over all plans, for an objective that has no closed form. CS_ERR_USAGE names the number of
+ * plans if it exceeds 2^18. */
 cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
 /* A mixture of distributions with weights that are normalised here, into *out, whose length is set:

@@ -237,8 +237,8 @@ typedef struct {
      */
     cs_status (*sizes)(const cs_objective *objective, int64_t s,
                        const struct cs_size_visitor *visitor, struct cs_size_facts *facts);
-    /* Expected number of predicted tokens. NULL: the number of tokens that are not given where it
-     * is constant, else from the exact distribution.
+    /* Expected number of predicted tokens, without the share. NULL: the number of tokens that are
+     * not given where it is constant, else from the exact distribution.
      */
     cs_status (*predicted)(const cs_objective *objective, int64_t s, double *out);
     /* Probability that a plan predicts any token. NULL: 1. */

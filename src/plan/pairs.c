@@ -204,17 +204,23 @@ cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
     return status;
 }
 
-cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
+cs_status cs_predicted_by_row(const cs_objective *objective, int64_t s, double *out)
 {
     int64_t lo, hi;
     const cs_objective_row *row = cs_objective_table(objective->kind);
-    cs_status status = cs_objective_check_length(objective, s);
-    if (status != CS_OK) return status;
     if (row->predicted) {
-        status = row->predicted(objective, s, out);
-    } else if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) {
-        *out = (double)(s - lo);
-    } else {
+        return row->predicted(objective, s, out);
+    }
+    if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) *out = (double)(s - lo);
+    return CS_OK;
+}
+
+cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
+{
+    cs_status status = cs_objective_check_length(objective, s);
+    *out = -1;
+    if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
+    if (status == CS_OK && *out < 0) {
         cs_pairs pairs = {0};
         status = cs_pairs_of(objective, s, &pairs);
         *out = pairs.predicted;

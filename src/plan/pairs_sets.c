@@ -300,7 +300,8 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
 
 typedef struct {
     int64_t rows, events; /* counted, then written */
-    double total;
+    double total, predicted;
+    bool mask; /* plans have weight 1 each */
     int32_t *room;
     set_event *event; /* NULL: plans are counted */
 } listing;
@@ -311,10 +312,13 @@ static cs_status list_plan(void *ctx, const cs_plan *plan, double probability)
     if (!list->event) {
         list->events += plan->length;
     } else {
-        list->total += probability * plan_weight(plan);
-        list->events +=
+        const double weight = plan_weight(plan);
+        const int64_t events =
             plan_events(plan, probability, list->events, list->room + list->rows * plan->length,
                         list->event + list->events);
+        list->total += probability * weight;
+        list->predicted += probability * (list->mask ? (double)events : weight);
+        list->events += events;
     }
     list->rows += plan->groups + 1;
     return CS_OK;
@@ -330,11 +334,13 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
                                 "sample the plans with cospec cooc --draws N");
     int32_t *room = cs_alloc(list.rows * s, sizeof *room);
     set_event *event = cs_alloc(list.events, sizeof *event);
-    list = (listing){.room = room, .event = event};
+    list =
+        (listing){.room = room, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
     status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
     if (status == CS_OK) status = merge_events(event, list.events, list.total, pairs);
-    if (status == CS_OK) status = cs_objective_predicted(objective, s, &pairs->predicted);
+    pairs->predicted = list.predicted;
+    if (status == CS_OK) status = cs_predicted_by_row(objective, s, &pairs->predicted);
     cs_free(room);
     cs_free(event);
     return status;
