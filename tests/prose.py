@@ -6,7 +6,8 @@ usage: prose.py [FILE...]      without files: every Markdown page, notebook, C s
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
 for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics,
-comments and addresses are not prose. In C sources it searches the string literals for the retired words: messages, help, texts of records. In reports and templates of
+comments of pages and addresses are not prose. In C sources it searches the string literals for the retired words: messages, help,
+texts of records; in headers also the comments. In reports and templates of
 reports (HTML) it searches the visible text, in studies (JSON) the texts that their reports show.
 Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
 """
@@ -127,6 +128,15 @@ def literals(text):
             yield text.count("\n", 0, m.start()) + 1, prose
 
 
+def comments(text):
+    """(line, text) of each comment of a C header. Identifiers and quoted text are not prose."""
+    for m in C_TEXT.finditer(text):
+        if m.group(0).startswith(("/*", "//")):
+            body = re.sub(r"^\s*\*+ ?", "", m.group(0).strip("/*\n "), flags=re.M)
+            body = re.sub(r"\\f\$.*?\\f\$|\\f\[.*?\\f\]|\\param \w+|\b[\w./]+\.[ch]\b|\b\w+_\w+|\"[^\"]*\"", "X", body, flags=re.S)
+            yield text.count("\n", 0, m.start()) + 1, body
+
+
 # The keys of a study whose texts its report shows.
 SHOWN = {"source", "says", "scope", "label", "about", "title", "metric", "part", "numbers", "remark", "as", "on", "of", "short",
          "tuned_on", "detail", "untested", "no_need", "family", "tables_here", "left_out"}
@@ -187,7 +197,10 @@ def main():
         if name.endswith(".ipynb"):
             text = "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
         if name.endswith(SOURCE):
-            found = (f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words))
+            found = [f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words)]
+            if name.endswith(".h"):
+                found += [f"line {line}: {fault}" for line, prose in comments(text) for fault in retired_words(prose, words)]
+                found += [f"line {line}: a comment that opens with 'What'" for line, prose in comments(text) if prose.startswith("What ")]
         elif name.endswith(".html"):
             found = retired_words(visible(text), words)
         elif name.endswith(".json"):

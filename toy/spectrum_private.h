@@ -1,11 +1,11 @@
-/* Building a cs_toy_spectrum from loose values: private to toy/. */
+/* Builds a cs_toy_spectrum from individual values: private to toy/. */
 #pragma once
 
 #include "linalg/dense.h"
 #include "toy/toy.h"
 
-/* Values in any order, with multiplicities; all zero: none. cs_toy_values_group returns a failure to
- * find room. */
+/* Values in any order, with multiplicities; all zero: none. cs_toy_values_group returns a failure
+ * of allocation. */
 typedef struct {
     double sigma;
     int64_t multiplicity;
@@ -21,13 +21,13 @@ typedef struct {
 /* Adds sigma `multiplicity` times; 0 times adds nothing. */
 void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity);
 
-/* The ones of all classes in `columns` columns of B; where the classes share an empty set of mass
+/* The ones of all classes in `columns` columns of B; if the classes share an empty set of mass
  * `empty` of a column, 1 once and sqrt(1 - empty) r - 1 times. */
 void cs_toy_values_add_ones(cs_toy_values *values, const cs_toy *toy, double empty,
                             int64_t columns);
 
-/* By a method for positions that are blind or given: the same, or of a position that is told what
- * cs_toy_tell makes of the blind spectrum. */
+/* A spectrum by a method for blind or given positions: the method itself, or for a partially known
+ * position cs_toy_tell of the blind spectrum. */
 cs_status cs_toy_told_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
                          const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
 
@@ -37,6 +37,6 @@ cs_status cs_toy_told_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum 
 cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a,
                                 int64_t multiplicity) CS_MUST_CHECK;
 
-/* Sorts, leaves out values <= floor, joins those within 1e-9 of the largest of their group to their
- * mean, and sums the moments of what is left. Sets everything in *out but formula and source. */
+/* Sorts, drops values <= floor, merges those within 1e-9 of the largest of their group to their
+ * mean, and sums the moments of the rest. Sets everything in *out except formula and source. */
 cs_status cs_toy_values_group(cs_toy_values *values, cs_toy_spectrum *out) CS_MUST_CHECK;

@@ -8,7 +8,7 @@ typedef struct {
     const cs_toy *toy;
     const char *objective, *method;
     double rows, cols, nnz;
-    cs_toy_spectrum spectrum; /* zeroed: sizes are all there is */
+    cs_toy_spectrum spectrum; /* zeroed: only sizes are known */
 } cs_toy_point;
 
 /* The model, its sizes, values and sums in `item`; in `rows` one for each distinct value: `position`

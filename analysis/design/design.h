@@ -10,8 +10,7 @@
  * - toy: \f$M = D^{-1/2} R D^{-1/2}\f$, D = diag w(k): the spectrum of the toy model for a class
  * - kernel: M = R; tr R = kappa
  * - stream: \f$M = \sum_{kl} R_{kl} C_{|k-l|}\f$: a stationary text with all contexts different;
- *   C_e are normalised pair counts at distance e, of which only inner products enter
- *   (cs_stream_gram)
+ *   C_e are normalised pair counts at distance e, and only their inner products enter (cs_stream_gram)
  *
  * The last two are convex in x; the first is convex if the weights of contexts or of targets are
  * fixed. The solver is a Frank-Wolfe method with pairwise steps. Its gap

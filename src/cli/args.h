@@ -11,17 +11,18 @@ typedef struct {
     char **text;
 } cs_words;
 
-/* Takes the text over; NULL: out of memory. */
+/* Takes over the text; NULL: out of memory. */
 cs_status cs_words_take(cs_words *list, char *text) CS_MUST_CHECK;
 void cs_words_free(cs_words *list);
 
 typedef struct {
     const cs_opt *opt;
-    bool given;    /* by the user: on the command line or in --config */
-    bool supposed; /* by the command, from other options or its input (cs_args_suppose) */
-    char said[72]; /* "--rank", or "-k" where that was written */
+    bool given; /* by the user: on the command line or in --config */
+    /* set by the command, from other options or its input (cs_args_suppose) */
+    bool supposed;
+    char said[72]; /* "--rank", or "-k" if that was written */
     bool flag;     /* FLAG */
-    cs_words text; /* as given, or the fallback; empty when unset */
+    cs_words text; /* as given, or the default; empty when unset */
     int64_t integer;
     double real;
 } cs_opt_value;
@@ -35,7 +36,7 @@ typedef struct {
 /* A file that the run is about to write. */
 typedef struct {
     const char *path; /* kept */
-    uint64_t inode;   /* of what was there before, and its last change; 0: nothing */
+    uint64_t inode;   /* of an earlier file at the path, and its last change; 0: none */
     struct timespec changed;
 } cs_opt_output;
 
@@ -44,7 +45,7 @@ struct cs_args {
     int values;
     cs_opt_value *value;
     cs_words positional;
-    cs_words line;    /* the command line as it was, for the manifest */
+    cs_words line;    /* the command line as given, for the manifest */
     cs_words kept;    /* cs_args_keep */
     cs_words claimed; /* names in DIR, by cs_output_claim */
     int inputs;
@@ -53,31 +54,33 @@ struct cs_args {
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */
     int lock;
-    const char *left; /* names of files that a killed run began there; NULL: none */
+    const char *left; /* names of files that a killed run left there; NULL: none */
     bool made_folder;
-    cs_result *record;  /* what the command fills, NULL until it begins */
+    cs_result *record;  /* filled by the command, NULL until it begins */
     const char *result; /* name given to cs_output_record */
-    char *printed;      /* what goes to standard output when the run is complete; malloc */
+    char *printed;      /* printed to standard output when the run is complete; malloc */
     size_t printed_size;
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
-    bool unfinished; /* stopped before its end: --resume goes on */
-    bool resumes;    /* DIR holds an earlier run of the same, whose files are this one's too */
-    bool started;    /* a manifest is written already, and stays when the run fails */
-    bool part;       /* a step of another command, which says itself how to continue */
-    bool delegated;  /* another command ran in its place and wrote the manifest */
-    bool follows;    /* another process prints the result or the reason, and has the exit code */
+    bool unfinished; /* stopped before its end: --resume continues */
+    /* DIR holds an earlier run of the same command, whose files belong to this one too */
+    bool resumes;
+    bool started; /* a manifest is already written, and is kept when the run fails */
+    /* a step of another command, which itself reports how to continue */
+    bool part;
+    bool delegated; /* another command ran in its place and wrote the manifest */
+    bool follows;   /* another process prints the result or the reason, and has the exit code */
 };
 
-/* The value of an option by the first `length` bytes of its name ('_' is '-'), NULL when there is
+/* The value of an option by the first `length` bytes of its name ('_' is '-'), NULL if there is
  * none. */
 cs_opt_value *cs_args_find(const cs_args *args, const char *name, size_t length);
 
-/* The value, or NULL, freed, where something of it is missing: memory is all that can lack. */
+/* The value, or NULL, with the value freed, if it is incomplete: only memory can be missing. */
 json_t *cs_json_whole(json_t *value, bool whole);
 
 /* Calls visit (NULL: nothing) for each option of the command in the order of its groups, then the
- * common ones; returns how many there are. heading: the title above the option in its group,
- * "Options" without one, and NULL for a common option. */
+ * common ones; returns their number. heading: the title above the option in its group, "Options"
+ * without one, and NULL for a common option. */
 typedef void (*cs_opt_visit)(void *ctx, const cs_opt *opt, const char *heading);
 int cs_opt_each(const cs_command *command, cs_opt_visit visit, void *ctx);

@@ -55,11 +55,10 @@ cs_status cs_command_by_name(const char *name, const cs_command **out) CS_MUST_C
 cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands) CS_MUST_CHECK;
 
 /* Runs a command with its arguments (argv[0] is the first one after the command's name): parses,
- * answers --help, keeps a finished result under --resume, runs, writes the manifest. part: it is a step
- * of another command, which says itself how to continue after an interrupt. *refuted: a
- * corrected statement failed. */
+ * handles --help, keeps a finished result under --resume, runs, writes the manifest. part: it is a
+ * step of another command, which itself reports how to continue after an interrupt. `*refuted`: a corrected statement failed. */
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted) CS_MUST_CHECK;
 
-/* The same, giving the program's exit code; the reason stays held in cs_reason(). */
+/* The same, returning the exit code of the program; the reason is kept in cs_reason(). */
 int cs_command_run(const cs_command *command, int argc, char **argv);

@@ -1,15 +1,16 @@
-/* What the steps of cospec compare will take: --dry-run. */
+/* Estimated times of the steps of cospec compare: --dry-run. */
 #pragma once
 
 #include "analysis/study/compare.h"
 #include "analysis/study/study.h"
 #include "cli/opt.h"
 
-/* The result of the command: the steps that are not kept, with estimated seconds, and the time of all. Models and texts are read and one batch of
- * each model is run; nothing is prepared or written. CS_ERR_INPUT as the steps would have it. */
+/* The result of the command: the steps that are not kept, with estimated seconds, and their total.
+ * Models and texts are read and one batch of each model is run; nothing is prepared or written.
+ * CS_ERR_INPUT as in the steps. */
 cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models,
                            const cs_study *study) CS_MUST_CHECK;
 
-/* CS_ERR_INPUT: the corpus or a task is known by name and has not been prepared, which a first run does and
- * --dry-run does not. */
+/* CS_ERR_INPUT: a named corpus or task has not been prepared, which a first run does and --dry-run
+ * does not. */
 cs_status cs_compare_prepared(cs_args *args) CS_MUST_CHECK;

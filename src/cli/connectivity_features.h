@@ -8,5 +8,5 @@
 extern const cs_opt cs_group_features[];
 
 /* Measures the features that the arguments [NAME=]FILE name; --jackknife and the options of
- * cli/rank_rows.h apply. CS_ERR_USAGE names a NAME given twice. */
+ * cli/rank_rows.h apply. CS_ERR_USAGE names a repeated NAME. */
 cs_status cs_connectivity_features(cs_args *args) CS_MUST_CHECK;

@@ -1,7 +1,6 @@
-/* Option groups that several commands share, each with the function that turns it into the
- * library's struct. A command lists the groups it takes; asking for the struct of a group that it
- * does not list is a bug (assert).
- */
+/* Option groups that several commands share, each with the function that turns it into the struct
+ * of the library. A command lists the groups it takes; requesting the struct of a group that it
+ * does not list is a bug (assert). */
 #pragma once
 
 #include "cli/args.h"
@@ -37,7 +36,7 @@ extern const cs_opt cs_group_toy[];
 extern const cs_opt cs_group_corpus[];
 extern const cs_opt cs_group_corpus_reading[];
 
-/* --corpus --whole-file --label-column --text-column --test-share: for commands that take the text
+/* --corpus --whole-file --label-column --text-column --test-share: for commands that read text
  * itself. The second lacks --corpus. */
 extern const cs_opt cs_group_corpus_text[];
 extern const cs_opt cs_group_corpus_form[];
@@ -51,7 +50,7 @@ extern const cs_opt cs_group_cooc[];
 /* --normalised --solver --tol --max-iterations --no-reduction. */
 extern const cs_opt cs_group_solver[];
 
-/* --moment-budget: what the exact sum of sigma^4 may cost. */
+/* --moment-budget: limit on the cost of the exact sum of sigma^4. */
 extern const cs_opt cs_group_moments[];
 
 /* --certify, for commands that check the certificates (cs_spectrum_require). */
@@ -60,24 +59,24 @@ extern const cs_opt cs_group_certify[];
 /* The sweep of cs_group_toy and cs_group_plan_sweeps. */
 cs_status cs_args_sweep(const cs_args *args, cs_sweep *out) CS_MUST_CHECK;
 
-/* The objective at one sweep point (sweep NULL: the options as they were given). `file` must be zeroed;
- * it is read when the objective is `file`, and borrowed by *out. Options that the objective does
- * not take are CS_ERR_USAGE naming the objectives that do. */
+/* The objective at one sweep point (sweep NULL: the options as given). `file` must be zeroed; it is
+ * read when the objective is `file`, and borrowed by *out. Options that the objective does not take
+ * are CS_ERR_USAGE naming the objectives that do. */
 cs_status cs_args_objective(const cs_args *args, const cs_sweep *sweep, int64_t point,
                             const char *fallback_objective, cs_plan_file *file,
                             cs_objective *out) CS_MUST_CHECK;
 
-/* The objective of a specification. Here and above a parameter that the objective needs and that is
- * not given has its default in training, which is noted. */
+/* The objective of a specification. Here and above a required parameter that is not given takes its
+ * default in training, with a note. */
 cs_status cs_args_objective_text(const cs_args *args, const char *spec, cs_plan_file *file,
                                  cs_objective *out) CS_MUST_CHECK;
 
-/* The objective of a specification that the command has chosen, with the values for training where
- * parameters are not given. */
+/* The objective of a specification chosen by the command, with the values of training for
+ * parameters that are not given. */
 cs_status cs_args_trained_objective(const cs_args *args, const char *spec, cs_plan_file *file,
                                     cs_objective *out) CS_MUST_CHECK;
 
-/* Remembers the files that were read for an objective as inputs. */
+/* Records the files that were read for an objective as inputs. */
 cs_status cs_args_plan_inputs(cs_args *args, const cs_plan_file *file) CS_MUST_CHECK;
 
 /* The toy model at one sweep point. Reads the plan file only when `file` is still empty. */
@@ -87,130 +86,134 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 
 bool cs_args_target_given(const cs_args *args);
 
-/* Reads a matrix as cs_matrix_read_filled, which becomes an input: of a directory its matrix.npz, and
- * the matrix.json that cs_item_stored reads. *path is the file. */
+/* Reads a matrix as cs_matrix_read_filled and records it as an input: for a directory its
+ * matrix.npz, and the matrix.json that cs_item_stored reads. *path is the file. */
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
                          cs_csr *out) CS_MUST_CHECK;
-/* The file alone, NULL: out of memory. */
+/* Only the file, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
-/* The inputs alone. */
+/* Only the inputs. */
 cs_status cs_args_matrix_input(cs_args *args, const char *given) CS_MUST_CHECK;
 
-/* Reads a directory of cospec cooc, which becomes an input. */
+/* Reads a directory of cospec cooc and records it as an input. */
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 
-/* What the directory of cospec cooc says of itself, "context" or "target_position" (docs/reference/results-of-commands.md):
- * args hold the text, "" for another matrix, whose rows are not known. */
+/* A field of the directory of cospec cooc, "context" or "target_position"
+ * (docs/reference/results-of-commands.md): args hold the text, "" for another matrix, whose rows
+ * are unknown. */
 cs_status cs_args_stored(cs_args *args, const char *path, const char *term,
                          const char **out) CS_MUST_CHECK;
 
-/* "objective", "context", "target_position" of a directory of cospec cooc, in the form that all
- * results have (docs/reference/results-of-commands.md); nothing of another matrix. */
+/* "objective", "context", "target_position" of a directory of cospec cooc, in the form common to
+ * all results (docs/reference/results-of-commands.md); nothing for another matrix. */
 cs_status cs_item_stored(cs_item *in, const char *path) CS_MUST_CHECK;
 
-/* Loads a corpus by name, file or directory (a name is prepared first when it has not been), and
- * remembers it as an input. */
+/* Loads a corpus by name, file or directory (a named one is prepared first if needed), and records
+ * it as an input. */
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out) CS_MUST_CHECK;
 
-/* An option of commands that read pictures for a model. */
+/* An option of commands that read images for a model. */
 #define CS_EXTRA                                                                                   \
     CS_TEXT("extra", "FILE", NULL,                                                                 \
             "Images: a matrix (.npy, .npz, .safetensors) with one row per image, which the model " \
             "reads with its class token (GVP's y_extra).")
 
-/* And of those that read texts. */
+/* An option of commands that read texts for a model. */
 #define CS_SPECIAL                                                                                 \
     CS_CHOICE("special", "auto|yes|no", "auto",                                                    \
               "Put the tokenizer's special tokens around a text. auto: yes for models from "       \
               "elsewhere; models of cospec train get the begin token they had in training.")
 
-/* Why `source` is none: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or there is no such
- * source (CS_ERR_INPUT). what: "--arch vit reads". */
+/* The reason why `source` has no images: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or
+ * there is no such source (CS_ERR_INPUT). what: "--arch vit reads". */
 cs_status cs_args_no_pictures(const char *what, const char *source) CS_MUST_CHECK;
 
-/* The pictures that load_corpus reads as codes of patches. */
+/* The images that load_corpus reads as codes of patches. */
 cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out) CS_MUST_CHECK;
 
-/* Codes of patches: those of --tokenizer FILE.safetensors, or k-means of the pictures. */
+/* Codes of patches: those of --tokenizer FILE.safetensors, or k-means of the images. */
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;
 
-/* That of --corpus, or under --population that of the law that it names (cs_law_population_of). */
+/* The corpus of --corpus, or under --population that of the synthetic language it names
+ * (cs_law_population_of). */
 cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
 
-/* How cs_group_corpus_form has a source read. */
+/* Options of cs_group_corpus_form for reading a source. */
 cs_corpus_options cs_args_corpus_form(const cs_args *args) CS_MUST_CHECK;
 
-/* cs_corpus_load, saying on stderr how much text was not UTF-8; that alone. */
+/* cs_corpus_load, with a note on stderr about the amount of text that was not UTF-8; and only the
+ * note. */
 cs_status cs_args_read_corpus(const cs_args *args, const char *source,
                               const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
 void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, int64_t documents,
                        const cs_columns *read);
 
-/* The labelled texts to train on and to test with, remembered as inputs, by cs_group_labelled and
- * --regression, of the sources that the command line names behind the model; where that is one, of
- * its two sides (cs_labelled_options.split). limit 0: all. */
+/* The labelled texts for training and for testing, recorded as inputs, by cs_group_labelled and
+ * --regression, from the sources after the model on the command line; a single source provides both
+ * sides (cs_labelled_options.split). limit 0: all. */
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2],
                            cs_labelled_text out[2]) CS_MUST_CHECK;
 
 /* Whether --tokenizer names a file: anything that looks like one and is no splitter. */
 bool cs_args_tokenizer_file(const cs_args *args);
 
-/* The tokenizer of a corpus that cs_args_load_corpus gave: that of --tokenizer FILE.json, or one of
- * the corpus' words (cs_tokenizer_of_corpus). */
+/* The tokenizer of a corpus from cs_args_load_corpus: that of --tokenizer FILE.json, or one of the
+ * words of the corpus (cs_tokenizer_of_corpus). */
 cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus,
                             cs_tokenizer **out) CS_MUST_CHECK;
 
-/* How cs_group_corpus_text reads a source, which is prepared when it has to be and remembered as an
- * input: for cs_corpus_visit and cs_corpus_load. */
+/* Options of cs_group_corpus_text for reading a source, which is prepared if needed and recorded as
+ * an input: for cs_corpus_visit and cs_corpus_load. */
 cs_status cs_args_open_corpus(cs_args *args, const char *source,
                               cs_corpus_options *out) CS_MUST_CHECK;
 
-/* What cs_group_cooc says of a build: everything but objective, target position and draws. */
+/* The options of a build from cs_group_cooc: everything except objective, target position and
+ * draws. */
 cs_status cs_args_build(const cs_args *args, cs_cooc_options *out) CS_MUST_CHECK;
 
 /* The same with the objective and the target position of cs_group_plan. */
 cs_status cs_args_cooc(const cs_args *args, cs_plan_file *file, cs_cooc_options *out) CS_MUST_CHECK;
 
-/* Says on stderr which share of the tokens is masked (for the lower and the higher end of the mask
- * ratio), where rounding to whole tokens makes it another than the ratio. The second is for
- * one length of sequences; the third is for a build, and says how many sequences are too short for
- * the ratio (cs_objective_clamps). */
+/* Notes on stderr the share of masked tokens (for the lower and the higher end of the mask ratio)
+ * if rounding to whole tokens changes it. The second is for one length of sequences; the third is
+ * for a build, and reports the number of sequences that are too short for the ratio
+ * (cs_objective_clamps). */
 void cs_args_note_share(const cs_args *args, const cs_objective *objective, const double share[2]);
 void cs_args_note_share_of_length(const cs_args *args, const cs_objective *objective,
                                   int64_t length);
 void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
                          const cs_cooc_options *options);
 
-/* Says on stderr how many tokens of the split are in no sequence of the build (*uncovered); silent
- * when none is. */
+/* Notes on stderr the number of tokens of the split that are in no sequence of the build
+ * (*uncovered); silent if there is none. */
 cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
                                  const cs_cooc_options *options, int64_t *uncovered) CS_MUST_CHECK;
 
-/* Everything of the spectrum but `k` and the GPU. CS_ERR_USAGE: a solver that does not compute on
- * --device. */
+/* All options of the spectrum except `k` and the GPU. CS_ERR_USAGE: a solver that is not available
+ * on --device. */
 cs_status cs_args_spectrum(const cs_args *args, cs_spectrum_options *out) CS_MUST_CHECK;
 
 /* CS_ERR_USAGE for --normalised: `what` ("the theorems") needs the counts. */
 cs_status cs_args_need_counts(const cs_args *args, const char *what) CS_MUST_CHECK;
 
-/* cs_group_certify as cs_spectrum_options takes it; `fallback` where it is not given. CS_ERR_USAGE
- * names what is no certificate. */
+/* cs_group_certify in the form of cs_spectrum_options; `fallback` if it is not given. CS_ERR_USAGE
+ * names an unknown certificate. */
 cs_status cs_args_certify(const cs_args *args, unsigned fallback, unsigned *out) CS_MUST_CHECK;
 
-/* cs_group_moments as cs_spectrum_options takes it. */
+/* cs_group_moments in the form of cs_spectrum_options. */
 double cs_args_moment_budget(const cs_args *args);
 
-/* Says on stderr, before the work, what the exact sum of sigma^4 would cost and whether it will be
- * exact (sparing: spectrum.h's moment4_sparing); *cost receives the multiply-adds. */
+/* Notes on stderr, before the work, the cost of the exact sum of sigma^4 and whether it will be
+ * computed (sparing: cs_spectrum_options.moment4_sparing); *cost receives the multiply-adds. */
 cs_status cs_args_note_moment4(const cs_args *args, const cs_csr *a, bool sparing,
                                double *cost) CS_MUST_CHECK;
 
-/* --threads as the library takes it, 0 when unset; --seed. */
+/* --threads in the form of the library, 0 when unset; --seed. */
 int cs_args_threads(const cs_args *args);
 uint64_t cs_args_seed(const cs_args *args);
 
-/* The objectives of --compare, or `usual` (NULL behind the last), in their one form; CS_ERR_USAGE: of
- * two specifications that are one. */
+/* The objectives of --compare, or `usual` (ending with NULL), in normal form; CS_ERR_USAGE: two
+ * specifications of the same objective. */
 cs_status cs_args_compared(const cs_args *args, const char *const *usual,
                            cs_words *out) CS_MUST_CHECK;
 

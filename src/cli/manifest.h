@@ -4,5 +4,5 @@
 #include "base/status.h"
 #include "cli/opt.h"
 
-/* Makes the stored result <name> of DIR (-o) what is printed, in the form asked for. */
+/* Prints the stored result <name> of DIR (-o) in the requested form. */
 cs_status cs_output_again(cs_args *args, const char *name) CS_MUST_CHECK;

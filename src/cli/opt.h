@@ -24,7 +24,7 @@ typedef enum {
     CS_OPT_REAL,
     CS_OPT_TEXT,
     CS_OPT_CHOICE,
-    CS_OPT_NAME,   /* one of the choices, or a longer text that the library reads */
+    CS_OPT_NAME,   /* one of the choices, or longer text that the library parses */
     CS_OPT_SIZE,   /* bytes with K M G */
     CS_OPT_HEADING /* not an option: the title, in `name`, of the options that follow in the group */
 } cs_opt_kind;
@@ -72,37 +72,38 @@ typedef struct {
     const char *description;     /* paragraphs for help and man page; formulas welcome */
     const char *positional;      /* "FILE|DIR", "[CORPUS]", "DIR..."; NULL: none */
     const cs_opt *const *groups; /* NULL-terminated list of option groups */
-    const char *main;            /* names, separated by blanks, of the options that --help explains
-                                    first; it lists the others by name alone, and --help-all explains
-                                    all of them. NULL: --help explains all of them */
+    /* names, separated by spaces, of the options that --help explains first; it lists the others by
+     * name only, and --help-all explains all of them. NULL: --help explains all of them */
+    const char *main;
     const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
                              tests */
     cs_status (*run)(cs_args *args);
-    const char *without; /* common options that mean nothing to this command, "seed dry-run": they
-                              are refused and not listed; NULL: it takes all of them */
-    const char
-        *continues;    /* options ("arguments": what is none) that --resume may give other values
-                              than the finished run in DIR had: the command then goes on from it.
-                              NULL: none */
-    const char *files; /* of -o DIR that a run may write, parted by blanks, beside the manifest;
-                              NULL: they depend on the options, and the command claims them */
-    cs_status (*whole)(
-        const char *dir); /* whether what a finished run in DIR has beside the files of its
-                                            manifest is as it left it, for --resume; NULL: nothing */
-    bool gpu;             /* it can compute on a GPU and answers --device cuda itself */
-    /* What of its table answers the question and is printed, wherever to; --all prints all, files,
-     * --json and --csv have all. Columns parted by blanks (NULL: those with something in them, but
-     * definitions), values of the column "metric" (NULL: it has none, and the command no --metric)
-     * or `by`, and rows (0: all, below 0: the last). */
+    /* common options without meaning for this command, "seed dry-run": they are refused and not
+     * listed; NULL: it takes all of them */
+    const char *without;
+    /* options ("arguments": positional ones) that --resume may give other values than the finished
+     * run in DIR had: the command then continues from it. NULL: none */
+    const char *continues;
+    /* of -o DIR that a run may write, separated by spaces, in addition to the manifest; NULL: they
+     * depend on the options, and the command claims them */
+    const char *files;
+    /* whether the unrecorded files of a finished run in DIR are unchanged, for --resume; NULL: not
+     * checked */
+    cs_status (*whole)(const char *dir);
+    bool gpu; /* it can compute on a GPU and handles --device cuda itself */
+    /* The part of its table that is printed in any form of terminal output; --all prints all, and
+     * files, --json and --csv contain all. Columns separated by spaces (NULL: the nonempty ones,
+     * except definitions), values of the column "metric" (NULL: it has none, and the command no
+     * --metric) or `by`, and rows (0: all, below 0: the last). */
     const char *shown, *metrics, *by;
-    const char *more_metrics; /* values that are there too, which --metric may name */
+    const char *more_metrics; /* further values that --metric may name */
     int64_t most;
-    const char *rows; /* option whose number, where it is given, is how many rows are printed */
-    /* Rows of the record that are printed in place of its table, unless --all or --metric asks for
-     * that; NULL: the table. For commands without --resume, which reads tables alone. */
+    const char *rows; /* option whose number, if given, is the number of printed rows */
+    /* Rows of the record that are printed in place of its table, unless --all or --metric requests
+     * that; NULL: the table. For commands without --resume, which reads only tables. */
     const cs_view *brief;
-    /* Prints a page of its own in place of the table, unless --all or --metric asks for that. Where it
-     * sets *printed to false the table follows what it printed. NULL: the table alone. */
+    /* Prints a summary in place of the table, unless --all or --metric requests that. If it sets
+     * *printed to false the table follows. NULL: only the table. */
     cs_status (*digest)(const cs_table *table, FILE *out, bool *printed);
 } cs_command;
 
@@ -123,29 +124,28 @@ const char *cs_args_positional(const cs_args *args, int index);
 const char *const *cs_args_words(const cs_args *args); /* all positionals */
 const cs_command *cs_args_command(const cs_args *args);
 
-/* Takes a text over, which is freed with the command line; NULL: out of memory. */
+/* Takes over a text, which is freed with the command line; NULL: out of memory. */
 const char *cs_args_keep(cs_args *args, char *text) CS_MUST_CHECK;
 #define cs_args_format(args, ...) cs_args_keep(args, cs_format(__VA_ARGS__))
 const char *cs_args_join(cs_args *args, const char *dir, const char *file) CS_MUST_CHECK;
 
-/* NAME=REST, at the last '=' unless there is a file of the whole text; without one the name is the
- * text. */
+/* NAME=REST, at the last '=' unless a file has the whole text as its name; without one the name is
+ * the text. */
 cs_status cs_args_named(cs_args *args, const char *text, const char **name,
                         const char **rest) CS_MUST_CHECK;
 
 /* Parses argv[0..argc-1] (after the command's name) and --config; CS_ERR_USAGE names the option and
- * value, and suggests the nearest known name. Flags on the command line win over the config file.
- * Forms: --name VALUE, --name=VALUE, -k VALUE, -kVALUE; "--" ends the options.
- */
+ * value, and suggests the most similar name. Flags on the command line override the config file.
+ * Forms: --name VALUE, --name=VALUE, -k VALUE, -kVALUE; "--" ends the options. */
 cs_status cs_args_parse(const cs_command *command, int argc, char **argv,
                         cs_args **out) CS_MUST_CHECK;
 void cs_args_free(cs_args **held);
 
-/* The first option that is given, NULL for none: of a group, of names parted by blanks. */
+/* The first given option of a group, or of names separated by spaces; NULL for none. */
 const char *cs_args_given_of(const cs_args *args, const cs_opt *group);
 const char *cs_args_given_in(const cs_args *args, const char *names);
 
-/* "-k" or "--rank", as it was given. */
+/* "-k" or "--rank", as given. */
 const char *cs_args_said(const cs_args *args, const char *name);
 
 /* CS_ERR_USAGE, "--NAME WHY", for the first of these names that is given. */
@@ -154,14 +154,14 @@ cs_status cs_args_refuse(const cs_args *args, const char *names, const char *why
 /* Whether a TEXT, CHOICE or NAME has this value. */
 bool cs_args_is(const cs_args *args, const char *name, const char *value);
 
-/* Another value of an option that is not given, in place of its fallback: one that another option
- * implies. Unlike a given value it may be taken back so, and is never refused. */
+/* Sets another value for an option that is not given, in place of its default: one that another
+ * option implies. Unlike a given value it may be replaced again, and is never refused. */
 cs_status cs_args_suppose(cs_args *args, const char *name, const char *text) CS_MUST_CHECK;
 
-/* The number of a CHOICE's value among its choices, from 0. */
+/* The index of the value of a CHOICE among its choices, from 0. */
 int cs_args_choice(const cs_args *args, const char *name);
 
-/* The number that is given or the option's default, and `fallback` without either. */
+/* The given number or the default of the option, and `fallback` without either. */
 int64_t cs_args_int_or(const cs_args *args, const char *name, int64_t fallback);
 double cs_args_real_or(const cs_args *args, const char *name, double fallback);
 
@@ -187,7 +187,7 @@ void cs_args_field(const cs_args *args, const char *member, cs_opt_kind kind, si
                    void *out);
 
 /* All resolved options as a JSON object, for the manifest (unset ones are null), and the names of
- * those that were given, or that the command supposed, as an array. NULL when out of memory. */
+ * those that were given, or set by the command, as an array. NULL when out of memory. */
 json_t *cs_args_json(const cs_args *args);
 json_t *cs_args_names_json(const cs_args *args, bool supposed);
 

@@ -6,10 +6,11 @@
 /* Takes reports and shows them. Static lifetime. */
 extern const cs_progress cs_progress_shown;
 
-/* Clears the bar, where one is unfinished on the terminal. */
+/* Clears the bar, if one is incomplete on the terminal. */
 void cs_progress_clear(void);
 
-/* Off a terminal: starts a thread that writes a line each `period` seconds (> 0), whether or not a
- * report has come, until cs_progress_stop. Does nothing on a terminal, and when it runs already. */
+/* Without a terminal: starts a thread that writes a line each `period` seconds (> 0), with or
+ * without new reports, until cs_progress_stop. Does nothing on a terminal, and if it already runs.
+ */
 void cs_progress_start(double period);
 void cs_progress_stop(void);

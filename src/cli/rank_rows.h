@@ -1,4 +1,4 @@
-/* Which rows of a matrix of states take part, and in which block of the jackknife. */
+/* Selection of the rows of a matrix of states, and their blocks of the jackknife. */
 #pragma once
 
 #include <stdint.h>
@@ -8,10 +8,10 @@
 /* --groups --drop-rows --keep --drop-special --drop-position. */
 extern const cs_opt cs_group_rank_rows[];
 
-/* The block of each of `rows` rows, -1 for one left out, in fresh memory: NULL when all rows take
- * part in blocks of consecutive ones. *blocks is how many are wanted (at least 1) and becomes at
- * most the number of rows that take part, which is *kept. Blocks hold whole groups of --groups, in
- * the order of the groups' numbers. CS_ERR_INPUT names a file that does not fit the rows, or says
- * that no row is left. Reads the files named, which become inputs of the run. */
+/* The block of each of `rows` rows, -1 for one left out, in fresh memory: NULL if all rows are used
+ * in blocks of consecutive ones. *blocks is the requested number (at least 1) and is reduced to the
+ * number of rows used, *kept. Blocks contain whole groups of --groups, in the order of the numbers
+ * of the groups. CS_ERR_INPUT names a file that does not fit the rows, or reports that no row is
+ * left. Reads the files named, which become inputs of the run. */
 cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_t *blocks,
                               int64_t *kept) CS_MUST_CHECK;

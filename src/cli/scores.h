@@ -1,5 +1,4 @@
-/* What commands have in common whose result is predictions of labelled examples: probe,
- * finetune. */
+/* Shared by the commands that predict labelled examples: probe, finetune. */
 #pragma once
 
 #include "analysis/trained/predictions.h"
@@ -20,6 +19,6 @@ cs_status cs_args_against(cs_args *args, cs_reference *out) CS_MUST_CHECK;
 /* Writes DIR/predictions.csv. */
 cs_status cs_output_predictions(cs_args *args, const cs_table *table) CS_MUST_CHECK;
 
-/* --tasks: one run a task, and the averages over them; the whole run where it is given. */
+/* --tasks: one run for each task, and the averages over them; the whole run if it is given. */
 extern const cs_opt cs_group_tasks[];
 cs_status cs_args_tasks(cs_args *args) CS_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* A study as a command's work: its steps, claims, tables and report. */
+/* A study as the work of a command: its steps, claims, tables and report. */
 #pragma once
 
 #include "analysis/study/claims.h"
@@ -13,10 +13,10 @@ typedef struct {
     const char *steps, *template; /* files */
     bool compares, series;        /* models: scores.csv; checkpoints: their figure */
     cs_status (*begin)(cs_args *args,
-                       void *ctx); /* what goes into the folder first; NULL: nothing */
-    /* what else is wrong, before the first step and --dry-run; NULL: nothing is checked */
+                       void *ctx); /* writes initial files of the folder; NULL: nothing */
+    /* further checks, before the first step and --dry-run; NULL: nothing is checked */
     cs_status (*check)(cs_args *args, const cs_study *study, void *ctx);
-    /* --dry-run: what takes the place of the run; NULL: the command has none */
+    /* --dry-run: replaces the run; NULL: the command has none */
     cs_status (*times)(cs_args *args, const cs_study *study, void *ctx);
     void *ctx;
     /* set by the run */
@@ -25,7 +25,7 @@ typedef struct {
     cs_args *args;
 } cs_study_job;
 
-/* The file that an option names (NULL: none does), or the shared one. */
+/* The file that an option names, or the shared one (NULL: no option). */
 cs_status cs_args_shared(cs_args *args, const char *option, const char *shared,
                          const char **out) CS_MUST_CHECK;
 

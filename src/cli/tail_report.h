@@ -1,4 +1,4 @@
-/* Intervals and tails of sigma^4 in results: what cospec svd and cospec density have in common. */
+/* Intervals and tails of sigma^4 in results, shared by cospec svd and cospec density. */
 #pragma once
 
 #include "base/status.h"
@@ -7,8 +7,8 @@
 #include "io/result.h"
 #include "linalg/density.h"
 
-/* What the record has under "tail", as DIR/tail.csv: t,tail,tail_low,tail_high,exact. */
+/* Writes the "tail" of the record as DIR/tail.csv: t,tail,tail_low,tail_high,exact. */
 cs_status cs_tails_write(cs_args *args) CS_MUST_CHECK;
 
-/* What is known of sum sigma^4, on stderr. */
+/* Notes sum sigma^4 on stderr. */
 void cs_sum4_note(const cs_args *args, const cs_sum4 *sum);

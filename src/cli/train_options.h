@@ -1,4 +1,4 @@
-/* The options of cospec train, and what they say of task, model and recipe. */
+/* The options of cospec train: task, model and recipe. */
 #pragma once
 
 #include "cli/opt.h"
@@ -17,7 +17,7 @@ extern const cs_opt cs_group_train_model[];
 extern const cs_opt cs_group_train_pictures[];
 extern const cs_opt cs_group_train_recipe[];
 
-/* What --arch vit implies of options that are not given. */
+/* Values that --arch vit implies for options that are not given. */
 cs_status cs_args_picture_recipe(cs_args *args) CS_MUST_CHECK;
 
 /* Objective, loss, batches, schedule, optimizer, cadence; `dir` and `progress` too. `file` and `phases`
@@ -25,18 +25,17 @@ cs_status cs_args_picture_recipe(cs_args *args) CS_MUST_CHECK;
 cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phases,
                         cs_train_options *out) CS_MUST_CHECK;
 
-/* A fresh model's configuration but for vocabulary and special tokens. */
+/* The configuration of a new model except vocabulary and special tokens. */
 cs_status cs_args_model(const cs_args *args, const cs_train_options *options,
                         cs_model_config *out) CS_MUST_CHECK;
 
-/* Heads of offsets that multi-token, alone or as a phase, wants of a model; 0: none. */
+/* Heads of offsets that multi-token, alone or as a phase, needs; 0: none. */
 int64_t cs_args_ahead(const cs_args *args, const cs_train_options *options);
 
-/* CS_ERR_USAGE when an option of the decoder's rows changes nothing: --keep, --random and
- * --decoder-resets where the encoder of a model with a decoder reads no [MASK]; --decoder-resets
- * where decoder rows start from no encoder row; --misaligned where the encoder reads every
- * position. */
+/* CS_ERR_USAGE if an option of decoder rows has no effect: --keep, --random and --decoder-resets if
+ * the encoder of a model with a decoder reads no [MASK]; --decoder-resets if no decoder row starts
+ * from an encoder row; --misaligned if the encoder reads every position. */
 cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE when an option of sizes or architecture is given beside --init-from. */
+/* CS_ERR_USAGE if an option of sizes or architecture is given with --init-from. */
 cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;

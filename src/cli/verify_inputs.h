@@ -1,4 +1,4 @@
-/* cospec verify: the run under way, and its inputs from the options. */
+/* cospec verify: the current run, and its inputs from the options. */
 #pragma once
 
 #include "analysis/measures/spectral_probe.h"
@@ -16,10 +16,10 @@ typedef struct {
     cs_item *root, *rows[CS_THEOREMS]; /* rows: NULL until the theorem has a table */
 } cs_verify;
 
-/* Theorem number i on the present input, where it was chosen and takes it. */
+/* Theorem number i on the current input, if it was chosen and accepts it. */
 cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on) CS_MUST_CHECK;
 
-/* The one theorem that was named, NULL: all. */
+/* The theorem that was named, NULL: all. */
 const cs_theorem *cs_verify_named(const cs_verify *v);
 
 /* The toy models of the sweep; the matrix of --matrix; the models of --model on --corpus; --corpus. */

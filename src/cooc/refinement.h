@@ -1,5 +1,5 @@
 /** \file
- * Refinement of contexts: which contexts are functions of which others, found by visiting all
+ * Refinement of contexts: the contexts that are functions of others, found by visiting all
  * events of a corpus (docs/explanation/refinement-and-kernel.md).
  *
  * An event (sequence, S, k) has one row under a context mode, or several with equal shares. A

@@ -1,17 +1,16 @@
-/* Hidden states of a corpus, layer by layer, handed on as they are computed.
+/* Hidden states of a corpus, layer by layer, passed on as they are computed.
  *
- * Layer 0 is the sum of embeddings (normed and so on as the architecture has it), layer l the
- * residual stream after l layers, layer N the last. Where norms precede the sublayers (gpt2,
- * roberta-prelayernorm) the last layer's states come raw or through the final norm; transformers
- * 5 gives both classes' last hidden state normed (its 4.x gave roberta-prelayernorm's raw). Where
- * they follow them (bert, roberta) there is no final norm.
+ * Layer 0 is the sum of embeddings (normalised etc. as in the architecture), layer l the residual
+ * stream after l layers, layer N the last. If norms precede the sublayers (gpt2,
+ * roberta-prelayernorm) the states of the last layer are raw or after the final norm; transformers
+ * 5 returns both classes' last hidden state normalised (its 4.x returned roberta-prelayernorm's
+ * raw). If norms follow the sublayers (bert, roberta) there is no final norm.
  *
- * Documents are cut into pieces of at most max_length tokens, special ones included. Rows come in the order
- * of the corpus, whatever the order of computing; the same bits for any number of threads. Padding is never
- * seen by a row and never handed on. Two-stream models give their content stream, MAE-LM and models of two
- * stacks (t5) their encoder. Under the masks of drawn plans a state is the mean over the draws, each a pass
- * of its own.
- */
+ * Documents are split into pieces of at most max_length tokens, special ones included. Rows are
+ * passed in the order of the corpus, whatever the order of computation; the same bits for any
+ * number of threads. Padding is never attended to and never passed on. Two-stream models return
+ * their content stream, MAE-LM and models of two stacks (t5) their encoder. Under the masks of
+ * drawn plans a state is the mean over the draws, each a separate pass. */
 #pragma once
 
 #include <stdint.h>
@@ -29,8 +28,9 @@ typedef enum {
     CS_POOL_MEAN,  /* over all rows of all its pieces, special ones included, in double */
     CS_POOL_FIRST, /* the first row of its first piece */
     CS_POOL_LAST,  /* the last row of its last piece */
-    CS_POOL_EACH, /* those three, of one pass: a block has the layers of the mean, then those of the
-                      first rows, then those of the last */
+    /* all three, from one pass: a block has the layers of the mean, then those of the first rows,
+     * then those of the last */
+    CS_POOL_EACH,
 } cs_pooling;
 
 enum { CS_POOLINGS = CS_POOL_LAST }; /* of CS_POOL_EACH: 1 .. CS_POOLINGS */
@@ -40,38 +40,39 @@ typedef struct {
     int64_t layers;
     cs_pooling pooling;
     bool raw; /* the last layer without the final norm */
-    /* Of a second stack, by teacher forcing: the encoder reads a piece, the decoder the same shifted
-     * right behind its start token, as transformers does with labels = input_ids. Row i of a piece is
-     * that from which its token i is predicted. Under bidirectional masks, without masking. */
+    /* The states of a second stack, by teacher forcing: the encoder reads a piece, the decoder the
+     * same piece shifted right after its start token, as transformers does with labels = input_ids.
+     * Row i of a piece is the one that predicts its token i. Under bidirectional masks, without
+     * masking. */
     bool decoder;
-    const cs_corpus
-        *sources;           /* what its encoder reads instead (cs_sources_check); NULL: the piece */
-    cs_content_masks masks; /* what rows of a piece see; states are means over its draws */
-    bool split;             /* all pieces of a document; else the first alone */
-    int64_t max_length;     /* 0: the model's positions, of text at most 512 */
-    int64_t batch;          /* pieces a forward pass; 0: 16 */
-    cs_around around;       /* ids around each piece */
-    /* Of the n tokens of a piece, round(ratio n) (half away from zero, in 1..n-1; none where n < 2)
-     * are masked: drawn by (seed, document, piece). 0: none. They become mask_id or, with
-     * drop_masked, are left out, the others keeping their positions (the encoder of MAE-LM). */
+    const cs_corpus *sources; /* input of its encoder (cs_sources_check); NULL: the piece */
+    /* attention masks of the rows of a piece; states are means over its draws */
+    cs_content_masks masks;
+    bool split;         /* all pieces of a document; else only the first */
+    int64_t max_length; /* 0: the model's positions, for text at most 512 */
+    int64_t batch;      /* pieces a forward pass; 0: 16 */
+    cs_around around;   /* ids around each piece */
+    /* Of the n tokens of a piece, round(ratio n) (halves away from zero, in 1..n-1; none if n < 2)
+     * are masked, drawn by (seed, document, piece). 0: none. They become mask_id or, with
+     * drop_masked, are left out, while the others keep their positions (the encoder of MAE-LM). */
     double mask_ratio;
     uint64_t mask_seed;
     bool drop_masked;
-    /* Shares of the masked tokens that are shown as they are and as random tokens instead (BERT:
-     * 0.1, 0.1), token by token as in training (train/batch.h, cs_task); they still count as
-     * masked. mask_keep 1: the text as it is, its rows told apart as if masked. Not with
-     * drop_masked. */
+    /* Shares of the masked tokens that are shown unchanged and as random tokens instead (BERT: 0.1,
+     * 0.1), token by token as in training (train/batch.h, cs_task); they still count as masked.
+     * mask_keep 1: the unchanged text, with its rows classified as if masked. Not with drop_masked.
+     */
     double mask_keep, mask_random;
     const uint8_t *keep; /* documents to take; NULL: all */
     const cs_progress *progress;
 } cs_hidden_options;
 
-/* What a row is of. Pooled: document alone, the rest 0. */
+/* Identity of a row. Pooled: only the document, the rest 0. */
 typedef struct {
     int64_t document;
     int32_t piece, position; /* of the document; in the piece as the model reads it, from 0 */
-    int32_t token;           /* of the text, also where [MASK] replaces it */
-    int32_t shown;           /* what the model reads */
+    int32_t token;           /* of the text, also if [MASK] replaces it */
+    int32_t shown;           /* the token that the model reads */
     bool masked, special;
 } cs_hidden_row;
 
@@ -81,10 +82,10 @@ typedef struct {
     const cs_hidden_row *about;
 } cs_hidden_block;
 
-/* Takes a block, valid during the call alone; a failure ends the walk and is returned. */
+/* Receives a block, valid during the call only; a failure ends the walk and is returned. */
 typedef cs_status (*cs_hidden_visit)(void *ctx, const cs_hidden_block *block);
 
-/* Rows that cs_hidden_states will hand on. */
+/* Number of rows that cs_hidden_states will pass on. */
 cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
                          const cs_hidden_options *options, int64_t *out) CS_MUST_CHECK;
 
@@ -93,7 +94,7 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
  * computed by length among those that are held together, so that little is spent on padding.
  * CS_ERR_USAGE: an option out of range (mask_keep + mask_random above 1); max_length above the
  * model's positions; the decoder of a model without a second stack or without a start token, or with
- * masking; no room for a token beside the special ones; architecture linear, which has no
+ * masking; no space for a token in addition to the special ones; architecture linear, which has no
  * hidden states; masking without a mask token. CS_ERR_INPUT: a token that the model does not know,
  * with its document and place; a state that is not a number, with its layer, document and position.
  */

@@ -1,13 +1,14 @@
-/* What an architecture is: one row, which the files of src/model read instead of asking for names. */
+/* The table of architectures: one row each, so that the files of src/model do not test for names.
+ */
 #pragma once
 
 #include <stddef.h>
 
 #include "model/config.h"
 
-/* A key of config.json and the member that it sets, from `absent` where the key is not there (NAN:
- * it must be). A null stands for the absent key; for an id it is none, and of a list of ids the first
- * counts (the others end a text that is generated). */
+/* A key of config.json and the member that it sets, from `absent` if the key is missing (NAN: it is
+ * required). A null counts as missing; for an id it means none, and of a list of ids the first is
+ * used (the others end generated texts). */
 typedef enum {
     CS_KEY_BOOL,
     CS_KEY_INT,
@@ -18,9 +19,11 @@ typedef enum {
     CS_KEY_POSITIVE,     /* a real above 0 */
     CS_KEY_REAL_OR_NONE, /* the same; null: 0 */
     CS_KEY_ACT,          /* the name of an activation, no null; absent: the row's */
-    CS_KEY_ONLY, /* sets nothing: a value other than `absent`, a truth value or number, is refused */
-    CS_KEY_ALIAS, /* another name of a whole number, behind the first in its list, and never written */
-    CS_KEY_PAST, /* bears on no state: read past */
+    /* sets nothing: a value other than `absent`, a truth value or number, is refused */
+    CS_KEY_ONLY,
+    /* another name of a whole number, after the first in its list, and never written */
+    CS_KEY_ALIAS,
+    CS_KEY_PAST, /* ignored: does not affect hidden states */
 } cs_key_kind;
 
 typedef struct {
@@ -30,11 +33,11 @@ typedef struct {
     double absent;
 } cs_arch_key;
 
-/* Our name of a parameter without its last word, and theirs. "N": the layer's number. Theirs may begin with
- * '/' (the class's prefix does not go before it), '^' (columns of the file are our rows), '%' (its rows lie
- * head by head: query, key, value of each), '=' (it is the whole name, of a tensor of 1 x rows x columns),
- * '#' (a convolution: rows x channels x patch x patch), in this order; {a,b,c}: one tensor for each part of
- * our rows. */
+/* Our name of a parameter without its last word, and theirs. "N": the number of the layer. Theirs
+ * may begin with '/' (without the prefix of the class), '^' (columns of the file are our rows), '%'
+ * (its rows are grouped by head: query, key, value of each), '=' (it is the whole name, of a tensor
+ * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), in this order;
+ * {a,b,c}: one tensor for each part of our rows. */
 typedef struct {
     const char *ours, *theirs;
 } cs_arch_tensor;
@@ -49,34 +52,38 @@ typedef enum {
     CS_SCORE_CONTEXT, /* the same with the head's activation */
     CS_SCORE_RELU,    /* the same with relu */
     CS_SCORE_NORM,    /* dense, the head's activation, norm, drop, outputs */
-    CS_SCORE_NORMED,  /* the same, outputs with a bias where the dense layer has one */
-    CS_SCORE_DENSE,   /* dense, gelu, outputs */
-    CS_SCORE_BARE,    /* outputs, without bias */
-    CS_SCORE_BIAS     /* outputs */
+    /* the same, with a bias of the outputs if the dense layer has one */
+    CS_SCORE_NORMED,
+    CS_SCORE_DENSE, /* dense, gelu, outputs */
+    CS_SCORE_BARE,  /* outputs, without bias */
+    CS_SCORE_BIAS   /* outputs */
 } cs_score;
 
 typedef struct {
     const char *name;         /* model_type */
     const char *class, *head; /* "GPT2", "LMHeadModel" */
-    const char *causal_head;  /* where config.json has is_decoder; NULL: `head` */
-    const char *body;    /* of the class without a head, where no class has the heads of classes */
-    const char *prefix;  /* of tensors: "transformer."; files of the bare model lack it */
-    bool trained;        /* made and written here, in every form; else read, and fine-tuned */
-    bool causal;         /* made for the next token */
-    bool behind_pad;     /* positions start behind the padding token's */
-    bool head_follows;   /* the head's activation is the layers' */
-    bool states_alone;   /* without its head's tensors the model predicts no tokens */
-    const char *past[4]; /* what names of tensors begin with that bear on no state; NULL: no more */
-    bool pictures;       /* reads patches behind a class token, by 2-d positions */
-    bool places;         /* reads position_embedding_type; else positions are absolute */
-    /* classifier_pooling: what the class calls the first token, and what it takes where there is no such
-     * key; "mean" is the mean. NULL: it reads one state always */
+    const char *causal_head;  /* if config.json has is_decoder; NULL: `head` */
+    const char *body;         /* of the class without a head, if no class has heads of classes */
+    const char *prefix;       /* of tensors: "transformer."; files of the bare model lack it */
+    /* trained and written here, in every form; else only read and fine-tuned */
+    bool trained;
+    bool causal;       /* for the next token */
+    bool behind_pad;   /* positions start after that of the padding token */
+    bool head_follows; /* the activation of the head is that of the layers */
+    bool states_alone; /* without the tensors of its head the model predicts no tokens */
+    /* prefixes of names of tensors that do not affect states; NULL: no more */
+    const char *past[4];
+    bool pictures; /* reads patches after a class token, by 2-d positions */
+    bool places;   /* reads position_embedding_type; else positions are absolute */
+    /* classifier_pooling: its name for the first token, and the default without such a key; "mean"
+     * is the mean. NULL: always the same state */
     const char *pooling[2];
     bool drop_embed; /* dropout of embeddings: as of the layers */
     cs_score score;
-    int64_t local_attention, local_every; /* of a fresh model: cs_model_config_local; 0: none is */
-    cs_model_config plain;                /* its choices */
-    /* What no list can say (NULL: nothing): from the whole file, after the keys. */
+    /* of a new model: cs_model_config_local; 0: no local layers */
+    int64_t local_attention, local_every;
+    cs_model_config plain; /* its choices */
+    /* Settings beyond the lists (NULL: none): from the whole file, after the keys. */
     cs_status (*read)(const char *where, const json_t *json, cs_model_config *config);
     void (*write)(const cs_model_config *config, json_t *json, cs_status *status);
     const cs_arch_key *keys[CS_ARCH_LISTS];       /* NULL: no more; each ends with a NULL key */
@@ -87,7 +94,7 @@ typedef struct {
 CS_ARCHITECTURES(CS_ARCH_ROW)
 
 const cs_arch_row *cs_arch_row_of(cs_arch arch);
-/* Key and tensor i of its lists; NULL behind the last. */
+/* Key and tensor i of its lists; NULL after the last. */
 const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 /* Whether its lists have this key. */
@@ -95,50 +102,52 @@ bool cs_arch_knows(cs_arch arch, const char *key);
 /* Whether one of its keys sets the member at this place. */
 bool cs_arch_has_key_at(cs_arch arch, size_t at);
 
-/* cs_model_config_check, with the place of the member that is wrong; of `arch` where it is no single one. */
+/* cs_model_config_check, with the place of the wrong member; of `arch` if it is not a single one.
+ */
 cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at) CS_MUST_CHECK;
 
-/* The number that a key's value says, in *out; null: the absent one. CS_ERR_INPUT: of another kind,
- * or out of its range. */
+/* The number of the value of a key, in *out; null: the default of a missing key. CS_ERR_INPUT: of
+ * another kind, or out of its range. */
 cs_status cs_config_value(const char *where, const cs_arch_key *f, const json_t *value,
                           double *out) CS_MUST_CHECK;
 /* An activation by its name in config.json. CS_ERR_INPUT names the key and the value. */
 cs_status cs_activation_read(const char *where, const char *key, const json_t *value,
                              cs_activation *out) CS_MUST_CHECK;
 enum { CS_VALUE_TEXT = 64 };
-/* A value as its file has it, cut to the room. */
+/* A value as its file has it, truncated to the buffer. */
 const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT]);
-/* Ends the reason of a CS_ERR_INPUT that refuses what a model may well have with what can be done
- * about it. Returns `status`. */
+/* Adds advice to the reason of a CS_ERR_INPUT that refuses a setting that a model may well have.
+ * Returns `status`. */
 cs_status cs_config_way_round(cs_status status) CS_MUST_CHECK;
-/* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or not there. */
+/* CS_ERR_INPUT unless the value is `only` (a truth value or number), null or missing. */
 cs_status cs_config_only(const char *where, const char *key, const json_t *value,
                          double only) CS_MUST_CHECK;
-/* Whether the rows of the class see what those of the model do, as `trained`, the record of its training
- * (NULL: there is none), has it. What the class must be told for that goes into config.json. */
+/* Whether rows of the class have the attention masks of the model according to `trained`, the
+ * record of its training (NULL: there is none). Settings that the class needs for that go into
+ * config.json. */
 bool cs_config_sees_as_class(const cs_model_config *config, const json_t *trained, json_t *object,
                              cs_status *status);
-/* CS_ERR_INPUT names a key that the architecture does not know and that may bear on states, or one
- * of the settings of all classes that none of ours has. */
+/* CS_ERR_INPUT names a key that the architecture does not know and that may affect states, or an
+ * unsupported setting of all classes. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
 
-/* Whether "architectures" has the head of a task that is not asked here: of such a file the body is read. */
+/* Whether "architectures" has the head of another task: only the body of such a file is read. */
 bool cs_config_other_head(const json_t *json);
 
 /* position_embedding_type, of rows with `places`. */
 cs_status cs_places_read(const char *where, const json_t *json,
                          cs_model_config *config) CS_MUST_CHECK;
 
-/* For rows: the place of a member, biases everywhere, a norm's usual epsilon and the like. */
+/* For rows: the place of a member, biases everywhere, the usual epsilon of a norm etc. */
 #define CS_AT(member) offsetof(cs_model_config, member)
 #define CS_ARCH_BIASES                                                                             \
     .bias = true, .qkv_bias = true, .output_bias = true, .mlp_bias = true, .norm_bias = true,      \
     .dense_bias = true
 #define CS_ARCH_USUAL .init_range = 0.02, .pooling = 2, .mask_id = -1, .unk_id = -1
 #define CS_ARCH_NO_IDS .pad_id = -1, .bos_id = -1, .eos_id = -1
-/* Keys of the sizes that present-day classes share. */
+/* Keys of the sizes that current classes share. */
 extern const cs_arch_key cs_arch_sizes[];
-/* Positions of a class token, which has zeros, and of the patches of a picture: in each half of a
+/* Positions of a class token, which are zeros, and of the patches of an image: in each half of a
  * row of `width` columns sines and then cosines of the column (first half) or row (second) of the
  * patch, times 10000^(-i / n), i = 0 .. n - 1, n = width / 4 (the MAE code of He et al. 2022). */
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out) CS_MUST_CHECK;
@@ -149,6 +158,6 @@ extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];
 /* Whether a linear layer joins encoder and decoder. */
 bool cs_decoder_projects(const cs_model_config *config);
 
-/* layer_types, a name a layer, to config->local; *found: it is there. */
+/* layer_types, a name for each layer, to config->local; *found: the key exists. */
 cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found,
                               cs_model_config *config) CS_MUST_CHECK;

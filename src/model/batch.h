@@ -1,10 +1,10 @@
-/* What a network reads: rows, masks and targets of some sequences, built on the host, the same for
- * every backend. The one builder of them: training (train/batch.h), fine-tuning, inference and the
- * comparison with theory say what each row is, and this lays the rows out, pads them and hands them
- * to a run.
+/* Input of a network: rows, masks and targets of some sequences, built on the host, the same for
+ * every backend. All callers use it: training (train/batch.h), fine-tuning, inference and the
+ * comparison with theory define each row, and this header lays out the rows, pads them and passes
+ * them to a run.
  *
- * Row i sees row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1, and indices of -1.
- */
+ * Row i attends to row j iff vis[j] <= lim[i]; padding has vis = INT32_MAX, lim = -1, and indices
+ * of -1. */
 #pragma once
 
 #include <stdint.h>
@@ -13,19 +13,20 @@
 #include "model/network.h"
 #include "tensor/run.h"
 
-/* Arrays as the index tensors of a network, row-major at present sizes. Arrays of rows that the
- * form has not are NULL and their size 0. */
+/* The index tensors of a network as arrays, row-major at present sizes. Arrays of rows that the
+ * form does not have are NULL with size 0. */
 typedef struct {
     cs_form form;
     int64_t batch, length, queries, decoder_length, predictions; /* present sizes */
     int32_t *token, *position, *vis, *lim;                       /* batch x length; -1: no token */
     /* models of real rows, else NULL: batch x length x real_width values; batch x length numbers of
-     * rows there, the row's own or -1: it is of an id */
+     * rows there, the row's own number or -1: it reads an id */
     int64_t real_width;
     float *real;
     int32_t *real_row;
-    /* models of extra vectors, else NULL: batch x extra_width values; batch numbers of sequences, the
-     * sequence's own or -1: it has none; batch x length sequences whose vector a row reads, or -1 */
+    /* models of extra vectors, else NULL: batch x extra_width values; batch numbers of sequences,
+     * the sequence's own or -1: it has none; batch x length sequences whose vector a row reads, or
+     * -1 */
     int64_t extra_width;
     float *extra;
     int32_t *extra_number, *extra_row;
@@ -41,66 +42,69 @@ typedef struct {
         goal_width; /* of a regression 1, of soft targets the classes, of targets that are values
                            real_width; else 0 */
     double *goal;   /* predictions x goal_width */
-    int32_t *predict, *target;  /* predictions; row of the top b * (rows a sequence) + i */
-    int32_t *head;              /* predictions; offset less 1, whose head the loss row reads */
-    double *weight, weight_sum; /* predictions; before normalisation, a value each where targets are
-                                   values, so that losses are means a value */
-    /* predictions: the example (index into the array given) and the place in its text that each
+    int32_t *predict, *target; /* predictions; row of the top b * (rows a sequence) + i */
+    int32_t *head;             /* predictions; offset minus 1, whose head the loss row reads */
+    /* predictions; before normalisation, one for each value if targets are values, so that losses
+     * are means per value */
+    double *weight, weight_sum;
+    /* predictions: the example (index into the array given) and the position in its text that each
      * loss row predicts; -1 in padding */
     int32_t *example, *place;
-    int64_t events;  /* loss rows that predict */
-    int64_t tokens;  /* of the examples, those too short left out */
-    int64_t skipped; /* examples too short for the objective: nothing but padding */
+    int64_t events;  /* loss rows with predictions */
+    int64_t tokens;  /* of the examples, without those that are too short */
+    int64_t skipped; /* examples too short for the objective: only padding */
 } cs_batch;
 
-/* Nothing but padding, for a model of this configuration, of the sizes in `sizes` (batch, length,
- * queries, decoder_length, predictions); classify: with the arrays of classification. What the
- * batch held is freed. CS_ERR_USAGE beyond 2^31 - 1 rows; CS_ERR_MEMORY. */
+/* Only padding, for a model of this configuration, of the sizes in `sizes` (batch, length, queries,
+ * decoder_length, predictions); classify: with the arrays of classification. The former content of
+ * the batch is freed. CS_ERR_USAGE beyond 2^31 - 1 rows; CS_ERR_MEMORY. */
 cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config *config,
                          cs_batch *batch) CS_MUST_CHECK;
 void cs_batch_free(cs_batch *batch);
 
-/* The row of the position table for place `place` of a sequence, -1 where nothing reads it. */
+/* The row of the position table for position `place` of a sequence, -1 if it is not read. */
 int32_t cs_batch_position(const cs_model_config *config, int64_t place);
 
-/* Content row i of sequence b, which sits at `place` and sees rows of ranks up to its own. */
+/* Content row i of sequence b, at position `place`, which attends to rows of ranks up to its own.
+ */
 void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
                       int32_t token, int64_t place, int32_t rank);
 
-/* Has content row `row` read these real_width values in place of an id (its token must be -1). */
+/* Content row `row` reads these real_width values in place of an id (its token must be -1). */
 void cs_batch_real(cs_batch *batch, int64_t row, const float *values);
 
-/* Has content row i of sequence b read these extra_width values beside its id. */
+/* Content row i of sequence b reads these extra_width values in addition to its id. */
 void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values);
 
-/* Query row `row` = b * queries + i: sits at `position` and sees content rows of vis <= lim. */
+/* Query row `row` = b * queries + i, at `position`, which attends to content rows of vis <= lim. */
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim);
 
-/* Row i of the decoder of sequence b, of place `place`. causal: the row reads `token` and sees rows
- * up to its place; else it starts from encoder row `from` or, -1, from the mask vector, and sees
- * every row. Every encoder row is seen by cross-attention. Returns the row's number. */
+/* Row i of the decoder of sequence b, at position `place`. causal: the row reads `token` and
+ * attends to rows up to its position; else it starts from encoder row `from` or, -1, from the mask
+ * vector, and attends to every row. Cross-attention reads every encoder row. Returns the number of
+ * the row. */
 int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
                          int64_t place, int64_t from, int32_t token);
 
-/* The next loss row: row `top` of the network's top predicts `target`, which is at `place` of
- * example `example`. */
+/* The next loss row: row `top` of the network's top predicts `target`, which is at position `place`
+ * of example `example`. */
 void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
                       int64_t place);
 
-/* Has the loss row that was added last predict these real_width values, as `target` has them. */
+/* The last added loss row predicts these real_width values, in the form of `target`. */
 void cs_batch_values(cs_batch *batch, cs_target target, const float *values);
 
 /* to[i] = (from[i] - m) / sqrt(v + 1e-6), m the mean and v the unbiased variance of the `count` values
  * (He et al. 2022, in their code). One value: 0. Returns sqrt(v + 1e-6); *mean (NULL: not wanted) m. */
 double cs_row_normalise(int64_t count, const float *from, double *mean, double *to);
 
-/* The distances that positions (some -1) of a batch may have, into its run: which rows of the table
- * of distances are read. Nothing in networks without. */
+/* Passes the possible distances of positions (some -1) of a batch to its run: the rows of the table
+ * of distances that are read. Nothing for networks without it. */
 cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t *position,
                           cs_run *run) CS_MUST_CHECK;
 
 /* Moves a batch into a run, weights multiplied by `scale` (1 / the weight sum of the whole step),
- * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE when the network
- * is of another form, too small, or its loss wants a mass that is not given. */
+ * and uploads. mass: vocab values for the spectral loss, else NULL. CS_ERR_USAGE if the network is
+ * of another form, too small, or its loss needs a mass that is not given. */
 cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double scale,
                         const double *mass, cs_run_key key, cs_run *run) CS_MUST_CHECK;

@@ -1,14 +1,12 @@
-/* Codes of patches: what the ids of a model of pictures stand for, and pictures as such a model reads
- * them.
+/* Codes of patches: the meaning of the ids of an image model, and images as input of such a model.
  *
- * Ids from CS_FIRST_CODE on are codes, behind the class token and the mask token. The code of a patch
- * is the nearest of `codes` vectors (image/codes.h) to its values or, of a trained tokenizer, to what
- * its encoder makes of them among the others of the picture (model/vq.h). A file of them,
- * codes.safetensors beside the weights of each model that reads or predicts codes, has the tensor
- * `vector`, codes x patch x patch x channels: the values of each vector as a patch. Of a trained
- * tokenizer it has its parameters and `sizes` too: height and width of the pictures, width, layers and
- * heads.
- */
+ * Ids from CS_FIRST_CODE on are codes, after the class token and the mask token. The code of a
+ * patch is the nearest of `codes` vectors (image/codes.h) to its values or, for a trained
+ * tokenizer, to the output of its encoder for it among the others of the image (model/vq.h). Their
+ * file, codes.safetensors next to the weights of each model that reads or predicts codes, has the
+ * tensor `vector`, codes x patch x patch x channels: the values of each vector as a patch. For a
+ * trained tokenizer it also has its parameters and `sizes`: height and width of the images, width,
+ * layers and heads. */
 #pragma once
 
 #include "image/codes.h"
@@ -33,7 +31,7 @@ cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, ui
 cs_status cs_codes_network(cs_codes *codes, const cs_vq_sizes *sizes, int threads,
                            bool training) CS_MUST_CHECK;
 
-/* One more owner of the same codes (NULL: none). */
+/* Another reference to the same codes (NULL: none). */
 cs_codes *cs_codes_share(cs_codes *codes);
 void cs_codes_free(cs_codes **held);
 
@@ -41,8 +39,8 @@ cs_status cs_codes_write(const cs_codes *codes, const char *path) CS_MUST_CHECK;
 /* CS_ERR_INPUT names the file: no such tensor, another shape, a value that is not finite. */
 cs_status cs_codes_read(const char *path, int threads, cs_codes **out) CS_MUST_CHECK;
 
-/* Mean squared error a value of the pictures on one side of the corpus, coded and decoded again, and
- * how many codes they have. CS_ERR_INPUT: there are none. */
+/* Mean squared error per value of the images on one side of the corpus, coded and decoded, and the
+ * number of codes used. CS_ERR_INPUT: there are none. */
 typedef struct {
     double error;
     int64_t used, pictures;
@@ -50,13 +48,13 @@ typedef struct {
 cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
                            int threads, cs_codes_score *out) CS_MUST_CHECK;
 
-/* The codes of pictures as text, of windows or whole (cs_codes_windows). CS_ERR_USAGE: pictures that
- * such patches do not make. */
+/* The codes of images as text, of windows or whole (cs_codes_windows). CS_ERR_USAGE: images that
+ * cannot be divided into such patches. */
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
                           int threads, cs_corpus *out) CS_MUST_CHECK;
 
-/* The patches that ids stand for, pictures x patches along rows, decoded picture by picture. out: the
- * width of the codebook a patch. CS_ERR_INPUT: an id that is no code. */
+/* The patches of ids, pictures x patches along rows, decoded image by image. out: the width of the
+ * codebook for each patch. CS_ERR_INPUT: an id that is not a code. */
 cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patches,
                           const int32_t *id, float *out) CS_MUST_CHECK;
 
@@ -64,7 +62,7 @@ cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patch
 cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
                           float **out) CS_MUST_CHECK;
 
-/* Pictures as the model reads them: vectors of patches or, of width 0, ids; ids are codes where the
- * model has some, else all 0. CS_ERR_USAGE: pictures of other sizes, a model of codes without them. */
+/* Images as input of the model: vectors of patches or, for width 0, ids; ids are codes if the model
+ * has some, else all 0. CS_ERR_USAGE: images of other sizes, a model of codes without them. */
 cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,
                             cs_corpus *out) CS_MUST_CHECK;

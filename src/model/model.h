@@ -75,16 +75,17 @@ typedef struct cs_codes cs_codes; /* model/codes.h */
 typedef struct cs_model {
     cs_model_config config;
     cs_params params;
-    json_t *trained; /* how, as train/model_kind.h has it: goes into config.json under "cospec" and
-                        comes from there; NULL: not known */
-    json_t *source;  /* config.json that was read; NULL: none */
-    cs_codes *codes; /* of patches, which its ids stand for; NULL: none */
+    /* its training, in the form of train/model_kind.h: in config.json under "cospec"; NULL: unknown
+     */
+    json_t *trained;
+    json_t *source;  /* config.json as read; NULL: none */
+    cs_codes *codes; /* of patches, which its ids represent; NULL: none */
 } cs_model;
 
-/* Table and memory of parameters, zero. training: gradients and moments too. */
+/* Table and memory of parameters, zero. training: also gradients and moments. */
 cs_status cs_model_init(const cs_model_config *config, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
-/* The same for use alone, with the matrices streamed from `source`, which is the model's from now
+/* The same for inference, with the matrices streamed from `source`, which the model owns from now
  * on, also on failure. */
 cs_status cs_model_init_streamed(const cs_model_config *config, cs_backend *backend,
                                  cs_params_source source, cs_model *out) CS_MUST_CHECK;
@@ -97,18 +98,19 @@ void cs_model_free(cs_model *model);
  * (seed, parameter name, row, column), the same on every backend. */
 cs_status cs_model_randomise(cs_model *model, uint64_t seed) CS_MUST_CHECK;
 
-/* Gives every parameter of `to` that `from` has too, by name and shape, the value it has there, but
- * for those of a classification head: a task begins with a head of its own. And the config.json that it
- * was read from. CS_ERR_MEMORY. */
+/* Copies to every parameter of `to` the value of the parameter of `from` with the same name and
+ * shape, except those of a classification head: a task starts with a new head. Also the config.json
+ * that it was read from. CS_ERR_MEMORY. */
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHECK;
 
-/* Into a head of classes that is the language model's (cs_model_config.cloze): rows token[0 .. count - 1]
- * of the output matrix and of its bias. CS_ERR_MEMORY. */
+/* For a classification head that is the head of the language model (cs_model_config.cloze): copies
+ * rows token[0 .. count - 1] of the output matrix and of its bias. CS_ERR_MEMORY. */
 cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
                                cs_model *to) CS_MUST_CHECK;
 
-/* DIR/model.safetensors, DIR/config.json and, where it has codes, DIR/codes.safetensors, in Hugging Face
- * form (ours only: extra names, "cospec." prefix). Writing is atomic file by file. */
+/* DIR/model.safetensors, DIR/config.json and, if it has codes, DIR/codes.safetensors, in Hugging
+ * Face form (with extra names for our own parameters, prefix "cospec."). Writing is atomic file by
+ * file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 
 /* Reads a directory written by cs_model_write or by Hugging Face (sharded too). CS_ERR_INPUT names

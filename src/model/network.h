@@ -44,40 +44,42 @@ typedef struct {
     cs_loss loss;
     double spectral_factor; /* 1 or 2 */
     bool training;
-    bool detect;            /* loss rows say whether their token was replaced: the detector's */
+    /* loss rows predict whether their token was replaced, by the detector */
+    bool detect;
     int64_t offsets;        /* heads of offsets that loss rows read; 0, 1: that of the next token */
     bool classify;          /* loss rows are texts, read by the classification head */
     bool keep_hidden;       /* hidden[] stays readable; not in training */
     int64_t batch, length;  /* B, S */
     int64_t queries;        /* Q (two-stream, linear) */
     int64_t decoder_length; /* rows a sequence of the mae decoder */
-    int64_t predictions;    /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE in the single
-                               form, which is the encoder of any other: no head, `top` instead */
+    /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE in the single form, which is the
+     * encoder of any other: no head, only `top` */
+    int64_t predictions;
 } cs_network_options;
 
-/* Ids into graph, from `rows` to `top` ints one behind the other; CS_NONE where the form has none. */
+/* Ids into graph, from `rows` to `top` consecutive ints; CS_NONE if the form has none. */
 typedef struct cs_network {
     cs_graph graph;
     cs_network_options options;
     /* content (encoder) rows; position: row of the position table, none without absolute and
      * relative positions */
     int rows, token, position, vis, lim;
-    int real, real_row; /* models of real rows: their values (input), and for each content row its
-                           row there, -1 where it is of an id */
-    /* models of extra vectors: a row a sequence with its vector (input) and number there, -1: it has none;
-     * for each content row the sequence whose vector is added to it, or -1 */
+    /* models of real rows: their values (input), and for each content row its row there, -1 for an
+     * id */
+    int real, real_row;
+    /* models of extra vectors: a row for each sequence with its vector (input) and number there,
+     * -1: it has none; for each content row the sequence whose vector is added to it, or -1 */
     int extra_rows, extra, extra_number, extra_row;
-    int type; /* row of the token type table, 0 where nothing is filled in */
-    /* vectors of distances: one sequence of those that the batch has, rows of their table
+    int type; /* row of the token type table, 0 by default */
+    /* vectors of distances: one sequence of those in the batch, rows of their table
      * (cs_batch_places) */
     int place_rows, place;
-    /* query rows: the row of the position table to sit at (two-stream, not blind), and what they
-     * see */
+    /* query rows: their row of the position table (two-stream, not blind), and their limits */
     int query_rows, query_position, query_lim;
-    /* mae decoder rows: encoder row to take (row number among all encoder rows as they lie now, -1:
-     * none; absent in the decoders that reach the encoder by cross-attention alone), token to embed
-     * from the decoder's own table of one (causal: vocab) rows (-1: none), position row, masks of
-     * self-attention; limits of cross-attention against vis */
+    /* mae decoder rows: encoder row to take (row number among all encoder rows in their current
+     * layout, -1: none; absent in the decoders that read the encoder by cross-attention only),
+     * token to embed from the decoder's own table of one (causal: vocab) rows (-1: none), position
+     * row, masks of self-attention; limits of cross-attention against vis */
     int decoder_rows, decoder_from, decoder_token, decoder_position, decoder_vis, decoder_lim,
         decoder_cross_lim;
     /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
@@ -89,22 +91,23 @@ typedef struct cs_network {
     int goal,
         readout_lim; /* regression, targets that are values: they (input); readout mean: limits against vis */
     int loss, logits; /* logits: or the values predicted */
-    int features;     /* what the output matrix reads at loss rows */
-    int top;          /* without loss rows: every content row after the final norm; of a stack that
-                     is kept: every decoder row after its own */
-    int hiddens;      /* layers + 1: embeddings, then the residual stream after each layer, of the
+    int features;     /* input of the output matrix at loss rows */
+    /* without loss rows: every content row after the final norm; for a stack that is kept: every
+     * decoder row after its own */
+    int top;
+    int hiddens; /* layers + 1: embeddings, then the residual stream after each layer, of the
                      content (MAE: encoder; a stack: decoder) rows; 0 unless kept */
     int *hidden;
     int64_t place_buckets, place_most; /* of cs_log_bucket */
 } cs_network;
 
-/* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE when the model lacks
- * what the form needs (query vector, decoder). The spectral loss leaves out the bias of the logits:
+/* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE if the model lacks a
+ * part that the form needs (query vector, decoder). The spectral loss omits the bias of the logits:
  * they are f^T W there. */
 cs_status cs_network_build(const cs_model *model, const cs_network_options *options,
                            cs_network *out) CS_MUST_CHECK;
 void cs_network_free(cs_network *network);
 
-/* Floating-point operations of one forward pass at the maxima (2 a multiply-add), GEMMs and
- * attention (every pair of rows of a sequence, seen or not) only; backward costs twice that. */
+/* Floating-point operations of one forward pass at the maxima (2 for a multiply-add), GEMMs and
+ * attention (every pair of rows of a sequence, masked or not) only; backward costs twice that. */
 double cs_network_flops(const cs_network *network);

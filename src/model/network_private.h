@@ -15,12 +15,12 @@ typedef struct {
     int places;      /* vectors of distances, before the layers' matrices */
 } cs_emitter;
 
-/* Whether the rows of the decoder are kept readable, and the encoder's are not. */
+/* Whether the rows of the decoder are kept readable, and not those of the encoder. */
 bool cs_emit_keeps_decoder(const cs_emitter *e);
 
-/* The tensor of parameter "<prefix><name>", one tensor however often it is asked for. */
+/* The tensor of parameter "<prefix><name>", one tensor however often it is requested. */
 int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
-/* Of a bias: CS_NONE where the model has none. */
+/* For a bias: CS_NONE if the model has none. */
 int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name);
 
 /* y = act(x w^T + b) with parameters "<prefix><name>.weight" and ".bias". */
@@ -29,29 +29,30 @@ int cs_emit_linear(cs_emitter *e, int x, const char *prefix, const char *name, c
 int cs_emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *name, int64_t first,
                         int64_t rows);
 
-/* A residual stream: its rows are x + drop(r), where r (CS_NONE: nothing) has not been added yet:
- * the next norm does both. */
+/* A residual stream: its rows are x + drop(r), where r (CS_NONE: nothing) is still to be added: the
+ * next norm does both. */
 typedef struct {
     int x, r;
 } cs_stream;
 
-/* What a sublayer reads of the stream, and the stream afterwards. Norm before the sublayer: the
- * normed sum, and in `stream` the sum. Norm after it: the stream itself. */
+/* The input of a sublayer from the stream, and the stream afterwards. Norm before the sublayer: the
+ * normalised sum, and in `stream` the sum. Norm after it: the stream itself. */
 int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name);
-/* Adds what the sublayer made, through its norm where that comes after. */
+/* Adds the output of the sublayer, through its norm if that comes after. */
 void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name,
                    int made);
 
 /* The stream's rows, summed; at the loss rows if it is not there yet. */
 int cs_emit_sum(cs_emitter *e, cs_stream stream);
-/* The final norm ("final_norm" or "decoder.norm"); the stream itself where norms come after. */
+/* The final norm ("final_norm" or "decoder.norm"); the stream itself if norms come after sublayers.
+ */
 int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name);
 
-/* Attention's result and the stream, both at the loss rows from here on. */
+/* Restricts the result of attention and the stream to the loss rows. */
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made);
 
 /* The sublayers of a layer. narrow: the last attention below the loss, see cs_emit_narrow. entry
- * (may be NULL): the stream as the layer found it, summed. */
+ * (may be NULL): the input stream of the layer, summed. */
 typedef struct {
     const char *prefix; /* "layer.3." */
     int64_t number, width;
@@ -64,13 +65,13 @@ void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 /* Both, one after the other or side by side. */
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 
-/* Columns of the queries of all heads of a layer, and of its keys: where it stands. */
+/* Columns of the queries of all heads of a layer, and of its keys, by its stack. */
 int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer);
 int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer);
 
-/* Queries, keys and values of the content rows `in`, each head through its norm and turned where the
- * architecture has that; q CS_NONE without `queries`. And queries of other rows at `position` (CS_NONE:
- * nowhere). */
+/* Queries, keys and values of the content rows `in`, with the norm of each head and rotation if the
+ * architecture has them; q CS_NONE without `queries`. And queries of other rows at `position`
+ * (CS_NONE: nowhere). */
 typedef struct {
     int q, k, v;
 } cs_projections;
@@ -81,29 +82,29 @@ int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position);
  * nowhere) with limits `lim`. */
 cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int position);
 
-/* "layer.3." or "decoder.layer.3." into a buffer: of a layer that shares its parameters those of its
- * group. */
+/* "layer.3." or "decoder.layer.3." into a buffer: for a layer that shares its parameters that of
+ * its group. */
 enum { CS_PREFIX_ROOM = 64 };
 const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM]);
 
-/* Content rows with their index tensors, embedded: norm and dropout of embeddings done. */
+/* Content rows with their index tensors, embedded, with norm and dropout of embeddings. */
 int cs_emit_content(cs_emitter *e);
 /* The norm and dropout of an embedding sum. */
 int cs_emit_embedded(cs_emitter *e, int x);
-/* Keeps the rows of the stream after `layer` layers readable where asked for. */
+/* Keeps the rows of the stream after `layer` layers readable if requested. */
 void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows);
 
-/* Each form: emits rows up to what the head reads at loss rows (CS_NONE without loss rows). */
+/* Each form: emits rows up to the input of the head at loss rows (CS_NONE without loss rows). */
 int cs_emit_two_stream(cs_emitter *e);
 int cs_emit_mae(cs_emitter *e);
 int cs_emit_linear_form(cs_emitter *e);
 /* The single form with the mean of each sequence's rows at its loss row. */
 int cs_emit_mean(cs_emitter *e);
-/* What stands before the output matrix of the language model's head; x itself without. */
+/* The transform before the output matrix of the language model's head; x itself without. */
 int cs_emit_transform(cs_emitter *e, int x);
 /* The logits of the language model's head as the architecture caps them. */
 int cs_emit_capped(cs_emitter *e, int logits);
 /* The classification head over loss rows: sets features and logits. */
 void cs_emit_classifier(cs_emitter *e, int x);
-/* The encoder of single and mae: the stream after its last layer, narrowed if asked for. */
+/* The encoder of single and mae: the stream after its last layer, narrowed if requested. */
 cs_stream cs_emit_encoder(cs_emitter *e, bool narrow);

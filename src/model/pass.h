@@ -1,4 +1,4 @@
-/* A network at work: one of a model, with its memory and the batch that it reads.
+/* A network in use: one form of a model, with its memory and the batch that it reads.
  *
  *   cs_pass_open; then per batch: cs_pass_begin, rows into pass.batch (model/batch.h),
  *   cs_pass_forward, numbers out of pass.run.
@@ -24,8 +24,8 @@ cs_status cs_pass_open(cs_model *model, const cs_network_options *sizes,
                        cs_pass *out) CS_MUST_CHECK;
 void cs_pass_close(cs_pass *pass); /* accepts a zeroed object */
 
-/* An empty batch of `batch` sequences with `length` rows of each kind that the form has (linear
- * networks of fewer queries: those) and `predictions` loss rows. */
+/* An empty batch of `batch` sequences with `length` rows of each kind of the form (linear networks
+ * of fewer queries: those) and `predictions` loss rows. */
 cs_status cs_pass_begin(cs_pass *pass, int64_t batch, int64_t length,
                         int64_t predictions) CS_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Rotary positions: what config.json says of them, and their frequencies. */
+/* Rotary positions: their settings in config.json, and their frequencies. */
 #pragma once
 
 #include <jansson.h>
@@ -16,16 +16,16 @@
  *   dynamic  f_i: longer texts are refused. */
 void cs_rotary_frequencies(const cs_rotary *rotary, int64_t n, float *out);
 
-/* Pairs of columns of a head that turn. */
+/* Pairs of columns of a head that are rotated. */
 int64_t cs_rotary_pairs(const cs_model_config *config, const cs_rotary *rotary);
 
 /* rope_parameters or rope_scaling, rope_theta, partial_rotary_factor and their older names, into
  * config->rotary; parameters by layer type (full_attention, sliding_attention) into rotary and
- * local_rotary. CS_ERR_INPUT names a scaling or a key of one that is not known, or one that its
- * scaling does not read. */
+ * local_rotary. CS_ERR_INPUT names a scaling or a key of one that is unknown, or one that its
+ * scaling does not use. */
 cs_status cs_rotary_read(const char *where, const json_t *json,
                          cs_model_config *config) CS_MUST_CHECK;
 
-/* rope_parameters, by layer type where local layers have their own; and for transformers before 5 the
- * bases under their older names. */
+/* rope_parameters, by layer type if local layers have separate ones; and for transformers before 5
+ * the bases under their older names. */
 void cs_rotary_write(const cs_model_config *config, json_t *json, cs_status *status);

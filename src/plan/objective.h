@@ -33,7 +33,7 @@ typedef enum { CS_OBJECTIVES(CS_OBJECTIVE_KIND) CS_OBJ_COUNT } cs_objective_kind
 /** The names of all objectives, "ar|masked|...": a constant expression. */
 #define CS_OBJECTIVE_NAMES CS_OBJECTIVE_NAMES_AND("")
 
-/** What has weight 1. */
+/** The unit of weight of events. */
 typedef enum {
     /** Each predicted token. */
     CS_EVENT_TOKEN,
@@ -131,7 +131,7 @@ struct cs_plan_file;
 typedef struct {
     /** Kind. */
     cs_objective_kind kind;
-    /** What has weight 1. */
+    /** Unit of weight of events. */
     cs_event_weight event_weight;
     /** Weights of target positions. */
     cs_target_weight target_weight;

@@ -1,5 +1,5 @@
 /** \file
- * Group plans, of which every objective is a distribution.
+ * Group plans. Every objective is a distribution over them.
  *
  * A plan gives each position i of a sequence of length s a group f(i) in 0..K and a weight (0: not
  * predicted). Group 0 is given. A token of group k >= 1 is predicted from all earlier groups, and

@@ -1,10 +1,9 @@
-/* A backend: where the numbers live and who computes. Everything above calls through this table.
+/* A backend: memory and computation. Everything above it calls through this table.
  *
- * ref (float and double) is the specification, cpu the fast one, cuda a plug-in. Functions of the
- * table may assume that shapes fit (cs_graph checked them) and that indices are in range (the host
- * that builds batches checks them). They are deterministic: same bits for any thread count and
- * every run (but where by_clock is set).
- */
+ * ref (float and double) is the specification, cpu the fast implementation, cuda a plug-in.
+ * Functions of the table may assume that shapes fit (cs_graph checked them) and that indices are in
+ * range (the host that builds batches checks them). They are deterministic: same bits for any
+ * thread count and every run (unless by_clock is set). */
 #pragma once
 
 #include <stdint.h>
@@ -39,14 +38,16 @@ typedef struct {
     const cs_adamw *hyper;      /* backend memory */
 } cs_update;
 
-/* What a backend counted of its work. */
+/* Counters of the work of a backend. */
 typedef struct {
-    const char *what; /* a kernel, or a product with its sizes; lives as long as the backend. NULL:
-                         there is no such row */
-    int64_t times;    /* launches (a replayed graph's count once) */
-    double seconds;   /* on the device */
-    bool refused;     /* a product that the vendor's library has no algorithm for: a kernel of our
-                         own does it, up to a hundred times slower. Not timed as such */
+    /* a kernel, or a product with its sizes; valid as long as the backend. NULL: there is no such
+     * row */
+    const char *what;
+    int64_t times;  /* launches (a replayed graph's count once) */
+    double seconds; /* on the device */
+    /* a product for which the vendor's library has no algorithm: our own kernel computes it, up to
+     * a hundred times slower. Not timed as such */
+    bool refused;
 } cs_backend_count;
 
 struct cs_backend {
@@ -54,26 +55,29 @@ struct cs_backend {
     cs_real_kind activation,
         parameter; /* statistics, inputs and gradients of parameters: as parameter */
     void *state;
-    bool asynchronous; /* calls return before the work is done; get waits for it. Batches keep one
-                          shape, and numbers are read rarely. */
+    /* calls return before the work is done; get waits for it. Batches keep one shape, and results
+     * are read rarely. */
+    bool asynchronous;
 
-    bool by_clock; /* products by the fastest algorithm: bits repeat as long as this backend is
-                      open, another may choose another */
+    /* products by the fastest algorithm: bits repeat as long as this backend is open; another one
+     * may choose differently */
+    bool by_clock;
 
     bool streams; /* computes on floats in the host's memory: parameters may be streamed */
 
-    bool basic; /* lacks rotary positions, gates, norms by parts or by root mean square, windows,
-                   caps, slopes and grouped queries: models that have one are refused (model.h) */
+    /* lacks rotary positions, gates, norms by parts or by root mean square, windows, caps, slopes
+     * and grouped queries: models with these are refused (model.h) */
+    bool basic;
 
-    /* Memory. put and get move between host and backend; put may be asynchronous but is ordered,
-     * and has taken a copy of what it moves when it returns. */
+    /* Memory. put and get copy between host and backend; put may be asynchronous but is ordered,
+     * and its source may be reused when it returns. */
     cs_status (*alloc)(cs_backend *backend, int64_t bytes, void **out);
     void (*release)(cs_backend *backend, void *memory);
     cs_status (*put)(cs_backend *backend, void *to, const void *from, int64_t bytes);
     cs_status (*get)(cs_backend *backend, void *to, const void *from, int64_t bytes);
     cs_status (*zero)(cs_backend *backend, void *memory, int64_t bytes);
 
-    /* Operations, by kind. backward is called where some operand wants a gradient. */
+    /* Operations, by kind. backward is called if some operand needs a gradient. */
     cs_status (*forward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
     cs_status (*backward[CS_OP_COUNT])(const struct cs_run *run, const cs_op *op);
 
@@ -82,8 +86,8 @@ struct cs_backend {
     cs_status (*norm)(cs_backend *backend, int64_t n, const void *x, double *out);
     cs_status (*adamw)(cs_backend *backend, const cs_update *update);
 
-    /* Optional: runs `walk` (which calls the functions above) or repeats what it did the last time
-     * with the same `what` (a CUDA graph). NULL: walk is called. */
+    /* Optional: runs `walk` (which calls the functions above) or repeats the last run with the same
+     * `what` (a CUDA graph). NULL: walk is called. */
     cs_status (*around)(cs_backend *backend, struct cs_run *run, int what,
                         cs_status (*walk)(struct cs_run *run));
     /* Optional: after parameters changed by other means than adamw (a bf16 copy is stale). */

@@ -1,4 +1,4 @@
-/* What cpu_attention.c and cpu_places.c share: one operation, and one sequence and head of it. */
+/* Shared by cpu_attention.c and cpu_places.c: one operation, and one sequence and head of it. */
 #pragma once
 
 #include "tensor/cpu_private.h"
@@ -22,7 +22,7 @@ typedef struct {
     int64_t places; /* vectors of distances; 0: none */
 } cs_cpu_attend;
 
-/* Scratch of a worker: what one sequence and head needs. */
+/* Scratch of a worker for one sequence and head. */
 typedef struct {
     float *q, *k, *v, *dy;            /* gathered rows x wide; q times scale */
     float *k_by_key, *v_by_key;       /* packed B: steps are columns of the head (scores, P') */
@@ -34,23 +34,23 @@ typedef struct {
     float *place_rows;                /* packed B: steps are these distances */
     float *dq_by_place, *dk_by_place; /* BLOCK, keys x these distances */
     float *keep;                      /* keys, in order of places, then of ranks */
-    float *key_at;                    /* keys: room for their positions */
+    float *key_at;                    /* keys: scratch for their positions */
     float *slope;                     /* keys: derivatives of capped scores; NULL: not wanted */
     float *row;                       /* BLOCK: 1 / sum, or D */
     int64_t ld;                       /* of p and dp */
 } cs_cpu_attend_scratch;
 
-/* One sequence and head: where it stands, and its block of queries at hand. */
+/* One sequence and head: its location, and its current block of queries. */
 typedef struct {
     const cs_cpu_attend *t;
     int64_t sequence, head, col, key_col; /* first column of the head, of the keys it reads */
     cs_cpu_ranks ranks;
     cs_cpu_drop drop;
     cs_cpu_attend_scratch s;
-    int64_t keys;                /* seen by any query */
+    int64_t keys;                /* visible to any query */
     int32_t *key_at;             /* their positions */
     int64_t first_place, places; /* of the distances that occur */
-    int64_t from, rows, seen;    /* of the block: sorted queries, keys seen by any of them */
+    int64_t from, rows, seen;    /* of the block: sorted queries, keys visible to any of them */
 } cs_cpu_head;
 
 static inline int64_t cs_cpu_query_row(const cs_cpu_head *c, int64_t i)
@@ -69,18 +69,18 @@ void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small produ
 
 /* --- cpu_places.c: scores by vectors of distances ----------------------------------------------- */
 
-/* Which vector a query has of a key so many places before it. */
+/* The vector that a query has for a key at a distance before it. */
 int64_t cs_cpu_place_of(const cs_cpu_attend *t, int64_t distance);
-/* The distances of the sequence at hand, and the products with their vectors. */
+/* The distances of the current sequence, and the products with their vectors. */
 void cs_cpu_places_open(cs_cpu_head *c);
 /* Those of row i of the block and key j. */
 float cs_cpu_places_score(const cs_cpu_head *c, int64_t i, int64_t j);
 
-/* Backward of one head, whose parts of the gradients of vectors lie in t->place_part. Begin: after
- * places_open. Block: the block's dp holds S', zero beyond what a row sees, and out S' k: q' / scale
- * is completed there. End: dk is completed. */
+/* Backward of one head, whose parts of the gradients of vectors are in t->place_part. Begin: after
+ * places_open. Block: dp of the block holds S', zero beyond the visible keys of a row, and out S'
+ * k: q' / scale is completed there. End: dk is completed. */
 void cs_cpu_places_begin(cs_cpu_head *c);
 void cs_cpu_places_block(cs_cpu_head *c);
 void cs_cpu_places_end(cs_cpu_head *c);
-/* The parts of all heads into the gradients, in the order of heads. */
+/* Adds the parts of all heads to the gradients, in the order of heads. */
 void cs_cpu_places_gather(const cs_cpu_attend *t);

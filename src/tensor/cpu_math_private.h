@@ -1,14 +1,13 @@
 /* Part of cpu_kernels.c: functions of vectors.
  *
  * exp: n = round(x / ln 2), r = x - n ln 2 in two parts, Taylor to r^7: relative error below 3e-7
- * on -87 .. 88; 0 below, the value at 88 above, not-a-number stays. tanh: by exp, and for
- * |x| < 0.625 the odd polynomial of Cephes' tanhf (Moshier): relative error below 4e-7. Phi (GELU):
- * Abramowitz and Stegun 7.1.26: absolute error below 2e-7.
- */
+ * on -87 .. 88; 0 below, the value at 88 above, NaN is kept. tanh: by exp, and for |x| < 0.625 the
+ * odd polynomial of Cephes' tanhf (Moshier): relative error below 4e-7. Phi (GELU): Abramowitz and
+ * Stegun 7.1.26: absolute error below 2e-7. */
 ALWAYS vf exp_of(vf x)
 {
     const float shifter = 12582912.0F; /* 1.5 * 2^23: adding it rounds to an integer */
-    vf y = greater(all(-87.0F), lesser(all(88.0F), x)); /* not-a-number stays */
+    vf y = greater(all(-87.0F), lesser(all(88.0F), x)); /* NaN is kept */
     vf moved = fused(y, all(1.44269504F), all(shifter));
     vf n = moved - all(shifter);
     vf r = fused(n, all(-0.693359375F), y);

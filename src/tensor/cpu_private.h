@@ -1,6 +1,5 @@
-/* Inside of the fast CPU backend (tensor/cpu.c): its state, the table of vector kernels, the matrix
- * product and the operations.
- */
+/* Internals of the fast CPU backend (tensor/cpu.c): its state, the table of vector kernels, the
+ * matrix product and the operations. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,7 +28,7 @@ typedef struct {
     int64_t n;
     const float *s, *gain, *bias;
     float eps;
-    bool rms; /* no mean is taken off */
+    bool rms; /* no mean is subtracted */
     float *y, *mean, *rstd;
 } cs_cpu_norm_row;
 
@@ -51,7 +50,7 @@ typedef struct {
     cs_adamw hyper;
 } cs_cpu_adamw;
 
-/* Where a row of dropout stands. */
+/* The random-number counter of a dropout row. */
 typedef struct {
     uint64_t seed;
     uint32_t step, micro, purpose, row;
@@ -64,8 +63,9 @@ typedef struct {
 typedef struct {
     int64_t m, n, k;
     const float *a, *b;
-    int64_t lda;  /* 0: A is packed by panels of rows (cs_cpu_pack_a). Else its item (i, k) is */
-    bool a_along; /* a[i * lda + k] where this is set, a[k * lda + i] where not */
+    /* 0: A is packed by panels of rows (cs_cpu_pack_a). Otherwise its item (i, k) is */
+    int64_t lda;
+    bool a_along; /* a[i * lda + k] if this is set, else a[k * lda + i] */
     int64_t ldb;  /* from a step of B to the next; packed: the columns of a panel */
     int64_t
         b_panel; /* from one panel of B to the next; not packed: the columns of a panel. Steps */
@@ -75,9 +75,8 @@ typedef struct {
     const float *bias; /* n; NULL: none */
 } cs_cpu_small;
 
-/* Loops over contiguous floats, compiled for several vector units from one text
- * (cpu_kernels.c). Pointers need no alignment; n may be anything. In the comments, x[i] is
- * item i of an argument. */
+/* Loops over contiguous floats, compiled for several vector units from one source (cpu_kernels.c).
+ * Pointers need no alignment; n is arbitrary. In the comments, x[i] is item i of an argument. */
 typedef struct {
     const char *name;
     int64_t rows, cols; /* of C in a tile of `product`, at most */
@@ -88,7 +87,7 @@ typedef struct {
                        float *out);
     /* Panels whose steps are rows: item i of step k is x[k * ld + i]. The n items are shared evenly
      * (the first n % panels have one more); a panel of w items from item i on is
-     * out[i * all_steps + k * w + ...], of which steps 0 .. steps - 1 are written. */
+     * out[i * all_steps + k * w + ...], but only steps 0 .. steps - 1 are written. */
     void (*pack_across)(int64_t n, int64_t panels, int64_t steps, int64_t all_steps, const float *x,
                         int64_t ld, float *out);
     void (*product)(const cs_cpu_small *product);
@@ -128,7 +127,7 @@ typedef struct {
     void (*drop)(const cs_cpu_drop *drop, int64_t n, float *keep);
 } cs_cpu_kernels;
 
-/* The kernels of a name ("base", "avx2", "avx512"), NULL where this machine cannot run them; of
+/* The kernels of a name ("base", "avx2", "avx512"), NULL if this machine does not support them; for
  * NULL the fastest. */
 const cs_cpu_kernels *cs_cpu_kernels_named(const char *name);
 
@@ -149,8 +148,8 @@ static inline cs_cpu *cs_cpu_of(const cs_run *run)
     return (cs_cpu *)run->backend;
 }
 
-/* Room for so many floats: shared by all workers (64-byte aligned), of each worker, and for partial
- * sums. Old contents are lost. */
+/* Allocates floats: shared by all workers (64-byte aligned), for each worker, and for partial sums.
+ * Old contents are lost. */
 cs_status cs_cpu_shared(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
 cs_status cs_cpu_local(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
 cs_status cs_cpu_partial(cs_cpu *cpu, int64_t items) CS_MUST_CHECK;
@@ -172,12 +171,12 @@ cs_status cs_cpu_reduce(cs_cpu *cpu, int64_t parts, int64_t n, int64_t ld, const
 /* --- matrices ----------------------------------------------------------------------------------*/
 
 typedef struct {
-    float *x, *grad; /* NULL: absent, no gradient wanted */
-    bool add;        /* to the gradient that stands there */
+    float *x, *grad; /* NULL: absent, no gradient needed */
+    bool add;        /* add to the existing gradient */
     int64_t batch, length, rows, cols, ld;
 } cs_cpu_matrix;
 cs_cpu_matrix cs_cpu_tensor(const cs_run *run, int tensor);
-cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand); /* grad only if it asks */
+cs_cpu_matrix cs_cpu_operand(const cs_run *run, cs_operand operand); /* grad only if it is needed */
 
 /* to (+)= from, n items; from NULL: zeros. */
 void cs_cpu_put(const cs_cpu_kernels *kernels, int64_t n, const float *from, float *to, bool add);
@@ -216,12 +215,12 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
 
 /* --- rank masks ------------------------------------------------------------------------------- */
 
-/* One sequence with keys sorted by vis and queries by how many keys they see: every query then sees
- * a prefix of the keys, so that a rank mask costs what a causal one does. */
+/* One sequence with keys sorted by vis and queries by their number of visible keys: every query
+ * then sees a prefix of the keys, so that a rank mask costs as much as a causal one. */
 typedef struct {
     const int32_t *key;   /* places of the keys in their sequence, sorted */
     const int32_t *query; /* places of the queries, sorted */
-    const int32_t *seen;  /* of sorted queries: keys seen, rising */
+    const int32_t *seen;  /* of sorted queries: visible keys, ascending */
 } cs_cpu_ranks;
 
 /* Sorts all sequences of an operation into cpu->ranked. */
@@ -230,7 +229,7 @@ cs_cpu_ranks cs_cpu_ranks_of(const cs_run *run, int vis, int lim, int64_t sequen
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-/* All but the row; drops is false where nothing is dropped. */
+/* Everything except the row; drops is false if nothing is dropped. */
 cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, double p);
 
 /* --- operations ------------------------------------------------------------------------------- */
@@ -240,7 +239,7 @@ cs_cpu_drop cs_cpu_drop_of(const cs_run *run, const cs_op *op, int64_t head, dou
     cs_status cs_cpu_##name##_back(const cs_run *run, const cs_op *op);
 CS_EACH_OP(CS_CPU_OP)
 
-/* An operation by one function of (run, op, what tells forward from backward). */
+/* An operation by one function of (run, op, forward or backward). */
 #define CS_CPU_BOTH(name, function, forth, back)                                                   \
     cs_status cs_cpu_##name(const cs_run *run, const cs_op *op)                                    \
     {                                                                                              \

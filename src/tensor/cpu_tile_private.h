@@ -1,10 +1,9 @@
-/* Part of cpu_kernels.c: matrices. Panels are packed by transposes in registers; a product runs over
- * tiles of C whose sums stay in registers from the first step of k to the last.
+/* Part of cpu_kernels.c: matrices. Panels are packed by transposes in registers; a product runs
+ * over tiles of C whose sums stay in registers from the first step of k to the last.
  *
  * A tile is TILE_ROWS x TILE_COLS: 28 of AVX-512's 32 registers, two for items of B and one for an
- * item of A. Where at most half of its columns are left it takes half of the vectors: heads are
- * often 16 wide, and a tile of twice as many columns would compute as much for nothing.
- */
+ * item of A. If at most half of its columns are left it uses half of the vectors: heads are often
+ * 16 wide, and a tile of twice as many columns would waste half of its work. */
 enum {
     TILE_ROWS = CS_SIMD == 512   ? 14
                 : CS_SIMD == 256 ? 6
@@ -65,7 +64,8 @@ static void pack_along(int64_t n, int64_t steps, const float *x, int64_t ld, int
                 }
             }
             transpose(row);
-            for (int i = 0; i < WF && k + i < steps; ++i) { /* what spills is written over next */
+            for (int i = 0; i < WF && k + i < steps;
+                 ++i) { /* excess items are overwritten by the next */
                 *(vf_any *)(out + (k + i) * width + i0) = row[i];
             }
         }
@@ -76,7 +76,7 @@ static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_st
                         int64_t ld, float *out)
 {
     const int64_t least = n / panels, more = n % panels;
-    const int64_t end = (steps - 1) * ld + n; /* before it, reading past n items is reading x */
+    const int64_t end = (steps - 1) * ld + n; /* before it, reading past n items stays within x */
     for (int64_t k = 0; k < steps; ++k) {
         float *to = out;
         for (int64_t p = 0, i = 0; p < panels; ++p) {
@@ -93,7 +93,7 @@ static void pack_across(int64_t n, int64_t panels, int64_t steps, int64_t all_st
     }
 }
 
-/* The sums of a tile to C: added to what is there, then the bias, `left` columns. */
+/* Adds the sums of a tile to C, then the bias, `left` columns. */
 ALWAYS void put_tile(const int rows, const int vectors, const cs_cpu_small *p, const float *bias,
                      vf sum[TILE_ROWS][TILE_VECTORS], float *c, int64_t left)
 {
@@ -164,7 +164,7 @@ ALWAYS void tile_of(const int rows, const int vectors, const cs_cpu_small *p, co
         tile_of(r, vectors, p, a, row, step, b, bias, c, left);                                    \
         break;
 
-/* row is 1, or step is: known where it is inlined, as `vectors` is. */
+/* row is 1, or step is: constant after inlining, as `vectors` is. */
 ALWAYS void tile_by(int64_t rows, const int vectors, const cs_cpu_small *p, const float *a,
                     int64_t row, int64_t step, const float *b, const float *bias, float *c,
                     int64_t left)
@@ -211,7 +211,7 @@ static void tile(const cs_cpu_small *p, int64_t i, int64_t rows, int64_t j, int6
     }
 }
 
-/* Rows are shared evenly among the panels, as where they are packed. */
+/* Rows are divided evenly among the panels, as in packing. */
 static void product(const cs_cpu_small *p)
 {
     const int64_t panels = (p->m + TILE_ROWS - 1) / TILE_ROWS;

@@ -24,10 +24,10 @@
 
 enum { CS_NONE = -1, CS_EMBED_TABLES = 4, CS_MOST_OPERANDS = 6 };
 
-/* Where a tensor lives; each space is one block of memory. */
+/* The space of a tensor; each space is one block of memory. */
 typedef enum {
     CS_SPACE_PARAM,      /* parameters: float (double in the double backend) */
-    CS_SPACE_ACTIVATION, /* what layers pass on: the backend's real type */
+    CS_SPACE_ACTIVATION, /* output of layers: the backend's real type */
     CS_SPACE_STATISTIC,  /* row statistics, losses: float (double in the double backend) */
     CS_SPACE_INDEX,      /* int32 inputs built on the host: ids, positions, masks, targets */
     CS_SPACE_INPUT,      /* real inputs built on the host: loss weights, regression targets */
@@ -45,7 +45,7 @@ typedef struct {
     int64_t cols;
     int64_t ld; /* items from one row to the next; >= cols (logits of a loss: a multiple of 8) */
     int64_t offset; /* first item in its space, set by cs_graph_finish */
-    int64_t made;   /* number of the operation that makes it; 0 of a leaf */
+    int64_t made;   /* number of the operation that computes it; 0 for a leaf */
     int64_t grad; /* first item of its gradient in the gradient space (activations) or the parameter
                      gradients; -1: it has none. The gradient has the tensor's ld. */
     int parent;   /* the tensor this is a view of, else CS_NONE */
@@ -63,7 +63,7 @@ typedef struct {
     bool add;   /* adds to the gradient that is there; else overwrites it */
 } cs_operand;
 
-/* The operations: X(kind, name of its functions, operands, which stand first in its struct). */
+/* The operations: X(kind, name of its functions, operands, which are first in its struct). */
 #define CS_EACH_OP(X)                                                                              \
     X(LINEAR, linear, 3)                                                                           \
     X(EMBED, embed, 1 + CS_EMBED_TABLES)                                                           \
@@ -91,7 +91,8 @@ typedef enum {
     CS_ACT_SILU /* z / (1 + exp(-z)) */
 } cs_activation;
 
-/* --- what each operation does; t' is the gradient of the loss by t ---------------------------- */
+/* --- definition of each operation; t' is the gradient of the loss by t --------------------------
+ */
 
 /* y[r,o] = act(z[r,o]), z[r,o] = sum_i x[r,i] w[o,i] + b[o].   x: R x I, w: O x I, b: 1 x O or
  * none. z is kept in training where act is not none (else CS_NONE). Backward: z' = y' act'(z),
@@ -129,7 +130,7 @@ typedef struct {
 /* s = x + drop_p(r), y = (s - mean(s)) / sqrt(var(s) + eps) * gain + bias, by rows (var is the mean
  * square deviation). r optional: then s is x itself (s == CS_NONE). bias optional. `mean` and
  * `rstd` are kept. rms: mean is 0, so that var is the mean square (Zhang and Sennrich 2019). groups:
- * each of so many equal parts of a row is normed by itself, with one gain (and bias) of the width of
+ * each of this number of equal parts of a row is normalised separately, with one gain (and bias) of the width of
  * a part. Backward: s' = (gradient of y through the norm) + (s' that later operations
  * left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over rows. */
 typedef struct {
@@ -177,8 +178,7 @@ typedef struct {
  * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
  * (ALiBi: Press et al. 2022; the table has no gradient). Vectors of distances (Shaw et al. 2018;
  * DeBERTa: He et al. 2021), either optional: place_scale (q[i].place_k[d] + k[j].place_q[d]) is added
- * before the cap, of parameters or activations of R rows, one for each head beside the others or one
- * for all, d = floor(R / 2) + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within
+ * before the cap, of parameters or activations of R rows, one for each head (concatenated) or one for all, d = floor(R / 2) + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within
  * 0 .. R - 1. */
 typedef struct {
     cs_operand q, k, v, table, place_k, place_q;
@@ -222,7 +222,7 @@ typedef struct {
 
 typedef struct {
     cs_op_kind kind;
-    bool backward; /* some operand wants a gradient; else backward passes it by */
+    bool backward; /* some operand needs a gradient; else backward skips it */
     union {
         cs_op_linear linear;
         cs_op_embed embed;
@@ -233,7 +233,7 @@ typedef struct {
         cs_op_gate gate;
         cs_op_attention attention;
         cs_op_loss loss;
-        cs_operand operand[CS_MOST_OPERANDS]; /* as many as CS_EACH_OP says */
+        cs_operand operand[CS_MOST_OPERANDS]; /* number given by CS_EACH_OP */
     };
 } cs_op;
 
@@ -257,8 +257,8 @@ void cs_graph_free(cs_graph *graph); /* accepts a zeroed object */
 
 int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length);
 
-/* A parameter at `offset` of the parameter block (tensor/params.h). trainable false: no
- * gradient (frozen). */
+/* A parameter at `offset` of the parameter block (tensor/params.h). trainable false: no gradient
+ * (frozen). */
 int cs_graph_param(cs_graph *graph, const char *name, int64_t rows, int64_t cols, int64_t offset,
                    bool trainable);
 int cs_graph_index(cs_graph *graph, int row_set, const char *name);
@@ -271,11 +271,11 @@ int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name)
 int cs_graph_cols(cs_graph *graph, int tensor, int64_t first, int64_t cols);
 int cs_graph_param_rows(cs_graph *graph, int tensor, int64_t first, int64_t rows);
 
-/* Without training, an activation's memory is used again once its last reader has run; a kept one
- * (and one that nothing reads) stays readable. */
+/* Without training, the memory of an activation is reused once its last reader has run; a kept one
+ * (and one without readers) stays readable. */
 void cs_graph_keep(cs_graph *graph, int tensor);
 
-/* Calls visit for each operand that is there. */
+/* Calls visit for each operand that is present. */
 typedef void (*cs_operand_visit)(void *ctx, cs_operand *operand);
 void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx);
 
@@ -293,7 +293,7 @@ typedef struct {
     int64_t groups; /* 0: one */
 } cs_norm;
 
-/* *sum receives s (x itself when r is CS_NONE); NULL where it is not read again. */
+/* *sum receives s (x itself when r is CS_NONE); NULL if it is not read again. */
 int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, int *sum);
 typedef struct {
     int position, frequency;
@@ -312,13 +312,13 @@ typedef struct {
     int64_t window;
     double cap;
     bool bidirectional, slopes;
-    bool places;          /* vectors of distances: the next two, CS_NONE where one is not there */
+    bool places;          /* vectors of distances: the next two, CS_NONE if absent */
     int place_k, place_q; /* parameters or activations of a row set of one sequence */
     int64_t buckets;
     double scale;       /* 0: 1 / sqrt(hd) */
     double place_scale; /* 0: scale */
     double p;
-    double power; /* linear attention, which has the masks and heads beside it */
+    double power; /* linear attention, which also uses the masks and heads */
 } cs_attention_options;
 int cs_graph_attention(cs_graph *graph, int q, int k, int v, const cs_attention_options *options);
 int cs_graph_linear_attention(cs_graph *graph, int q, int k, int v,
@@ -330,7 +330,7 @@ int cs_graph_spectral_loss(cs_graph *graph, int z, int64_t classes, int target, 
                            int mass, double factor);
 int cs_graph_squared_error(cs_graph *graph, int z, int goal, int weight);
 
-/* Works out gradients (who needs one, who writes first) and places every tensor; gradients of
- * activations share memory once their last reader has run. Returns the first bad call. After it the
- * graph is constant. O(ops^2) at worst. */
+/* Determines gradients (which tensors need one, and which operation writes first) and places every
+ * tensor; gradients of activations share memory once their last reader has run. Returns the first
+ * bad call. After it the graph is constant. O(ops^2) at worst. */
 cs_status cs_graph_finish(cs_graph *graph) CS_MUST_CHECK;

@@ -1,9 +1,8 @@
-/* What the program and the CUDA plug-in (src/cuda) say to each other across dlopen.
+/* The interface of the program and the CUDA plug-in (src/cuda) across dlopen.
  *
- * The plug-in exports one function, cs_cuda_plugin, and calls nothing of the program but what the
- * host table hands it. Both sides compile this header; `version` and the sizes of every structure
- * that crosses the border are compared before anything is called.
- */
+ * The plug-in exports one function, cs_cuda_plugin, and calls functions of the program only through
+ * the host table. Both sides compile this header; `version` and the sizes of all shared structures
+ * are compared before anything is called. */
 #pragma once
 
 #include <stddef.h>
@@ -15,12 +14,12 @@
 #include "tensor/graph.h"
 #include "tensor/run.h"
 
-/* The version is raised by every change of what the functions mean. */
+/* The version is increased by every change of the meaning of the functions. */
 enum { CS_PLUGIN_VERSION = 4, CS_PLUGIN_SIZES = 12 };
 
 #define CS_PLUGIN_SYMBOL "cs_cuda_plugin"
 
-/* What the plug-in may call. */
+/* Functions that the plug-in may call. */
 typedef struct {
     cs_status (*fail)(cs_status code, const char *format, ...);
     void *(*alloc)(int64_t count, size_t size); /* zeroed, host */
@@ -42,7 +41,7 @@ typedef struct {
 typedef struct {
     int32_t version;
     int32_t size[CS_PLUGIN_SIZES];
-    int32_t needs_driver; /* 0: it runs without one (the emulation of the tests) */
+    int32_t needs_driver; /* 0: runs without a driver (the emulation of the tests) */
     const char *built;    /* toolkit and architectures */
     cs_status (*open)(const cs_plugin_host *host, const cs_plugin_options *options,
                       cs_backend **out);

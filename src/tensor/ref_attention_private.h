@@ -1,6 +1,6 @@
-/* Part of ref.c: attention by rank masks, softmax and linear. Key j is seen from row i iff
- * vis[j] <= lim[i] and it is within the window, if there is one; all are looked up at rows of the
- * whole matrices, b * length + i. */
+/* Part of ref.c: attention by rank masks, softmax and linear. Key j is visible to row i iff vis[j]
+ * <= lim[i] and it is within the window, if there is one; all are indexed by rows of the whole
+ * matrices, b * length + i. */
 #pragma once
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static inline void ref_axpy(int64_t n, cs_real a, const cs_real *x, cs_real *y)
 
 /* --- attention -------------------------------------------------------------------------------- */
 
-/* What forward and backward of both kinds read; x NULL or NULL where it is not of the kind. */
+/* Operands of forward and backward of both kinds; x NULL or NULL if the kind does not have it. */
 typedef struct {
     const cs_op_attention *o;
     ref_matrix q, k, v, table, lse, sum, y, place_k, place_q;
@@ -73,7 +73,7 @@ static int64_t ref_attention_keys(const ref_attention_view *t, int64_t h)
     return h * t->o->kv_heads / t->o->heads * t->width;
 }
 
-/* First item of the vector for a query so many places behind a key, of head h. */
+/* First item of the vector for a query at this distance after a key, of head h. */
 static int64_t ref_attention_place(const ref_attention_view *t, const ref_matrix *vectors,
                                    int64_t i, int64_t j, int64_t h)
 {
@@ -199,7 +199,7 @@ static cs_status ref_attention_back(const cs_run *run, const cs_op *op)
             int64_t first = i / t.q.length * t.k.length, qi = i * t.q.ld + h * t.width;
             cs_real lse = t.lse.x[i * t.lse.ld + h], mean = 0;
             const cs_real *dy = t.y.grad + i * t.y.ld + h * t.width;
-            for (int pass = 0; pass < 2; ++pass) { /* first the mean of P', then what needs it */
+            for (int pass = 0; pass < 2; ++pass) { /* first the mean of P', then its use */
                 for (int64_t j = first; j < first + t.k.length; ++j) {
                     if (!ref_attention_sees(&t, i, j)) {
                         continue;

@@ -19,7 +19,7 @@ static cs_real ref_activate(cs_activation act, cs_real z)
         return ref_half * z * (1 + tanh(ref_gelu_c * (z + ref_gelu_a * z * z * z)));
     case CS_ACT_GELU_ERF:
         return ref_half * z * (1 + erf(z * ref_sqrt_half));
-    case CS_ACT_RELU: /* not-a-number comes through */
+    case CS_ACT_RELU: /* NaN is kept */
         return z < 0 ? 0 : z;
     case CS_ACT_TANH:
         return tanh(z);
@@ -251,7 +251,7 @@ static cs_status ref_layer_norm(const cs_run *run, const cs_op *op)
 }
 
 /* With n = (s - mean) rstd and g = y' gain:
- *   s' = rstd (g - mean(g) - n mean(g n)) + (s' that stands, where s_used); rms: without mean(g),
+ *   s' = rstd (g - mean(g) - n mean(g n)) + (existing s', where s_used); rms: without mean(g),
  *   x' += s', r' += s' keep / (1 - p), gain' += sum_r y' n, bias' += sum_r y'. */
 static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
 {

@@ -1,6 +1,6 @@
-/* Part of ref.c: the losses. Each writes one loss a row; backward writes z' where the graph put it:
- * over z itself. Rows with a negative target: loss and lse 0, z' zero. Columns beyond the classes
- * get zero gradient. */
+/* Part of ref.c: the losses. Each writes one loss for each row; backward writes z' where the graph
+ * put it: over z itself. Rows with a negative target: loss and lse 0, z' zero. Columns beyond the
+ * classes get zero gradient. */
 #pragma once
 
 #include "tensor/ref_scalar_private.h"

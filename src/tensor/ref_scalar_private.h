@@ -1,8 +1,7 @@
-/* Part of ref.c: the scalar type of the reference backend and what its operations share.
+/* Part of ref.c: the scalar type of the reference backend and helpers of its operations.
  *
  * ref.c and these parts are compiled twice, for double and (CS_REF_FLOAT) for float; <tgmath.h>
- * picks the functions of the type. All sums run in the type itself, rows in rising order.
- */
+ * selects the functions of the type. All sums are in the type itself, rows in ascending order. */
 #pragma once
 
 #include <string.h>
@@ -17,8 +16,8 @@ typedef float cs_real;
 typedef double cs_real;
 #endif
 
-/* A tensor, rows of `cols` items `ld` apart; x NULL where it is absent, grad NULL where no gradient
- * is wanted. */
+/* A tensor, rows of `cols` items `ld` apart; x NULL if it is absent, grad NULL if no gradient is
+ * needed. */
 typedef struct {
     cs_real *x, *grad;
     int64_t batch, length, rows, cols, ld;
@@ -30,7 +29,7 @@ static inline ref_matrix ref_of(const cs_run *run, int tensor)
     return (ref_matrix){m.x, m.grad, m.batch, m.length, m.rows, m.cols, m.ld};
 }
 
-/* An operand in backward. Its gradient, if wanted, starts at zero unless there is one to add to;
+/* An operand in backward. Its gradient, if needed, starts at zero unless an earlier one exists;
  * gradients of parameters always add up. So every backward function below only adds. */
 static inline ref_matrix ref_operand(const cs_run *run, cs_operand operand)
 {
@@ -46,7 +45,7 @@ static inline ref_matrix ref_operand(const cs_run *run, cs_operand operand)
     return m;
 }
 
-/* What dropout multiplies an item by: 1 / (1 - p) where it is kept, else 0. */
+/* The factor of dropout on an item: 1 / (1 - p) if it is kept, else 0. */
 typedef struct {
     cs_run_key key;
     uint32_t purpose;

@@ -13,7 +13,7 @@
 #include "tensor/graph.h"
 #include "tensor/params.h"
 
-/* What randomness inside a step is keyed by (tensor/dropout.h), in memory of the backend. */
+/* The key of random numbers within a step (tensor/dropout.h), in memory of the backend. */
 typedef struct {
     uint64_t seed;
     uint32_t step, micro; /* micro-batch within the step */
@@ -35,13 +35,13 @@ typedef struct cs_run {
     int32_t *counter;                 /* of the sort */
     void *host_input;                 /* staging, parameter type */
     cs_run_key host_key;
-    cs_pool pool; /* of what is on the host */
+    cs_pool pool; /* of the host arrays */
 } cs_run;
 
 cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out) CS_MUST_CHECK;
 void cs_run_free(cs_run **held);
 
-/* Bytes that cs_run_init takes, for a memory estimate. */
+/* Bytes that cs_run_init allocates, for a memory estimate. */
 int64_t cs_run_bytes(const cs_graph *graph, const cs_backend *backend);
 
 /* Present size of a row set, at most the graph's. */
@@ -52,30 +52,30 @@ cs_status cs_run_rows(cs_run *run, int row_set, int64_t batch, int64_t length) C
 int32_t *cs_run_index(cs_run *run, int tensor);
 /* Sets input (row, col) = x: staging in whatever type the backend has. */
 void cs_run_input(cs_run *run, int tensor, int64_t row, int64_t col, double x);
-/* The same of a whole row, the tensor's columns. */
+/* The same for a whole row, all columns of the tensor. */
 void cs_run_input_row(cs_run *run, int tensor, int64_t row, const double *x);
 void cs_run_input_row_f32(cs_run *run, int tensor, int64_t row, const float *x);
 
-/* Sorts what is scattered and moves all inputs and the key to the backend. */
+/* Sorts the scattered indices and moves all inputs and the key to the backend. */
 cs_status cs_run_upload(cs_run *run, cs_run_key key) CS_MUST_CHECK;
 
 cs_status cs_run_forward(cs_run *run) CS_MUST_CHECK;
-/* Adds to the gradients of parameters. The losses of the graph are where it starts, and tensors that
- * no operation reads, whose gradients were put there (cs_run_put_grad). */
+/* Adds to the gradients of parameters. It starts from the losses of the graph, and from tensors
+ * that no operation reads, whose gradients were set (cs_run_put_grad). */
 cs_status cs_run_backward(cs_run *run) CS_MUST_CHECK;
 
 /* Present values of an activation or statistic, as doubles, rows x cols of it (waits for a device).
  */
 cs_status cs_run_get(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 cs_status cs_run_get_f32(cs_run *run, int tensor, float *out) CS_MUST_CHECK;
-/* Puts such a gradient: rows x cols of an activation that no operation reads. */
+/* Sets such a gradient: rows x cols of an activation that no operation reads. */
 cs_status cs_run_put_grad(cs_run *run, int tensor, const double *grad) CS_MUST_CHECK;
 /* Sum of a statistic of one column over its present rows, in row order: the loss. */
 cs_status cs_run_sum(cs_run *run, int tensor, double *out) CS_MUST_CHECK;
 
 /* --- for backends ----------------------------------------------------------------------------- */
 
-/* A tensor as an operation sees it now. */
+/* A tensor in the current state of an operation. */
 typedef struct {
     void *x, *grad; /* backend memory; grad NULL: none */
     int64_t batch, length, rows, cols, ld;

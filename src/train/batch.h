@@ -19,7 +19,7 @@
  *   with heads of offsets                 head of its offset, which share its weight (LA Eq. 3)
  *   offset-ar w               two-stream  causal content; for each prefix one distance d ~ w: a
  *                                         query row at the d-th position after it that sees it
- *   any, if asked for         two-stream  the same over the groups of its plans; of masked
+ *   any, if requested         two-stream  the same over the groups of its plans; of masked
  *                                         objectives the content rows are the unmasked tokens
  *   masked with a decoder     mae         encoder rows: the unmasked tokens and a share delta of
  *                                         the [MASK]s; decoder rows by its kind of attention
@@ -43,10 +43,10 @@
 #include "model/batch.h"
 #include "plan/objective.h"
 
-/* Shares are of the masked tokens that a model reads: single and mae forms of the masked family. */
+/* Shares of the masked tokens that a model reads: single and mae forms of the masked family. */
 typedef struct {
     cs_objective objective;
-    bool two_stream;     /* also where the objective has a form of one stream */
+    bool two_stream;     /* also if the objective has a form of one stream */
     double keep, random; /* left as they are, replaced by random tokens (BERT 0.1, 0.1); the others
                             become [MASK] */
     /* mae only; 0 and false elsewhere. */
@@ -58,30 +58,31 @@ typedef struct {
 
 /* One training sequence, borrowed. `row` is its number within the step (over all micro-batches). */
 typedef struct {
-    const int32_t *token; /* what is predicted and, without `real`, read */
+    const int32_t *token; /* targets and, without `real`, the input */
     int64_t length, row;
-    const float *real;  /* length x real_width: what is read in place of the ids; NULL: they are */
-    const float *extra; /* extra_width: what the class token reads too, of models that want it */
+    const float *real; /* length x real_width: read in place of the ids; NULL: the ids */
+    /* extra_width: also read by the class token, for models that need it */
+    const float *extra;
 } cs_example;
 
-/* The form that an objective takes in a model. */
+/* The form of an objective in a model. */
 cs_form cs_form_of(const cs_task *task, const cs_model_config *config);
 
-/* 1 where a text may take a row more than it has tokens: a begin token before one that is read to its
- * end (mntp with an empty prefix); else 0. */
+/* 1 if a text may take one row more than it has tokens: a begin token before one that is read to
+ * its end (mntp with an empty prefix); else 0. */
 int64_t cs_task_begins(const cs_task *task, const cs_model_config *config);
 
 /* "on" or "off": whether the queries of two streams know their positions; NULL: no two streams. */
 const char *cs_task_query_position(const cs_task *task, const cs_model_config *config);
 
 /* Whether the model can be trained so. CS_ERR_USAGE: an objective out of its range; an empty prefix
- * of class; a decoder with an objective that does not mask; two streams asked of a model that has
- * a decoder or linear attention; shares out of [0, 1], or given where
- * nothing reads them; a special token that the model needs and lacks. */
+ * of class; a decoder with an objective that does not mask; two streams requested for a model with
+ * a decoder or linear attention; shares outside [0, 1], or given without effect; a special token
+ * that the model needs and lacks. */
 cs_status cs_task_check(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
 
-/* Of a model of pictures: block masks have its grid. CS_ERR_USAGE: another grid was asked for, or its
- * patches are in another order than along rows (which to masks makes no difference). */
+/* For an image model: block masks use its grid. CS_ERR_USAGE: another grid was requested, or its
+ * patches are not in the order of rows (which is irrelevant for masks). */
 cs_status cs_task_pictures(const cs_model_config *config, cs_task *task) CS_MUST_CHECK;
 
 /* Sizes that hold any batch of `batch` sequences of at most `length` tokens; the other members of
@@ -90,8 +91,8 @@ cs_status cs_task_pictures(const cs_model_config *config, cs_task *task) CS_MUST
 cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int64_t batch,
                         int64_t length, cs_network_options *out) CS_MUST_CHECK;
 
-/* What a batch is drawn for. pad_to: sizes of cs_task_sizes, for a device that replays one shape;
- * NULL: the largest of the batch. `step` below 2^43. */
+/* Identity of a batch. pad_to: sizes of cs_task_sizes, for a device that replays one shape; NULL:
+ * the largest of the batch. `step` below 2^43. */
 typedef struct {
     const cs_task *task;
     const cs_model_config *config;
@@ -102,13 +103,13 @@ typedef struct {
 
 /* Draws plans and builds. An example too short for the objective, or whose plan predicts nothing,
  * has no loss rows; there is at least one row of each kind, padding if need be. Rows of examples
- * are below 2^20. O(tokens) time and memory but for the drawing of offsets (plan/offsets.h).
+ * are below 2^20. O(tokens) time and memory except for the drawing of offsets (plan/offsets.h).
  * CS_ERR_USAGE as cs_task_check; a length beyond the model's positions; more than pad_to holds; a
  * step or row out of range. CS_ERR_INPUT names a token out of range. CS_ERR_MEMORY. */
 cs_status cs_batch_build(const cs_batch_order *order, const cs_example *example, int64_t count,
                          cs_batch *out) CS_MUST_CHECK;
 
-/* The same of given plans, one an example of its length, in place of drawn ones. */
+/* The same with given plans, one for each example of its length, in place of drawn ones. */
 struct cs_plan;
 cs_status cs_batch_of_plans(const cs_batch_order *order, const struct cs_plan *plan,
                             const cs_example *example, int64_t count, cs_batch *out) CS_MUST_CHECK;

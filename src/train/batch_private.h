@@ -1,11 +1,11 @@
-/* What batches ask of tasks: private to the train room. */
+/* Functions of tasks for batches: private to src/train. */
 #pragma once
 
 #include "train/batch.h"
 
 enum { CS_SPECIALS = 5 };
 
-/* Special tokens of the vocabulary, rising and distinct; returns how many. */
+/* Special tokens of the vocabulary, ascending and distinct; returns their number. */
 int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]);
 
 cs_objective_reading cs_task_reads(const cs_task *task);
@@ -15,9 +15,10 @@ cs_objective_reading cs_task_reads(const cs_task *task);
 int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config);
 bool cs_task_masks(const cs_task *task); /* it reads masks */
 
-/* Whether rows of the model may read a masked token: [MASK], or what is kept or put in its place. */
+/* Whether rows of the model may read a masked token: [MASK], or a token kept or put in its place.
+ */
 bool cs_task_hides(const cs_task *task, const cs_model_config *config);
 
-/* Of `masked` tokens, those that stay in the encoder: half away from zero. Rises with `masked` by
- * at most as much. */
+/* Of `masked` tokens, those that stay in the encoder: halves away from zero. Increases with
+ * `masked` by at most as much. */
 int64_t cs_task_kept(const cs_task *task, int64_t masked);

@@ -37,13 +37,13 @@ bool cs_train_listed(const cs_train_steps *list, int64_t step);
 /* DIR/checkpoint-STEP in fresh memory, NULL when out of memory. */
 char *cs_train_folder(const char *dir, int64_t step);
 
-/* Writes DIR/checkpoint-STEP; `run` is what must be the same when it is resumed. CS_ERR_CONVERGE,
- * and nothing is written, when a parameter is not finite: it names it. */
+/* Writes DIR/checkpoint-STEP; `run` holds the settings that a resumed run must share.
+ * CS_ERR_CONVERGE, and nothing is written, if a parameter is not finite; it is named. */
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
                         const json_t *run, const cs_train_state *state) CS_MUST_CHECK;
 
-/* Whether all values are finite; names the first parameter that has another. CS_ERR_CONVERGE after
- * step `step`, CS_ERR_INPUT before any (0). */
+/* Whether all values are finite; names the first parameter with another value. CS_ERR_CONVERGE
+ * after step `step`, CS_ERR_INPUT before any (0). */
 cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
 
 /* The step of the last checkpoint in DIR, and of that before it; -1: none. CS_ERR_INPUT names a
@@ -51,20 +51,20 @@ cs_status cs_train_finite(const cs_params *params, int64_t step) CS_MUST_CHECK;
 cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST_CHECK;
 
 /* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is
- * compared with its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and says how to go
- * on from the checkpoint before it. */
+ * compared with its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and how to
+ * continue from the checkpoint before it. */
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state,
                         json_t **run) CS_MUST_CHECK;
 
-/* Parameters and moments into the model. CS_ERR_USAGE when its configuration is another, naming
- * the setting; CS_ERR_INPUT when the tokenizer is another, naming a token. */
+/* Parameters and moments into the model. CS_ERR_USAGE if its configuration differs, naming the
+ * setting; CS_ERR_INPUT if the tokenizer differs, naming a token. */
 cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
                            cs_model *model) CS_MUST_CHECK;
 
-/* Removes all checkpoints but those of `listed` (NULL: none) and the last `keep` of the others, and
- * what unfinished ones left. */
+/* Removes all checkpoints except those of `listed` (NULL: none) and the last `keep` of the others,
+ * and remains of incomplete ones. */
 cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *listed) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE names the first setting of `now` that is not as it was: "WHERE is of a WHATkey ...". */
+/* CS_ERR_USAGE names the first setting of `now` that has changed: "WHERE is of a WHATkey ...". */
 cs_status cs_train_match(const char *where, const char *what, const json_t *was,
                          const json_t *now) CS_MUST_CHECK;

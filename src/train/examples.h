@@ -1,11 +1,10 @@
-/* Which sequences a model is trained on, and in which order.
+/* The training sequences of a model, and their order.
  *
- * One document a sequence, cut into pieces of at most `length` tokens; or packed: documents joined,
- * an end token after each, and cut into blocks of `length`. Every epoch is a permutation fixed by
- * (seed, epoch), so that example n of a run follows from n alone. With groups, windows of 64
+ * One document for each sequence, cut into pieces of at most `length` tokens; or packed: documents
+ * joined, an end token after each, and cut into blocks of `length`. Every epoch is a permutation
+ * fixed by (seed, epoch), so that example n of a run depends on n only. With groups, windows of 64
  * batches of that order are sorted by length and the batches of each window shuffled again: less
- * padding, and an example is still seen once an epoch.
- */
+ * padding, and an example still occurs once in an epoch. */
 #pragma once
 
 #include <stdint.h>
@@ -16,21 +15,21 @@
 #include "text/corpus.h"
 
 typedef struct {
-    const cs_objective *objective; /* sequences that one has no plan for are left out */
-    int64_t objectives;            /* of them; 0: 1 */
+    const cs_objective *objective; /* sequences for which one of them has no plan are left out */
+    int64_t objectives;            /* their number; 0: 1 */
     int64_t length;
     bool pack;
     int32_t end_token; /* packed: -1 is CS_ERR_USAGE */
     bool held_out;     /* the held-out documents, else the others */
     uint64_t seed;
-    int64_t group; /* batches of so many sequences are of like lengths; 0: of any */
+    int64_t group; /* sequences of similar length in a batch; 0: any */
 } cs_examples_options;
 
 typedef struct {
     const int32_t *token; /* the corpus's, or `joined` */
     const float *real;    /* the corpus's; NULL: it is of ids */
     int64_t real_width;
-    const float *extra; /* the corpus's, by document; NULL: none */
+    const float *extra; /* of the corpus, by document; NULL: none */
     int64_t extra_width;
     int64_t *document; /* count, of extra vectors; else NULL */
     int32_t *joined;
@@ -41,13 +40,13 @@ typedef struct {
     int64_t too_short; /* sequences left out */
     uint64_t seed;
     int64_t group;
-    int64_t epoch;  /* of the order at hand, -1: none */
+    int64_t epoch;  /* of the current order, -1: none */
     cs_pool pool;   /* of all arrays but those of the corpus */
     int32_t *order; /* count */
     int32_t *place; /* count, scratch of grouping; NULL: group is 0 */
 } cs_examples;
 
-/* Rising lengths, equal ones by rising places: one order, whatever the sort does. */
+/* Ascending lengths, ties by ascending places: a unique order. */
 typedef struct {
     int64_t length, place, number;
 } cs_by_length;
@@ -60,13 +59,12 @@ cs_status cs_examples_of(const cs_corpus *corpus, const cs_examples_options *opt
                          cs_examples *out) CS_MUST_CHECK;
 void cs_examples_free(cs_examples *examples);
 
-/* The sequence that example n (0, 1, ...) of the run is: that at place n % count of the order of
- * epoch n / count. Shuffles when the epoch is another than the last time. CS_ERR_MEMORY (groups).
- */
+/* The sequence of example n (0, 1, ...) of the run: number n % count of the order of epoch n /
+ * count. Shuffles if the epoch has changed. CS_ERR_MEMORY (groups). */
 cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out) CS_MUST_CHECK;
 
-/* The distribution of target tokens, P_G: mass[v] is the share of token v among what the objective
- * predicts, over all plans and sequences, exactly; `vocab` values. Cost: one cs_pairs_of for each
- * length that occurs and one pass over the tokens. */
+/* The distribution of target tokens, P_G: mass[v] is the share of token v in the predictions of the
+ * objective, over all plans and sequences, exactly; `vocab` values. Cost: one cs_pairs_of for each
+ * occurring length and one pass over the tokens. */
 cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *objective,
                            int64_t vocab, double *mass) CS_MUST_CHECK;

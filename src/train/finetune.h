@@ -34,9 +34,10 @@ typedef struct {
     double warmup;                     /* share of the steps */
     cs_adamw_recipe adamw;
     uint64_t seed;
-    cs_content_masks masks; /* what rows of a text see; training draws anew in every step,
-                               predictions are means over the draws */
-    int64_t bad_limit;      /* skipped steps in a row after which a run ends */
+    /* attention masks of a text; training draws new ones in every step, predictions are means over
+     * the draws */
+    cs_content_masks masks;
+    int64_t bad_limit;      /* skipped steps in a row that end a run */
     int64_t log_every;      /* steps; the last always */
     double label_smoothing; /* e, in [0, 1) */
     double mixup;           /* a, in [0, 8]; 0: none */
@@ -68,16 +69,16 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
 cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *index, int64_t count,
                       const cs_finetune_options *options, cs_finetune_result *out) CS_MUST_CHECK;
 
-/* predicted[i]: the class of the largest output (the first of equal ones), or the output, of text
- * index[i] (NULL: i); *loss: the mean loss against the texts' values. Values bear on the loss
- * alone. Of the options, batch, masks and progress are read. Errors as above; CS_ERR_CONVERGE
- * names a text whose output is not finite. */
+/* predicted[i]: the class of the largest output (the first of equal ones), or the output, for text
+ * index[i] (NULL: i); *loss: the mean loss against the values of the texts, which affect nothing
+ * else. Of the options, batch, masks and progress are read. Errors as above; CS_ERR_CONVERGE names
+ * a text whose output is not finite. */
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,
                               int64_t count, const cs_finetune_options *options, double *predicted,
                               double *loss) CS_MUST_CHECK;
 
-/* Texts that have spans: the two outputs of every row, 2 x texts->start[count] numbers one text behind
- * the other, and the mean loss. Otherwise as cs_finetune_predict. */
+/* Texts that have spans: the two outputs of every row, 2 x texts->start[count] numbers, text after
+ * text, and the mean loss. Otherwise as cs_finetune_predict. */
 cs_status cs_finetune_rows(cs_model *model, const cs_texts *texts,
                            const cs_finetune_options *options, float *logits,
                            double *loss) CS_MUST_CHECK;

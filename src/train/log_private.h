@@ -25,8 +25,8 @@ typedef struct {
     double eval_loss, data_seconds; /* NaN: not measured */
 } cs_log_row;
 
-/* The speed of a row is that since `since`, when `tokens` had been seen: the row before, moved on by
- * what is to be left out. */
+/* The speed of a row is that since `since`, when `tokens` had been read: the time of the previous
+ * row, shifted by excluded times. */
 typedef struct {
     FILE *stream;
     char *path;
@@ -34,8 +34,8 @@ typedef struct {
     int64_t tokens;
 } cs_log;
 
-/* Opens DIR/log.csv with the rows up to `step` (0: none) and nothing behind them. CS_ERR_INPUT when
- * the file there is not such a log. */
+/* Opens DIR/log.csv with the rows up to `step` (0: none), and removes later ones. CS_ERR_INPUT if
+ * the existing file is not such a log. */
 cs_status cs_log_open(const char *dir, int64_t step, cs_log *out) CS_MUST_CHECK;
 
 cs_status cs_log_add(cs_log *log, const cs_log_row *row) CS_MUST_CHECK;

@@ -1,10 +1,9 @@
-/* What a model was made to predict and what its rows see, written into its config.json and read
- * back from there.
+/* The prediction task and the attention masks of a model, stored in its config.json.
  *
- * Every model of `cospec train` and `cospec finetune`, and every checkpoint, says so itself
- * (config.json, "cospec" . "trained"); older ones in the train.json or trainer.json beside it.
- * Elsewhere the architecture does: gpt2 is causal; bert and roberta are masked, and causal where
- * config.json has "is_decoder": true; a query vector means two streams, a decoder MAE-LM.
+ * Every model of `cospec train` and `cospec finetune`, and every checkpoint, has a record
+ * (config.json, "cospec" . "trained"); older ones in the train.json or trainer.json in the same
+ * folder. Otherwise the architecture decides: gpt2 is causal; bert and roberta are masked, and
+ * causal if config.json has "is_decoder": true; a query vector means two streams, a decoder MAE-LM.
  */
 #pragma once
 
@@ -30,33 +29,36 @@ typedef enum {
 
 typedef struct {
     cs_kind kind;
-    cs_attention pretrained;    /* what its content rows saw in training (cs_kind_attention) */
-    cs_attention attention;     /* and in the last one: of fine-tuned models the fine-tuning's */
-    bool trained_here;          /* by cospec train: its objective is known */
-    bool from_nothing;          /* trained to predict the first token too */
-    const char *query_position; /* "on": its queries knew the positions they filled; "off": they
-                                   did not; NULL: no two streams */
+    cs_attention pretrained; /* attention of its content rows in training (cs_kind_attention) */
+    cs_attention attention;  /* and in the last one: for fine-tuned models that of fine-tuning */
+    bool trained_here;       /* by cospec train: its objective is known */
+    bool from_nothing;       /* also trained to predict the first token */
+    /* "on": its queries depended on the positions they filled; "off": they did not; NULL: no two
+     * streams */
+    const char *query_position;
     cs_loss loss;
     bool likelihood; /* its outputs are log-probabilities: the loss is cross-entropy */
-    double
-        spectral_factor; /* of the spectral loss it was trained with: 1, or 2 (also if not known) */
-    double delta; /* mae-lm: share of [MASK] that its encoder was trained with; 0 if not known */
+    /* of the spectral loss it was trained with: 1, or 2 (also if unknown) */
+    double spectral_factor;
+    /* mae-lm: share of [MASK] that its encoder was trained with; 0 if unknown */
+    double delta;
     bool decoder_resets; /* mae-lm: the decoder took its own mask vector at those */
-    char *spec;          /* the objective's text; NULL: not known */
+    char *spec;          /* text of the objective; NULL: unknown */
     char *plan_path;     /* objective `file`: of its plans; else NULL */
     json_t *mixture;     /* of a file that holds a mixture, or of one that holds files; else NULL */
     const char *record,
-        *options; /* names of the files beside config.json that said so; NULL: none */
+        /* names of the files with this information, other than config.json; NULL: none */
+        *options;
 } cs_model_kind;
 
 /* Of the model in DIR with this configuration, into a zeroed object. Missing config.json or one
- * that is no object: as cs_json_read. A record whose objective is not known, or has none where one
- * must be, is CS_ERR_INPUT. */
+ * that is not an object: as cs_json_read. A record whose objective is unknown, or missing where one
+ * is required, is CS_ERR_INPUT. */
 cs_status cs_model_kind_read(const char *dir, const cs_model_config *config,
                              cs_model_kind *out) CS_MUST_CHECK;
 void cs_model_kind_free(cs_model_kind *kind); /* accepts a zeroed object */
 
-/* Of a model that is being trained so. CS_ERR_MEMORY. */
+/* Of a model that is being trained with this task. CS_ERR_MEMORY. */
 cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, cs_loss loss,
                            double spectral_factor, cs_model_kind *out) CS_MUST_CHECK;
 
@@ -64,14 +66,14 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
 cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention,
                                json_t **out) CS_MUST_CHECK;
 
-/* The objective whose plans the content rows saw; `file` (zeroed) takes the plans of a file and is
- * borrowed by *out. CS_ERR_USAGE where the model does not say it. */
+/* The objective whose plans were the attention masks of the content rows; `file` (zeroed) takes the
+ * plans of a file and is borrowed by *out. CS_ERR_USAGE if it is unknown. */
 cs_status cs_model_kind_objective(const cs_model_kind *kind, cs_plan_file *file,
                                   cs_objective *out) CS_MUST_CHECK;
 
-/* What content rows see in training: two streams the groups of the plan, but for ar and offset-ar,
- * whose content is causal, as is that of an objective that is not known (NULL), and for masked
- * objectives, whose content are unmasked tokens that see each other. */
+/* Attention of content rows in training: for two streams the groups of the plan, except for ar and
+ * offset-ar, whose content is causal, as is that of an unknown objective (NULL), and for masked
+ * objectives, whose content rows are unmasked tokens that attend to each other. */
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective);
 
 /* "causal", "masked", "two-stream", "mae-lm", "linear", "mntp", "hybrid" */
@@ -84,5 +86,5 @@ bool cs_kind_masks(cs_kind kind);
 bool cs_kind_shifts(cs_kind kind);
 cs_status cs_kind_by_name(const char *name, cs_kind *out) CS_MUST_CHECK;
 
-/* Special tokens that config.json does not name, [MASK] above all, from the tokenizer. */
+/* Special tokens that config.json does not name, above all [MASK], from the tokenizer. */
 void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *tokenizer);

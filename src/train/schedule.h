@@ -27,11 +27,10 @@ typedef enum {
 cs_status cs_schedule_by_name(const char *name, cs_schedule *out) CS_MUST_CHECK;
 const char *cs_schedule_name(cs_schedule schedule);
 
-/* Warm-up steps where none are asked for: one-cycle N / 2 (the cramming repository's one-cycle),
- * cosine and linear 8 % of N (MAE-LM, Table 3: 10K of 125K), constant 0, so that its steps may grow
- * later. */
+/* Default warm-up steps: one-cycle N / 2 (the cramming repository's one-cycle), cosine and linear 8
+ * % of N (MAE-LM, Table 3: 10K of 125K), constant 0, so that its steps may be increased later. */
 int64_t cs_schedule_warmup(cs_schedule schedule, int64_t steps);
 
-/* The rate of step s, 1 <= s <= steps, 0 <= warmup <= steps; cool: C, of constant alone. */
+/* The rate of step s, 1 <= s <= steps, 0 <= warmup <= steps; cool: C, only for constant. */
 double cs_schedule_rate(cs_schedule schedule, double peak, double final_share, int64_t warmup,
                         int64_t cool, int64_t steps, int64_t s);

@@ -24,9 +24,10 @@
 #include "train/phases.h"
 #include "train/schedule.h"
 
-/* What training reads in place of the corpus's vectors: augmented pictures. `take` writes the vectors of
- * tokens first .. first + count - 1, as row `row` of step `step` (from 1) sees them. Held-out documents
- * are read as they are. `what` goes into the run's record; take NULL: the corpus's vectors. */
+/* Input of training in place of the vectors of the corpus: augmented images. `take` writes the
+ * vectors of tokens first .. first + count - 1, for row `row` of step `step` (from 1). Held-out
+ * documents are unchanged. `what` goes into the record of the run; take NULL: the vectors of the
+ * corpus. */
 typedef struct {
     cs_status (*take)(void *ctx, int64_t first, int64_t count, int64_t step, int64_t row,
                       float *to);
@@ -36,15 +37,16 @@ typedef struct {
 
 typedef struct {
     cs_task task;
-    const cs_phases *phases; /* whose objectives take turns in the task; borrowed. NULL: its own */
+    /* phases of alternating or successive objectives; borrowed. NULL: the objective of the task */
+    const cs_phases *phases;
     cs_loss loss;
     double spectral_factor;
     double replaced_token; /* weight of the detector's loss (train/detect.h); 0: none */
     /* sequences a micro-batch, micro-batches a step, tokens a sequence */
     int64_t steps, batch, accumulate, length;
     bool pack;      /* documents joined by end-of-text and cut; else one document a sequence */
-    bool by_length; /* micro-batches of like lengths (train/examples.h) */
-    char from[33];  /* of cs_train_begin_with; "": a fresh model */
+    bool by_length; /* micro-batches of similar lengths (train/examples.h) */
+    char from[33];  /* of cs_train_begin_with; "": a new model */
     cs_schedule schedule;
     double learning_rate, final_share; /* peak, and last / peak */
     int64_t warmup;                    /* steps; -1: cs_schedule_warmup */
@@ -54,16 +56,16 @@ typedef struct {
     int64_t log_every, eval_every, save_every; /* steps; 0: never (the last step always) */
     cs_train_steps keep;                       /* steps whose checkpoints are kept; borrowed */
     int64_t eval_batches;
-    int64_t bad_limit; /* skipped steps in a row after which the run stops */
-    double time_limit; /* seconds; 0: none. Stops as an interrupt does, but with CS_OK. */
+    int64_t bad_limit; /* skipped steps in a row that stop the run */
+    double time_limit; /* seconds; 0: none. Stops like an interrupt, but with CS_OK. */
     /* output; checkpoints in dir/checkpoint-STEP, the model in dir; NULL: nothing is written */
     const char *dir;
     bool resume; /* from the last checkpoint in dir, if there is one */
-    /* else from checkpoint-`trunk_step` of the run in this directory, whose first steps are this
-     * run's; NULL: from the model given */
+    /* else from checkpoint-`trunk_step` of the run in this directory, which shares its first steps;
+     * NULL: from the given model */
     const char *trunk;
     int64_t trunk_step;
-    /* Called once, when all was checked and older checkpoints are gone from dir, before the first
+    /* Called once, after all checks and the removal of older checkpoints from dir, before the first
      * byte is written; its failure ends the run. NULL: nothing. */
     cs_status (*begun)(void *ctx);
     void *begun_ctx;
@@ -81,16 +83,19 @@ cs_train_options cs_train_defaults(void);
 
 typedef struct {
     int64_t step, tokens, skipped;
-    double loss, eval_loss; /* of the last step; nats a predicted token, squared error a predicted
-                               value; NaN: not measured */
-    double unigram_loss; /* of the training tokens' frequencies on what eval_loss is of; NaN: of a
-                               run that did not end or of the spectral loss */
-    double detect_loss;  /* the detector's, of the last step that was read; NaN: there is none */
-    double seconds;      /* of this call */
-    bool finished;       /* all steps are done */
+    /* of the last step; nats per predicted token, squared error per predicted value; NaN: not
+     * measured */
+    double loss, eval_loss;
+    /* cross-entropy of the training tokens' frequencies on the sequences of eval_loss; NaN: for an
+     * incomplete run or the spectral loss */
+    double unigram_loss;
+    /* of the detector, for the last step that was read; NaN: there is none */
+    double detect_loss;
+    double seconds; /* of this call */
+    bool finished;  /* all steps are done */
 } cs_train_result;
 
-/* Notes the trained model that the run begins with: its checkpoints go on with no other. */
+/* Records the trained model that the run starts from: its checkpoints resume with no other. */
 cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options) CS_MUST_CHECK;
 
 /* tokenizer NULL: documents are pictures, and nothing is written of one.
@@ -119,7 +124,7 @@ typedef struct {
     double step_seconds;                            /* measured on the first steps */
 } cs_train_estimate;
 
-/* What a run would take: builds everything and times some steps. Writes nothing; the parameters of
- * the model are changed. Errors as cs_train. */
+/* Estimates a run: builds everything and times some steps. Writes nothing; the parameters of the
+ * model are changed. Errors as cs_train. */
 cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                            const cs_train_options *options, cs_train_estimate *out) CS_MUST_CHECK;

@@ -1,9 +1,8 @@
-/* AdamW updates of one run, counted, and their gradients' norms, which are read late: on an
+/* AdamW updates of one run, counted, and the norms of their gradients, which are read late: on an
  * asynchronous backend reading one waits for the device.
  *
- * Up to CS_NORMS norms wait on the backend. A step whose norm is not finite changed nothing
- * (tensor/backend.h) and is counted.
- */
+ * Up to CS_NORMS norms are pending on the backend. A step whose norm is not finite changed nothing
+ * (tensor/backend.h) and is counted. */
 #pragma once
 
 #include <stdint.h>
@@ -13,16 +12,16 @@
 
 enum { CS_NORMS = 64 };
 
-/* What stays from step to step. */
+/* Parameters of all steps. */
 typedef struct {
     double beta1, beta2, adam_eps, weight_decay, clip;
 } cs_adamw_recipe;
 
 typedef struct {
     cs_params *params;   /* borrowed */
-    double *norms, *own; /* CS_NORMS on the backend; the place that the parameters came with */
-    /* Update i has norm i % CS_NORMS and was made in step `updated`. `unread` of the last ones were
-     * not read yet. */
+    double *norms, *own; /* CS_NORMS on the backend; the original array of the parameters */
+    /* Update i has norm i % CS_NORMS and was made in step `updated`. `unread` of the last ones are
+     * pending. */
     int64_t updates, unread;
     int64_t updated[CS_NORMS];
 } cs_updates;
@@ -35,7 +34,7 @@ void cs_updates_free(cs_updates *u); /* accepts a zeroed object; the parameters 
 cs_status cs_updates_add(cs_updates *u, const cs_adamw_recipe *recipe, double learning_rate,
                          int64_t step) CS_MUST_CHECK;
 
-/* Reads the norms that wait. *norm: of the last update, as it was if none waits; *bad: skipped
+/* Reads the pending norms. *norm: of the last update, unchanged if none is pending; *bad: skipped
  * steps in a row up to it; *skipped: all of them (both are added to). CS_ERR_CONVERGE names the
  * step when *bad reaches `limit`. */
 cs_status cs_updates_read(cs_updates *u, int64_t limit, double *norm, int64_t *bad,
