@@ -36,6 +36,10 @@ def text_of(cell):
     return "".join(cell["source"])
 
 
+def start_of(cell):
+    return " ".join(text_of(cell).split())[:60] + "..."
+
+
 def printed(cell):
     """What a code cell prints: standard output and results; the stand-ins of figures are "figure"."""
     parts = []
@@ -75,7 +79,7 @@ def check(path):
     for number, cell in enumerate(code, 1):
         compile(text_of(cell), f"cell {number}", "exec")
         if cell["execution_count"] != number:
-            raise Fault(f"code cell {number} has not run in order: {text_of(cell)[:60]}")
+            raise Fault(f"code cell {number} has not run in order: {start_of(cell)}")
         for output in cell["outputs"]:
             if output["output_type"] == "error" or "Traceback" in json.dumps(output):
                 raise Fault(f"code cell {number} ends with an error")
@@ -88,7 +92,7 @@ def check(path):
     for cell in cells:
         if cell["cell_type"] == "markdown":
             for number in unsupported(text_of(cell), known):
-                raise Fault(f"no output has the {number} of the text: {text_of(cell)[:60]}...")
+                raise Fault(f"no output has the {number} of the text: {start_of(cell)}")
 
 
 def executed(path):
