@@ -95,7 +95,8 @@ TEST(false_turns_are_at_most_nominal)
         for (int k = 0; k < REPETITIONS; ++k) {
             draw(&rows[i], k, claim);
             OK(cs_claims_decide(&claims));
-            turns += of_verdict(&claim[0], CS_CLAIM_REPRODUCED) && of_verdict(&claim[0], CS_CLAIM_OPPOSITE);
+            turns += of_verdict(&claim[0], CS_CLAIM_REPRODUCED) &&
+                     of_verdict(&claim[0], CS_CLAIM_OPPOSITE);
             wrong += of_verdict(&claim[1], CS_CLAIM_UNDETERMINED) < BUDGETS;
             assert_int_equal(claim[0].family_size, CLAIMS * BUDGETS);
         }
@@ -262,13 +263,14 @@ TEST(small_needs_a_size_and_an_error)
 }
 
 /* One claim of exact numbers at three budgets. */
-static cs_claim_verdict verdict_of(double first, double second, double third, int unmet, int everywhere)
+static cs_claim_verdict verdict_of(double first, double second, double third, int unmet,
+                                   int everywhere)
 {
     const double value[] = {first, second, third};
     static char why[] = "a baseline";
     cs_claim_point point[BUDGETS] = {0};
-    cs_study_claim claim = {.name = "c", .family = "F", .points = BUDGETS, .point = point,
-                            .everywhere = everywhere};
+    cs_study_claim claim = {
+        .name = "c", .family = "F", .points = BUDGETS, .point = point, .everywhere = everywhere};
     cs_claims claims = {.count = 1, .claim = &claim};
     for (int b = 0; b < BUDGETS; ++b) {
         point[b] = (cs_claim_point){.sides = {.want = "<", .left.value = value[b]},

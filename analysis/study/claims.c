@@ -218,10 +218,9 @@ static void conclude_everywhere(cs_study_claim *c)
                  : tested == 0                       ? CS_CLAIM_NOT_TESTED
                  : of[CS_CLAIM_EQUIVALENT] == tested ? CS_CLAIM_EQUIVALENT
                                                      : CS_CLAIM_UNDETERMINED;
-    c->why = agree + disagree == 0 ? cs_claim_last(c)->why
-             : agree == c->points || disagree == c->points
-                 ? "at every budget"
-                 : "the claim is about every budget";
+    c->why = agree + disagree == 0                         ? cs_claim_last(c)->why
+             : agree == c->points || disagree == c->points ? "at every budget"
+                                                           : "the claim is about every budget";
 }
 
 /* "500: 0.031 (0.012 to 0.05) reproduced; ..." */
@@ -281,9 +280,18 @@ cs_status cs_claims_decide(cs_claims *claims)
     return status;
 }
 
+cs_claim_verdict cs_claim_of_statement(const char *found, bool printed)
+{
+    return strcmp(found, "PASS") == 0           ? CS_CLAIM_HOLDS
+           : strcmp(found, "VACUOUS") == 0      ? CS_CLAIM_VACUOUS
+           : strcmp(found, "INCONCLUSIVE") == 0 ? CS_CLAIM_UNDETERMINED
+           : strcmp(found, "FAIL") != 0         ? CS_CLAIM_NOT_SPECIFIED
+           : printed                            ? CS_CLAIM_FALSE_AS_PRINTED
+                                                : CS_CLAIM_FALSE;
+}
+
 static void take_verdict(const json_t *s, cs_study_claim *c)
 {
-    const bool pass = strcmp(c->found, "PASS") == 0;
     size_t i;
     json_t *assumption;
     c->assumed = true;
@@ -291,22 +299,13 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
     {
         c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
-    bool printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
-    c->why = "the verdict of cospec verify";
-    if (pass && printed && !c->assumed) {
+    c->printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
+    c->verdict = cs_claim_of_statement(c->found, c->printed);
+    c->why = c->verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
+                                                  : "the verdict of cospec verify";
+    if (c->verdict == CS_CLAIM_HOLDS && c->printed && !c->assumed) {
         c->verdict = CS_CLAIM_NOT_TESTED;
         c->why = "it holds where its assumptions do not";
-    } else if (pass) {
-        c->verdict = CS_CLAIM_HOLDS;
-    } else if (strcmp(c->found, "VACUOUS") == 0) {
-        c->verdict = CS_CLAIM_VACUOUS;
-    } else if (strcmp(c->found, "FAIL") == 0) {
-        c->verdict = printed ? CS_CLAIM_FALSE_AS_PRINTED : CS_CLAIM_FALSE;
-    } else if (strcmp(c->found, "INCONCLUSIVE") == 0) {
-        c->verdict = CS_CLAIM_UNDETERMINED;
-    } else {
-        c->verdict = CS_CLAIM_NOT_TESTED;
-        c->why = "the paper does not state its constants";
     }
 }
 
@@ -321,9 +320,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
     if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
     if (status == CS_OK) {
         c->found = cs_strdup(cs_study_text(s, "verdict"));
-        c->audited =
-            cs_format("as %s: %s", cs_study_text(s, "form"), cs_study_text(s, "statement"));
-        status = c->found && c->audited ? CS_OK : CS_ERR_MEMORY;
+        status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);
     json_decref(json);

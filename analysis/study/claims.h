@@ -55,8 +55,8 @@
  *                           margin of its two sides, so a model does not beat its baseline
  *
  * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false as
- * printed (FAIL), undetermined (INCONCLUSIVE), and not tested (UNSPECIFIED, or the PASS of a printed
- * statement one of whose assumptions fails).
+ * printed (FAIL), undetermined (INCONCLUSIVE), not specified (UNSPECIFIED: the paper leaves a constant
+ * open), and not tested (the PASS of a printed statement one of whose assumptions fails).
  *
  * A claim over budgets takes the verdict of its largest budget, which sees most training. One about every
  * budget ("everywhere") is reproduced or opposite where all budgets are, and `not reproduced at this scale`
@@ -128,7 +128,8 @@ typedef enum {
     CS_CLAIM_HOLDS,
     CS_CLAIM_VACUOUS,
     CS_CLAIM_FALSE_AS_PRINTED,
-    CS_CLAIM_FALSE /* of another form */
+    CS_CLAIM_FALSE, /* of another form */
+    CS_CLAIM_NOT_SPECIFIED
 } cs_claim_verdict;
 
 enum { CS_CLAIM_PARTS = 4 }; /* of an error: documents (two), seeds of either side */
@@ -173,7 +174,7 @@ typedef struct {
     /* measured */
     int64_t family_size; /* comparisons of its family that have a p-value */
     char *found;         /* of a statement: its verdict */
-    char *audited;       /* of a statement: the checked claim, in words */
+    bool printed;        /* of a statement: its form is that of the paper */
     bool assumed;        /* of a statement: its assumptions hold */
     bool underpowered;   /* the scale is not_at */
     char *course;        /* over budgets: the verdicts; NULL: without budgets */
@@ -210,6 +211,9 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CH
 
 /* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
 cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
+
+/* The verdict on a statement, printed or corrected, of which `cospec verify` has found "PASS", ... */
+cs_claim_verdict cs_claim_of_statement(const char *found, bool printed);
 
 /* Name of a verdict, without the threshold of "equivalent". */
 const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory);

@@ -31,7 +31,7 @@ void cs_claims_free(cs_claims *claims)
             }
             CS_FREE_FIELDS(point, need, budget, unmet);
         }
-        CS_FREE_FIELDS(c, point, found, audited, course);
+        CS_FREE_FIELDS(c, point, found, course);
     }
     cs_free(claims->claim);
     *claims = (cs_claims){0};

@@ -16,7 +16,7 @@ const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
         "reproduced", "opposite at this scale", "not reproduced at this scale",
         "equivalent", "undetermined",           "not tested",
         "holds",      "holds, but vacuous",     "false as printed",
-        "false"};
+        "false",      "not specified"};
     return !exploratory                     ? name[verdict]
            : verdict == CS_CLAIM_REPRODUCED ? "significant"
            : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"

@@ -12,7 +12,9 @@
  *   {{made}}                            a line of all of these, and where the numbers are:
  *   {{version}} {{date}} {{machine}} {{seconds}} {{scale}}
  *   {{command STEP}}                    how to repeat it, its wall time and exit code
- *   {{statements STEP [PREFIX]}}        statements.json as a table, ids starting with PREFIX
+ *   {{statement STEP IDS FORM WORD...}} a row of a table: the statement in these words, its form, the worst
+ *                                       margin, and the verdict, that of the worst of its cases: those of the
+ *                                       form in statements.json whose id fits the pattern IDS (* and ?)
  *   {{verdict STEP ID FORM}}            verdict of one statement
  *   {{table STEP/FILE.csv [columns=a,b] [where=COLUMN:VALUE]... [every=N] [limit=N]}}
  *   {{value STEP/FILE.csv COLUMN [where=COLUMN:VALUE]...}}   one number

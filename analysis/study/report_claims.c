@@ -8,14 +8,15 @@
 #include "analysis/study/report_private.h"
 #include "base/mem.h"
 
-enum { VERDICTS = CS_CLAIM_FALSE + 1 };
+enum { VERDICTS = CS_CLAIM_NOT_SPECIFIED + 1 };
 
 /* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
-static const char *const badge[] = {"reproduced",   "opposite", "mixed", "equivalent",
-                                    "undetermined", "untested", "PASS",  "VACUOUS",
-                                    "FAIL",         "FAIL"};
-static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",  "&#9675;",
-                                   "&#10005;", "&#10003;", "&#10003;", "&#10007;", "&#10007;"};
+static const char *const badge[] = {"reproduced",   "opposite", "mixed",      "equivalent",
+                                    "undetermined", "untested", "reproduced", "mixed",
+                                    "opposite",     "opposite", "untested"};
+static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",
+                                   "&#9675;",  "&#10005;", "&#10003;", "&#10003;",
+                                   "&#10007;", "&#10007;", "&#8211;"};
 
 /* The text of `source` before the first comma or blank: the paper; "this project" is two words. */
 static const char *paper_of(const cs_study_claim *c, int *length)
@@ -37,7 +38,7 @@ static bool same_origin(const cs_study_claim *a, const cs_study_claim *b, bool s
 
 /* --- how many of each verdict --- */
 
-static void put_badge(FILE *out, cs_claim_verdict verdict, const char *text)
+void cs_html_badge(FILE *out, cs_claim_verdict verdict, const char *text)
 {
     cs_html_put(out, "<b class=\"v %\">", badge[verdict]);
     (void)fprintf(out, "%s ", mark[verdict]);
@@ -60,7 +61,7 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
     if (all == 0) return;
     cs_html_put(out, "<p>Claims over several budgets with the verdict <em>%</em>: ",
                 cs_claim_verdict_name(verdict, claims->exploratory));
-    (void)fprintf(out, "%lld, of which %lld at every budget.</p>\n", (long long)all,
+    (void)fprintf(out, "%lld (%lld at every budget).</p>\n", (long long)all,
                   (long long)every);
 }
 
@@ -75,8 +76,8 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
     for (int v = 0; v < VERDICTS; ++v) {
         if (!used[v]) continue;
         cs_html_put(out, "<th>");
-        put_badge(out, (cs_claim_verdict)v,
-                  cs_claim_verdict_name((cs_claim_verdict)v, claims->exploratory));
+        cs_html_badge(out, (cs_claim_verdict)v,
+                      cs_claim_verdict_name((cs_claim_verdict)v, claims->exploratory));
         cs_html_put(out, "</th>");
     }
     cs_html_put(out, "</tr>\n");
@@ -118,7 +119,7 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     const cs_claim_point *last = cs_claim_shown(c);
     char text[CS_VERDICT_TEXT], *reproduced = NULL, *opposite = NULL;
     cs_claim_verdict_text(c->verdict, last ? last->matters : 0, r->claims->exploratory, text);
-    put_badge(r->out, c->verdict, text);
+    cs_html_badge(r->out, c->verdict, text);
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
     if (status == CS_OK && *reproduced && *opposite) {
@@ -312,7 +313,7 @@ static cs_status put_row(const cs_report *r, const table *t, const cs_study_clai
     if (last) {
         status = put_sides(r, last, !c->paper);
     } else {
-        cs_html_put(r->out, "%. <code>cospec verify</code>: %", c->audited, c->found);
+        cs_html_put(r->out, "%", c->printed ? "as printed" : "as corrected");
     }
     cs_html_put(r->out, "</td><td>");
     if (t->compared) {

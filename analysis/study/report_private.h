@@ -30,8 +30,11 @@ void cs_html_put(FILE *out, const char *html, ...);
  */
 void cs_html_number(FILE *out, double x, double error, int digits);
 
+/* A verdict with the mark that it has in figures; the text may have its threshold. */
+void cs_html_badge(FILE *out, cs_claim_verdict verdict, const char *text);
+
 /* Directives that read statements.json and tables (report.h). */
-cs_status cs_put_statements(cs_report *r) CS_MUST_CHECK;
+cs_status cs_put_statement(cs_report *r) CS_MUST_CHECK;
 cs_status cs_put_verdict(cs_report *r) CS_MUST_CHECK;
 cs_status cs_put_table(cs_report *r) CS_MUST_CHECK;
 cs_status cs_put_value(cs_report *r) CS_MUST_CHECK;

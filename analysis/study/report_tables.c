@@ -1,5 +1,6 @@
 /* Statements, rows of tables and single numbers of a report. A number whose error its row has is rounded
  * to two digits of that. */
+#include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,76 +15,78 @@ enum { MOST_WORDS = CS_REPORT_WORDS };
 
 /* --- statements --- */
 
-static void put_number(FILE *out, const json_t *value, int digits)
+/* The cases of a statement: how many, how many have the worst verdict, and the worst margin of these. */
+typedef struct {
+    int64_t cases, worst;
+    cs_claim_verdict verdict;
+    double margin; /* NaN: none has one */
+} cases;
+
+/* How bad a verdict is: that of a statement is the worst of its cases. */
+static int badness(cs_claim_verdict verdict)
 {
-    if (json_is_number(value)) {
-        (void)fprintf(out, "<td class=\"n\">%.*g</td>", digits, json_number_value(value));
-    } else {
-        cs_html_put(out, "<td class=\"n\">&ndash;</td>");
-    }
+    static const cs_claim_verdict from_best[] = {
+        CS_CLAIM_HOLDS,        CS_CLAIM_VACUOUS,          CS_CLAIM_NOT_SPECIFIED,
+        CS_CLAIM_UNDETERMINED, CS_CLAIM_FALSE_AS_PRINTED, CS_CLAIM_FALSE};
+    int i = 0;
+    while (from_best[i] != verdict)
+        ++i;
+    return i;
 }
 
-static void put_statement(FILE *out, const json_t *s)
+static cs_claim_verdict verdict_of(const json_t *s)
 {
-    const char *verdict = cs_study_text(s, "verdict"), *form = cs_study_text(s, "form");
-    const char *counterexample = cs_study_text(s, "counterexample");
-    cs_html_put(out, "<tr><td><code>%</code></td><td>%</td><td>%", cs_study_text(s, "id"), form,
-                cs_study_text(s, "statement"));
-    if (*counterexample) {
-        cs_html_put(out, "<div class=\"counter\">%</div>", counterexample);
-    }
-    cs_html_put(out, "</td>");
-    put_number(out, json_object_get(s, "lhs"), 6);
-    put_number(out, json_object_get(s, "rhs"), 6);
-    put_number(out, json_object_get(s, "margin"), 3);
-    put_number(out, json_object_get(s, "error"), 2);
-    cs_html_put(out, "<td><b class=\"v %\">%</b></td></tr>\n", verdict, verdict);
+    return cs_claim_of_statement(cs_study_text(s, "verdict"),
+                                 strcmp(cs_study_text(s, "form"), "printed") == 0);
 }
 
-/* The statements whose id starts with the prefix, under a line for each input; returns their
- * number. */
-static int put_statement_rows(FILE *out, const json_t *list, const char *step, const char *prefix)
+static void count_case(const json_t *s, cases *c)
 {
-    int shown = 0;
-    const char *input = "";
+    const cs_claim_verdict verdict = verdict_of(s);
+    const json_t *number = json_object_get(s, "margin");
+    const double margin = json_is_number(number) ? json_number_value(number) : (double)NAN;
+    if (c->cases++ == 0 || badness(verdict) > badness(c->verdict)) {
+        c->verdict = verdict;
+        c->worst = 0;
+        c->margin = margin;
+    }
+    if (verdict != c->verdict) return;
+    ++c->worst;
+    c->margin = fmin(c->margin, margin); /* NaN counts for nothing */
+}
+
+/* {{statement STEP IDS FORM WORD...}} */
+cs_status cs_put_statement(cs_report *r)
+{
+    const char *step = r->word[1], *ids = r->word[2], *form = r->word[3];
+    json_t *json = NULL, *s;
     size_t i;
-    json_t *s;
-    json_array_foreach(list, i, s)
-    {
-        if (strncmp(cs_study_text(s, "id"), prefix, strlen(prefix)) != 0) {
-            continue;
-        }
-        if (shown == 0) {
-            cs_html_put(out,
-                        "<table class=\"statements\"><tr><th>id</th><th>form</th><th>statement (<a "
-                        "href=\"%/statements.json\">json</a>)</th><th>left</th><th>right</th>"
-                        "<th>margin</th><th>num. error</th><th>verdict</th></tr>\n",
-                        step);
-        }
-        if (shown == 0 || strcmp(input, cs_study_text(s, "input")) != 0) {
-            input = cs_study_text(s, "input");
-            cs_html_put(out, "<tr><td colspan=\"8\" class=\"input\">%</td></tr>\n", input);
-        }
-        put_statement(out, s);
-        ++shown;
-    }
-    cs_html_put(out, shown ? "</table>\n" : "");
-    return shown;
-}
-
-/* {{statements STEP [PREFIX]}} */
-cs_status cs_put_statements(cs_report *r)
-{
-    const char *step = r->word[1], *prefix = r->words == 3 ? r->word[2] : "";
-    json_t *json = NULL;
+    cases c = {0};
     cs_status status = cs_study_statements(r->study, step, &json);
-    if (status == CS_OK &&
-        put_statement_rows(r->out, json_object_get(json, "statements"), step, prefix) == 0) {
-        status = cs_fail(CS_ERR_INPUT, "step %s: no statement whose id starts with \"%s\"", step,
-                         prefix);
+    json_array_foreach(json_object_get(json, "statements"), i, s)
+    {
+        if (strcmp(cs_study_text(s, "form"), form) == 0 &&
+            fnmatch(ids, cs_study_text(s, "id"), 0) == 0)
+            count_case(s, &c);
     }
     json_decref(json);
-    return status;
+    if (status == CS_OK && c.cases == 0)
+        status =
+            cs_fail(CS_ERR_INPUT, "step %s: no %s statement whose id fits \"%s\"", step, form, ids);
+    if (status != CS_OK) return status;
+    (void)fputs("<tr><td>", r->out);
+    for (int w = 4; w < r->words; ++w)
+        cs_html_put(r->out, w > 4 ? " %" : "%", r->word[w]);
+    cs_html_put(r->out, "</td><td>as %</td><td class=\"n\">", form);
+    if (isnan(c.margin))
+        (void)fputs("&ndash;", r->out);
+    else
+        (void)fprintf(r->out, "%.2g", c.margin);
+    (void)fputs("</td><td>", r->out);
+    cs_html_badge(r->out, c.verdict, cs_claim_verdict_name(c.verdict, false));
+    if (c.cases > 1) (void)fprintf(r->out, " %lld of %lld", (long long)c.worst, (long long)c.cases);
+    (void)fputs("</td></tr>\n", r->out);
+    return CS_OK;
 }
 
 /* {{verdict STEP ID FORM}} */
@@ -93,8 +96,8 @@ cs_status cs_put_verdict(cs_report *r)
     const json_t *s = NULL;
     cs_status status = cs_study_statement(r->study, r->word[1], r->word[2], r->word[3], &json, &s);
     if (status == CS_OK) {
-        const char *verdict = cs_study_text(s, "verdict");
-        cs_html_put(r->out, "<b class=\"v %\">%</b>", verdict, verdict);
+        const cs_claim_verdict verdict = verdict_of(s);
+        cs_html_badge(r->out, verdict, cs_claim_verdict_name(verdict, false));
     }
     json_decref(json);
     return status;

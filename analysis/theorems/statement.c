@@ -29,6 +29,16 @@ const char *cs_verdict_name(cs_verdict verdict)
     return name[verdict];
 }
 
+const char *cs_verdict_words(cs_verdict verdict, cs_statement_form form)
+{
+    return verdict == CS_PASS           ? "holds"
+           : verdict == CS_VACUOUS      ? "holds, but vacuous"
+           : verdict == CS_INCONCLUSIVE ? "undetermined"
+           : verdict == CS_UNSPECIFIED  ? "not specified"
+           : form == CS_PRINTED         ? "false as printed"
+                                        : "false";
+}
+
 const char *cs_form_name(cs_statement_form form)
 {
     return form == CS_PRINTED ? "printed" : "corrected";

@@ -34,7 +34,8 @@ NAN, INF = math.nan, math.inf
 REPRODUCED, OPPOSITE, NOT_REPRODUCED, EQUIVALENT, UNDETERMINED, NOT_TESTED = WORDS = (
     "reproduced", "opposite at this scale", "not reproduced at this scale", "equivalent", "undetermined", "not tested")
 # The words for statements of theorems.
-HOLDS, VACUOUS, FALSE_AS_PRINTED, FALSE = "holds", "holds, but vacuous", "false as printed", "false"
+HOLDS, VACUOUS, FALSE_AS_PRINTED, FALSE, NOT_SPECIFIED = (
+    "holds", "holds, but vacuous", "false as printed", "false", "not specified")
 # The words of studies that compare what nobody has made a claim about (cospec compare).
 EXPLORATORY = {"significant": REPRODUCED, "significant the other way": OPPOSITE}
 
@@ -510,7 +511,7 @@ class Claim:
         printed, assumed = row["label"].split()[2] == "printed", row["value"] == "1"
         self.audit = row["audit"]
         self.verdict = {"FAIL": FALSE_AS_PRINTED if printed else FALSE, "INCONCLUSIVE": UNDETERMINED, "VACUOUS": VACUOUS,
-                        "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_TESTED)
+                        "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_SPECIFIED)
 
     def at(self, verdict):
         decided = not self.underpowered and not self.untested

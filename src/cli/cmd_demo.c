@@ -34,7 +34,7 @@ static const struct {
     {"Draw both spectra: the lower curve belongs to the better connected contexts.",
      "plot spectra ar=DIR/ar-spectrum/svd.csv masked=DIR/masked-spectrum/svd.csv -o DIR/figure"},
     {"Check Theorem 4.1, a bound on the classification error by the singular values: as printed "
-     "one form fails on a small example; as corrected it holds, but a VACUOUS bound is no better "
+     "one form fails on a small example; as corrected it holds, but a vacuous bound is no better "
      "than the trivial one.",
      "verify 4.1 --matrix DIR/masked -o DIR/theorem"},
 };

@@ -91,6 +91,15 @@ static void add_tally(tally *sum, const tally *t)
     }
 }
 
+/* Heads of the columns, in the order of enum cs_verdict. */
+static const char *const counted[VERDICTS] = {
+    [CS_PASS] = "holds",
+    [CS_FAIL] = "false",
+    [CS_VACUOUS] = "vacuous",
+    [CS_INCONCLUSIVE] = "undetermined",
+    [CS_UNSPECIFIED] = "not specified",
+};
+
 static cs_status summary_row(cs_table *table, const char *paper, int form, const tally *t)
 {
     cs_status status = cs_table_row(table);
@@ -98,7 +107,7 @@ static cs_status summary_row(cs_table *table, const char *paper, int form, const
     if (status == CS_OK)
         status = cs_table_text(table, "form", cs_form_name((cs_statement_form)form));
     for (int v = 0; v < VERDICTS && status == CS_OK; ++v) {
-        status = cs_table_int(table, cs_verdict_name((cs_verdict)v), t->of[v]);
+        status = cs_table_int(table, counted[v], t->of[v]);
     }
     return status;
 }
@@ -108,7 +117,7 @@ static cs_status print_summary(const digest *d, FILE *out)
 {
     cs_table table = {0};
     cs_status status =
-        cs_table_init(&table, "paper,form,PASS,FAIL,VACUOUS,INCONCLUSIVE,UNSPECIFIED");
+        cs_table_init(&table, "paper,form,holds,false,vacuous,undetermined,not specified");
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
         const char *paper = cs_theorem_list[i]->paper;
         tally sum[FORMS] = {0};
@@ -142,18 +151,18 @@ static cs_status entry_row(cs_table *table, const cs_theorem *theorem, int form,
         status =
             cs_table_text(table, "statement",
                           form == CS_PRINTED ? theorem->printed_words : theorem->corrected_words);
-    if (status == CS_OK) status = cs_table_int(table, "cases", t->cases);
     (void)snprintf(text, sizeof text, "%.2g", t->worst[verdict]);
     if (status == CS_OK) status = cs_table_text(table, "margin", text);
-    (void)snprintf(text, sizeof text, t->of[verdict] == t->cases ? "%s" : "%s %lld/%lld",
-                   cs_verdict_name(verdict), (long long)t->of[verdict], (long long)t->cases);
+    (void)snprintf(text, sizeof text, "%s %lld/%lld",
+                   cs_verdict_words(verdict, (cs_statement_form)form), (long long)t->of[verdict],
+                   (long long)t->cases);
     return status == CS_OK ? cs_table_text(table, "verdict", text) : status;
 }
 
 static cs_status print_entries(const digest *d, FILE *out)
 {
     cs_table table = {0};
-    cs_status status = cs_table_init(&table, "theorem,form,paper,statement,cases,margin,verdict");
+    cs_status status = cs_table_init(&table, "theorem,form,paper,statement,margin,verdict");
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
         for (int form = 0; form < FORMS && status == CS_OK; ++form) {
             const tally *t = &d->entry[i][form];
@@ -177,7 +186,8 @@ static void name_failures(const digest *d, FILE *out)
         if (strcmp(cell(d, r, d->form), cs_form_name(CS_CORRECTED)) == 0 &&
             (v == CS_FAIL || v == CS_INCONCLUSIVE) && all++ < MOST_NAMED && id >= 0 && input >= 0) {
             (void)fprintf(out, "%s%s corrected: %s on %.80s\n", named++ == 0 ? "\n" : "",
-                          cell(d, r, id), cell(d, r, d->verdict), cell(d, r, input));
+                          cell(d, r, id), cs_verdict_words((cs_verdict)v, CS_CORRECTED),
+                          cell(d, r, input));
         }
     }
     if (all > named) (void)fprintf(out, "and %lld more (--all)\n", (long long)(all - named));
@@ -191,22 +201,25 @@ static void explain(const digest *d, FILE *out)
         {"GVP", "Bridging Autoregressive and Masked Modeling for Enhanced Visual Representation "
                 "Learning"},
         {"cospec", "statements of this project"}};
-    bool used[sizeof papers / sizeof *papers] = {false}, part = false;
+    bool used[sizeof papers / sizeof *papers] = {false}, has[VERDICTS] = {false};
     for (int i = 0; i < CS_THEOREMS; ++i) {
         for (int form = 0; form < FORMS; ++form) {
             const tally *t = &d->entry[i][form];
-            part = part || (t->cases > 0 && t->of[worst_of(t)] < t->cases);
+            for (int v = 0; v < VERDICTS; ++v) {
+                has[v] = has[v] || t->of[v] > 0;
+            }
             for (size_t p = 0; p < sizeof papers / sizeof *papers && t->cases > 0; ++p) {
                 used[p] = used[p] || strcmp(papers[p][0], cs_theorem_list[i]->paper) == 0;
             }
         }
     }
     (void)fputs("\nmargin: right side less left side; of an equality minus their difference. "
-                "Shown is the worst case.\n",
+                "Shown is the worst case.\n"
+                "m/n: m of the n cases have this verdict, which is that of the worst case.\n",
                 out);
-    if (part)
-        (void)fputs("FAIL m/n: m of the n cases fail; the verdict is that of the "
-                    "worst case.\n",
+    if (has[CS_VACUOUS]) (void)fputs("vacuous: true, but no better than the trivial bound.\n", out);
+    if (has[CS_UNSPECIFIED])
+        (void)fputs("not specified: the paper leaves a constant open, so that nothing can fail.\n",
                     out);
     if (d->entry[theorem_of("3.1")][CS_PRINTED].cases > 0)
         (void)fputs("3.1 printed: the statement needs one constant for all f and W. The sides are "

@@ -8,9 +8,9 @@ study() { printf '{"steps": [{"run": {%s}}]%s}\n' "$2" "${3:+, $3}" > "$1"; }
 # Report, resume, errors with their place.
 test_reproduce() {
     study s.json '"whole": "verify 3.1", "t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv"'
-    printf '<p>{{version}} {{command whole}} {{statements whole 3.1}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
+    printf '<p>{{version}} {{command whole}} {{statement whole 3.1* printed The loss, in words.}} {{statement whole 3.1 corrected It.}} {{verdict whole 3.1 printed}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ "$(cat out)" = r/report.html ] &&
-        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q 'class="v PASS"' r/report.html && ! grep -q '{{' r/report.html || { fail "$(cat err)"; return 1; }
+        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q '<td>The loss, in words.</td><td>as printed</td><td class="n">-[0-9.e+]*</td><td><b class="v opposite">&#10007; false as printed</b> 8 of 8</td>' r/report.html && grep -q '<td>It.</td><td>as corrected</td><td class="n">-[0-9.e-]*</td><td><b class="v reproduced">&#10003; holds</b> 2 of 2</td>' r/report.html && ! grep -q '{{\|PASS\|FAIL' r/report.html || { fail "$(cat err)"; return 1; }
     before=$(stat -c %Y.%i r/t/step.json)
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
@@ -157,12 +157,12 @@ test_scales_and_claims() {
         \"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^alone,.*,G,1,0\.0403[0-9]*,0\.0403[0-9]*,2\.0930[0-9]*,,,,,reproduced,' r/claims.csv &&
         grep -q '^first,.*,F,2,0\.0403[0-9]*,0\.0807[0-9]*,2\.4334[0-9]*,,,,,undetermined,significant alone but' r/claims.csv && grep -q '^second,.*undetermined,the difference is not significant' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
-    # a statement without its constants is not tested, a vacuous bound holds; a table of statements alone has no column of differences
+    # a statement without its constants is not specified, a vacuous bound holds; a table of statements alone has no column of differences
     edited r/whole; sed -i 's/"verdict": "FAIL"/"verdict": "UNSPECIFIED"/' r/whole/statements.json
-    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,not tested,the paper does not state its constants' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,not specified,the paper does not state its constants' r/claims.csv || { fail "$(cat err r/claims.csv)"; return 1; }
     sed -i 's/"verdict": "UNSPECIFIED"/"verdict": "VACUOUS"/' r/whole/statements.json
     study s.json "$steps" "$scaled, \"claims\": {\"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
-    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,"holds, but vacuous",the verdict of cospec verify' r/claims.csv && grep -q 'data-label="audit">as printed: L_SL(f, W) = .*: VACUOUS</td><td data-label="verdict"><b class="v VACUOUS">' r/report.html &&
+    exits 0 "$COSPEC" $run -o r --resume --force && grep -q '^u,.*,"holds, but vacuous",the verdict of cospec verify' r/claims.csv && grep -q 'data-label="audit">as printed</td><td data-label="verdict"><b class="v mixed">&#10003; holds, but vacuous<' r/report.html &&
         ! grep -q 'difference (95' r/report.html || { fail "$(cat err r/claims.csv r/report.html)"; return 1; }
     cp good s.json
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
@@ -292,7 +292,7 @@ test_claims_over_budgets() {
     grep -q '<small>reproduced at 3, 4, opposite at 2</small>' r/report.html && grep -q '<small>at 2, 4 (of 2 budgets)</small>' r/report.html && grep -q '<a class="value" href="t-2-4/toy.csv" title="mean of 3 seeds' r/report.html &&
         ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<h3>S</h3>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
     printf '{{tally}}{{tally source}}{{claim turns}}|{{claim once}}|{{claims}}\n' > more.html
-    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Claims over several budgets with the verdict <em>reproduced</em>: 4, of which 2 at every budget.' r/report.html &&
+    exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Claims over several budgets with the verdict <em>reproduced</em>: 4 (2 at every budget).' r/report.html &&
         grep -q '<th>source</th>' r/report.html && grep -q '</small> (at 4: ones <a class="value" href="t-2-4/toy.csv"[^>]*>12</a> against 8; difference 4 (4 to 4))|.*</small> (at 2: ones <a class="value" href="t-2-2/toy.csv"[^>]*>6</a> against 8; difference -2 (-2 to -2))|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
     # claims at two budgets are a table without a figure
     study s.json "$steps" "$scaled, \"claims\": {$(over always '2 4' '>' 5)}"
@@ -374,9 +374,9 @@ test_fields_are_escaped() {
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && ! grep -q '<i>' r/report.html && grep -q '&lt;i&gt;' r/report.html || { fail "claims: $(cat err)"; return 1; }
     edited r/whole; sed -i 's/"verdict": "[A-Z]*"/"verdict": "<i>"/; s/"form": "corrected"/"form": "<i>"/; s/"id": "3.1-half"/"id": "<i>"/' r/whole/statements.json
     sed -i '2s/PASS\|FAIL/<i>/' r/whole/statements.csv
-    printf '{{head a <i>}}{{statements whole}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
+    printf '{{head a <i>}}{{statement whole <i> <i> <i>}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && ! grep -q '<i>' r/report.html &&
-        grep -q 'class="v &lt;i&gt;"' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
+        grep -q '<td>&lt;i&gt;</td><td>as &lt;i&gt;</td>.*not specified' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
     grep -q 'Content-Security-Policy.*default-src .none.' r/report.html && grep -q '<title>cospec: a &lt;i&gt;</title>' r/report.html || { fail "$(head -9 r/report.html)"; return 1; }
     for page in atlas claims images long repeat report train-demo; do sed -n 1p "$root/plots/$page.html" | grep -q '^{{head ' || { fail "no head in $page.html"; return 1; }; done
