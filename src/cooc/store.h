@@ -57,8 +57,8 @@ const char *cs_cooc_file(int index);
 
 /** Reads a stored matrix.
  *
- * \retval CS_ERR_INPUT a file is missing, damaged or inconsistent
- * \retval CS_ERR_IO a file cannot be read
+ * \retval CS_ERR_INPUT a file is damaged, or files are inconsistent
+ * \retval CS_ERR_IO a file is missing or cannot be read
  */
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 

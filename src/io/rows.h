@@ -65,7 +65,7 @@ cs_status cs_rows_check_name(const char *text, const char *path) CS_MUST_CHECK;
  * pass. Close the rows with cs_rows_close.
  *
  * \retval CS_ERR_USAGE another suffix
- * \retval CS_ERR_INPUT the name does not exist (existing ones are listed) or is missing, text or
+ * \retval CS_ERR_INPUT no such file with another suffix, the name does not exist (existing ones are listed) or is missing, text or
  *     objects, fewer than two dimensions, no rows or columns, or a malformed file
  * \retval CS_ERR_IO the file cannot be read
  */

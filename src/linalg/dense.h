@@ -23,6 +23,7 @@ typedef struct {
 
 /** A zero matrix with ld = max(rows, 1). Free it with cs_dense_free.
  *
+ * \retval CS_ERR_USAGE a negative size
  * \retval CS_ERR_MEMORY memory is exhausted
  */
 cs_status cs_dense_init(cs_dense *a, int64_t rows, int64_t cols) CS_MUST_CHECK;
@@ -69,6 +70,7 @@ cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, c
  * \param sigma receives p values, descending
  * \param u rows x p, allocated by the caller; NULL, as vt, for values only
  * \param vt p x cols, allocated by the caller; or NULL
+ * \retval CS_ERR_USAGE only one of u and vt is NULL
  * \retval CS_ERR_INPUT an entry is not finite, or a size exceeds LAPACK's integer (p about 23,000)
  * \retval CS_ERR_CONVERGE neither routine converged
  * \retval CS_ERR_MEMORY memory is exhausted
@@ -80,6 +82,7 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt) CS
  * \param a n x n; becomes the eigenvectors in its columns, or is destroyed with values_only
  * \param values receives n values
  * \param values_only no vectors
+ * \retval CS_ERR_USAGE not square
  * \retval CS_ERR_CONVERGE the routine did not converge
  */
 cs_status cs_dense_eigh(cs_dense *a, double *values, bool values_only) CS_MUST_CHECK;
@@ -109,5 +112,8 @@ cs_status cs_dense_ldl(cs_dense *a, double *below, int *pivot) CS_MUST_CHECK;
 
 /** Replaces A (rows >= cols) by an orthonormal basis of its columns, by Householder QR. The columns
  * are orthonormal whatever the rank of A, and span its range if the rank is full.
+ *
+ * \retval CS_ERR_USAGE more columns than rows
+ * \retval CS_ERR_MEMORY memory is exhausted
  */
 cs_status cs_dense_orthonormalise(cs_dense *a) CS_MUST_CHECK;
