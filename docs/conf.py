@@ -10,6 +10,9 @@ import os
 import re
 import shutil
 import subprocess
+from xml.etree import ElementTree
+
+from sphinx.errors import ExtensionError
 
 REPOSITORY = os.environ["COSPEC_ROOT"]
 BUILD = os.environ["COSPEC_SITE"]          # build/docs
@@ -67,6 +70,10 @@ STYLE = """
 .rst-content code.literal { overflow-wrap: break-word; white-space: normal; }
 .rst-content img { max-width: 100%; height: auto; }
 .rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
+@media screen and (max-width: 768px) {
+  html.writer-html5 .rst-content dl.field-list { display: block; }
+  html.writer-html5 .rst-content dl.field-list > dd { margin-left: 1rem; }
+}
 """
 
 MODULES = {
@@ -137,6 +144,18 @@ def c_reference(source):
     }
     os.makedirs(settings["OUTPUT_DIRECTORY"], exist_ok=True)
     subprocess.run(["doxygen", "-"], input="\n".join(f"{k} = {v}" for k, v in settings.items()), text=True, check=True)
+    check_enumerators(os.path.join(settings["OUTPUT_DIRECTORY"], "xml"))
+
+
+def check_enumerators(folder):
+    """Doxygen does not warn of enumerators without a comment. Those that a list of names makes have the comment of their enumeration."""
+    for name in sorted(name for name in os.listdir(folder) if name.endswith(".xml")):
+        for enum in ElementTree.parse(os.path.join(folder, name)).iter("memberdef"):
+            if enum.get("kind") != "enum" or enum.findtext("name") in ("cs_objective_kind", "cs_context_mode"):
+                continue
+            for value in enum.iter("enumvalue"):
+                if not any("".join(value.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription")):
+                    raise ExtensionError(f"{value.findtext('name')} has no comment")
 
 
 def static_files():

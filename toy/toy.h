@@ -113,7 +113,6 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
 /** The joint distribution A over all contents, with class masses of rows and columns. A sums to 1.
  * Rows are contents (with k if known, and the class for class-specific empty prefixes).
  *
- * \param toy the model
  * \param limit most nonzeros; 0: 2^27
  * \param out receives the matrix (cs_labelled_free)
  * \retval CS_ERR_USAGE as for cs_toy_check
@@ -136,7 +135,6 @@ cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind,
  *
  * \f[ \sum_j \sigma_j^2 \ge E_S\left[ \frac{1}{1 - P_G(S)} \right], \qquad \text{equality iff } P(\cdot \mid S) \propto P_G \text{ outside } S. \f]
  *
- * \param toy the model
  * \param floor receives the bound
  * \param met receives whether equality holds, to 1e-12
  * \retval CS_ERR_USAGE an empty prefix, or more than 2^20 events of a mixture

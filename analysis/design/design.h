@@ -127,8 +127,6 @@ void cs_design_free(cs_design *design);
  * variables)) a pivot, and about ten gradients of O(sum over S of the squared number of its
  * targets). Memory: 16 rows^2 + O(events + s^2) bytes.
  *
- * \param problem the problem
- * \param options options
  * \param design receives the solution
  * \retval CS_ERR_USAGE constraints that no member meets (names what is possible), both marginals
  *     free with the toy matrix, parts without a common marginal, or more than 2^18 events or 2048
@@ -170,7 +168,6 @@ cs_status cs_design_continue(const json_t *state, cs_design *out) CS_MUST_CHECK;
  * either order. Cost: a build with context `unique` for each distance, and s sum nnz(C_e)
  * multiply-adds; 12 bytes for each entry.
  *
- * \param corpus the corpus
  * \param s number of distances
  * \param progress callback, or NULL
  * \param gram receives s x s values

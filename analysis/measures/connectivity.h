@@ -73,7 +73,6 @@ void cs_connectivity_free(cs_connectivity *c);
  * GiB. A spectrum that did not converge is no failure (spectrum.converged).
  *
  * \param a matrix of counts or probabilities
- * \param options options
  * \param out receives the result
  * \retval CS_ERR_CONVERGE the second triplet of the heaviest component did not converge
  * \return else as cs_spectrum_of

@@ -182,7 +182,6 @@ void cs_rank_measures(int64_t count, const double *lambda, double tolerance,
  * flops each; 8 d^2 bytes in addition to the blocks, and the same for each thread.
  *
  * \param g the Gram blocks
- * \param options options
  * \param out receives the ranks
  * \retval CS_ERR_USAGE tau is outside (0, 1]
  * \retval CS_ERR_INPUT no rows, or a single row with `centred`

@@ -130,7 +130,6 @@ typedef struct {
  * \param row n row numbers of x; NULL: 0..n-1
  * \param y a target for each row of x: class numbers 0..classes-1, or values
  * \param classes number of classes; 0: regression
- * \param options options
  * \param out receives the probe; a fit that does not converge is CS_OK (cs_linear_probe.converged)
  * \retval CS_ERR_USAGE an option is out of range
  * \retval CS_ERR_INPUT fewer than two rows, a single class, equal values, a label out of range, a
@@ -161,7 +160,6 @@ cs_status cs_linear_probe_check(const cs_rows *x) CS_MUST_CHECK;
 
 /** Predicts a class (the largest score, the lowest class on ties) or a value for each row of x.
  *
- * \param p the probe
  * \param x rows to predict
  * \param threads 0: cs_threads()
  * \param prediction receives x->rows numbers

@@ -76,7 +76,6 @@ void cs_similarity_free(cs_similarity *s);
  *
  * \param a n x p
  * \param b n x q
- * \param options options
  * \param out receives the measures
  * \retval CS_ERR_INPUT unequal numbers of rows, fewer than 2 rows, a value that is not finite, or
  *     a constant side

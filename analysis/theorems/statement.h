@@ -38,7 +38,7 @@ typedef enum { CS_PASS, CS_FAIL, CS_VACUOUS, CS_INCONCLUSIVE, CS_UNSPECIFIED } c
 typedef enum { CS_PRINTED, CS_CORRECTED } cs_statement_form;
 typedef enum { CS_RELATION_EQUAL, CS_RELATION_AT_MOST, CS_RELATION_LESS } cs_relation;
 
-const char *cs_verdict_name(cs_verdict verdict);  /* "PASS", ... */
+const char *cs_verdict_name(cs_verdict verdict); /* "PASS", ... */
 /* The same for a reader: "holds", "holds, but vacuous", "false as printed" ("false" of a corrected one),
  * "undetermined", "not specified". */
 const char *cs_verdict_words(cs_verdict verdict, cs_statement_form form);

@@ -40,7 +40,6 @@ typedef enum {
 
 /** Records a reason, unless this thread already holds one.
  *
- * \param code the failure
  * \param format as for printf
  * \return `code`
  */

@@ -147,8 +147,6 @@ void cs_cooc_free(cs_cooc *cooc);
 
 /** Builds the matrix.
  *
- * \param corpus the corpus
- * \param options options
  * \param out receives the matrix
  * \retval CS_ERR_USAGE an option is out of range, the objective exists at no length, exact
  *     enumeration is too large (it suggests options), or the checkpoint of another build with

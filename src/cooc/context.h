@@ -185,8 +185,6 @@ typedef cs_status (*cs_contribution_visit)(void *ctx, const cs_contribution *con
  * `visit` ends the visit and is returned.
  *
  * \param plan the tables
- * \param corpus the corpus
- * \param sequences its sequences
  * \param sequence number of the sequence
  * \param visit receives the contributions
  * \param ctx first argument of `visit`

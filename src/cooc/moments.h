@@ -135,7 +135,6 @@ typedef struct {
  *
  * \param abar the normalised matrix
  * \param abar_t its transpose
- * \param sampling options
  * \param out receives the estimate
  * \retval CS_ERR_USAGE fewer than 2 samples, or a level outside (0, 1)
  * \retval CS_ERR_MEMORY memory is exhausted

@@ -38,7 +38,6 @@ void cs_refinement_free(cs_refinement *r);
 /** Compares contexts over the sequences that cs_cooc_build uses. Every set is listed: time and
  * memory O(count x contributions), 56 bytes each.
  *
- * \param corpus the corpus
  * \param options options of a build; their context is ignored
  * \param count number of contexts
  * \param context count contexts

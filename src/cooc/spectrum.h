@@ -289,7 +289,6 @@ void cs_spectrum_free(cs_spectrum *spectrum);
  * k doubles; for inertia the square of the largest smaller side.
  *
  * \param a matrix of counts or probabilities
- * \param options options
  * \param out receives the spectrum
  * \retval CS_ERR_USAGE k is negative or above min(rows, cols), another option is out of range, or
  *     the solver does not support a request
@@ -337,7 +336,6 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass,
  * estimated sum. Both are widened by the residuals,
  * \f$|\sigma^4 - \mathrm{exact}| \le 4 (\sigma + r)^3 r\f$, and by rounding.
  *
- * \param spectrum the spectrum
  * \param level level of the interval; 0: that of sum4
  * \param tail receives k + 1 intervals, none below 0; NaN if the sum is needed and was not
  *     computed, and if sigma^4 exceeds the range of double

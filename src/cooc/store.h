@@ -39,9 +39,7 @@ typedef struct {
 /** Writes all files, matrix.json last, so that its presence means that the others are complete.
  *
  * \param dir the directory, created if needed
- * \param corpus the corpus
  * \param options options of the build
- * \param cooc the matrix
  * \param mtx write matrix.mtx too
  * \param force replace an existing matrix
  * \retval CS_ERR_USAGE the directory holds a matrix.json, without `force`

@@ -73,7 +73,6 @@ void cs_array_free(cs_array *array);
 
 /** Reads a whole array. A Fortran array needs twice its size while it is transposed.
  *
- * \param path the file
  * \param limit most bytes of data; 0: only free memory limits them. Checked against the header and
  *     the size of the file before memory is allocated
  * \param out receives the array; free it with cs_array_free
@@ -85,7 +84,6 @@ cs_status cs_npy_read(const char *path, int64_t limit, cs_array *out) CS_MUST_CH
 
 /** Writes an array of numbers in C order, atomically.
  *
- * \param path the file
  * \param dtype type of the items
  * \param ndim number of dimensions
  * \param shape ndim sizes

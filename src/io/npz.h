@@ -17,7 +17,6 @@ typedef struct cs_npz cs_npz;
 
 /** Opens an archive. Close it with cs_npz_close.
  *
- * \param path the file
  * \param limit most bytes that all members read may unpack to; 0: 80% of free memory
  * \param out receives the archive
  * \retval CS_ERR_IO the file cannot be read
@@ -52,7 +51,6 @@ typedef struct cs_npz_items cs_npz_items;
 
 /** Opens the member NAME.npy for reading in pieces.
  *
- * \param npz the archive
  * \param name the member
  * \param out receives the reader; close it with cs_npz_items_close before the archive
  * \param count receives the number of items

@@ -85,7 +85,6 @@ cs_status cs_csr_transpose(const cs_csr *a, cs_csr *out) CS_MUST_CHECK;
 /** A submatrix: rows row[0..rows-1], and the columns with col_map[j] >= 0, which become col_map[j].
  * Columns that are mapped to the same one are added. Indices out of range are bugs (assert).
  *
- * \param a the matrix
  * \param rows rows of the result
  * \param row rows indices; NULL: all rows in order
  * \param col_map a->cols numbers below `cols`, negative: dropped; NULL: all columns
@@ -215,7 +214,6 @@ void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dens
 /** Y = A^T A X for panels of cols rows, in one pass over A and without A^T. Bits depend neither on
  * threads nor on the scratch. 2 nnz multiply-adds a column.
  *
- * \param a the matrix
  * \param x panel of a->cols rows
  * \param y panel of a->cols rows
  * \param room scratch of cs_csr_normal_room(a) doubles, aligned to 64 bytes; not used between
@@ -237,7 +235,6 @@ cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, d
 /** A bound c on rounding: \f$\|\mathrm{fl}(A x) - A x\| \le c\, \| |A| |x| \|\f$, and the same for
  * A^T z. It is the number of additions of an entry plus one, times eps / 2. O(rows + nnz).
  *
- * \param a the matrix
  * \param at A^T; NULL if cs_csr_apply_both computes the second product
  * \param out receives c
  * \retval CS_ERR_MEMORY memory is exhausted

@@ -136,8 +136,6 @@ double cs_density_room(int64_t rows, int64_t cols, int64_t degree);
  * Cost: 2 samples q operator columns, 2 samples cols q (q + p) multiply-adds of orthogonalisation,
  * samples points q^2 for the bounds.
  *
- * \param a the operator
- * \param options options
  * \param out receives the density
  * \retval CS_ERR_USAGE an option is out of range, or known vectors do not match
  * \retval CS_ERR_INPUT a product is not finite

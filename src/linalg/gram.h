@@ -86,7 +86,6 @@ typedef struct {
  *
  * \param cols d
  * \param groups number of groups
- * \param options options
  * \param out receives the blocks
  * \retval CS_ERR_USAGE no columns or no groups
  * \retval CS_ERR_MEMORY memory is exhausted
@@ -99,7 +98,6 @@ void cs_gram_free(cs_gram *g);
 
 /** Adds rows; n d^2 flops. After a failure the object must not be used.
  *
- * \param g the blocks
  * \param rows n x d
  * \param group n numbers of groups, -1 leaves the row out; NULL: consecutive blocks of rows whose
  *     sizes differ by at most one
@@ -127,7 +125,6 @@ typedef struct {
 /** X^T X over the groups outside two ranges, of the rows as they are, or of the rows minus their
  * mean if `centred`.
  *
- * \param g the blocks
  * \param without two ranges; NULL: all groups
  * \param centred subtract the mean
  * \param out receives a d x d matrix, both triangles (cs_dense_free)

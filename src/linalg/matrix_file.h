@@ -29,8 +29,6 @@ cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *ou
 /** Writes a matrix as scipy.sparse.save_npz does: csr, int32 indices, int64 indptr, compressed,
  * atomically. A Gram form has a member `gram` as well.
  *
- * \param path the file
- * \param a the matrix
  * \param integers write int64 values if every value is an integer below 2^53
  * \retval CS_ERR_IO the file cannot be written
  */

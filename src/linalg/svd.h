@@ -123,8 +123,6 @@ void cs_svd_free(cs_svd *svd);
  * `out` holds the triplets that did converge (perhaps none) with converged = false. The same holds
  * if a recomputed residual exceeds tol sigma_1, and if the block solver is interrupted.
  *
- * \param a the operator
- * \param options options
  * \param out receives the triplets
  * \retval CS_ERR_USAGE an option is out of range, or arpack with k = min(m, n)
  * \retval CS_ERR_INPUT a value is not finite
@@ -138,7 +136,6 @@ cs_status cs_svd_compute(const cs_linop *a, const cs_svd_options *options,
 
 /** Residuals of given triplets; 2 k operator columns.
  *
- * \param a the operator
  * \param k number of triplets
  * \param sigma k values
  * \param u rows x k or more columns

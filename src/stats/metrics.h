@@ -59,7 +59,6 @@ const char *cs_metric_definition(cs_metric metric);
 
 /** Computes a score.
  *
- * \param metric the score
  * \param count number of examples
  * \param truth count values; classes as whole numbers 0..classes-1
  * \param predicted count values
@@ -98,7 +97,6 @@ cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed,
 
 /** The test-sample standard error of a score.
  *
- * \param metric the score
  * \param what the sample
  * \param predicted what->count values
  * \param blocks at most the number of examples; 0: cs_metric_blocks

@@ -346,7 +346,6 @@ cs_status cs_corpus_hash(const cs_corpus *corpus, char hex[33]) CS_MUST_CHECK;
  * tokens. A source with a checksum is identified by it and by the documents that are present and
  * held out, another one by its tokens.
  *
- * \param corpus the corpus
  * \param keep documents: 0 leaves a document out; NULL: all
  * \param blocks number of blocks
  * \param seed of the division

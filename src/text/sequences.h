@@ -28,7 +28,6 @@ typedef struct {
 
 /** Cuts every document, in order. A result without sequences is no error. O(sequences).
  *
- * \param corpus the corpus
  * \param max_length tokens of a sequence; 0: whole documents
  * \param stride tokens between the starts of two windows; 0: pieces do not overlap
  * \param out receives the sequences

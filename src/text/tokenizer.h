@@ -69,9 +69,7 @@ cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path) CS_MUST_CH
 /** Writes tokenizer_config.json, with which the transformers package reads the tokenizer.json in
  * the same folder as it is. It names the special tokens by role.
  *
- * \param t the tokenizer
  * \param length longest text; 0: any
- * \param path the file
  * \retval CS_ERR_IO the file cannot be written
  * \retval CS_ERR_MEMORY memory is exhausted
  */
@@ -81,7 +79,6 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length,
 /** The text of ids. Bytes that are not UTF-8 (a sequence may end inside a character) become U+FFFD,
  * one for each longest part that begins a character.
  *
- * \param t the tokenizer
  * \param ids count ids
  * \param count number of ids
  * \param skip_special leave special tokens out
