@@ -3,6 +3,7 @@
 bench_page.py BENCH.json BENCH.md      writes the page anew; bench.py does so at the end of a run
 """
 import json
+import re
 import sys
 
 TITLE = """\
@@ -28,6 +29,12 @@ carry over between machines, times do not. An *aim* is a ratio that was set in a
 COLUMNS = "| workload | ours (s) | peer | peer (s) | peer / ours | note | aim | runs, ours and peer |\n|---|---|---|---|---|---|---|---|\n"
 
 
+def equations(text):
+    """The text of a cell with its formulas as equations."""
+    text = re.sub(r"\bsigma(_\d|\^\d| = 1)?(?!\w)", lambda m: f"$\\sigma{m[1] or ''}$", text)
+    return re.sub(r"\bn d\^2|\b10\^\d", r"$\g<0>$", text)
+
+
 def cells(result):
     """The cells of a row; the note's part that begins with "aim" is a cell by itself."""
     parts = result["note"].split("; ")
@@ -50,7 +57,7 @@ def write_page(record, slow, path):
             f.write(f"\n## {title}\n\n{COLUMNS}")
             for r in results:
                 if r["workload"].startswith("whole command: ") == whole:
-                    f.write("| " + " | ".join(cells(r)) + " |\n")
+                    f.write("| " + " | ".join(map(equations, cells(r))) + " |\n")
 
 
 if __name__ == "__main__":
