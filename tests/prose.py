@@ -5,7 +5,8 @@ links, and the texts of the program.
 usage: prose.py [FILE...]      without files: every Markdown page, notebook, C source of the program, report, template and study
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
-for the retired words of tests/prose_words.txt, and follows each link to a file or heading of the repository. Code, mathematics,
+for the retired words of tests/prose_words.txt and for formulas that are no equations, and follows each link to a file or heading
+of the repository. Code, mathematics,
 comments of pages and addresses are not prose. In C sources it searches the string literals for the retired words: messages, help,
 texts of records; in headers also the comments. In reports and templates of
 reports (HTML) it searches the visible text, in studies (JSON) the texts that their reports show.
@@ -92,6 +93,16 @@ def measure(name, text):
         yield f"{numbers:.1f} numbers per 100 words, at most {limit}"
     if readme and total > README_WORDS:
         yield f"{total} words of prose, at most {README_WORDS}"
+
+
+FORMULA = re.compile(r"\S*(?:\w\^[\w({-]|\b(?:sigma|lambda|theta|beta|P|X)_\w\b|\bsqrt\(|\bsum_\{|[<>]=)\S*")
+
+
+def formulas(text):
+    """Formulas that are no equations. Headings keep the names of things."""
+    prose = "\n".join(line for line in without_code(text).split("\n") if not line.startswith(("#", "    ")))
+    for m in FORMULA.finditer(prose):
+        yield f"a formula that is no equation: {prose[max(0, m.start() - 30):m.end() + 20]!r}"
 
 
 def word_list():
@@ -206,7 +217,7 @@ def main():
         elif name.endswith(".json"):
             found = [fault for prose in shown(json.loads(text)) for fault in retired_words(prose, words)]
         else:
-            found = [*measure(name, text), *retired_words(text, words), *broken_links(name, text, pages)]
+            found = [*measure(name, text), *formulas(text), *retired_words(text, words), *broken_links(name, text, pages)]
         for fault in found:
             print(f"{name}: {fault}")
             faults += 1

@@ -201,6 +201,9 @@ cs_opt_writer cs_opt_man;      /* cospec.1, roff */
 cs_opt_writer cs_opt_markdown; /* docs/reference/cli.md */
 cs_opt_writer cs_opt_json;     /* the tables themselves */
 
+/* The length of the formula that the help text begins with, and the formula in TeX; 0 if it begins with none. */
+size_t cs_opt_equation(const char *text, size_t length, const char **tex);
+
 /* Options every command has: --json --csv -o/--output --seed --threads --device --config --dry-run
  * --resume --force --quiet --help --help-all. */
 extern const cs_opt cs_opt_common[];

@@ -1,6 +1,7 @@
 /* Text from the option tables: --help, wrapped at 80 columns, with the options under the headings
  * of their groups and the common ones last; the man page (man(7) macros) and
  * docs/reference/cli.md. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +24,7 @@ static escapes in_roff = {['\\'] = "\\e",  ['-'] = "\\-",    ['^'] = "\\(ha",
                           ['~'] = "\\(ti", ['\''] = "\\(aq", ['`'] = "\\(ga"};
 static escapes in_cell = {['|'] = "\\|", ['<'] = "\\<", ['\n'] = " "};
 static escapes in_code = {['|'] = "\\|"};
+static escapes as_it_is;
 
 static void put(FILE *out, escapes escape, const char *text, size_t length)
 {
@@ -422,6 +424,24 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
 
 /* --- markdown --------------------------------------------------------------------------------- */
 
+/* With equations in the place of formulas, except in code. */
+static void put_prose(FILE *out, escapes escape, const char *text, size_t length)
+{
+    bool code = false, inside = false;
+    for (size_t i = 0; i < length;) {
+        const char *tex = NULL;
+        const size_t n = code || inside ? 0 : cs_opt_equation(text + i, length - i, &tex);
+        code ^= text[i] == '`';
+        if (n > 0) {
+            (void)fprintf(out, "$%s$", tex);
+        } else {
+            put(out, escape, text + i, 1);
+        }
+        i += n > 0 ? n : 1;
+        inside = isalnum((unsigned char)text[i - 1]) || strchr("_^-/.", text[i - 1]);
+    }
+}
+
 /* "docs/PAGE.md" becomes a link from docs/reference/cli.md. */
 static void markdown_text(FILE *out, escapes escape, const char *text, size_t length)
 {
@@ -430,11 +450,11 @@ static void markdown_text(FILE *out, escapes escape, const char *text, size_t le
         const char *page = memmem(text, (size_t)(end - text), root, strlen(root));
         const char *stop = page ? memmem(page, (size_t)(end - page), ending, strlen(ending)) : NULL;
         if (!stop || (size_t)(stop - page) > strcspn(page, " \n")) {
-            put(out, escape, text, (size_t)(end - text));
+            put_prose(out, escape, text, (size_t)(end - text));
             return;
         }
         stop += strlen(ending);
-        put(out, escape, text, (size_t)(page - text));
+        put_prose(out, escape, text, (size_t)(page - text));
         (void)fprintf(out, "[%.*s](../%.*s)", (int)(stop - page), page,
                       (int)(stop - page - (int)strlen(root)), page + strlen(root));
         text = stop;
@@ -480,7 +500,6 @@ static void markdown_section(void *ctx, const cs_opt *o, const char *heading)
 
 static void markdown_block(FILE *out, const char *text, size_t length, bool verbatim)
 {
-    static escapes as_it_is;
     if (verbatim) {
         (void)fprintf(out, "```\n%.*s\n```\n\n", (int)length, text);
     } else {
@@ -532,8 +551,11 @@ static void markdown_objectives(FILE *out)
     (void)fputc('\n', out);
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const char *note = cs_objective_table((cs_objective_kind)kind)->note;
-        if (note)
-            (void)fprintf(out, "- `%s`: %s\n", cs_objective_name((cs_objective_kind)kind), note);
+        if (note) {
+            (void)fprintf(out, "- `%s`: ", cs_objective_name((cs_objective_kind)kind));
+            markdown_text(out, as_it_is, note, strlen(note));
+            (void)fputc('\n', out);
+        }
     }
 }
 

@@ -1,0 +1,99 @@
+/*
+ * Help texts have their formulas in ASCII, as a terminal shows them. docs/reference/cli.md has them as equations. This table
+ * has both forms, a longer formula before those that it begins with. tests/prose.py finds the formulas that it lacks.
+ */
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/opt.h"
+
+static const char *const equations[][2] = {
+    {"(1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2)",
+     "(1 - \\sigma_2)/2 \\le h \\le \\sqrt{1 - \\sigma_2^2}"},
+    {"sigma_j(coarser) <= sigma_j(finer)",
+     "\\sigma_j(\\text{coarser}) \\le \\sigma_j(\\text{finer})"},
+    {"8 (l + 1) sqrt(max(width, inner, length)) 2^-24",
+     "8 (l + 1) \\sqrt{\\max(\\text{width}, \\text{inner}, \\text{length})} \\cdot 2^{-24}"},
+    {"m = max(width, inner, length)", "m = \\max(\\text{width}, \\text{inner}, \\text{length})"},
+    {"bound <= least value <= value", "\\text{bound} \\le \\text{least value} \\le \\text{value}"},
+    {"1 - (min(l,m)/max(l,m))^2", "1 - (\\min(l, m)/\\max(l, m))^2"},
+    {"K_kl(u, v) = P(x_k = u, x_l = v)", "K_{kl}(u, v) = P(x_k = u, x_l = v)"},
+    {"cos theta_i = sigma_i(V1^T V2)", "\\cos \\theta_i = \\sigma_i(V_1^T V_2)"},
+    {"tail_t = sum_{j>t} sigma_j^4", "\\text{tail}_t = \\sum_{j > t} \\sigma_j^4"},
+    {"Abar = A / sqrt(P_C P_G)", "\\bar A = A / \\sqrt{P_C P_G}"},
+    {"sigma_j v_j / sqrt(P_G)", "\\sigma_j v_j / \\sqrt{P_G}"},
+    {"sigma_k = sigma_{k+1}", "\\sigma_k = \\sigma_{k+1}"},
+    {"sum_{j>t} sigma_j^4", "\\sum_{j > t} \\sigma_j^4"},
+    {"sum_{j>=2} sigma_j^4", "\\sum_{j \\ge 2} \\sigma_j^4"},
+    {"C(n-1, k-1) C(s-n+1, k)", "\\binom{n-1}{k-1} \\binom{s-n+1}{k}"},
+    {"sigma_1 .. sigma_8", "\\sigma_1, \\dots, \\sigma_8"},
+    {"(misalignment, sigma^2)", "(\\text{misalignment}, \\sigma^2)"},
+    {"S = {0..i-1}, k = i", "S = \\{0, \\dots, i - 1\\}, k = i"},
+    {"|u(x) - u(y)|^2", "\\lvert u(x) - u(y) \\rvert^2"},
+    {"(u, v, |u - v|, u * v)", "(u, v, \\lvert u - v \\rvert, u \\odot v)"},
+    {"n = round(rho s)", "n = \\text{round}(\\rho s)"},
+    {"k = round(n/t)", "k = \\text{round}(n/t)"},
+    {"round(rho s)", "\\text{round}(\\rho s)"},
+    {"sqrt(m) 2^-24", "\\sqrt{m} \\cdot 2^{-24}"},
+    {"1..s-1", "1, \\dots, s - 1"},
+    {"t x t", "t \\times t"},
+    {"A(X, X+)", "A(X, X^+)"},
+    {"N(sigma > x)", "N(\\sigma > x)"},
+    {"t = 0..K", "t = 0, \\dots, K"},
+    {"t = 1..K", "t = 1, \\dots, K"},
+    {"kappa = tr R", "\\kappa = \\text{tr}~R"},
+    {"sigma <= x", "\\sigma \\le x"},
+    {"sigma = 1", "\\sigma = 1"},
+    {"sigma_j^4", "\\sigma_j^4"},
+    {"sigma_j^2", "\\sigma_j^2"},
+    {"sigma^4", "\\sigma^4"},
+    {"sigma^2", "\\sigma^2"},
+    {"sigma_1", "\\sigma_1"},
+    {"sigma_k", "\\sigma_k"},
+    {"lambda", "\\lambda"},
+    {"Q K^T V", "Q K^T V"},
+    {"F W'^T", "F W'^T"},
+    {"Delta_k", "\\Delta_k"},
+    {"(s+1)/n", "(s + 1)/n"},
+    {"beta_1", "\\beta_1"},
+    {"beta_2", "\\beta_2"},
+    {"-log p", "-\\log p"},
+    {"kappa", "\\kappa"},
+    {"s - 1", "s - 1"},
+    {"M / m", "M / m"},
+    {"1/2^K", "1/2^K"},
+    {"8 d^2", "8 d^2"},
+    {"b = 2", "b = 2"},
+    {"t = 2", "t = 2"},
+    {"N = 0", "N = 0"},
+    {"2^-50", "2^{-50}"},
+    {"2^18", "2^{18}"},
+    {"d^-A", "d^{-A}"},
+    {"Abar", "\\bar A"},
+    {"n_0", "n_0"},
+    {"N^2", "N^2"},
+    {"P_C", "P_C"},
+    {"P_G", "P_G"},
+    {"X_m", "X_m"},
+};
+
+/* A formula that ends with a letter or digit does not end inside a word, a number or a file name. */
+static bool ends(const char *text, size_t n, size_t length)
+{
+    if (n == length || !isalnum((unsigned char)text[n - 1])) return true;
+    const bool more = text[n] == '.' && n + 1 < length && isalnum((unsigned char)text[n + 1]);
+    return !more && !isalnum((unsigned char)text[n]) && !strchr("_^", text[n]);
+}
+
+size_t cs_opt_equation(const char *text, size_t length, const char **tex)
+{
+    for (size_t i = 0; i < sizeof equations / sizeof *equations; ++i) {
+        const size_t n = strlen(equations[i][0]);
+        if (n <= length && memcmp(text, equations[i][0], n) == 0 && ends(text, n, length)) {
+            *tex = equations[i][1];
+            return n;
+        }
+    }
+    return 0;
+}
