@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/tokenize_pictures.h"
 #include "io/file.h"
@@ -264,12 +265,12 @@ static cs_status run_with(cs_args *args, const char *verb)
     bool stats = strcmp(verb, "stats") == 0;
     int words = cs_args_positionals(args);
     if (words < 2 || words > (stats ? 2 : 3)) {
-        return cs_fail(CS_ERR_USAGE, "tokenize %s takes a tokenizer.json%s", verb,
-                       stats ? "" : " and at most one FILE");
+        return cs_fail(CS_ERR_USAGE, "tokenize %s takes a tokenizer.json or a model directory%s",
+                       verb, stats ? "" : " and at most one FILE");
     }
     const char *path = cs_args_positional(args, 1);
     cs_tokenizer *t = NULL;
-    cs_status status = cs_output_input(args, path);
+    cs_status status = cs_args_tokenizer_input(args, path);
     if (status == CS_OK) status = cs_tokenizer_read(path, &t);
     if (status == CS_OK)
         status = stats ? run_stats(args, t) : run_lines(args, t, strcmp(verb, "encode") == 0);
@@ -299,7 +300,8 @@ const cs_command cs_cmd_tokenize = {
         "  cospec tokenize decode TOKENIZER [FILE]\n"
         "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
         "TOKENIZER is a tokenizer.json in the format of Hugging Face: BPE, Unigram, WordPiece or "
-        "a word list (docs/reference/tokenizers.md).\n\n"
+        "a word list. A model directory is read as AutoTokenizer of transformers reads it, with "
+        "the tokens that its other files list (docs/reference/tokenizers.md).\n\n"
         "train writes DIR/tokenizer.json. For images it writes DIR/codes.safetensors, for "
         "--tokenizer of commands that read images. It then prints the mean squared error of a "
         "value under its codes, and the error of k-means of the same size, with which vq "

@@ -53,12 +53,12 @@ static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **token
 }
 
 /* Encoded by the tokenizer in the folder of a model. */
-static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
+static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
                          cs_tokenizer **tokenizer)
 {
     cs_corpus_options options = {0};
-    cs_status status = cs_output_input(args, path);
-    if (status == CS_OK) status = cs_tokenizer_read(path, tokenizer);
+    cs_status status = cs_args_tokenizer_input(args, from);
+    if (status == CS_OK) status = cs_tokenizer_read(from, tokenizer);
     if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
     if (status == CS_OK) {
         options.encoder = *tokenizer;
@@ -70,11 +70,11 @@ static cs_status load_by(cs_args *args, const char *path, cs_corpus *corpus,
 
 /* The model's own tokenizer in place of one with the same tokens: what it puts around a text is the
  * model's. */
-static cs_status take_same(const char *path, cs_tokenizer **tokenizer)
+static cs_status take_same(const char *from, cs_tokenizer **tokenizer)
 {
     cs_tokenizer *there = NULL;
-    cs_status status = cs_tokenizer_read(path, &there);
-    if (status == CS_OK) status = cs_tokenizer_match(path, there, *tokenizer);
+    cs_status status = cs_tokenizer_read(from, &there);
+    if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
     if (status == CS_OK) {
         cs_tokenizer_free(tokenizer);
         *tokenizer = there;
@@ -118,10 +118,10 @@ static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **to
         status = load_own(args, corpus, tokenizer);
     } else if (status == CS_OK && !cs_args_given(args, "tokenizer") &&
                !cs_args_given(args, "vocab")) {
-        status = load_by(args, path, corpus, tokenizer);
+        status = load_by(args, from, corpus, tokenizer);
     } else if (status == CS_OK) {
         status = load_own(args, corpus, tokenizer);
-        if (status == CS_OK && cs_path_exists(path)) status = take_same(path, tokenizer);
+        if (status == CS_OK && cs_path_exists(path)) status = take_same(from, tokenizer);
     }
     if (status == CS_OK && cs_args_given(args, "train-documents")) {
         cs_corpus few = {0};

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
+#include "cli/model_text.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/field.h"
@@ -111,7 +112,7 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
                 "--vocab %s does not apply to --tokenizer %s, which defines the vocabulary", vocab,
                 name);
         }
-        cs_status status = cs_output_input(args, name);
+        cs_status status = cs_args_tokenizer_input(args, name);
         if (status == CS_OK) status = cs_tokenizer_read(name, encoder);
         options->encoder = *encoder;
         return status;

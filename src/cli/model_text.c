@@ -160,14 +160,26 @@ static cs_status input_shards(cs_args *args, const char *dir)
     return status;
 }
 
+cs_status cs_args_tokenizer_input(cs_args *args, const char *path)
+{
+    static const char *const parts[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                        "added_tokens.json"};
+    bool there = false;
+    if (!cs_path_is_dir(path)) return cs_output_input(args, path);
+    cs_status status = input_part(args, path, "tokenizer.json", &there);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK && there; ++i) {
+        bool other = false;
+        status = input_part(args, path, parts[i], &other);
+    }
+    return status;
+}
+
 cs_status cs_args_model_inputs(cs_args *args, const char *dir)
 {
-    static const char *const parts[] = {"config.json", "tokenizer.json", "codes.safetensors"};
     bool there = false;
-    cs_status status = CS_OK;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK; ++i) {
-        status = input_part(args, dir, parts[i], &there);
-    }
+    cs_status status = input_part(args, dir, "config.json", &there);
+    if (status == CS_OK) status = cs_args_tokenizer_input(args, dir);
+    if (status == CS_OK) status = input_part(args, dir, "codes.safetensors", &there);
     if (status == CS_OK) status = input_part(args, dir, "model.safetensors", &there);
     if (status != CS_OK || there) return status;
     status = input_part(args, dir, "model.safetensors.index.json", &there);

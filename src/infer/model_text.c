@@ -15,7 +15,7 @@ cs_status cs_model_text_read(const char *dir, cs_model_text *t)
     t->dir = dir;
     if (status == CS_OK) status = cs_model_kind_read(dir, &t->model.config, &t->kind);
     if (status == CS_OK && cs_path_exists(path)) {
-        status = cs_tokenizer_read(path, &t->tokenizer);
+        status = cs_tokenizer_read(dir, &t->tokenizer);
         if (status == CS_OK) cs_model_config_specials(&t->model.config, t->tokenizer);
     }
     cs_free(path);

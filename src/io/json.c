@@ -123,13 +123,8 @@ void cs_json_put(cs_status *status, json_t *object, const char *key, json_t *val
     *status = *status == CS_OK ? now : *status;
 }
 
-cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
-{
-    return cs_json_parse_line(name, 1, text, size, out);
-}
-
-cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, int64_t size,
-                             json_t **out)
+static cs_status parse(const char *name, int64_t first, const char *text, int64_t size,
+                       size_t flags, json_t **out)
 {
     json_error_t error;
     int64_t line = first;
@@ -144,7 +139,7 @@ cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, 
     parsing = true;
     short_of_memory = false;
     json_t *value =
-        json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+        json_loadb(text, (size_t)size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | flags, &error);
     const bool missed = short_of_memory;
     parsing = false;
     short_of_memory = before_short;
@@ -164,6 +159,17 @@ cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, 
     }
     *out = value;
     return CS_OK;
+}
+
+cs_status cs_json_parse_line(const char *name, int64_t first, const char *text, int64_t size,
+                             json_t **out)
+{
+    return parse(name, first, text, size, 0, out);
+}
+
+cs_status cs_json_parse(const char *name, const char *text, int64_t size, json_t **out)
+{
+    return parse(name, 1, text, size, 0, out);
 }
 
 cs_status cs_json_known(const json_t *object, const char *known)
@@ -291,7 +297,7 @@ cs_json_reader cs_json_inner(cs_json_reader *r, const char *key, const char *pat
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-cs_status cs_json_read(const char *path, json_t **out)
+static cs_status read_with(const char *path, size_t flags, json_t **out)
 {
     char *text = NULL;
     int64_t size = 0;
@@ -299,9 +305,19 @@ cs_status cs_json_read(const char *path, json_t **out)
     if (status != CS_OK) return status;
     status = size == 0 ? cs_fail(CS_ERR_INPUT, "%s:1:0: the file is empty; JSON was expected", path)
                        : cs_lfs_check(path, text, size);
-    if (status == CS_OK) status = cs_json_parse(path, text, size, out);
+    if (status == CS_OK) status = parse(path, 1, text, size, flags, out);
     cs_free(text);
     return status;
+}
+
+cs_status cs_json_read(const char *path, json_t **out)
+{
+    return read_with(path, 0, out);
+}
+
+cs_status cs_json_read_reals(const char *path, json_t **out)
+{
+    return read_with(path, JSON_DECODE_INT_AS_REAL, out);
 }
 
 cs_status cs_json_print(FILE *stream, const json_t *value)

@@ -56,6 +56,9 @@ cs_status cs_json_check(void) CS_MUST_CHECK;
  */
 cs_status cs_json_read(const char *path, json_t **out) CS_MUST_CHECK;
 
+/** As cs_json_read, with every integer as a real, for files whose integers may exceed 64 bits. */
+cs_status cs_json_read_reals(const char *path, json_t **out) CS_MUST_CHECK;
+
 /** As cs_json_read for `size` bytes in memory; `name` stands for the file in messages. */
 cs_status cs_json_parse(const char *name, const char *text, int64_t size,
                         json_t **out) CS_MUST_CHECK;

@@ -54,9 +54,13 @@ typedef enum {
 /** A tokenizer. Free it with cs_tokenizer_free. */
 typedef struct cs_tokenizer cs_tokenizer;
 
-/** Reads tokenizer.json. Truncation and padding are kept as data and not applied. Cost: linear in
+/** Reads a tokenizer.json, or the folder of a model as AutoTokenizer of transformers 5 does: with the
+ * tokens and roles that tokenizer_config.json, special_tokens_map.json and added_tokens.json list
+ * (docs/reference/tokenizers.md). Truncation and padding are kept as data and not applied. Cost: linear in
  * the file, about 100 bytes for each token and merge.
  *
+ * \param path the file, or a folder with a tokenizer.json
+ * \param out receives the tokenizer
  * \retval CS_ERR_INPUT an unknown key or kind, ids with gaps or duplicates, merges of unknown
  *     tokens, a Git LFS pointer, an empty file, or invalid JSON; names file and field
  * \retval CS_ERR_IO the file cannot be read

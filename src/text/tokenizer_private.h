@@ -78,6 +78,14 @@ cs_status cs_tokenizer_set_part(cs_tokenizer *t, cs_token_part part, json_t *jso
 cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model) CS_MUST_CHECK;
 cs_status cs_tokenizer_take_model(cs_tokenizer *t, const json_t *model) CS_MUST_CHECK;
 
+/* Adds to added_tokens of `root`, the tokenizer.json of a model's folder, the tokens that the other
+ * files of the folder list (tokenizer_folder.c). *config receives tokenizer_config.json with what
+ * special_tokens_map.json replaces, for cs_tokenizer_take_roles. CS_ERR_INPUT names file and key. */
+cs_status cs_tokenizer_take_folder(const char *dir, json_t *root, json_t **config) CS_MUST_CHECK;
+
+/* The roles that bos_token and the others name, in place of those by usual names. */
+void cs_tokenizer_take_roles(cs_tokenizer *t, const json_t *config);
+
 /* The spelling of a byte, NUL-terminated (one character of at most two bytes), and the token of
  * that spelling, -1 if there is none. */
 void cs_byte_spelling(uint8_t byte, char out[4]);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/file.h"
 #include "io/json.h"
 #include "text/tokenizer_private.h"
 
@@ -244,15 +245,24 @@ static cs_status read_root(const json_t *root, cs_tokenizer *t)
 
 cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
 {
-    json_t *root = NULL;
-    cs_status status = cs_json_read(path, &root);
-    if (status != CS_OK) return status;
-    cs_tokenizer *t = cs_tokenizer_new();
-    status = t ? read_root(root, t) : CS_ERR_MEMORY;
+    json_t *root = NULL, *config = NULL;
+    char *file = cs_path_is_dir(path) ? cs_path_join(path, "tokenizer.json") : cs_strdup(path);
+    const bool folder = cs_path_is_dir(path);
+    cs_tokenizer *t = NULL;
+    cs_status status = file ? cs_json_read(file, &root) : CS_ERR_MEMORY;
+    if (status == CS_OK && folder && json_is_object(root))
+        status = cs_tokenizer_take_folder(path, root, &config);
+    if (status == CS_OK) {
+        t = cs_tokenizer_new();
+        status = t ? cs_blame(read_root(root, t), "%s", file) : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK && config) cs_tokenizer_take_roles(t, config);
     json_decref(root);
+    json_decref(config);
+    cs_free(file);
     if (status != CS_OK) {
         cs_tokenizer_free(&t);
-        return cs_blame(status, "%s", path);
+        return status;
     }
     *out = t;
     return CS_OK;

@@ -115,11 +115,27 @@ test_usage() {
         refuses 2 "--special needs --model bpe" "$COSPEC" tokenize train --corpus verses.txt --model char --special x -o n &&
         refuses 2 "--skip-special does not apply to 'tokenize encode'" "$COSPEC" tokenize encode bpe/tokenizer.json --skip-special &&
         refuses 2 "--vocab does not apply to 'tokenize stats'" "$COSPEC" tokenize stats bpe/tokenizer.json --vocab 9 --corpus verses.txt &&
-        refuses 2 "tokenize encode takes a tokenizer.json and at most one FILE" "$COSPEC" tokenize encode &&
+        refuses 2 "tokenize encode takes a tokenizer.json or a model directory and at most one FILE" "$COSPEC" tokenize encode &&
         refuses 2 "unknown action 'split' (train, encode, decode, stats)" "$COSPEC" tokenize split &&
         refuses 2 "exists" "$COSPEC" tokenize train --corpus verses.txt --vocab 300 -o bpe &&
         refuses 2 "--vocab 9 does not apply to --tokenizer bpe/tokenizer.json" "$COSPEC" cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --vocab 9 --objective ar -o m &&
         refuses 2 "is not word, whitespace, char or a FILE.json" "$COSPEC" cooc --corpus verses.txt --tokenizer words --objective ar -o m
+}
+
+# A model directory is read with the tokens of its other files, by every command; the file alone is not.
+test_a_model_directory() {
+    small_corpus labelled.tsv
+    cut -f2 labelled.tsv > verses.txt
+    exits 0 "$COSPEC" train --corpus labelled.tsv --objective masked --width 8 --layers 1 --heads 1 --steps 1 -o model || return 1
+    vocab=$(number vocab_size model/config.json)
+    rm model/manifest.json && echo 'the <extra> mat' > text.txt
+    printf '{"tokenizer_class": "PreTrainedTokenizerFast", "additional_special_tokens": ["<extra>"]}' > model/tokenizer_config.json
+    exits 0 tokenize encode model text.txt && grep -q " $vocab " out || { fail "$(cat out)"; return 1; }
+    exits 0 tokenize encode model/tokenizer.json text.txt && ! grep -q " $vocab " out || { fail "$(cat out)"; return 1; }
+    refuses 3 "token $vocab at position 1 is not in 0..$((vocab - 1))" "$COSPEC" perplexity model text.txt || return 1
+    printf '{"<extra>": 7}' > model/added_tokens.json
+    exits 0 "$COSPEC" cooc --corpus text.txt --tokenizer ./model --objective ar -o m &&
+        grep -q model/added_tokens.json m/manifest.json && grep -q model/tokenizer_config.json m/manifest.json || fail "$(cat err)"
 }
 
 check round_trip
@@ -130,5 +146,6 @@ check training_leaves_the_same_bytes
 check train_and_test_documents
 check word_lists
 check a_matrix_over_bpe
+check a_model_directory
 check bad_input
 check usage

@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 PYTHONDONTWRITEBYTECODE=1
 export COSPEC OPENBLAS_NUM_THREADS PYTHONDONTWRITEBYTECODE
 here=$(dirname "$0")
-areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds model huggingface published pictures features finetune spans rank probe mask_rank density moments design tables}
+areas=${*:-toy cooc svd verify verify43 connectivity feature_connectivity multiplicity certify tokenizer tokenizer_kinds tokenizer_folder model huggingface published pictures features finetune spans rank probe mask_rank density moments design tables}
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
@@ -24,6 +24,7 @@ run_area() {
             "$TORCH_PYTHON" -c 'import numpy, tokenizers' 2>/dev/null; then
             with=$TORCH_PYTHON
         fi
+        if [ "$1" = tokenizer_folder ]; then with=$TORCH_PYTHON; fi # it needs transformers
         if [ "$1" = tables ] && ! "$PYTHON" -c 'import pandas' 2>/dev/null; then
             echo "skip $1: $PYTHON lacks pandas (Debian: python3-pandas)"
             return 0

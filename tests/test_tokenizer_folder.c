@@ -1,0 +1,146 @@
+/* A model's folder as a tokenizer: tokens and roles that its other files list. The ids are those of
+ * AutoTokenizer (transformers 5.24), which tests/oracle/tokenizer_folder_oracle.py compares. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/status.h"
+#include "corpus_support.h"
+#include "io_support.h"
+#include "test.h"
+#include "text/tokenizer.h"
+#include "tokenizer_support.h"
+
+/* Lower case; words between blanks; <old> is added already, <in> is in the vocabulary only. */
+static const char tokenizer[] =
+    "{\"added_tokens\":[{\"id\":4,\"content\":\"<old>\",\"special\":false,\"normalized\":true}],"
+    "\"normalizer\":{\"type\":\"Lowercase\"},\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"},"
+    "\"model\":{\"type\":\"WordLevel\",\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,\"a\":1,"
+    "\"b\":2,\"<in>\":3}}}";
+
+static const struct {
+    const char *config, *map, *added; /* NULL: no file */
+    const char *text, *ids;
+    int32_t role[CS_TOKEN_ROLES]; /* of a case with roles: 0 stands for none of the files' */
+} cases[] = {
+    {.text = "a<x>b <old>b", .ids = "0 4 2"},
+    {.config = "{}", .added = "{\"<x>\":5}", .text = "a<x>b", .ids = "1 5 2"},
+    {.added = "{\"<y>\":9,\"<x>\":7}", .text = "a<x>b<y>", .ids = "1 5 2 6"},
+    {.added = "{\"<x>\":4}", .text = "a<x>b", .ids = "0"}, /* <old> has that id */
+    {.config = "{\"additional_special_tokens\":[\"<x>\"]}", .text = "a<x>b<X>", .ids = "1 5 0"},
+    {.config = "{\"extra_special_tokens\":[\"<x>\"],\"additional_special_tokens\":[\"<y>\"],"
+               "\"model_max_length\":1000000000000000019884624838656}",
+     .text = "a<x>b<y>",
+     .ids = "1 5 0"},
+    {.config = "{\"extra_special_tokens\":{\"image_token\":\"<x>\"}}",
+     .text = "a<x>b",
+     .ids = "1 5 2"},
+    {.config = "{\"image_token\":\"<x>\",\"mask_token\":\"<y>\"}",
+     .text = "a<x>b<y><in>",
+     .ids = "1 6 2 5 3",
+     .role = {[CS_TOKEN_MASK] = 5}},
+    {.config = "{\"added_tokens_decoder\":{\"9\":{\"content\":\"<x>\",\"lstrip\":true,"
+               "\"special\":true},\"4\":{\"content\":\"<old>\",\"normalized\":false}}}",
+     .map = "{\"mask_token\":\"<z>\"}", /* not read beside added_tokens_decoder */
+     .added = "{\"<y>\":5}",
+     .text = "a <x>b<y> <old><OLD> <z>",
+     .ids = "1 5 0 4 0 0"},
+    {.config = "{\"mask_token\":\"<y>\",\"pad_token\":\"a\"}",
+     .map = "{\"mask_token\":{\"content\":\"<x>\",\"lstrip\":true,\"special\":false},"
+            "\"cls_token\":\"<in>\",\"sep_token\":\"b\",\"additional_special_tokens\":[\"<z>\"]}",
+     .text = "a <x><in>b<y><z>",
+     .ids = "1 5 3 2 0 6",
+     .role = {[CS_TOKEN_MASK] = 5, [CS_TOKEN_BOS] = 3, [CS_TOKEN_EOS] = 2, [CS_TOKEN_PAD] = 1}},
+};
+
+static void put_folder(void **state, const char *config, const char *map, const char *added)
+{
+    static const char *const name[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                       "added_tokens.json"};
+    const char *const file[] = {config, map, added};
+    (void)put(state, "tokenizer.json", tokenizer);
+    for (int i = 0; i < 3; ++i) {
+        (void)unlink(in_dir(state, name[i]));
+        if (file[i]) (void)put(state, name[i], file[i]);
+    }
+}
+
+TEST_IN_DIR(other_files_list_tokens_and_roles)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        char got[128] = "";
+        int32_t *ids = NULL;
+        int64_t count = 0;
+        put_folder(state, cases[i].config, cases[i].map, cases[i].added);
+        cs_tokenizer *t = tokenizer_at(in_dir(state, "."));
+        OK(encode_once(t, cases[i].text, (int64_t)strlen(cases[i].text), false, &ids, &count));
+        for (int64_t k = 0; k < count; ++k) {
+            const size_t used = strlen(got);
+            (void)snprintf(got + used, sizeof got - used, "%s%d", k > 0 ? " " : "", ids[k]);
+        }
+        assert_string_equal(got, cases[i].ids);
+        for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
+            if (cases[i].role[r] > 0)
+                assert_int_equal(cs_tokenizer_special(t, (cs_token_role)r), cases[i].role[r]);
+        }
+        assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 0);
+        cs_free(ids);
+        cs_tokenizer_free(&t);
+    }
+}
+
+TEST_IN_DIR(the_file_alone_has_its_own_tokens)
+{
+    put_folder(state, NULL, NULL, "{\"<x>\":5}");
+    cs_tokenizer *t = tokenizer_at(in_dir(state, "tokenizer.json"));
+    assert_int_equal(cs_tokenizer_vocab(t), 5);
+    cs_tokenizer_free(&t);
+}
+
+TEST_IN_DIR(bad_lists_are_named)
+{
+    static const struct {
+        const char *config, *map, *added, *reason;
+    } bad[] = {
+        {.config = "[]", .reason = "tokenizer_config.json: expected an object"},
+        {.map = "3", .reason = "special_tokens_map.json: expected an object"},
+        {.added = "{\"<x>\":\"5\"}", .reason = "added_tokens.json: \"<x>\": expected an id"},
+        {.added = "{\"<x>\":5", .reason = "added_tokens.json:1"},
+        {.config = "{\"mask_token\":3}", .reason = "tokenizer_config.json: mask_token: expected"},
+        {.config = "{\"mask_token\":{\"content\":\"m\",\"odd\":1}}",
+         .reason = "tokenizer_config.json: mask_token: unknown key \"odd\""},
+        {.map = "{\"mask_token\":{\"content\":\"m\",\"lstrip\":1}}",
+         .reason = "special_tokens_map.json: mask_token.lstrip: expected true or false"},
+        {.config = "{\"added_tokens_decoder\":[]}", .reason = "added_tokens_decoder: expected"},
+        {.config = "{\"added_tokens_decoder\":{\"x\":{\"content\":\"m\"}}}",
+         .reason = "added_tokens_decoder.x: expected an id"},
+        {.config = "{\"added_tokens_decoder\":{\"5\":\"m\"}}",
+         .reason = "added_tokens_decoder.5: expected an id and an object"},
+        {.config = "{\"extra_special_tokens\":[5]}",
+         .reason = "tokenizer_config.json: extra_special_tokens: expected"},
+        {.config = "{\"split_special_tokens\":true}",
+         .reason = "split_special_tokens true is not supported"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        cs_tokenizer *t = NULL;
+        put_folder(state, bad[i].config, bad[i].map, bad[i].added);
+        assert_fails(cs_tokenizer_read(in_dir(state, "."), &t), CS_ERR_INPUT, bad[i].reason);
+    }
+}
+
+static cs_status read_only(const char *path)
+{
+    cs_tokenizer *t = NULL;
+    cs_status status = cs_tokenizer_read(path, &t);
+    cs_tokenizer_free(&t);
+    return status;
+}
+
+TEST_IN_DIR(every_allocation_may_fail)
+{
+    for (size_t i = 1; i < sizeof cases / sizeof *cases; ++i) {
+        put_folder(state, cases[i].config, cases[i].map, cases[i].added);
+        fail_each_allocation(read_only, in_dir(state, "."));
+    }
+}
