@@ -368,7 +368,7 @@ install: all
 # The Python package: the module, its shared object in lib/, the program in bin/ and what both read in share/. numpy and scipy are its only
 # needs, and nothing else here needs it. Into the site of $(PYTHON), or PYTHON_SITE.
 PYTHON_SITE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-$(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcospec.a
+$(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
 
 # A function for each command, from the option tables.

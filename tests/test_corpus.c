@@ -490,7 +490,7 @@ TEST_IN_DIR(npy_refuses_bad_ids)
         cs_corpus_load(put_ids(state, "e.npy", 3, (int64_t[]){1, 1, 1}, large), NULL, &out),
         CS_ERR_INPUT, "found 3-D");
     assert_fails(cs_corpus_load(put_ids(state, "f.npy", 2, (int64_t[]){0, 4}, large), NULL, &out),
-                 CS_ERR_INPUT, "f.npy: no documents: the file is empty");
+                 CS_ERR_INPUT, "f.npy: no documents: the array is empty");
     const int64_t sparse[] = {0, INT32_MAX - 1, 1, 0, 1};
     assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
                  CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 needs 2147483647");

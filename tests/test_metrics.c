@@ -87,8 +87,9 @@ TEST(jackknife_of_a_share)
         truth[i] = i % 3;
         guess[i] = i % 5 == 0 ? (i + 1) % 3 : i % 3;
     }
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 3}, guess, 0, 1, &se,
-                       NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = N, .truth = truth, .classes = 3}, guess, 0, 1,
+                       &se, NULL));
     assert_true(fabs(se - sqrt(0.8 * 0.2 / (N - 1))) <= 1e-12);
     for (int i = 0; i < N; ++i) {
         guess[i] = truth[i] + cs_rng_normal(&rng);
@@ -97,7 +98,8 @@ TEST(jackknife_of_a_share)
     for (int i = 0; i < N; ++i) {
         square += pow(pow(guess[i] - truth[i], 2) - mean, 2);
     }
-    OK(cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){N, truth, 0}, guess, N, 1, &se, NULL));
+    OK(cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){.count = N, .truth = truth, .classes = 0},
+                       guess, N, 1, &se, NULL));
     assert_true(fabs(se - sqrt(square / N / (N - 1))) <= 1e-12);
 }
 
@@ -128,8 +130,9 @@ TEST(jackknife_by_its_definition)
         for (int out = 0; out < N; ++out) {
             square += pow(left[out] - mean, 2);
         }
-        OK(cs_metric_error((cs_metric)m, &(cs_metric_sample){N, truth, classes}, guess, 0, 9, &se,
-                           NULL));
+        OK(cs_metric_error((cs_metric)m,
+                           &(cs_metric_sample){.count = N, .truth = truth, .classes = classes},
+                           guess, 0, 9, &se, NULL));
         assert_true(fabs(se - sqrt((N - 1.0) / N * square)) <= 1e-12);
     }
 }
@@ -142,21 +145,26 @@ TEST(blocks_differ_by_one_example)
         truth[i] = i % 2;
         guess[i] = i % 7 == 0 ? 1 - truth[i] : truth[i];
     }
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 2}, guess, 0, 1, &a,
-                       NULL));
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 2}, guess, 200, 1, &b,
-                       NULL));
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 2}, guess, 0, 2, &c,
-                       NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, guess, 0, 1,
+                       &a, NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, guess, 200, 1,
+                       &b, NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, guess, 0, 2,
+                       &c, NULL));
     assert_true(a == b && a != c);
     /* Blocks of 5: near the error of one at a time; its own spread is about 1 / sqrt(2 B). */
     double want = sqrt(1.0 / 7 * 6 / 7 / N);
     assert_true(fabs(a - want) <= 4 * want / sqrt(400) && fabs(c - want) <= 4 * want / sqrt(400));
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){1, truth, 2}, guess, 0, 1, &few,
-                       NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = 1, .truth = truth, .classes = 2}, guess, 0, 1,
+                       &few, NULL));
     assert_true(isnan(few));
-    OK(cs_metric_error(CS_METRIC_ACCURACY, &(cs_metric_sample){5, truth, 2}, guess, 1, 1, &few,
-                       NULL));
+    OK(cs_metric_error(CS_METRIC_ACCURACY,
+                       &(cs_metric_sample){.count = 5, .truth = truth, .classes = 2}, guess, 1, 1,
+                       &few, NULL));
     assert_true(isnan(few));
 }
 
@@ -175,8 +183,9 @@ TEST(perfect_scores_have_no_error)
             truth[i] = classes ? (double)cs_rng_below(&rng, 2) : cs_rng_normal(&rng);
         }
         OK(cs_metric_of(metric[m], N, truth, truth, classes ? 2 : 0, &score));
-        OK(cs_metric_error(metric[m], &(cs_metric_sample){N, truth, classes ? 2 : 0}, truth, 0, 3,
-                           &se, NULL));
+        OK(cs_metric_error(
+            metric[m], &(cs_metric_sample){.count = N, .truth = truth, .classes = classes ? 2 : 0},
+            truth, 0, 3, &se, NULL));
         assert_true(score == (metric[m] == CS_METRIC_MSE ? 0 : 1) && se == 0);
     }
 }
@@ -191,13 +200,15 @@ TEST(paired_differences)
         a[i] = i < 10 ? 1 - truth[i] : truth[i];           /* wrong: 0..9 */
         b[i] = i >= 4 && i < 20 ? 1 - truth[i] : truth[i]; /* wrong: 4..19 */
     }
-    OK(cs_metric_difference(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 2}, a, b, 3, &d,
-                            &se));
+    OK(cs_metric_difference(CS_METRIC_ACCURACY,
+                            &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, a, b, 3,
+                            &d, &se));
     assert_true(fabs(d - 0.06) <= 1e-15);
     double variance = 14.0 / N - 0.06 * 0.06; /* 10 times 1, 4 times -1 */
     assert_true(fabs(se - sqrt(variance / (N - 1))) <= 1e-12);
-    OK(cs_metric_difference(CS_METRIC_ACCURACY, &(cs_metric_sample){N, truth, 2}, a, a, 3, &d,
-                            &se));
+    OK(cs_metric_difference(CS_METRIC_ACCURACY,
+                            &(cs_metric_sample){.count = N, .truth = truth, .classes = 2}, a, a, 3,
+                            &d, &se));
     assert_true(d == 0 && se == 0);
     cs_mcnemar_result m;
     OK(cs_mcnemar(N, truth, a, b, &m));
@@ -279,12 +290,14 @@ TEST(bad_input)
     guess[1] = INFINITY;
     assert_fails(cs_metric_of(CS_METRIC_MSE, 3, truth, guess, 0, &v), CS_ERR_INPUT,
                  "prediction of example 1: inf is not finite");
-    assert_fails(
-        cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){3, truth, 0}, truth, 4, 1, &v, NULL),
-        CS_ERR_USAGE, "4 jackknife blocks are not in 0..3, the number of examples");
-    assert_fails(
-        cs_metric_error(CS_METRIC_MSE, &(cs_metric_sample){3, truth, 0}, truth, -1, 1, &v, NULL),
-        CS_ERR_USAGE, "-1 jackknife blocks");
+    assert_fails(cs_metric_error(CS_METRIC_MSE,
+                                 &(cs_metric_sample){.count = 3, .truth = truth, .classes = 0},
+                                 truth, 4, 1, &v, NULL),
+                 CS_ERR_USAGE, "4 jackknife blocks are not in 0..3, the number of examples");
+    assert_fails(cs_metric_error(CS_METRIC_MSE,
+                                 &(cs_metric_sample){.count = 3, .truth = truth, .classes = 0},
+                                 truth, -1, 1, &v, NULL),
+                 CS_ERR_USAGE, "-1 jackknife blocks");
     assert_fails(cs_metric_of(CS_METRIC_ACCURACY, 3, truth, truth, (int64_t)1 << 40, &v),
                  CS_ERR_MEMORY, "");
 }
@@ -297,12 +310,14 @@ static cs_status whole(const char *path)
     cs_seed_summary s;
     cs_status status = cs_metric_of(CS_METRIC_F1, 4, truth, a, 2, &v);
     if (status == CS_OK) {
-        status = cs_metric_error(CS_METRIC_SPEARMAN, &(cs_metric_sample){4, truth, 0}, a, 0, 1, &se,
-                                 NULL);
+        status = cs_metric_error(CS_METRIC_SPEARMAN,
+                                 &(cs_metric_sample){.count = 4, .truth = truth, .classes = 0}, a,
+                                 0, 1, &se, NULL);
     }
     if (status == CS_OK) {
-        status = cs_metric_difference(CS_METRIC_MATTHEWS, &(cs_metric_sample){4, truth, 2}, a, b, 1,
-                                      &v, &se);
+        status = cs_metric_difference(CS_METRIC_MATTHEWS,
+                                      &(cs_metric_sample){.count = 4, .truth = truth, .classes = 2},
+                                      a, b, 1, &v, &se);
     }
     return status == CS_OK ? cs_seed_summary_of(4, a, &s) : status;
 }

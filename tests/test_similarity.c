@@ -237,7 +237,7 @@ TEST(nearest_of_few_rows)
     double first[4], second[4];
     for (int n = 3; n <= 4; ++n) {
         cs_rows rows = cs_rows_of_f64(n, 1, x, "x");
-        OK(cs_nearest_two(&rows, 1, first, second));
+        OK(cs_nearest_two(&rows, 1, NULL, first, second));
         for (int i = 0; i < n; ++i) {
             assert_true(first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
         }
@@ -255,7 +255,7 @@ TEST(nearest_rows)
     }
     cs_rows rows = cs_rows_of_f64(N, D, x, "x");
     for (int threads = 1; threads < 4; threads += 2) {
-        OK(cs_nearest_two(&rows, threads, first, second));
+        OK(cs_nearest_two(&rows, threads, NULL, first, second));
         for (int i = 0; i < N; ++i) {
             double a = INFINITY, b = INFINITY;
             for (int j = 0; j < N; ++j) {
@@ -295,21 +295,21 @@ TEST(two_nn_finds_the_dimension)
         }
         cs_rows rows = cs_rows_of_f64(N, D, x, "x");
         cs_two_nn two = {0};
-        OK(cs_two_nn_of(&rows, 0.1, 2, &two));
+        OK(cs_two_nn_of(&rows, 0.1, 2, NULL, &two));
         assert_true(fabs(two.dimension - dim) < 5 * dim / sqrt(N));
         assert_int_equal(two.used, (int)(0.9 * N));
         memcpy(x + 5 * D, x + 6 * D, D * sizeof *x);
-        OK(cs_two_nn_of(&rows, 0.1, 1, &two));
+        OK(cs_two_nn_of(&rows, 0.1, 1, NULL, &two));
         assert_true(two.duplicates == 1 && two.used == (int)(0.9 * (N - 1)));
     }
     const double line[4] = {0, 0, 0, 0};
     cs_rows same = cs_rows_of_f64(4, 1, line, "same.npy"), two = cs_rows_of_f64(2, 2, line, "two");
     cs_two_nn out;
-    OK(cs_two_nn_of(&same, 0.1, 1, &out));
+    OK(cs_two_nn_of(&same, 0.1, 1, NULL, &out));
     assert_true(isnan(out.dimension) && out.duplicates == 3);
-    assert_fails(cs_two_nn_of(&two, 0.1, 1, &out), CS_ERR_INPUT,
+    assert_fails(cs_two_nn_of(&two, 0.1, 1, NULL, &out), CS_ERR_INPUT,
                  "2 rows; the intrinsic dimension needs at least 3 rows");
-    assert_fails(cs_two_nn_of(&same, 1, 1, &out), CS_ERR_USAGE, "share 1 is not in");
+    assert_fails(cs_two_nn_of(&same, 1, 1, NULL, &out), CS_ERR_USAGE, "share 1 is not in");
 }
 
 /* Copies are no neighbours: the dimension is that of the distinct rows, bit by bit. */
@@ -324,8 +324,8 @@ TEST(copies_leave_the_dimension)
     cs_rows once = cs_rows_of_f64(N, D, x, "once"),
             often = cs_rows_of_f64(N + 2 * COPIED, D, x, "often");
     cs_two_nn a = {0}, b = {0};
-    OK(cs_two_nn_of(&once, 0.1, 1, &a));
-    OK(cs_two_nn_of(&often, 0.1, 2, &b));
+    OK(cs_two_nn_of(&once, 0.1, 1, NULL, &a));
+    OK(cs_two_nn_of(&often, 0.1, 2, NULL, &b));
     assert_true(fabs(a.dimension - D) < 5 * D / sqrt(N) && a.duplicates == 0);
     assert_memory_equal(&a.dimension, &b.dimension, sizeof a.dimension);
     assert_true(b.used == a.used && b.duplicates == 2 * COPIED);
@@ -420,7 +420,7 @@ static cs_status all_of_it(const char *path)
     cs_two_nn two;
     cs_isotropy iso;
     cs_status status = cs_similarity_of(&a, &b, &options, &s);
-    if (status == CS_OK && (status = cs_two_nn_of(&a, 0, 1, &two)) == CS_OK) {
+    if (status == CS_OK && (status = cs_two_nn_of(&a, 0, 1, NULL, &two)) == CS_OK) {
         status = cs_isotropy_of(&a, false, 1, &iso);
     }
     cs_similarity_free(&s);

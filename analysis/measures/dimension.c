@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/scored.h"
 #include "base/threads.h"
 #include "linalg/dense.h"
@@ -73,7 +75,8 @@ static cs_status distinct_rows(const cs_rows *rows, cs_pool *pool, cs_rows *out)
     return CS_OK;
 }
 
-cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, cs_two_nn *out)
+cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, const cs_progress *progress,
+                       cs_two_nn *out)
 {
     if (!(discard >= 0.0 && discard < 1.0)) {
         return cs_fail(CS_ERR_USAGE, "discarded share %g is not in [0, 1)", discard);
@@ -89,7 +92,7 @@ cs_status cs_two_nn_of(const cs_rows *all, double discard, int threads, cs_two_n
         *out = (cs_two_nn){.dimension = NAN, .duplicates = n - rows.rows};
         goto done;
     }
-    if (status == CS_OK) status = cs_nearest_two(&rows, threads, first, second);
+    if (status == CS_OK) status = cs_nearest_two(&rows, threads, progress, first, second);
     if (status != CS_OK) goto done;
     int64_t kept = 0;
     for (int64_t i = 0; i < rows.rows; ++i) {
@@ -215,18 +218,76 @@ void cs_shape_free(cs_shape *shape)
     shape->left_out = NULL;
 }
 
-/* At most `most` rows, evenly spaced. */
-static cs_status sample(const cs_rows *rows, int64_t most, cs_pool *pool, cs_rows *out)
+/* Rows of the sample, block after block: block b begins at start[b]. */
+typedef struct {
+    cs_rows rows;
+    int64_t blocks, *start;
+    const int32_t *block; /* of each, before; NULL: consecutive rows */
+} sampled;
+
+/* Blocks in which no sampled row is are closed up. */
+static void close_up(int64_t n, int64_t *blocks, int32_t *block, int32_t *number)
 {
-    const int64_t n = rows->rows < most ? rows->rows : most, d = rows->cols;
+    int32_t used = 0;
+    for (int64_t b = 0; b < *blocks; ++b) {
+        number[b] = -1;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        number[block[i]] = 0;
+    }
+    for (int64_t b = 0; b < *blocks; ++b) {
+        number[b] = number[b] < 0 ? -1 : used++;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+        block[i] = number[block[i]];
+    }
+    *blocks = used;
+}
+
+/* At most o->sample rows, evenly spaced. */
+static cs_status sample(const cs_rows *rows, const cs_shape_options *o, cs_pool *pool, sampled *out)
+{
+    const int64_t n = rows->rows < o->sample ? rows->rows : o->sample, d = rows->cols;
     double *x = d > INT64_MAX / 8 / n ? NULL : cs_pool_take(pool, n * d, sizeof *x);
-    cs_status status = x ? CS_OK : CS_ERR_MEMORY;
+    int64_t *order = cs_pool_take(pool, n, sizeof *order),
+            *start = cs_pool_take(pool, o->blocks + 1, sizeof *start);
+    int32_t *block = cs_pool_take(pool, n, sizeof *block),
+            *number = cs_pool_take(pool, o->blocks, sizeof *number);
+    cs_status status = x ? pool->status : CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    int64_t blocks = o->blocks < n ? o->blocks : n;
+    for (int64_t i = 0; i < n && o->block; ++i) {
+        block[i] = o->block[i * (rows->rows / n) + i * (rows->rows % n) / n];
+    }
+    if (o->block) {
+        blocks = o->blocks;
+        close_up(n, &blocks, block, number);
+    }
+    cs_row_order(o->block ? block : NULL, n, blocks, order, start);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        int64_t row = i * (rows->rows / n) + i * (rows->rows % n) / n;
+        const int64_t k = order[i], row = k * (rows->rows / n) + k * (rows->rows % n) / n;
         status = cs_rows_read_f64(rows, row, 1, x + i * d);
     }
-    *out = cs_rows_of_f64(n, d, x, rows->name);
+    *out = (sampled){cs_rows_of_f64(n, d, x, rows->name), blocks, start, o->block ? block : NULL};
     return status;
+}
+
+/* Enough rows are left without any block. */
+static cs_status check_blocks(const sampled *s)
+{
+    const int64_t n = s->rows.rows;
+    int64_t largest = 0;
+    for (int64_t b = 0; b < s->blocks; ++b) {
+        const int64_t size = s->start[b + 1] - s->start[b];
+        largest = size > largest ? size : largest;
+    }
+    return s->blocks < 2 || n < 3 || n - largest >= 3
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%lld rows in %lld blocks: leaving out one block leaves %lld row%s, but "
+                         "the intrinsic dimension needs at least 3",
+                         (long long)n, (long long)s->blocks, (long long)(n - largest),
+                         cs_plural(n - largest));
 }
 
 static cs_status measure_shape(const cs_rows *all, const cs_rows *some, const cs_shape_options *o,
@@ -235,7 +296,7 @@ static cs_status measure_shape(const cs_rows *all, const cs_rows *some, const cs
     cs_two_nn near = {0};
     cs_isotropy iso = {0};
     cs_status status = cs_isotropy_of(all, false, o->threads, &iso);
-    if (status == CS_OK) status = cs_two_nn_of(some, o->discard, o->threads, &near);
+    if (status == CS_OK) status = cs_two_nn_of(some, o->discard, o->threads, o->progress, &near);
     value[CS_SHAPE_DIMENSION] = near.dimension;
     value[CS_SHAPE_COSINE] = iso.mean_cosine;
     value[CS_SHAPE_PARTITION] = iso.partition;
@@ -244,22 +305,26 @@ static cs_status measure_shape(const cs_rows *all, const cs_rows *some, const cs
 }
 
 /* The rows x (n x d) without those of each block. */
-static cs_status jackknife_shape(const cs_rows *rows, const cs_shape_options *o, cs_pool *pool,
+static cs_status jackknife_shape(const sampled *all, const cs_shape_options *o, cs_pool *pool,
                                  cs_shape *s)
 {
     enum { M = CS_SHAPE_MEASURES };
+    const cs_rows *rows = &all->rows;
     const int64_t n = rows->rows, d = rows->cols, size = d * (int64_t)sizeof(double);
+    cs_shape_options alone = *o; /* of a block nothing is reported */
     int64_t duplicates = 0;
+    alone.progress = NULL;
     double *y = cs_pool_take(pool, n * d, sizeof *y);
-    s->blocks = o->blocks < n ? o->blocks : n;
+    s->blocks = all->blocks;
     s->left_out = cs_alloc(s->blocks * M, sizeof *s->left_out);
     cs_status status = y && s->left_out ? CS_OK : CS_ERR_MEMORY;
     for (int64_t b = 0; b < s->blocks && status == CS_OK; ++b) {
-        const int64_t from = n * b / s->blocks, to = n * (b + 1) / s->blocks;
+        const int64_t from = all->start[b], to = all->start[b + 1];
         memcpy(y, rows->f64, (size_t)(from * size));
         memcpy(y + from * d, rows->f64 + to * d, (size_t)((n - to) * size));
         const cs_rows left = cs_rows_of_f64(n - (to - from), d, y, rows->name);
-        status = measure_shape(&left, &left, o, s->left_out + b * M, &duplicates);
+        status = measure_shape(&left, &left, &alone, s->left_out + b * M, &duplicates);
+        cs_progress_report(o->progress, "blocks", b + 1, s->blocks);
     }
     for (int m = 0; m < M && status == CS_OK; ++m) {
         s->se[m] = cs_jackknife_error(s->blocks, s->left_out + m, M);
@@ -270,17 +335,24 @@ static cs_status jackknife_shape(const cs_rows *rows, const cs_shape_options *o,
 cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options, cs_shape *out)
 {
     cs_pool pool = {0};
-    cs_rows some = {0};
+    sampled some = {0};
     const bool errors = options->blocks > 1;
     cs_shape s = {.se = {NAN, NAN, NAN}};
-    cs_status status = sample(rows, options->sample, &pool, &some);
-    const cs_rows *all = errors ? &some : rows;
-    s.sampled = some.rows;
-    if (status == CS_OK) status = measure_shape(all, &some, options, s.value, &s.duplicates);
+    if (options->sample < 3 || options->blocks < 1) {
+        return cs_fail(CS_ERR_USAGE,
+                       "a sample of %lld rows (at least 3) in %lld blocks (at least 1)",
+                       (long long)options->sample, (long long)options->blocks);
+    }
+    cs_status status = sample(rows, options, &pool, &some);
+    const cs_rows *all = errors ? &some.rows : rows;
+    s.sampled = some.rows.rows;
+    if (status == CS_OK && errors) status = check_blocks(&some);
+    if (status == CS_OK) status = measure_shape(all, &some.rows, options, s.value, &s.duplicates);
     for (int m = 0; m < CS_SHAPE_MEASURES; ++m) {
-        s.rows[m] = m == CS_SHAPE_DIMENSION ? some.rows - s.duplicates : all->rows;
+        s.rows[m] = m == CS_SHAPE_DIMENSION ? s.sampled - s.duplicates : all->rows;
     }
     if (status == CS_OK && errors) status = jackknife_shape(&some, options, &pool, &s);
+    cs_row_partition(some.block, s.sampled, s.blocks, s.partition);
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_shape_free);
 }

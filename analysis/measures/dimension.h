@@ -21,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "base/progress.h"
 #include "base/status.h"
 #include "io/result.h"
 #include "io/rows.h"
@@ -59,6 +60,7 @@ typedef struct {
  * \param rows n x d, n at least 3
  * \param discard share of the largest ratios left out, in [0, 1); 0.1 in the paper
  * \param threads 0: cs_threads()
+ * \param progress NULL: none
  * \param out receives the dimension
  * \retval CS_ERR_USAGE discard is out of range
  * \retval CS_ERR_INPUT fewer than 3 rows, or a value that is not finite
@@ -66,7 +68,7 @@ typedef struct {
  * \retval CS_ERR_INTERRUPT the interrupt flag is set
  */
 cs_status cs_two_nn_of(const cs_rows *rows, double discard, int threads,
-                       cs_two_nn *out) CS_MUST_CHECK;
+                       const cs_progress *progress, cs_two_nn *out) CS_MUST_CHECK;
 
 /** Measures of isotropy. */
 typedef struct {
@@ -105,10 +107,14 @@ typedef struct {
     double discard;
     /** Most rows of two-NN, evenly spaced, since its time grows with their square. */
     int64_t sample;
-    /** Blocks of consecutive rows of the jackknife; 1: no errors. */
+    /** Blocks of the jackknife; 1: no errors. */
     int64_t blocks;
+    /** Block of each row, below `blocks`; NULL: consecutive rows. */
+    const int32_t *block;
     /** 0: cs_threads(). */
     int threads;
+    /** NULL: none. */
+    const cs_progress *progress;
 } cs_shape_options;
 
 /** All measures with errors. Free them with cs_shape_free. */
@@ -127,10 +133,15 @@ typedef struct {
     int64_t blocks;
     /** blocks x CS_SHAPE_MEASURES, row-major: the measures without each block. */
     double *left_out;
+    /** Partition of the sampled rows into blocks (cs_row_partition). */
+    char partition[33];
 } cs_shape;
 
 /** Computes all measures. With blocks all of them use the sampled rows and take blocks + 1 times as
  * long. Errors of cs_two_nn_of and cs_isotropy_of.
+ *
+ * \retval CS_ERR_USAGE an option is out of range
+ * \retval CS_ERR_INPUT fewer than three rows are left without a block
  */
 cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options,
                       cs_shape *out) CS_MUST_CHECK;

@@ -27,22 +27,29 @@ static cs_status drop_one(const char *path, int64_t row, int64_t rows, int32_t *
     return CS_OK;
 }
 
-static cs_status drop_array(const char *path, int64_t rows, int32_t *block)
+static cs_status drop_array(const char *path, const cs_array *a, int64_t rows, int32_t *block)
 {
-    cs_array a = {0};
-    cs_status status = cs_npy_read(path, 0, &a);
-    if (status == CS_OK && a.dtype == CS_BOOL && a.size != rows)
+    cs_status status = CS_OK;
+    if (a->dtype == CS_BOOL && a->size != rows)
         status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " booleans for %" PRId64 " rows", path,
-                         a.size, rows);
-    for (int64_t i = 0; i < a.size && status == CS_OK; ++i) {
+                         a->size, rows);
+    for (int64_t i = 0; i < a->size && status == CS_OK; ++i) {
         int64_t row = 0;
-        status = cs_blame(cs_array_i64(&a, i, &row), "%s", path);
-        if (status == CS_OK && a.dtype == CS_BOOL) {
+        status = cs_blame(cs_array_i64(a, i, &row), "%s", path);
+        if (status == CS_OK && a->dtype == CS_BOOL) {
             block[i] = row ? -1 : block[i];
         } else if (status == CS_OK) {
             status = drop_one(path, row, rows, block);
         }
     }
+    return status;
+}
+
+static cs_status drop_file(const char *path, int64_t rows, int32_t *block)
+{
+    cs_array a = {0};
+    cs_status status = cs_npy_read(path, 0, &a);
+    if (status == CS_OK) status = drop_array(path, &a, rows, block);
     cs_array_free(&a);
     return status;
 }
@@ -70,11 +77,12 @@ static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
     return status;
 }
 
-static cs_status drop_rows(const char *path, int64_t rows, int32_t *block)
+static cs_status drop_rows(const cs_row_choice *c, int64_t rows, int32_t *block)
 {
-    return !path                         ? CS_OK
-           : cs_has_suffix(path, ".npy") ? drop_array(path, rows, block)
-                                         : drop_text(path, rows, block);
+    return !c->drop                         ? CS_OK
+           : c->drop_array                  ? drop_array(c->drop, c->drop_array, rows, block)
+           : cs_has_suffix(c->drop, ".npy") ? drop_file(c->drop, rows, block)
+                                            : drop_text(c->drop, rows, block);
 }
 
 /* --- what is known of rows -------------------------------------------------------------------- */
@@ -94,13 +102,15 @@ static bool position_dropped(const cs_row_choice *c, int64_t position)
     return false;
 }
 
-static cs_status read_groups(const cs_row_choice *c, int64_t rows, cs_array *out)
+/* *file: what is to be freed, of a file. */
+static cs_status read_groups(const cs_row_choice *c, int64_t rows, cs_array *file, cs_array *out)
 {
     const char *path = c->groups;
     if (!path) {
         return CS_OK;
     }
-    cs_status status = cs_npy_read(path, 0, out);
+    cs_status status = c->group_array ? CS_OK : cs_npy_read(path, 0, file);
+    *out = c->group_array ? *c->group_array : *file;
     if (status == CS_OK && (out->ndim < 1 || out->ndim > 2 || out->shape[0] != rows ||
                             (out->ndim == 2 && out->shape[1] < 1))) {
         status = cs_fail(CS_ERR_INPUT, "%s: %" PRId64 " groups for %" PRId64 " rows", path,
@@ -174,10 +184,10 @@ static cs_status deal(const cs_array *groups, const char *path, int64_t rows, in
 cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
                         int64_t *kept)
 {
-    cs_array groups = {0};
+    cs_array groups = {0}, file = {0};
     int32_t *block = NULL;
     const int64_t wanted = *blocks;
-    cs_status status = read_groups(choice, rows, &groups);
+    cs_status status = read_groups(choice, rows, &file, &groups);
     if (status != CS_OK) goto done;
     *out = NULL;
     *kept = rows;
@@ -190,7 +200,7 @@ cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out
         status = CS_ERR_MEMORY;
         goto done;
     }
-    if ((status = drop_rows(choice->drop, rows, block)) != CS_OK ||
+    if ((status = drop_rows(choice, rows, block)) != CS_OK ||
         (status = drop_by_kind(choice, &groups, rows, block)) != CS_OK) {
         goto done;
     }
@@ -213,8 +223,30 @@ cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out
         }
     }
 done:
-    cs_array_free(&groups);
+    cs_array_free(&file);
     return CS_DELIVER(status, out, block, cs_drop);
+}
+
+void cs_row_order(const int32_t *block, int64_t rows, int64_t blocks, int64_t *order,
+                  int64_t *start)
+{
+    for (int64_t b = 0; b <= blocks; ++b) {
+        start[b] = block ? 0 : rows * b / blocks;
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+        order[i] = i;
+        if (block) start[block[i] + 1] += 1;
+    }
+    for (int64_t b = 0; b < blocks && block; ++b) {
+        start[b + 1] += start[b];
+    }
+    for (int64_t i = 0; i < rows && block; ++i) {
+        order[start[block[i]]++] = i;
+    }
+    for (int64_t b = blocks; b > 0 && block; --b) { /* each has moved on to the next */
+        start[b] = start[b - 1];
+    }
+    start[0] = 0;
 }
 
 void cs_row_partition(const int32_t *block, int64_t rows, int64_t blocks, char hex[33])

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/npy.h"
 
 /* Columns of rows.npy of cospec features, and bits of FLAGS. */
 enum {
@@ -26,6 +27,8 @@ typedef struct {
     /* rows left out: FILE.npy of their numbers from 0 or of n booleans, or text with a number a
      * line; NULL: none */
     const char *drop;
+    /* the arrays of these names if they are in memory */
+    const cs_array *group_array, *drop_array;
     cs_keep keep; /* the others, and the following members, need rows.npy as groups */
     bool drop_special;
     int positions; /* left out: rows at these positions of their piece */
@@ -41,6 +44,11 @@ bool cs_row_choice_wants_about(const cs_row_choice *choice);
  * groups. CS_ERR_INPUT names a file that does not fit the rows, or reports that no row is left. */
 cs_status cs_row_blocks(const cs_row_choice *choice, int64_t rows, int32_t **out, int64_t *blocks,
                         int64_t *kept) CS_MUST_CHECK;
+
+/* The rows block after block: rows order[start[b]] .. order[start[b + 1] - 1] are those of block b, ascending.
+ * block: of each row, below `blocks`; NULL: consecutive ones of about one size. order: rows, start: blocks + 1. */
+void cs_row_order(const int32_t *block, int64_t rows, int64_t blocks, int64_t *order,
+                  int64_t *start);
 
 /* 32 hex digits and a NUL: equal if the same number of rows is in the same blocks (cs_row_blocks).
  */

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "analysis/measures/row_blocks.h"
 #include "analysis/measures/subspace.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -25,9 +26,9 @@ static cs_status check_at(int64_t row)
     return row % CHECKED_ROWS == 0 ? cs_interrupt_check() : CS_OK;
 }
 
-/* Both sides, centred, side by side: row i is (a_i, b_i). A column whose values are all equal becomes exactly
+/* Both sides, centred, side by side: row i is (a, b) of row order[i]. A column whose values are all equal becomes exactly
  * zero: less its rounded mean it would be noise, which every measure here would take for variance. */
-static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
+static cs_status read_sides(const cs_rows *a, const cs_rows *b, const int64_t *order, double *x)
 {
     const int64_t n = a->rows, p = a->cols, d = p + b->cols;
     cs_pool pool = {0};
@@ -37,8 +38,8 @@ static cs_status read_sides(const cs_rows *a, const cs_rows *b, double *x)
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         double *row = x + i * d;
         status = check_at(i);
-        if (status == CS_OK) status = cs_rows_read_finite(a, i, 1, row);
-        if (status == CS_OK) status = cs_rows_read_finite(b, i, 1, row + p);
+        if (status == CS_OK) status = cs_rows_read_finite(a, order[i], 1, row);
+        if (status == CS_OK) status = cs_rows_read_finite(b, order[i], 1, row + p);
         for (int64_t j = 0; j < d && status == CS_OK; ++j) {
             mean[j] += row[j] / (double)n;
             varies[j] = varies[j] || row[j] != x[j];
@@ -170,11 +171,18 @@ static bool equal_without(const double *x, int64_t n, rows_range without, int64_
     return true;
 }
 
+/* The rows of block b are start[b] .. start[b + 1] - 1. */
+typedef struct {
+    int64_t blocks;
+    int64_t *order, *start;
+} division;
+
 /* The errors of both CKA. */
 static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, const cs_dense *total,
-                           const cs_similarity_options *options, cs_similarity *out)
+                           const cs_similarity_options *options, const division *rows,
+                           cs_similarity *out)
 {
-    const int64_t d = p + q, blocks = options->blocks < n ? options->blocks : n;
+    const int64_t d = p + q, blocks = rows->blocks;
     const cs_gram_options gram = {.wide = true, .threads = options->threads};
     cs_pool pool = {0};
     cs_dense rest = cs_dense_in(&pool, d, d);
@@ -182,7 +190,7 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
     double *left = cs_pool_take(&pool, 2 * blocks, sizeof *left);
     cs_status status = pool.status;
     for (int64_t b = 0; b < blocks && status == CS_OK; ++b) {
-        const rows_range without = {n * b / blocks, n * (b + 1) / blocks};
+        const rows_range without = {rows->start[b], rows->start[b + 1]};
         const double m = (double)(n - (without.to - without.from));
         if (equal_without(x, n, without, d, 0, p) || equal_without(x, n, without, d, p, q)) {
             left[2 * b] = left[2 * b + 1] = NAN;
@@ -201,6 +209,7 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
         }
         traces(&rest, p, q, full);
         left[2 * b] = full[0] / sqrt(full[1] * full[2]);
+        cs_progress_report(options->progress, "blocks", b + 1, blocks);
     }
     if (status == CS_OK) {
         out->cka_se = cs_jackknife_error(blocks, left, 2);
@@ -312,7 +321,7 @@ static cs_status check(const cs_rows *a, const cs_rows *b, const cs_similarity_o
 /* All measures from the Gram matrix of both sides. */
 static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, const cs_gram *g,
                          const cs_dense *total, const cs_similarity_options *options,
-                         cs_similarity *out)
+                         const division *rows, cs_similarity *out)
 {
     const int64_t n = a->rows, p = a->cols, q = b->cols;
     double own_a = 0.0, own_b = 0.0, nuclear, full[3];
@@ -329,7 +338,7 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
     out->cka = full[0] / sqrt(full[1] * full[2]);
     out->cka_unbiased = unbiased_cka(x, n, (rows_range){n, n}, p, q, g->sum, full);
     out->cka_se = out->cka_unbiased_se = NAN;
-    cs_status status = options->blocks > 1 ? jackknife(x, n, p, q, total, options, out) : CS_OK;
+    cs_status status = rows->blocks > 1 ? jackknife(x, n, p, q, total, options, rows, out) : CS_OK;
     if (status == CS_OK) status = nuclear_norm(total, p, q, &nuclear);
     if (status == CS_OK) status = cs_interrupt_check();
     if (status != CS_OK) return status;
@@ -345,19 +354,25 @@ cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similari
     cs_status status = check(a, b, options);
     if (status != CS_OK) return status;
     const int64_t n = a->rows, d = a->cols + b->cols;
-    const cs_gram_options gram = {.wide = true, .threads = options->threads};
+    const cs_gram_options gram = {
+        .wide = true, .threads = options->threads, .progress = options->progress};
     cs_similarity s = {.rows = n};
     cs_gram g = {0};
     cs_dense total = {0};
+    cs_pool pool = {0};
+    division rows = {.blocks = options->blocks < 1 ? 1 : options->blocks < n ? options->blocks : n};
     int64_t counted;
+    rows.order = cs_pool_take(&pool, n, sizeof *rows.order);
+    rows.start = cs_pool_take(&pool, rows.blocks + 1, sizeof *rows.start);
+    if (rows.start) cs_row_order(options->block, n, rows.blocks, rows.order, rows.start);
     cs_threads_blas_hold(true); /* the bits of BLAS depend on its threads; Gram blocks are ours */
     double *x = d > INT64_MAX / 8 / n ? NULL : cs_alloc(n * d, sizeof *x);
     cs_rows both = cs_rows_of_f64(n, d, x, a->name);
-    status = x ? read_sides(a, b, x) : CS_ERR_MEMORY;
+    status = x && rows.start ? read_sides(a, b, rows.order, x) : CS_ERR_MEMORY;
     if (status != CS_OK || (status = cs_gram_init(d, 1, &gram, &g)) != CS_OK ||
         (status = cs_gram_add(&g, &both, NULL, &gram)) != CS_OK ||
         (status = cs_gram_total(&g, NULL, false, &total, &counted)) != CS_OK ||
-        (status = measure(x, a, b, &g, &total, options, &s)) != CS_OK) {
+        (status = measure(x, a, b, &g, &total, options, &rows, &s)) != CS_OK) {
         goto done;
     }
 done:
@@ -365,5 +380,6 @@ done:
     cs_dense_free(&total);
     cs_gram_free(&g);
     cs_free(x);
+    cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_similarity_free);
 }

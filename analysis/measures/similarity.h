@@ -23,6 +23,7 @@
 
 #include <stdint.h>
 
+#include "base/progress.h"
 #include "base/status.h"
 #include "io/result.h"
 #include "io/rows.h"
@@ -31,12 +32,16 @@
 typedef struct {
     /** k; reduced to the smaller rank. */
     int64_t angles;
-    /** Blocks of consecutive rows for the errors of both cka, at most the number of rows; 0 or 1:
+    /** Blocks of rows for the errors of both cka, at most the number of rows; 0 or 1:
      * no errors.
      */
     int64_t blocks;
+    /** Block of each row, below `blocks`, none empty; NULL: consecutive rows. */
+    const int32_t *block;
     /** 0: cs_threads(). */
     int threads;
+    /** NULL: none. */
+    const cs_progress *progress;
 } cs_similarity_options;
 
 /** The measures. Free them with cs_similarity_free. */

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "analysis/measures/dimension.h"
-#include "analysis/measures/row_blocks.h"
 #include "analysis/measures/similarity.h"
 #include "base/mem.h"
 
@@ -66,13 +65,11 @@ void cs_shape_record(const cs_shape *shape, const cs_shape_options *options, con
         cs_strdup("min Z(c) / max Z(c), Z(c) = sum_i exp(<c, x_i>), c the unit eigenvectors of X'X "
                   "and their negatives, rows divided by their root mean square norm (Mu and "
                   "Viswanath 2018)")};
-    char partition[33];
-    cs_row_partition(NULL, shape->sampled, shape->blocks, partition);
     for (int i = 0; i < CS_SHAPE_MEASURES; ++i) {
         cs_item *item =
             add(metrics, of, NULL, name[i], definition[i], shape->value[i], shape->rows[i]);
         cs_item_real(item, "se", shape->se[i]);
-        cs_item_text(item, "~partition", partition);
+        cs_item_text(item, "~partition", shape->partition);
         cs_item *list = cs_item_array(item, "~left_out");
         for (int64_t b = 0; b < shape->blocks; ++b) {
             cs_item_real(list, NULL, shape->left_out[b * CS_SHAPE_MEASURES + i]);

@@ -73,9 +73,24 @@ int64_t cs_seed_score_room(int64_t seeds, int64_t examples)
     return seeds * (2 + blocks) + blocks + seeds;
 }
 
+/* What blocks of the jackknife are made of. */
+static int64_t units_of(const cs_scoring *scoring)
+{
+    return scoring->unit ? scoring->units : scoring->test->count;
+}
+
+static cs_metric_sample sample_of(const cs_scoring *scoring)
+{
+    return (cs_metric_sample){.count = scoring->test->count,
+                              .truth = scoring->test->value,
+                              .classes = scoring->train->classes,
+                              .unit = scoring->unit,
+                              .units = scoring->units};
+}
+
 int64_t cs_scoring_room(const cs_scoring *scoring)
 {
-    return cs_seed_score_room(scoring->seeds, scoring->test->count);
+    return cs_seed_score_room(scoring->seeds, units_of(scoring));
 }
 
 cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])
@@ -85,6 +100,7 @@ cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])
     cs_status status = cs_hasher_make(scoring->seed, &h);
     if (status != CS_OK) return status;
     cs_hasher_add(&h, scoring->test->value, (size_t)n * sizeof *scoring->test->value);
+    if (scoring->unit) cs_hasher_add(&h, scoring->unit, (size_t)n * sizeof *scoring->unit);
     cs_hash_hex(cs_hasher_value(&h), hex);
     cs_hasher_free(&h);
     return CS_OK;
@@ -125,16 +141,17 @@ cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const do
 {
     const int64_t n = scoring->test->count, classes = scoring->train->classes,
                   seeds = scoring->seeds;
-    const int64_t blocks = cs_metric_blocks(n);
+    const int64_t blocks = cs_metric_blocks(units_of(scoring));
     const double *truth = scoring->test->value;
+    const cs_metric_sample sample = sample_of(scoring);
     double *value = scratch, *se = value + seeds, *each = se + seeds;
     cs_status status = CS_OK;
     for (int64_t r = 0; r < seeds && status == CS_OK; ++r) {
         const double *guess = prediction + r * n;
         status = cs_metric_of(metric, n, truth, guess, classes, &value[r]);
         if (status == CS_OK)
-            status = cs_metric_error(metric, &(cs_metric_sample){n, truth, classes}, guess, 0,
-                                     scoring->seed, &se[r], each + r * blocks);
+            status = cs_metric_error(metric, &sample, guess, 0, scoring->seed, &se[r],
+                                     each + r * blocks);
     }
     return status == CS_OK ? cs_seed_score_made(seeds, blocks, scratch, out) : status;
 }
@@ -337,14 +354,13 @@ static cs_status differences(const cs_scoring *scoring, const double *prediction
                              const double *reference, double *scratch, cs_comparison *c)
 {
     const int64_t n = scoring->test->count;
+    const cs_metric_sample sample = sample_of(scoring);
     double *value = scratch, *se = scratch + c->seeds;
     cs_status status = CS_OK;
     for (int64_t m = 0; m < scoring->metrics.count && status == CS_OK; ++m) {
         for (int64_t r = 0; r < c->seeds && status == CS_OK; ++r) {
-            status = cs_metric_difference(
-                scoring->metrics.metric[m],
-                &(cs_metric_sample){n, scoring->test->value, scoring->train->classes},
-                prediction + r * n, reference + r * n, scoring->seed, &value[r], &se[r]);
+            status = cs_metric_difference(scoring->metrics.metric[m], &sample, prediction + r * n,
+                                          reference + r * n, scoring->seed, &value[r], &se[r]);
         }
         if (status == CS_OK) status = sum_up(c->seeds, value, se, &c->difference[m]);
     }

@@ -32,6 +32,9 @@ typedef struct {
     int64_t seeds;
     /* of the first run, and of the blocks of the jackknife; the others follow it */
     uint64_t seed;
+    /* unit of each test example, as in cs_metric_sample; NULL: each example is one */
+    const int32_t *unit;
+    int64_t units;
 } cs_scoring;
 
 /* Over the seeds: their interval, and the test-sample error of one; the median without each block

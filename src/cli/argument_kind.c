@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "cli/in_memory.h"
 #include "image/field.h"
 #include "image/prepare.h"
 #include "io/file.h"
@@ -122,6 +123,9 @@ static const char *other_that_is(const cs_args *args, cs_is wanted, const char *
 
 cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
 {
+    if (cs_args_item(args, path)) { /* the reader refuses another kind */
+        return CS_OK;
+    }
     cs_is found = cs_what_is(path);
     const char *side = NULL;
     if (wanted == CS_IS_CORPUS && cs_corpus_named(path, &side)) {

@@ -17,6 +17,7 @@
 #include "cli/connectivity_digest.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "cli/unfinished.h"
@@ -25,7 +26,6 @@
 #include "io/json.h"
 #include "io/path_hash.h"
 #include "io/result.h"
-#include "linalg/matrix_file.h"
 #include "plan/spec.h"
 #include "text/law.h"
 
@@ -266,14 +266,14 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     int64_t bytes = 0;
     double cost = 0;
     bool kept = false;
-    cs_status status = cs_path_sha256(path, t->input, &bytes);
+    cs_status status = cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);
     if (status == CS_OK) status = cs_args_stored(args, path, "target_position", &position);
     if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
     if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
-    if (status == CS_OK) status = cs_matrix_read_filled(path, &kept_rows, &a);
+    if (status == CS_OK) status = cs_args_read_matrix(args, path, &kept_rows, &a);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);

@@ -9,6 +9,7 @@
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cooc/build_record.h"
@@ -121,9 +122,9 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
     if (cooc->runs > 0)
         (void)snprintf(merged, sizeof merged, ", merged from %lld runs on disk",
                        (long long)cooc->runs);
-    cs_output_note(args, "%s: %lld x %lld, %lld nonzeros from %lld sequences%s", dir,
-                   (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a),
-                   (long long)cooc->sequences, merged);
+    cs_output_note(args, "%s%s%lld x %lld, %lld nonzeros from %lld sequences%s", dir ? dir : "",
+                   dir ? ": " : "", (long long)a->rows, (long long)a->cols,
+                   (long long)cs_csr_nnz(a), (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
         cs_output_note(args, "left out %lld sequence%s too short for the objective",
                        (long long)cooc->skipped_sequences, cs_plural(cooc->skipped_sequences));
@@ -148,6 +149,20 @@ static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc
     cs_status status = build_into(args, corpus, options, cs_args_text(args, "output"), &cooc);
     if (status == CS_OK) status = print_build(args, corpus, options, &cooc);
     cs_cooc_free(&cooc);
+    return status;
+}
+
+/* The matrix and what it was counted from become the caller's. */
+static cs_status build_in_memory(cs_args *args, cs_corpus *corpus, const cs_cooc_options *options)
+{
+    cs_in_memory *memory = cs_args_in_memory(args);
+    cs_status status = note_lacking(args, corpus, options);
+    if (status == CS_OK) status = cs_cooc_build(corpus, options, &memory->cooc);
+    if (status != CS_OK) return status;
+    note_built(args, NULL, &memory->cooc);
+    status = print_build(args, corpus, options, &memory->cooc);
+    memory->corpus = *corpus;
+    *corpus = (cs_corpus){0};
     return status;
 }
 
@@ -275,7 +290,7 @@ static cs_status claim_all(cs_args *args, bool list)
     if (cs_args_flag(args, "dry-run")) {
         return CS_OK;
     }
-    if (!cs_args_given(args, "output")) {
+    if (!cs_args_given(args, "output") && (list || !cs_args_in_memory(args))) {
         return cs_fail(CS_ERR_USAGE, "cooc needs -o DIR");
     }
     cs_status status =
@@ -370,11 +385,14 @@ static cs_status load(cs_args *args, cs_cooc_options *options, cs_corpus *corpus
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 
-static cs_status build(cs_args *args, const cs_corpus *corpus, cs_cooc_options *options,
-                       int64_t count, const int64_t *draws)
+static cs_status build(cs_args *args, cs_corpus *corpus, cs_cooc_options *options, int64_t count,
+                       const int64_t *draws)
 {
     if (cs_args_flag(args, "dry-run")) {
         return estimate(args, corpus, options);
+    }
+    if (cs_args_in_memory(args) && !cs_args_given(args, "output")) {
+        return build_in_memory(args, corpus, options);
     }
     return options->comm ? build_over_ranks(args, corpus, options)
            : count > 1   ? build_list(args, corpus, options, count, draws)

@@ -10,9 +10,11 @@
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
+#include "cli/rank_rows.h"
 #include "cli/scores.h"
 #include "image/patches.h"
 #include "infer/picture_features.h"
@@ -49,6 +51,8 @@ typedef struct {
     cs_args *args;
     cs_labelled_text train, test;
     double *penalty;
+    int64_t *unit;      /* of --groups */
+    int32_t *test_unit; /* of --test-groups */
     cs_probe_study study;
     cs_table predictions;
     bool dry, keeps_predictions, heads; /* heads: of patches */
@@ -119,9 +123,12 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
         return cs_fail(CS_ERR_USAGE, "--%s FILE is missing: give the labels of %s", option,
                        rows->name);
     }
+    const cs_array *array = cs_args_array(r->args, option);
+    const bool regression = cs_args_flag(r->args, "regression");
     cs_status status = cs_output_input(r->args, path);
     if (status == CS_OK)
-        status = cs_label_file_read(path, cs_args_flag(r->args, "regression"), classes_of, out);
+        status = array ? cs_labels_of_array(path, array, regression, classes_of, out)
+                       : cs_label_file_read(path, regression, classes_of, out);
     if (status == CS_OK && out->count != rows->rows)
         status = cs_fail(CS_ERR_INPUT, "%s: %lld labels, but %lld rows in %s", path,
                          (long long)out->count, (long long)rows->rows, rows->name);
@@ -145,6 +152,31 @@ static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
     cs_item_int(r->root, "fits", fits);
     cs_item_real(r->root, "flops_an_evaluation", 4.0 * cells * k);
     cs_item_real(r->root, "bytes", 8.0 * (cells + 16.0 * (double)d * k));
+}
+
+/* --groups and --test-groups. */
+static cs_status read_groups(run *r, const cs_rows *train, const cs_rows *test)
+{
+    cs_scoring *scoring = &r->study.scoring;
+    int32_t *group = NULL;
+    int64_t groups = INT32_MAX;
+    scoring->units = INT32_MAX;
+    cs_status status = cs_args_group_blocks(r->args, "groups", train->rows, &group, &groups);
+    if (status == CS_OK && group && !(r->unit = cs_alloc(train->rows, sizeof *r->unit)))
+        status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < train->rows && r->unit; ++i) {
+        r->unit[i] = group[i];
+    }
+    if (status == CS_OK && group && groups < 2)
+        status = cs_fail(CS_ERR_INPUT, "%s: all rows are of one group, so none can be held out",
+                         cs_args_text(r->args, "groups"));
+    if (status == CS_OK)
+        status = cs_args_group_blocks(r->args, "test-groups", test->rows, &r->test_unit,
+                                      &scoring->units);
+    r->study.fit.unit = r->unit;
+    scoring->unit = r->test_unit;
+    cs_free(group);
+    return status;
 }
 
 static cs_status probe_matrices(run *r)
@@ -175,6 +207,7 @@ static cs_status probe_matrices(run *r)
                          (long long)test.cols, train.name, (long long)train.cols);
         goto done;
     }
+    if ((status = read_groups(r, &train, &test)) != CS_OK) goto done;
     if (r->dry) {
         estimate(r, train.rows, train.cols, 1);
         goto done;
@@ -511,6 +544,8 @@ static cs_status run_probe(cs_args *args)
     r.study.scoring.test = &r.test;
     cs_status status = check_arguments(args, &model);
     if (status == CS_OK) status = cs_args_metrics_check(args);
+    if (status == CS_OK && model)
+        status = cs_args_refuse(args, "groups test-groups", "needs matrices of features");
     const bool pictures = status == CS_OK && model && cs_images_are(cs_args_positional(args, 1));
     if (pictures) status = suppose_best(&r);
     r.pooling = r.heads ? CS_PICTURE_PATCHES : (cs_picture_pooling)cs_args_choice(args, "pooling");
@@ -531,6 +566,8 @@ static cs_status run_probe(cs_args *args)
     cs_images_free(&r.image[0]);
     cs_images_free(&r.image[1]);
     cs_free(r.penalty);
+    cs_free(r.unit);
+    cs_free(r.test_unit);
     return status;
 }
 

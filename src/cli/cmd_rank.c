@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
@@ -56,7 +57,7 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     cs_gram g = {0};
     int32_t *block = NULL;
     int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
-    cs_status status = cs_rows_open(text, &rows);
+    cs_status status = cs_args_rows(s->args, text, &rows);
     if (status == CS_OK && rows.dimensions > 2)
         cs_output_note(s->args,
                        "%s: an array of %d dimensions, read as %" PRId64
@@ -187,7 +188,7 @@ static cs_status estimate(cs_args *args)
     cs_rows rows = {0};
     const char *name = NULL, *file = NULL;
     cs_status status = cs_args_named(args, cs_args_positional(args, 0), &name, &file);
-    if (status == CS_OK) status = cs_rows_open(file, &rows);
+    if (status == CS_OK) status = cs_args_rows(args, file, &rows);
     if (status != CS_OK) return status;
     double d = (double)rows.cols, blocks = (double)cs_args_int(args, "blocks");
     cs_item *root = cs_output_root(args);

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "cli/rank_rows.h"
 #include "io/result.h"
 
 typedef struct {
@@ -21,10 +22,16 @@ typedef struct {
 static cs_status compare(const study *r, const matrix *a, const matrix *b, bool alone)
 {
     cs_similarity s = {0};
-    const cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
-                                           .blocks = cs_args_int(r->args, "blocks"),
-                                           .threads = cs_args_threads(r->args)};
-    cs_status status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
+    cs_similarity_options options = {.angles = cs_args_int(r->args, "k"),
+                                     .blocks = cs_args_int(r->args, "blocks"),
+                                     .threads = cs_args_threads(r->args),
+                                     .progress = cs_output_progress(r->args)};
+    int32_t *block = NULL;
+    cs_status status =
+        cs_args_group_blocks(r->args, "groups", a->rows.rows, &block, &options.blocks);
+    options.block = block;
+    if (status == CS_OK) status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
+    cs_free(block);
     if (status != CS_OK) return status;
     cs_similarity_record(&s, a->name, b->name, r->metrics);
     if (alone) cs_similarity_angles_record(&s, r->root);
@@ -34,22 +41,19 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
 
 static cs_status dimensions(const study *r, const matrix *m)
 {
-    cs_shape_options o = {0};
+    cs_shape_options o = {.progress = cs_output_progress(r->args)};
     cs_shape s = {0};
+    int32_t *block = NULL;
     CS_ARGS_FIELDS(r->args, &o, discard, sample, blocks, threads);
-    const int64_t sampled = m->rows.rows < o.sample ? m->rows.rows : o.sample,
-                  left = o.blocks > 1 ? sampled - (sampled + o.blocks - 1) / o.blocks : sampled;
-    if (sampled >= 3 && o.blocks <= sampled && left < 3)
-        return cs_fail(CS_ERR_INPUT,
-                       "%lld rows in %lld blocks: leaving out one block leaves %lld row%s, but the "
-                       "intrinsic dimension needs at least 3",
-                       (long long)sampled, (long long)o.blocks, (long long)left, cs_plural(left));
-    cs_status status = cs_shape_of(&m->rows, &o, &s);
+    cs_status status = cs_args_group_blocks(r->args, "groups", m->rows.rows, &block, &o.blocks);
+    o.block = block;
+    if (status == CS_OK) status = cs_shape_of(&m->rows, &o, &s);
     if (status == CS_OK) cs_shape_record(&s, &o, m->name, r->metrics);
     if (status == CS_OK && s.duplicates > 0)
         cs_output_note(r->args, "%s: %lld of %lld rows are duplicates", m->name,
                        (long long)s.duplicates, (long long)s.sampled);
     cs_shape_free(&s);
+    cs_free(block);
     return status;
 }
 
@@ -122,8 +126,10 @@ static const cs_opt similarity_options[] = {
     CS_INT("sample", "N", "10000", 3, 1000000,
            "Number of evenly spaced rows for the two-NN dimension; time grows with its square."),
     CS_INT("blocks", "B", "1", 1, 10000,
-           "Blocks of consecutive rows for a delete-block jackknife of CKA and the measures of "
-           "--dimension. 1: no standard errors."),
+           "Blocks of rows for a delete-block jackknife of CKA and the measures of --dimension: "
+           "consecutive rows, or whole groups of --groups. 1: no standard errors."),
+    CS_GROUPS("Group (document) of each row: n integers, or n rows whose first column counts, as "
+              "rows.npy of cospec features. Blocks hold whole groups. Default: rows in order."),
     {0},
 };
 

@@ -10,6 +10,7 @@
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/language.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
@@ -119,7 +120,7 @@ static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *option
         cs_output_note(args, "no tail.csv: tails need sum sigma^4 or every singular value, within "
                              "the range of doubles");
     }
-    if (status == CS_OK && cs_args_flag(args, "vectors"))
+    if (status == CS_OK && cs_args_flag(args, "vectors") && !cs_args_in_memory(args))
         status = write_all_vectors(args, options->rows, s);
     if (status == CS_OK) {
         note_summary(args, s);
@@ -231,7 +232,7 @@ static cs_status open_gpu(const cs_args *args, cs_gpu **out)
 static cs_status claim_all(cs_args *args)
 {
     bool vectors = cs_args_flag(args, "vectors");
-    if (vectors && !cs_args_given(args, "output")) {
+    if (vectors && !cs_args_given(args, "output") && !cs_args_in_memory(args)) {
         return cs_fail(CS_ERR_USAGE, "--vectors needs -o DIR");
     }
     return cs_output_claim(args, vectors ? "svd.json svd.csv tail.csv u.npy v.npy sigma.npy"
@@ -441,9 +442,9 @@ static cs_status run_svd(cs_args *args)
         status = estimate(args, options.gpu, rows.rows, &a, options.k, options.moment4_cost);
         goto done;
     }
-    if (status == CS_OK && !options.values_only)
+    if (status == CS_OK && !options.values_only && !cs_args_in_memory(args))
         status = check_disk(args, rows.rows, &a, options.k);
-    options.partial = true;
+    options.partial = !cs_args_in_memory(args);
     options.departure = !options.values_only;
     if (status == CS_OK) {
         status = cs_spectrum_of(&a, &options, &spectrum);
@@ -458,6 +459,10 @@ static cs_status run_svd(cs_args *args)
         status = print_spectrum(args, &options, &spectrum);
     }
     status = status ? status : verdict_of(&spectrum);
+    if (cs_args_in_memory(args)) {
+        cs_args_in_memory(args)->spectrum = spectrum;
+        spectrum = (cs_spectrum){0};
+    }
 done:
     cs_gpu_close(&options.gpu);
     cs_spectrum_free(&spectrum);

@@ -10,6 +10,7 @@
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 
@@ -183,6 +184,29 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
         /* mpirun kills all ranks when one ends with a code, and rank 0 may not have printed yet. */
         if (args->follows) status = CS_OK;
         cs_output_release(args);
+    }
+    cs_args_free(&args);
+    return status;
+}
+
+cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
+                               cs_in_memory *memory, char **json)
+{
+    cs_args *args = NULL;
+    cs_status status = cs_args_parse(command, argc, argv, &args);
+    if (status == CS_OK) {
+        args->memory = memory;
+        cs_args_find(args, "json", strlen("json"))->flag = true;
+        cs_threads_set(0); /* the default, whatever an earlier call took */
+        status = apply_common(args);
+    }
+    if (status == CS_OK)
+        status = cs_args_refuse(args, "output config resume force mpi",
+                                "needs files, but arguments are in memory");
+    if (status == CS_OK) status = command->run(args);
+    if (status == CS_OK || status == CS_ERR_CONVERGE) {
+        *json = args->printed;
+        args->printed = NULL;
     }
     cs_args_free(&args);
     return status;

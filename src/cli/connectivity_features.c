@@ -9,6 +9,7 @@
 #include "analysis/measures/feature_connectivity.h"
 #include "base/mem.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/file.h"
@@ -88,7 +89,7 @@ static cs_status measure(study *s, int index)
     cs_feature_options options = s->options;
     int32_t *group = NULL;
     int64_t groups = INT32_MAX, kept = 0; /* a block a group: they are dealt there */
-    cs_status status = cs_rows_open(m->file, &rows);
+    cs_status status = cs_args_rows(s->args, m->file, &rows);
     if (status != CS_OK ||
         (status = cs_args_rank_blocks(s->args, rows.rows, &group, &groups, &kept)) != CS_OK) {
         goto done;
@@ -165,7 +166,7 @@ static cs_status take_argument(study *s, int index)
 static cs_status estimate(const study *s)
 {
     cs_rows rows = {0};
-    cs_status status = cs_rows_open(s->models[0].file, &rows);
+    cs_status status = cs_args_rows(s->args, s->models[0].file, &rows);
     if (status != CS_OK) return status;
     const int64_t n = rows.rows < s->options.features ? rows.rows : s->options.features;
     const double passes = (double)s->count * (double)(s->options.blocks + 1);

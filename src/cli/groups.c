@@ -12,11 +12,11 @@
 #include "base/names.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cooc/moments.h"
 #include "io/digests.h"
 #include "io/file.h"
-#include "linalg/matrix_file.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
@@ -338,6 +338,7 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given)
 }
 
 typedef struct {
+    const cs_args *args;
     const char *path;
     cs_kept_rows *rows;
     cs_csr *out;
@@ -346,7 +347,7 @@ typedef struct {
 static cs_status read_matrix(void *ctx)
 {
     const matrix_reading *r = ctx;
-    return cs_matrix_read_filled(r->path, r->rows, r->out);
+    return cs_args_read_matrix(r->args, r->path, r->rows, r->out);
 }
 
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
@@ -354,7 +355,7 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    matrix_reading r = {*path, rows, out};
+    matrix_reading r = {args, *path, rows, out};
     if (status == CS_OK)
         status = *path ? cs_output_input_beside(args, *path, cs_args_threads(args), read_matrix, &r)
                        : CS_ERR_MEMORY;

@@ -6,6 +6,7 @@
 #include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
+#include "cli/in_memory.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
@@ -336,6 +337,30 @@ static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
     return status;
 }
 
+static cs_status corpus_in_memory(const cs_args *args, const char *source,
+                                  const cs_corpus_options *options, cs_corpus *out)
+{
+    const cs_memory_item *m = cs_args_item(args, source);
+    cs_status status =
+        cs_args_refuse(args, "format whole-file label-column text-column label-field text-field",
+                       "is for files, but the corpus is in memory");
+    if (status != CS_OK) return status;
+    switch (m->kind) {
+    case CS_ITEM_ARRAY:
+        return cs_corpus_of_array(source, &m->array, options, out);
+    case CS_ITEM_IDS:
+        return cs_corpus_of_ids(source, &m->array, m->count, m->doc_ptr, options, out);
+    case CS_ITEM_TEXTS:
+        status = cs_corpus_of_texts(source, m->count, m->text, m->size, options, out);
+        if (status == CS_OK)
+            cs_args_note_read(args, source, out->invalid_bytes, out->invalid_documents, &out->read);
+        return status;
+    case CS_ITEM_MATRIX:
+        break;
+    }
+    return cs_fail(CS_ERR_INPUT, "%s: a matrix, but a corpus was expected", source);
+}
+
 cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
 {
     const char *coding = cs_args_given_in(args, "patch codes window");
@@ -348,7 +373,9 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
     cs_corpus_options options = cs_args_corpus_form(args);
     cs_tokenizer *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
-    if (status == CS_OK) status = open_and_read(args, source, &options, out);
+    if (status == CS_OK)
+        status = cs_args_item(args, source) ? corpus_in_memory(args, source, &options, out)
+                                            : open_and_read(args, source, &options, out);
     cs_tokenizer_free(&encoder);
     return status;
 }

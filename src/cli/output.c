@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/args.h"
+#include "cli/in_memory.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
 #include "io/file.h"
@@ -26,7 +28,9 @@
 
 const cs_progress *cs_output_progress(const cs_args *args)
 {
-    return cs_args_flag(args, "quiet") ? NULL : &cs_progress_shown;
+    return cs_args_flag(args, "quiet") ? NULL
+           : args->memory              ? args->memory->progress
+                                       : &cs_progress_shown;
 }
 
 void cs_output_note(const cs_args *args, const char *format, ...)
@@ -34,15 +38,19 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     if (cs_args_flag(args, "quiet")) {
         return;
     }
-    cs_progress_clear();
     va_list list;
     va_start(list, format);
     char *text = cs_format_list(format, list);
     va_end(list);
     if (text) cs_plural_agree(text);
-    flockfile(stderr); /* a line of progress may come from another thread */
-    (void)fprintf(stderr, "%s\n", text ? text : format);
-    funlockfile(stderr);
+    if (args->memory) {
+        if (args->memory->note) args->memory->note(text ? text : format);
+    } else {
+        cs_progress_clear();
+        flockfile(stderr); /* a line of progress may come from another thread */
+        (void)fprintf(stderr, "%s\n", text ? text : format);
+        funlockfile(stderr);
+    }
     cs_free(text);
 }
 
@@ -437,6 +445,9 @@ void cs_output_elsewhere(cs_args *args)
 static cs_status add_input(cs_args *args, const char *path, int *out)
 {
     *out = -1;
+    if (cs_args_item(args, path)) {
+        return CS_OK;
+    }
     for (int i = 0; i < args->inputs; ++i) {
         if (strcmp(args->input[i].path, path) == 0) {
             return CS_OK;
@@ -523,6 +534,9 @@ static cs_status file_of_rows(const char *text, char **path)
 cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
     char *path = NULL;
+    if (cs_args_item(args, text)) {
+        return CS_OK;
+    }
     cs_status status = file_of_rows(text, &path);
     if (status == CS_OK) status = cs_output_input(args, path);
     cs_free(path);
@@ -533,6 +547,9 @@ cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs
                                 void *ctx)
 {
     char *path = NULL;
+    if (cs_args_item(args, text)) {
+        return work(ctx);
+    }
     cs_status status = file_of_rows(text, &path);
     if (status == CS_OK) status = cs_output_input_beside(args, path, threads, work, ctx);
     cs_free(path);
@@ -542,5 +559,5 @@ cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out)
 {
     cs_status status = cs_output_input_rows(args, text);
-    return status == CS_OK ? cs_rows_open(text, out) : status;
+    return status == CS_OK ? cs_args_rows(args, text, out) : status;
 }

@@ -16,6 +16,11 @@ const cs_opt cs_group_probe[] = {
             "Labels of TRAIN, one per row: FILE.npy (integers; with --regression any numbers), or "
             "FILE.txt, FILE.tsv with one label per line."),
     CS_TEXT("test-labels", "FILE", NULL, "Labels of TEST."),
+    CS_TEXT("groups", "FILE.npy", NULL,
+            "Group (document) of each row of TRAIN, as in cospec rank: a group is held out as a "
+            "whole, and folds are not stratified."),
+    CS_TEXT("test-groups", "FILE.npy", NULL,
+            "Group of each row of TEST: blocks of the jackknife hold whole groups."),
     CS_FLAG("regression", "Labels are numbers, predicted by ridge regression."),
     CS_TEXT("metric", "LIST", "auto",
             "Metrics: accuracy, f1 (two classes), f1-macro, matthews; with --regression pearson, "

@@ -3,6 +3,7 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
+#include "cli/in_memory.h"
 #include "cli/output.h"
 #include "io/number.h"
 
@@ -23,13 +24,30 @@ const cs_opt cs_group_rank_rows[] = {
     {0},
 };
 
+cs_status cs_args_group_blocks(cs_args *args, const char *option, int64_t rows, int32_t **out,
+                               int64_t *blocks)
+{
+    const cs_row_choice choice = {.groups = cs_args_text(args, option),
+                                  .group_array = cs_args_array(args, option)};
+    int64_t kept = 0;
+    *out = NULL;
+    if (!choice.groups) {
+        return CS_OK;
+    }
+    cs_status status = cs_output_input(args, choice.groups);
+    return status == CS_OK ? cs_row_blocks(&choice, rows, out, blocks, &kept) : status;
+}
+
 cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_t *blocks,
                               int64_t *kept)
 {
     const int positions = cs_args_count(args, "drop-position");
     int64_t *position = cs_alloc(positions, sizeof *position);
-    cs_row_choice choice = {
-        .drop = cs_args_text(args, "drop-rows"), .positions = positions, .position = position};
+    cs_row_choice choice = {.drop = cs_args_text(args, "drop-rows"),
+                            .group_array = cs_args_array(args, "groups"),
+                            .drop_array = cs_args_array(args, "drop-rows"),
+                            .positions = positions,
+                            .position = position};
     CS_ARGS_FIELDS(args, &choice, groups, keep, drop_special);
     cs_status status = position ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !choice.groups && cs_row_choice_wants_about(&choice))

@@ -105,6 +105,19 @@ cs_status cs_array_i64(const cs_array *array, int64_t index, int64_t *out)
     return CS_OK;
 }
 
+/* NULs pad an item at its end, and are nowhere else. */
+static cs_status check_padding(const char *text, int64_t size, int64_t index)
+{
+    const size_t length = strlen(text);
+    for (int64_t i = (int64_t)length; i < size; ++i) {
+        if (text[i]) {
+            return cs_fail(CS_ERR_INPUT, "item %" PRId64 " contains a NUL after \"%.40s\"", index,
+                           text);
+        }
+    }
+    return CS_OK;
+}
+
 /* Appends a code point as UTF-8; 0 when it is none. */
 static int encode(uint32_t c, char out[4])
 {
@@ -131,8 +144,8 @@ cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
     if (!text) return CS_ERR_MEMORY;
     if (array->dtype == CS_BYTES) {
         memcpy(text, item, (size_t)array->item_size);
-        *out = text;
-        return CS_OK;
+        cs_status status = check_padding(text, array->item_size, index);
+        return CS_DELIVER(status, out, text, cs_drop);
     }
     char *put = text;
     for (int64_t i = 0; i < array->item_size; i += 4) {
@@ -148,6 +161,6 @@ cs_status cs_array_text(const cs_array *array, int64_t index, char **out)
         }
         put += n;
     }
-    *out = text;
-    return CS_OK;
+    cs_status status = check_padding(text, put - text, index);
+    return CS_DELIVER(status, out, text, cs_drop);
 }

@@ -43,7 +43,7 @@ cs_status cs_csr_init(cs_csr *a, int64_t rows, int64_t cols, int64_t nnz)
 
 void cs_csr_free(cs_csr *a)
 {
-    CS_FREE_FIELDS(a, ptr, col, val);
+    if (!a->borrowed) CS_FREE_FIELDS(a, ptr, col, val);
     *a = (cs_csr){0};
 }
 

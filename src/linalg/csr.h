@@ -25,6 +25,8 @@ typedef struct {
     int32_t *col;
     /** ptr[rows] values. */
     double *val;
+    /** The arrays belong to another, and cs_csr_free leaves them. */
+    bool borrowed;
     /** The matrix is the Gram form A^T A of a matrix A that is not available. Without its empty
      * rows and columns it is symmetric and positive semidefinite. Files keep this flag, copies and
      * products do not. A spectrum (cooc/spectrum.h) is then that of A.

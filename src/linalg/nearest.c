@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/ints.h"
@@ -21,6 +22,8 @@ typedef struct {
     double *square; /* panels x CS_TILE */
     double *tiles;  /* a worker: one tile, then two rows */
     int64_t scratch;
+    const cs_progress *progress;
+    _Atomic int64_t done; /* panels */
     double *first, *second;
 } searcher;
 
@@ -88,7 +91,7 @@ static cs_status settle(const searcher *s, int64_t i, const candidates *c, doubl
 /* All neighbours of the rows of panel p. */
 static cs_status search_panel(void *ctx, int64_t p, int worker)
 {
-    const searcher *s = ctx;
+    searcher *s = ctx;
     double *tile = s->tiles + worker * s->scratch;
     candidates c[CS_TILE];
     for (int i = 0; i < CS_TILE; ++i) {
@@ -120,10 +123,14 @@ static cs_status search_panel(void *ctx, int64_t p, int worker)
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         status = settle(s, p * CS_TILE + i, &c[i], tile);
     }
+    const int64_t done = atomic_fetch_add(&s->done, 1) + 1;
+    if (worker == 0 && done < s->panels) /* which is for one thread at a time */
+        cs_progress_report(s->progress, "neighbours", done * CS_TILE, s->n);
     return status;
 }
 
-cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double *second)
+cs_status cs_nearest_two(const cs_rows *rows, int threads, const cs_progress *progress,
+                         double *first, double *second)
 {
     if (rows->rows < 3) {
         return cs_fail(CS_ERR_INPUT,
@@ -141,6 +148,7 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double
                   .d = d,
                   .panels = (rows->rows + CS_TILE - 1) / CS_TILE,
                   .scratch = (cs_most(2 * d, tile) + 7) / 8 * 8,
+                  .progress = progress,
                   .first = first,
                   .second = second};
     s.packed = cs_alloc_aligned(s.panels * CS_TILE, d * (int64_t)sizeof *s.packed);
@@ -149,6 +157,7 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first, double
     cs_status status = s.packed && s.square && s.tiles ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_parallel_workers(s.panels, threads, pack_rows, &s);
     if (status == CS_OK) status = cs_parallel_workers(s.panels, threads, search_panel, &s);
+    if (status == CS_OK) cs_progress_report(progress, "neighbours", s.n, s.n);
     cs_free_aligned(s.packed);
     cs_free_aligned(s.tiles);
     cs_free(s.square);

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "base/progress.h"
 #include "base/status.h"
 #include "io/rows.h"
 
@@ -18,11 +19,12 @@
  *
  * \param rows n x d, n at least 3
  * \param threads 0: cs_threads()
+ * \param progress panels of rows; NULL: none
  * \param first receives n distances
  * \param second receives n distances
  * \retval CS_ERR_INPUT fewer than 3 rows, or a value that is not finite
  * \retval CS_ERR_MEMORY memory is exhausted
  * \retval CS_ERR_INTERRUPT the interrupt flag is set
  */
-cs_status cs_nearest_two(const cs_rows *rows, int threads, double *first,
-                         double *second) CS_MUST_CHECK;
+cs_status cs_nearest_two(const cs_rows *rows, int threads, const cs_progress *progress,
+                         double *first, double *second) CS_MUST_CHECK;

@@ -10,6 +10,7 @@ import sys
 import textwrap
 
 PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
+ARRAYS = {"groups", "test-groups", "drop-rows", "labels", "test-labels", "with"}  # options that take arrays too
 LETTER = {"k"}  # letters that are names in Python too
 NAMES = {("svd", 0): "matrix", ("density", 0): "matrix", ("angles", 0): "first", ("angles", 1): "second"}
 GRAM = ("gram", "Optional[bool]", "None",
@@ -109,14 +110,15 @@ def function(command):
             " = None" if optional else ""))
         rows.append((("*" if last else "") + place, "path, name or list" if repeated else "path or name",
                      "%s of the command line." % pattern))
-    options = [o for o in command["options"] if o["name"] not in PRINTING]
+    options = [o for o in command["options"] if o["heading"] or o["name"] not in PRINTING]
     first = [] if arguments else [o for n in ("corpus", "objective") for o in options if o["name"] == n]
     keyword = []
     letters, repeated_options = [], [o["name"] for o in options if o["repeated"]]
     for option in first + [o for o in options if o not in first]:
         key = option["name"].replace("-", "_")
         key += "_" if key == "with" else ""
-        text = "%s: %s = %s" % (key, type_of(option), default_of(option))
+        in_memory = memory and option["name"] in ARRAYS
+        text = "%s: %s = %s" % (key, "Optional[Array]" if in_memory else type_of(option), default_of(option))
         (arguments if option in first else keyword).append(text)
         rows.append((key, "default %s" % default_of(option), option["help"] + (
             " May be a list." if option["repeated"] else "")))
@@ -160,7 +162,7 @@ def main():
     print('"""A function for each command, generated from the option tables of the program."""')
     print("from __future__ import annotations\n")
     print("from typing import Literal, Optional\n")
-    print("from ._run import Progress, Result, Source, Sources, Value, command\n")
+    print("from ._run import Array, Progress, Result, Source, Sources, Value, command\n")
     print("version = %r" % tables["version"])
     print("__all__ = [%s]" % ", ".join('"%s"' % n for n in names if n != "help"))
     for c in tables["commands"]:

@@ -309,11 +309,14 @@ int64_t cs_metric_blocks(int64_t count)
     return count < BLOCKS ? count : BLOCKS;
 }
 
-/* The error of the score of `s`, or of `s` less `other` (may be NULL); left_out: NULL, or room. */
-static cs_status error_of(cs_metric metric, selection *s, selection *other, int64_t blocks,
-                          uint64_t seed, double *se, double *left_out)
+/* The error of the score of `s`, which is of `what`, or of `s` less `other` (may be NULL); left_out: NULL, or
+ * memory for it. */
+static cs_status error_of(cs_metric metric, const cs_metric_sample *what, selection *s,
+                          selection *other, int64_t blocks, uint64_t seed, double *se,
+                          double *left_out)
 {
-    int64_t count = s->count, wanted = blocks > 0 ? blocks : cs_metric_blocks(count);
+    const int64_t count = what->unit ? what->units : s->count;
+    const int64_t wanted = blocks > 0 ? blocks : cs_metric_blocks(count);
     if (blocks < 0 || blocks > count) {
         return cs_fail(CS_ERR_USAGE,
                        "%lld jackknife blocks are not in 0..%lld, the number of examples",
@@ -323,10 +326,14 @@ static cs_status error_of(cs_metric metric, selection *s, selection *other, int6
         *se = NAN;
         return CS_OK;
     }
-    int32_t *block = cs_pool_take(&s->pool, count, sizeof *block);
+    int32_t *of_unit = cs_pool_take(&s->pool, count, sizeof *of_unit);
+    int32_t *block = what->unit ? cs_pool_take(&s->pool, s->count, sizeof *block) : of_unit;
     left_out = left_out ? left_out : cs_pool_take(&s->pool, wanted, sizeof *left_out);
     cs_status status = s->pool.status;
-    if (status == CS_OK) status = cs_metric_deal(count, wanted, seed, block);
+    if (status == CS_OK) status = cs_metric_deal(count, wanted, seed, of_unit);
+    for (int64_t i = 0; i < s->count && what->unit && status == CS_OK; ++i) {
+        block[i] = of_unit[what->unit[i]];
+    }
     for (int64_t b = 0; b < wanted && status == CS_OK; ++b) {
         s->block = block;
         s->without = b;
@@ -346,7 +353,7 @@ cs_status cs_metric_error(cs_metric metric, const cs_metric_sample *what, const 
 {
     selection s = {0};
     cs_status status = selection_of(metric, what->count, what->truth, predicted, what->classes, &s);
-    if (status == CS_OK) status = error_of(metric, &s, NULL, blocks, seed, se, left_out);
+    if (status == CS_OK) status = error_of(metric, what, &s, NULL, blocks, seed, se, left_out);
     cs_pool_free(&s.pool);
     return status;
 }
@@ -360,7 +367,7 @@ cs_status cs_metric_difference(cs_metric metric, const cs_metric_sample *what, c
         status = selection_of(metric, what->count, what->truth, b, what->classes, &sb);
     if (status == CS_OK) {
         *difference = score(metric, &sa) - score(metric, &sb);
-        status = error_of(metric, &sa, &sb, 0, seed, se, NULL);
+        status = error_of(metric, what, &sa, &sb, 0, seed, se, NULL);
     }
     cs_pool_free(&sa.pool);
     cs_pool_free(&sb.pool);

@@ -79,6 +79,12 @@ typedef struct {
     const double *truth;
     /** Number of classes; 0: values. */
     int64_t classes;
+    /** Unit of each example, below `units`: the jackknife leaves out whole units; NULL: each example
+     * is one.
+     */
+    const int32_t *unit;
+    /** Number of units. */
+    int64_t units;
 } cs_metric_sample;
 
 /** Default number of blocks of the jackknife: min(count, 200). */
@@ -99,7 +105,7 @@ cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed,
  *
  * \param what the sample
  * \param predicted what->count values
- * \param blocks at most the number of examples; 0: cs_metric_blocks
+ * \param blocks at most the number of units; 0: cs_metric_blocks
  * \param seed fixes the blocks
  * \param se receives the error; NaN for fewer than two blocks
  * \param left_out receives the scores without each block (blocks values); NULL: not wanted

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/rng.h"
+#include "base/threads.h"
 #include "io/file.h"
 #include "text/corpus_read_private.h"
 #include "text/law.h"
@@ -158,6 +159,50 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
     return status;
 }
 
+cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made, cs_corpus *out)
+{
+    made->name = cs_strdup(name);
+    made->path = cs_strdup(name);
+    if (status == CS_OK && !(made->name && made->path)) status = CS_ERR_MEMORY;
+    return CS_DELIVER(status, out, *made, cs_corpus_free);
+}
+
+static cs_status add_text(const char *name, int64_t number, cs_document document,
+                          cs_corpus_builder *builder)
+{
+    char *mended = NULL;
+    bool keeps = true;
+    cs_status status =
+        cs_text_admit(&builder->rules, document.text, &document.size, &mended, &keeps);
+    if (mended) document.text = mended;
+    if (status == CS_OK && keeps) status = cs_corpus_builder_add(builder, &document);
+    cs_free(mended);
+    return status == CS_ERR_INPUT ? cs_blame(status, "%s: text %lld", name, (long long)number)
+                                  : status;
+}
+
+cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *const *text,
+                             const int64_t *size, const cs_corpus_options *options, cs_corpus *out)
+{
+    enum { REPORT_EVERY = 4096 };
+    cs_corpus_options resolved;
+    cs_corpus_builder builder;
+    cs_corpus made = {0};
+    cs_status status = cs_corpus_options_resolve(options, &resolved);
+    if (status != CS_OK) return status;
+    cs_corpus_builder_init(&builder, &resolved);
+    for (int64_t d = 0; d < documents && status == CS_OK; ++d) {
+        status = add_text(name, d, (cs_document){.text = text[d], .size = size[d]}, &builder);
+        if (status == CS_OK && d % REPORT_EVERY == 0) {
+            cs_progress_report(resolved.progress, "texts", d, documents);
+            status = cs_interrupt_check();
+        }
+    }
+    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", name);
+    cs_corpus_builder_free(&builder);
+    return cs_corpus_in_memory(status, name, &made, out);
+}
+
 cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
                           void *to, cs_corpus *about)
 {
@@ -188,7 +233,8 @@ void cs_corpus_free(cs_corpus *corpus)
 {
     cs_text_list_free(corpus->label_name, corpus->labels);
     cs_text_list_free(corpus->word, corpus->vocab);
-    CS_FREE_FIELDS(corpus, name, path, doc_ptr, token, real, extra, label, held_out, weight);
+    if (!corpus->borrowed) cs_free(corpus->token);
+    CS_FREE_FIELDS(corpus, name, path, doc_ptr, real, extra, label, held_out, weight);
     if (corpus->population) {
         cs_law_free(&corpus->population->law);
         cs_free(corpus->population->start);

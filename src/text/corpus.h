@@ -34,6 +34,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "io/npy.h"
 #include "text/splitter.h"
 
 /** \cond INTERNAL */
@@ -219,6 +220,8 @@ typedef struct {
     int64_t *doc_ptr;
     /** tokens: ids in 0..vocab-1. */
     int32_t *token;
+    /** `token` belongs to another, and cs_corpus_free leaves it. */
+    bool borrowed;
     /** tokens x real_width, row-major: the vector at each position, which models read instead of
      * its id; NULL: rows are ids.
      */
@@ -299,6 +302,43 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options,
 
 /** Frees a corpus; accepts a zeroed object. */
 void cs_corpus_free(cs_corpus *corpus);
+
+/** Texts in memory as a corpus, a document each, read without a copy. Options of files have no effect.
+ *
+ * \param name name of the corpus, for messages
+ * \param documents number of texts
+ * \param text documents texts in UTF-8
+ * \param size their bytes
+ * \param options NULL: the defaults
+ * \param out receives the corpus
+ * \retval CS_ERR_INPUT invalid UTF-8 or NUL (options->invalid), or no document with min_tokens tokens
+ */
+cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *const *text,
+                             const int64_t *size, const cs_corpus_options *options,
+                             cs_corpus *out) CS_MUST_CHECK;
+
+/** An array of token ids as a corpus, as FILE.npy holds it: one document, or a document a row.
+ *
+ * \retval CS_ERR_INPUT an invalid token id, or no document with min_tokens tokens
+ */
+cs_status cs_corpus_of_array(const char *name, const cs_array *array,
+                             const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
+
+/** Sequences of token ids in one array as a corpus. An array of int32 is borrowed unless min_tokens
+ * leaves a gap in it; others are copied.
+ *
+ * \param name name of the corpus, for messages
+ * \param ids all sequences, one after another
+ * \param documents number of sequences
+ * \param doc_ptr documents + 1 offsets from 0 to the number of ids
+ * \param options NULL: the defaults
+ * \param out receives the corpus
+ * \retval CS_ERR_INPUT offsets that do not rise, an invalid token id, or no document with min_tokens
+ *     tokens
+ */
+cs_status cs_corpus_of_ids(const char *name, const cs_array *ids, int64_t documents,
+                           const int64_t *doc_ptr, const cs_corpus_options *options,
+                           cs_corpus *out) CS_MUST_CHECK;
 
 /** Passes every document of a source to `take` in order, as text. Sources and options are those of
  * cs_corpus_load; min_tokens, vocab_size, splitter and encoder are not used.

@@ -20,5 +20,9 @@ cs_status cs_corpus_read_joined(const char *sources, const cs_corpus_options *op
 cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
                              cs_corpus *out) CS_MUST_CHECK;
 
+/* Gives a corpus that is in no file its name, and delivers it. */
+cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made,
+                              cs_corpus *out) CS_MUST_CHECK;
+
 /* Allocates the arrays that every corpus has; the caller frees them in every case. */
 cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus) CS_MUST_CHECK;

@@ -15,6 +15,7 @@
 #include "io/npy.h"
 #include "io/number.h"
 #include "text/corpus_read_private.h"
+#include "text/utf8_private.h"
 #include "text/vocab.h"
 
 typedef struct {
@@ -309,27 +310,58 @@ cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_
     return status;
 }
 
+static cs_status add_item(reader *r, const cs_array *array, int64_t i)
+{
+    char number[32], *text = NULL;
+    int64_t whole = 0;
+    cs_status status = CS_OK;
+    if (array->dtype == CS_UNICODE || array->dtype == CS_BYTES) {
+        status = cs_array_text(array, i, &text);
+        if (status == CS_OK && is_blank(text, (int64_t)strlen(text)))
+            status = cs_fail(CS_ERR_INPUT, "no label");
+        if (status == CS_OK) status = cs_utf8_check("label", text, (int64_t)strlen(text));
+    } else if (r->options->regression) {
+        (void)snprintf(number, sizeof number, "%.17g", cs_array_f64(array, i));
+    } else {
+        status = cs_array_i64(array, i, &whole);
+        (void)snprintf(number, sizeof number, "%lld", (long long)whole);
+    }
+    const char *label = text ? text : number;
+    if (status == CS_OK) status = add_label(r, label, (int64_t)strlen(label));
+    cs_free(text);
+    return status;
+}
+
+static cs_status take_array(const char *name, const cs_array *array, reader *r)
+{
+    cs_status status = CS_OK;
+    r->made.path = cs_strdup(name);
+    if (array->ndim < 1 || array->size != array->shape[0] || array->size == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: expected one label per row", name);
+    if (status == CS_OK) status = r->made.path ? begin(r) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < array->size && status == CS_OK; ++i) {
+        status = add_item(r, array, i);
+        r->made.count += status == CS_OK;
+        status = cs_blame(status, "%s: row %lld", name, (long long)i);
+    }
+    return status;
+}
+
 static cs_status read_array(const char *path, reader *r)
 {
     cs_array array = {0};
     cs_status status = cs_npy_read(path, 0, &array);
-    r->made.path = cs_strdup(path);
-    if (status == CS_OK && (array.ndim < 1 || array.size != array.shape[0] || array.size == 0))
-        status = cs_fail(CS_ERR_INPUT, "%s: expected one label per row", path);
-    if (status == CS_OK) status = r->made.path ? begin(r) : CS_ERR_MEMORY;
-    for (int64_t i = 0; i < array.size && status == CS_OK; ++i) {
-        int64_t number = 0;
-        char label[32];
-        if (!r->options->regression) status = cs_array_i64(&array, i, &number);
-        int size = r->options->regression
-                       ? snprintf(label, sizeof label, "%.17g", cs_array_f64(&array, i))
-                       : snprintf(label, sizeof label, "%lld", (long long)number);
-        if (status == CS_OK) status = add_label(r, label, size);
-        r->made.count += status == CS_OK;
-        status = cs_blame(status, "%s: row %lld", path, (long long)i);
-    }
+    if (status == CS_OK) status = take_array(path, &array, r);
     cs_array_free(&array);
     return status;
+}
+
+cs_status cs_labels_of_array(const char *name, const cs_array *array, bool regression,
+                             const cs_labelled_text *classes_of, cs_labelled_text *out)
+{
+    const cs_labelled_options options = {.regression = regression};
+    reader r = {.options = &options, .classes_of = classes_of};
+    return finish(take_array(name, array, &r), &r, out);
 }
 
 cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,

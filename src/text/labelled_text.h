@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "io/npy.h"
 #include "text/corpus.h"
 
 typedef struct {
@@ -57,10 +58,15 @@ cs_status cs_labelled_check(const cs_labelled_text *train, int64_t limit) CS_MUS
 cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_options *options,
                                  const int64_t limit[2], cs_labelled_text out[2]) CS_MUST_CHECK;
 
-/* Only labels, one for each row of some matrix: FILE.npy (one dimension; integers, or any numbers
- * for regression), FILE.txt or FILE.tsv (a line each, the first column; empty lines and a header
+/* Only labels, one for each row of some matrix: FILE.npy (one dimension; integers, any numbers
+ * for regression, or texts), FILE.txt or FILE.tsv (a line each, the first column; empty lines and a header
  * are skipped). text and pair stay NULL. Errors as above; CS_ERR_USAGE for another suffix. */
 cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
+                             cs_labelled_text *out) CS_MUST_CHECK;
+
+/* The same of an array in memory, which messages call `name`. */
+cs_status cs_labels_of_array(const char *name, const cs_array *array, bool regression,
+                             const cs_labelled_text *classes_of,
                              cs_labelled_text *out) CS_MUST_CHECK;
 void cs_labelled_text_free(cs_labelled_text *t);
 

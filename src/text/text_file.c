@@ -121,6 +121,25 @@ bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size)
     return false;
 }
 
+cs_status cs_text_admit(cs_text_rules *rules, const char *text, int64_t *size, char **mended,
+                        bool *keeps)
+{
+    *keeps = cs_text_keeps(rules, text, *size);
+    if (!*keeps || valid_prefix(text, *size) == *size) {
+        return CS_OK;
+    }
+    if (rules->rule == CS_INVALID_REFUSE) {
+        const int64_t at = valid_prefix(text, *size);
+        return cs_fail(CS_ERR_INPUT,
+                       "byte %lld: %s; give --invalid replace, skip or latin1 to continue",
+                       (long long)at + 1, text[at] ? "invalid UTF-8" : "NUL byte, not text");
+    }
+    *mended = cs_alloc(*size + 1, 1);
+    if (!*mended) return CS_ERR_MEMORY;
+    memcpy(*mended, text, (size_t)*size);
+    return mend(rules, mended, size);
+}
+
 /* --- a file ----------------------------------------------------------------------------------- */
 
 /* By the rule; *refused when the file is told of at the end. */

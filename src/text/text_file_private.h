@@ -33,5 +33,10 @@ cs_status cs_text_read(const char *path, cs_text_rules *rules, cs_text_file *out
 void cs_text_hash(cs_text_file *file);
 void cs_text_file_free(cs_text_file *file);
 
+/* A text in memory by the rules. *mended: a copy that is put right, for cs_free; NULL: the text needs none.
+ * *keeps = false: it is left out. CS_ERR_INPUT under REFUSE. */
+cs_status cs_text_admit(cs_text_rules *rules, const char *text, int64_t *size, char **mended,
+                        bool *keeps) CS_MUST_CHECK;
+
 /* Whether a line or document is kept: under SKIP, counts one that is not UTF-8. */
 bool cs_text_keeps(cs_text_rules *rules, const char *text, int64_t size);

@@ -1,9 +1,12 @@
 """The Python module against numpy and scipy, and its failures. usage: python_module.py SVD GRAM SVD_OF_GRAM (folders of the program)"""
+import contextlib
 import gc
+import io
+import json
 import sys
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 import cospec
 
@@ -21,6 +24,10 @@ def fails(part, function, *arguments, kind=cospec.CospecError, **options):
         assert part in str(error), error
         return
     raise AssertionError("no failure: " + part)
+
+
+def metric(result, name):
+    return next(row for row in result.record["metrics"] if row["name"] == name)
 
 
 counts = sparse.random(300, 60, 0.05, "csr", random_state=1)
@@ -48,9 +55,9 @@ for rows in (h, h.astype(np.float32), h[:, ::-1], np.round(h).astype(np.int16)):
     lam = np.linalg.eigvalsh(rows.astype(float).T @ rows.astype(float))[::-1]
     r = cospec.rank(rows)
     near(r["eigenvalues"] / lam[0], lam / lam[0], 1e-12)
-    near(r["participation_ratio"]["value"], lam.sum() ** 2 / np.sum(lam ** 2), 1e-10)
-    assert r["rank_tau"]["value"] == 1 + np.searchsorted(np.cumsum(lam), 0.9 * lam.sum())
-    assert r["rank_tau"]["se"] > 0
+    near(r["participation_ratio"], lam.sum() ** 2 / np.sum(lam ** 2), 1e-10)
+    assert r["rank_tau"] == 1 + np.searchsorted(np.cumsum(lam), 0.9 * lam.sum())
+    assert metric(r, "rank_tau")["se"] > 0
 
 c = cospec.connectivity(counts)
 near(c["gap"], 1 - sigma[sigma < 1 - 1e-9][0], 1e-12)
@@ -93,9 +100,7 @@ assert (again["matrix"] != m["matrix"]).nnz == 0
 fails('did you mean masked?', cospec.toy, "maked", classes=2, length=4, tokens=2)
 fails("is not one of enumerate", cospec.toy, "ar", classes=2, length=4, tokens=2, method="x")
 fails("unexpected keyword argument 'kk'", cospec.svd, counts, kk=4, kind=TypeError)
-fails("svd of an array does not take start=", cospec.svd, counts, start="x", kind=TypeError)
-fails("option 'k' expects a value of type integer", cospec.svd, counts, k="ten")
-fails("1000 singular triplets", cospec.svd, counts, k=1000)
+fails("svd of an array does not take output=", cospec.svd, counts, output="x", kind=TypeError)
 fails("no such file", cospec.cooc, "nowhere.tsv", "ar")
 fails("nan", cospec.rank, np.full((4, 4), np.nan))
 negative = counts.copy()
@@ -111,20 +116,67 @@ for function in (cospec.svd, cospec.connectivity, cospec.rank):
     fails("with rows and columns, not one of 3 x 0", function, np.ones((3, 0)), kind=ValueError)
 fails("real numbers", cospec.svd, counts * 1j, kind=TypeError)
 near(cospec.rank(counts)["eigenvalues"], cospec.rank(counts.toarray())["eigenvalues"], 0)
-for ids in ([[0, 2 ** 40, 2]], [[0.5, 1]]):
-    fails("token ids are integers", cospec.cooc, ids, "ar", kind=ValueError)
-fails("not an id from 0 to 2147483646", cospec.cooc, [[0, 2 ** 31 - 1]], "ar")
 fails("cooc takes the name of a corpus, texts, or sequences of ids", cospec.cooc, [], "ar", kind=ValueError)
-fails("cooc needs objective", cospec.cooc, [[0, 1]])
+fails("cooc needs --objective", cospec.cooc, [[0, 1]])
 fails("cooc needs --objective", cospec.cooc)
 
-# what the program refuses the library refuses too
-fails("threads: 1000000000 is not in 1..256", cospec.rank, h, threads=10 ** 9)
-fails("--threads: 1000000000 is not in 1..256", cospec.svd, sys.argv[1], threads=10 ** 9)
-fails("k: 0 is below 1", cospec.svd, counts, k=0)
+# what the program refuses is refused in memory with the same words
+counts_file, texts_file = "counts.npz", "texts.jsonl"
+np.save("h.npy", h)
+sparse.save_npz(counts_file, counts)
+
+
+def refused(function, stored, *arrays, **options):
+    """The program's message about files is that of the library about the same arrays."""
+    said = []
+    for places in (stored, arrays):
+        try:
+            function(*places, **options, progress=False)
+            raise AssertionError("no failure: %s %s" % (function.__name__, options))
+        except cospec.CospecError as error:
+            text = str(error)
+            for i, place in enumerate(stored):
+                text = text.replace(str(place), "FILE").replace("memory:%d" % (i + 1), "FILE")
+            said.append((text, error.code))
+    assert said[0] == said[1], said
+
+
+for options in (dict(k=0), dict(k="ten"), dict(k=1000), dict(tol=-1), dict(threads=10 ** 9), dict(solver="x"),
+                dict(solver="cusolver"), dict(memory=0), dict(after_ones=70), dict(k=3, after_ones=2)):
+    refused(cospec.svd, [counts_file], counts, **options)
+for options in (dict(tau=2), dict(blocks=0), dict(threads=0), dict(rankme_eps=2), dict(keep="masked")):
+    refused(cospec.rank, ["h.npy"], h, **options)
+for options in (dict(k=0), dict(blocks=0), dict(sample=2, dimension=True), dict(discard=1, dimension=True)):
+    refused(cospec.similarity, ["h.npy", "h.npy"], h, h, **options)
+for options in (dict(k=0), dict(jackknife=3000), dict(pairs=0)):
+    refused(cospec.connectivity, [counts_file], counts, **options)
+np.save("labels.npy", np.arange(500) % 2)
+for options in (dict(seeds=0), dict(folds=1), dict(penalties="1,2"), dict(few="x"), dict(metric="x")):
+    refused(cospec.probe, ["h.npy", "h.npy"], h, h, labels="labels.npy", test_labels="labels.npy", **options)
+nan = h.copy()
+nan[3, 5] = np.nan
+np.save("nan.npy", nan)
+for function in (cospec.rank, cospec.dimension):
+    refused(function, ["nan.npy"], nan)
+refused(cospec.similarity, ["h.npy", "nan.npy"], h, nan)
+sparse.save_npz("negative.npz", negative)
+for function in (cospec.svd, cospec.connectivity):
+    refused(function, ["negative.npz"], negative)
+for i, ids in enumerate([[[0, 2 ** 40, 2]], [[0, 1], [2 ** 31 - 2, 4]], [[0, -1, 3]], [[0.5, 1.0]], [[-3, 0]]]):
+    np.save("ids%d.npy" % i, np.array(ids))
+    refused(cospec.cooc, ["ids%d.npy" % i, "ar"], np.array(ids), "ar")
+fails("token id 1099511627776 at row 0, column 1 is not in 0..2147483646", cospec.cooc, [[0, 2 ** 40], [1]], "ar")
+fails("at row 1, column 0 needs 2147483647 columns for only 3 tokens", cospec.cooc, [[0, 1], [2 ** 31 - 2]], "ar")
+fails("item 0 is 0.5, not a 64-bit integer", cospec.cooc, [[0.5], [1]], "ar")
+fails("text 1: byte 2: NUL byte, not text", cospec.cooc, ["a b", "a\0b"], "ar", context="nearest:1")
+assert cospec.cooc(["a b", "a\0b c"], "ar", context="nearest:1", invalid="replace")["mass"] > 1
+assert cospec.cooc(["a b", "a\0b c"], "ar", context="nearest:1", invalid="skip")["mass"] == 1
+fails("--format is for files", cospec.cooc, ["a b"], "ar", format="text")
 fails("NUL", cospec.cooc, "a\0b", "ar", kind=ValueError)
+fails("NUL", cospec.probe, h[:2], h[:2], labels=["a", "b\0c"], test_labels=["a", "a"], kind=ValueError)
 fails("no masked array", cospec.rank, np.ma.masked_array(h, h > 1), kind=TypeError)
-fails("arrays or paths, not both", cospec.similarity, h, "x", kind=TypeError)
+fails("No such file", cospec.similarity, h, "x.npy")
+assert cospec.similarity(h, "h.npy", progress=False)["cka"] == 1
 
 # a text is a document, whatever lines it has
 texts = ["the cat sat", "the dog\nsat", "a cat"]
@@ -136,30 +188,103 @@ g = h @ rng.standard_normal((24, 9))
 a, b = h - h.mean(0), g - g.mean(0)
 cka = np.linalg.norm(a.T @ b) ** 2 / np.linalg.norm(a.T @ a) / np.linalg.norm(b.T @ b)
 near(cospec.similarity(h, g)["cka"], cka, 1e-12)
+spans = [np.linalg.svd(x, full_matrices=False)[0][:, :10] for x in (a, b)]
+near(cospec.similarity(h, g)["angles"]["radians"], linalg.subspace_angles(spans[0], spans[1][:, :9])[::-1], 1e-7)
 plane = rng.standard_normal((2000, 2)) @ rng.standard_normal((2, 20))
 assert 1.8 < cospec.dimension(plane)["intrinsic_dimension"] < 2.2
 np.save("plane.npy", plane)
 near(cospec.dimension("plane.npy")["metrics"][0]["value"], cospec.dimension(plane)["intrinsic_dimension"], 1e-12)
 
-# the same numbers as the program's, from files of the same arrays
-np.save("h.npy", h)
-groups = np.repeat(np.arange(100), 5)
+# the same numbers as the program's, with its defaults and with groups, from files of the same arrays
+groups = rng.integers(0, 60, 500)
 np.save("groups.npy", groups)
-here, there = cospec.rank(h, groups=groups), cospec.rank("h.npy", groups="groups.npy")
-for row in there["metrics"]:
-    if row["name"] in here:
-        own = here[row["name"]]
-        np.testing.assert_allclose(np.array([own["value"], own["se"]], float), np.array([row["value"], row["se"]], float), 1e-9)
-y = (h[:, 0] > 0).astype(int)
-p = cospec.probe(h, h, labels=y, test_labels=y)
-assert p["metrics"][0]["name"] == "accuracy" and p["metrics"][0]["value"] > 0.9
-stored = cospec.svd(sys.argv[1] + "/../m")
-matrix = cospec.read(sys.argv[1] + "/../m")["matrix.npz"]
-near(cospec.svd(matrix)["sigma"], stored["sigma"], 1e-10)
-assert len(stored["sigma"]) == len(cospec.svd(matrix)["sigma"]) and stored.text
+np.save("g.npy", g)
+y = np.where(h[:, 0] + 0.5 * rng.standard_normal(500) > 0, "up", "down")
+np.save("y.npy", y)
+texts = ["the cat sat on the mat", "a dog", "\u00e9t\u00e9 the dog sat"] * 5
+with open(texts_file, "w") as file:
+    file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+ids = rng.integers(0, 40, (30, 20))
+np.save("ids.npy", ids)
+padded = np.where(np.arange(20) < 5 + np.arange(30)[:, None] % 9, ids, -1)
+np.save("padded.npy", padded)
+store = sys.argv[1] + "/../m"
+matrix = cospec.read(store)["matrix.npz"]
 
-calls = []
-cospec.svd(matrix, k=3, progress=lambda *told: calls.append(told))
+
+def plain(record):
+    """Without times and the names of what was read."""
+    words = ("second", "file", "files", "path", "name", "matrix", "series", "of", "with", "corpus", "train", "test", "features")
+    if isinstance(record, dict):
+        return {key: plain(value) for key, value in record.items() if key not in (*words, "objective", "context",
+                                                                                  "target_position")}
+    return [plain(item) for item in record] if isinstance(record, list) else record
+
+
+def same(function, stored, arrays, **pairs):
+    """What the program makes of files the library makes of the arrays. pairs: options as (file, array) or alike."""
+    here = function(*arrays, **{k: v[1] if isinstance(v, tuple) else v for k, v in pairs.items()}, progress=False)
+    there = function(*stored, **{k: v[0] if isinstance(v, tuple) else v for k, v in pairs.items()}, progress=False)
+    assert here.path is None and there.text, function
+    a, b = plain(here.record), plain(there.record)
+    for key in (set(a) | set(b)) - {"schema", "data"}:
+        assert json.dumps(a.get(key), sort_keys=True) == json.dumps(b.get(key), sort_keys=True), \
+            (function.__name__, key, a.get(key), b.get(key))
+    return here, there
+
+
+by_group = dict(groups=("groups.npy", groups))
+same(cospec.svd, [store], [matrix])
+same(cospec.svd, [store], [matrix], k="all", certify="components")
+same(cospec.connectivity, [store], [matrix])
+same(cospec.connectivity, ["h.npy"], [h], pairs=20, **by_group)
+same(cospec.rank, ["h.npy"], [h])
+same(cospec.rank, ["h.npy"], [h], drop_rows=("groups.npy", groups), center=True, curve=True, **by_group)
+same(cospec.similarity, ["h.npy", "g.npy"], [h, g])
+plain_errors, _ = same(cospec.similarity, ["h.npy", "g.npy"], [h, g], blocks=10)
+group_errors, _ = same(cospec.similarity, ["h.npy", "g.npy"], [h, g], blocks=10, **by_group)
+assert metric(plain_errors, "cka")["se"] != metric(group_errors, "cka")["se"]
+same(cospec.similarity, ["h.npy"], [h], with_=("g.npy", g), dimension=True)
+same(cospec.dimension, ["h.npy"], [h])
+same(cospec.dimension, ["h.npy"], [h], blocks=10, sample=300, **by_group)
+sides = dict(labels=("y.npy", y), test_labels=("y.npy", y))
+p, _ = same(cospec.probe, ["h.npy", "h.npy"], [h, h], **sides)
+assert p["metrics"][0]["name"] == "accuracy" and 0.5 < p["metrics"][0]["value"] < 1
+same(cospec.probe, ["h.npy", "h.npy"], [h, h], few=50, seeds=2, test_groups=("groups.npy", groups), **by_group, **sides)
+numbers = dict(labels=("h0.npy", h[:, 0]), test_labels=("h0.npy", h[:, 0]), regression=True)
+np.save("h0.npy", h[:, 0])
+same(cospec.probe, ["g.npy", "g.npy"], [g, g], **numbers)
+for stored, array in ((texts_file, texts), ("ids.npy", ids), ("padded.npy", padded)):
+    for context in ("nearest:1", "unique"):
+        here, there = same(cospec.cooc, [stored, "ar"], [array, "ar"], context=context, max_length=8)
+        assert (here["matrix"] != there["matrix"]).nnz == 0 and here["matrix"].form == there["matrix"].form
+        assert here["matrix"].shape == there["matrix"].shape
+same(cospec.cooc, [texts_file, "ar"], [texts, "ar"], context="nearest:1", tokenizer="char", vocab=5, min_tokens=8,
+     split="train", weight="document")
+pair = (np.concatenate([row[row >= 0] for row in padded]).astype(np.int32),
+        np.cumsum([0] + [np.sum(row >= 0) for row in padded]))
+for least in (1, 8):
+    here, there = same(cospec.cooc, ["padded.npy", "ar"], [pair, "ar"], context="nearest:1", min_tokens=least)
+    assert (here["matrix"] != there["matrix"]).nnz == 0
+assert cospec.cooc(texts, "ar", context="nearest:1")["vocab"][:2] == ["<unk>", "the"]
+
+# progress and notes
+for function, arrays, options, stage in (
+        (cospec.similarity, (h, g), dict(blocks=5), "blocks"), (cospec.similarity, (h, g), {}, "rows"),
+        (cospec.dimension, (h,), {}, "neighbours"), (cospec.dimension, (h,), dict(blocks=5), "blocks"),
+        (cospec.rank, (h,), {}, "rows"), (cospec.probe, (h, h), dict(labels=y, test_labels=y), "folds"),
+        (cospec.toy, ("masked",), dict(unmasked="1:3:1", classes=2, length=4, tokens=2), "points"),
+        (cospec.cooc, (ids, "ar"), {}, None), (cospec.svd, (matrix,), {}, None)):
+    calls = []
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        function(*arrays, **options, progress=lambda *told: calls.append(told))
+        assert all(0 <= done <= total for _, done, total in calls)
+        assert stage is None or stage in [told[0] for told in calls], (function, calls)
+        length = len(said.getvalue())
+        function(*arrays, **options, progress=False)
+        assert len(said.getvalue()) == length, (function, said.getvalue())
+assert "certificates: components" in said.getvalue()
 
 # a Gram form that the program wrote, its spectrum there and by numpy
 form = cospec.read(sys.argv[2])["matrix.npz"]

@@ -1,43 +1,49 @@
-"""Functions of arrays in memory: they call the library in this process.
+"""Functions of arrays: they run a command of the library in this process, without copying the arrays.
 
-The call runs on a thread of its own, so that Ctrl-C reaches Python at once; it then sets the library's
-interrupt flag, which ends the call.
+On the command line "memory:NAME" stands for an array, so that options, defaults and errors are those of the
+program. The call runs on a thread of its own: Ctrl-C reaches Python at once, which then sets the library's
+interrupt flag, and that ends the call.
 """
 from __future__ import annotations
 
 import ctypes
+import inspect
 import json
 import os
-import tempfile
-import threading
-import weakref
 import sys
+import threading
+import warnings
+import weakref
 from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
 import numpy as np
 
-from ._run import CospecError, Progress, Result, run
+from ._run import CospecError, CospecWarning, Progress, Result, words_of
 
 PATIENCE = 1.5  # seconds that an interrupted call has to end
-_EXIT_CODE = {1: 2, 2: 3, 3: 3, 4: 3, 5: 4, 6: 5, 7: 130}  # of cs_status
-_TYPES = (np.float64, np.int64, np.int32)
+_NOTE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
-_TAKES = {
-    "svd": "matrix k rank normalised vectors tol seed threads gram",
-    "connectivity": "files k tol seed threads gram",
-    "rank": "files tau center row_norm blocks precision groups threads",
-    "similarity": "files k dimension discard sample blocks groups threads",
-    "cooc": "corpus objective context target_position max_length stride draws seed threads weight",
-    "probe": None,  # by files
+_ROWS = {"groups": "numbers", "drop_rows": "numbers"}
+# Parameters that take arrays, and what these are.
+_TAKES: "dict[str, dict[str, str]]" = {
+    "toy": {},
+    "svd": {"matrix": "matrix"},
+    "connectivity": {"files": "matrix", **_ROWS},
+    "rank": {"files": "rows", **_ROWS},
+    "similarity": {"files": "rows", "with_": "rows", "groups": "numbers"},
+    "cooc": {"corpus": "corpus"},
+    "probe": {"train_or_model": "rows", "test_or_train": "rows", "labels": "labels", "test_labels": "labels",
+              "groups": "numbers", "test_groups": "numbers"},
 }
+_FILES = ("output", "config", "resume", "force", "mpi")  # options that need files
 _one_call = threading.Lock()
 _loaded: Any = None
 _left: "list[Any]" = []  # what a call that was left behind may still read
 
 
 class _Array(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_int), ("dimensions", ctypes.c_int),
+    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p), ("dimensions", ctypes.c_int),
                 ("shape", ctypes.c_int64 * 2), ("stride", ctypes.c_int64 * 2),
                 ("data", ctypes.c_void_p)]
 
@@ -49,23 +55,19 @@ def library() -> Any:
         path = os.environ.get("COSPEC_PYTHON_LIBRARY") or os.path.join(
             os.path.dirname(os.path.abspath(__file__)), "lib", "cospec-python.so")
         lib = ctypes.CDLL(path)
-        pointer, text = ctypes.c_void_p, ctypes.c_char_p
-        size, number = ctypes.c_int64, ctypes.c_int
-        matrix = [size, size, pointer, pointer, pointer]
-        rows = [size, size, pointer, number]
-        for name, arguments in (("svd", [*matrix, text]), ("connectivity", [*matrix, text]),
-                                ("rank", [*rows, pointer, text]),
-                                ("similarity", [*rows, *rows, text]), ("dimension", [*rows, text]),
-                                ("cooc", [size, pointer, pointer, text])):
+        pointer, text, size, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int
+        for name, result, arguments in (
+                ("version", text, []), ("begin", pointer, [text]),
+                ("array", None, [pointer, text, text, size, number, pointer, pointer]),
+                ("matrix", None, [pointer, text, size, size, pointer, pointer, pointer, number]),
+                ("ids", None, [pointer, text, text, size, pointer, size, pointer]),
+                ("texts", None, [pointer, text, size, pointer, pointer]),
+                ("run", number, [pointer, number, pointer, _NOTE, _REPORT]),
+                ("reason", text, []), ("json", text, [pointer]), ("arrays", number, [pointer]),
+                ("result", ctypes.POINTER(_Array), [pointer, number]), ("words", size, [pointer, pointer]),
+                ("free", None, [pointer]), ("interrupt", None, [number]), ("busy", number, [])):
             function = getattr(lib, "cospec_" + name)
-            function.restype, function.argtypes = pointer, arguments
-        lib.cospec_error.restype = lib.cospec_json.restype = lib.cospec_version.restype = text
-        lib.cospec_error.argtypes = [ctypes.POINTER(ctypes.c_int)]
-        lib.cospec_json.argtypes = lib.cospec_arrays.argtypes = lib.cospec_free.argtypes = [pointer]
-        lib.cospec_array.restype = ctypes.POINTER(_Array)
-        lib.cospec_array.argtypes = [pointer, ctypes.c_int]
-        lib.cospec_progress.argtypes = [_REPORT]
-        lib.cospec_interrupt.argtypes = [ctypes.c_int]
+            function.restype, function.argtypes = result, arguments
         _loaded = lib
     return _loaded
 
@@ -73,11 +75,11 @@ def library() -> Any:
 class _Memory:
     """What a call returned, freed when no array looks at it any more."""
 
-    def __init__(self, lib: Any, held: int) -> None:
-        weakref.finalize(self, lib.cospec_free, held)
+    def __init__(self, lib: Any, call: int, held: Any) -> None:
+        weakref.finalize(self, lambda held: lib.cospec_free(call), held)
 
     def view(self, array: Any) -> "np.ndarray[Any, Any]":
-        kind: "np.dtype[Any]" = np.dtype(_TYPES[array.type])
+        kind: "np.dtype[Any]" = np.dtype(array.type.decode())
         shape = tuple(array.shape[:array.dimensions])
         if 0 in shape:
             return np.empty(shape, kind)
@@ -88,6 +90,8 @@ class _Memory:
         array_view: "np.ndarray[Any, Any]" = np.ndarray(shape, kind, block, 0, strides)
         return array_view
 
+
+# --- what a run says ----------------------------------------------------------------------------------------
 
 def _reporter(progress: Progress) -> Any:
     if progress is False:
@@ -106,72 +110,22 @@ def _reporter(progress: Progress) -> Any:
     return _REPORT(show)
 
 
-def _interrupted(lib: Any, done: threading.Event, held: Any) -> None:
-    """Ends the running call; one that does not end in time is left behind, with what it reads."""
-    lib.cospec_interrupt(1)
-    if not done.wait(PATIENCE) or lib.cospec_busy():
-        _left.append(held)
+def _noter(progress: Progress) -> Any:
+    if progress is False or sys.stderr is None:
+        return _NOTE()
+
+    def note(text: bytes) -> None:
+        sys.stderr.write(("\r\033[K" if sys.stderr.isatty() else "") + text.decode(errors="replace") + "\n")
+
+    return _NOTE(note)
 
 
-def _invoke(name: str, arguments: "tuple[Any, ...]", options: "dict[str, Any]", progress: Progress,
-            held: Any) -> "tuple[dict[str, Any], dict[str, Any]]":
-    """The record and arrays of a call of the library."""
-    lib = library()
-    text = json.dumps({key: value for key, value in options.items() if value is not None},
-                      default=lambda x: x.item())  # numpy's numbers
-    reporter = _reporter(progress)
-    answer: "list[Any]" = []
-    done = threading.Event()
-
-    def work() -> None:
-        try:
-            with _one_call:
-                lib.cospec_interrupt(0)
-                if not lib.cospec_busy():
-                    _left.clear()
-                lib.cospec_progress(reporter)
-                got = getattr(lib, "cospec_" + name)(*arguments, text.encode())
-                code = ctypes.c_int()
-                answer.append(got or (lib.cospec_error(ctypes.byref(code)).decode(errors="replace"), code.value))
-        finally:
-            done.set()
-
-    threading.Thread(target=work, name="cospec " + name, daemon=True).start()
-    try:
-        done.wait()
-    except BaseException:
-        _interrupted(lib, done, (arguments, held, reporter))
-        raise
-    if isinstance(answer[0], tuple):
-        raise CospecError(answer[0][0], _EXIT_CODE.get(answer[0][1], 3))
-    memory = _Memory(lib, answer[0])
-    record: "dict[str, Any]" = json.loads(lib.cospec_json(answer[0]))
-    arrays = {}
-    for i in range(lib.cospec_arrays(answer[0])):
-        array = lib.cospec_array(answer[0], i).contents
-        arrays[array.name.decode()] = memory.view(array)
-    return record, arrays
-
-
-# --- arguments ---------------------------------------------------------------------------------------------
-
-def _pointer(array: Any) -> Any:
-    return array.ctypes.data_as(ctypes.c_void_p)
-
+# --- arguments ----------------------------------------------------------------------------------------------
 
 def _numpy(name: str, values: Any) -> Any:
     """numpy's or scipy's view of an array, DataFrame or tensor."""
     if type(values).__module__.split(".")[0] == "torch":
-        values = values.detach()
-        if values.device.type != "cpu":
-            raise TypeError("%s takes tensors on the CPU, not on %s: use .cpu()" % (name, values.device))
-        if str(values.layout) == "torch.sparse_csr":
-            from scipy import sparse
-            return sparse.csr_matrix((_numpy(name, values.values()), values.col_indices().numpy(),
-                                      values.crow_indices().numpy()), tuple(values.shape))
-        if str(values.layout) != "torch.strided":
-            raise TypeError("%s takes dense or CSR tensors, not %s: use .to_sparse_csr()" % (name, values.layout))
-        return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+        return _tensor(name, values)
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError("%s takes no masked array: fill it or leave the masked rows out" % name)
     if hasattr(values, "toarray"):
@@ -179,8 +133,24 @@ def _numpy(name: str, values: Any) -> Any:
     if type(values).__module__.split(".")[0] == "pandas":
         if bool(np.any(np.asarray(values.isna()))):
             raise ValueError("%s takes no missing values" % name)
-        return values.to_numpy()
+        array = values.to_numpy()
+        kinds = {getattr(kind, "kind", "O") for kind in np.atleast_1d(np.asarray(values.dtypes, object))}
+        return values.to_numpy(dtype=np.float64) if array.dtype == object and kinds <= set("biuf") else array
     return np.asarray(values)
+
+
+def _tensor(name: str, values: Any) -> Any:
+    values = values.detach()
+    if values.device.type != "cpu":
+        raise TypeError("%s takes tensors on the CPU, not on %s: use .cpu()" % (name, values.device))
+    layout = str(values.layout)
+    if layout == "torch.sparse_csr":
+        from scipy import sparse
+        return sparse.csr_matrix((_tensor(name, values.values()), values.col_indices().numpy(),
+                                  values.crow_indices().numpy()), tuple(values.shape))
+    if layout != "torch.strided":
+        raise TypeError("%s takes dense or CSR tensors, not %s: use .to_sparse_csr()" % (name, values.layout))
+    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
 
 
 def _real(name: str, values: Any, least: int) -> Any:
@@ -196,174 +166,272 @@ def _real(name: str, values: Any, least: int) -> Any:
     return values
 
 
-def _csr(name: str, matrix: Any) -> "tuple[tuple[Any, ...], Any]":
-    """Pointers of a matrix, and what keeps them alive."""
-    from scipy import sparse
-    matrix = sparse.csr_matrix(_real(name, matrix, 1))
-    matrix.check_format()
-    if np.any(np.diff(matrix.indptr) < 0):
-        raise ValueError("indptr decreases")
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    held = (np.ascontiguousarray(matrix.indptr, np.int64),
-            np.ascontiguousarray(matrix.indices, np.int32),
-            np.ascontiguousarray(matrix.data, np.float64))
-    return (*matrix.shape, *map(_pointer, held)), held
-
-
-def _rows(name: str, values: Any) -> "tuple[tuple[Any, ...], Any]":
-    rows = _real(name, values, 2)
-    rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
-    if rows.dtype not in (np.float32, np.float64):
-        rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
-    rows = np.ascontiguousarray(rows)
-    return (*rows.shape, _pointer(rows), int(rows.dtype == np.float64)), rows
-
-
-def _gram(matrix: Any, gram: Optional[bool]) -> Optional[bool]:
-    """Whether it is a Gram form: as given, or as cooc and read have marked the matrix."""
-    form = getattr(matrix, "form", None)
-    if gram is False and form == "gram":
-        raise ValueError("the matrix is a Gram form (context unique): gram=False does not fit it")
-    return form == "gram" if gram is None else gram
-
-
-def _ids(values: Any) -> "np.ndarray[Any, Any]":
-    """Token ids as int32, refused where that would change them."""
-    values = _numpy("cooc", values)
-    ids = np.ascontiguousarray(values, np.int32) if values.dtype.kind in "biuf" else None
-    if ids is None or not np.array_equal(ids, values):
-        raise ValueError("token ids are integers from 0 to 2^31 - 2")
-    return ids
-
-
-def _groups(groups: Any, rows: int) -> Any:
-    """The block of each row: groups numbered from 0 in the order of their numbers."""
-    groups = _numpy("groups", groups)
-    if groups.shape != (rows,):
-        raise ValueError("groups has shape %s, but there are %d rows" % (groups.shape, rows))
-    return np.unique(groups, return_inverse=True)[1].astype(np.int32)
-
-
-# --- the functions ------------------------------------------------------------------------------------------
-
-def _is_name(value: Any) -> bool:
-    return value is None or isinstance(value, (str, bytes, os.PathLike))
-
-
-def _sources(name: str, given: "dict[str, Any]") -> "list[Any]":
-    if name == "probe":
-        return [given[key] for key in ("train_or_model", "test_or_train", "labels", "test_labels") if key in given]
-    found = given.get({"svd": "matrix", "cooc": "corpus"}.get(name, "files"))
-    return list(found) if isinstance(found, tuple) and name != "cooc" else [found]
-
-
-def takes(name: str, given: "dict[str, Any]") -> bool:
-    """Whether the arguments are arrays, for the library in this process, rather than names of files."""
-    if name not in _TAKES:
-        return False
-    sources = _sources(name, given)
-    names = [_is_name(s) or (name in ("rank", "connectivity", "similarity") and isinstance(s, Mapping))
-             for s in sources]
-    if name == "probe":
-        return not all(names)
-    if any(names) and not all(names):
-        raise TypeError("%s takes arrays or paths, not both" % name)
-    return bool(names) and not names[0]
-
-
-def call(name: str, given: "dict[str, Any]", letters: "tuple[str, ...]", progress: Progress) -> Result:
-    """The function `name` of arrays."""
-    del letters
-    if name == "probe":
-        return _probe(given, progress)
-    known = (_TAKES[name] or "").split()
-    for key, value in given.items():
-        if key not in known and value not in (None, False):
-            raise TypeError("%s of an array does not take %s=; store the array and give its path" % (name, key))
-    given = {key: value for key, value in given.items() if value is not None}
-    functions: "dict[str, Callable[..., Result]]" = {
-        "svd": _svd, "connectivity": _connectivity, "rank": _rank, "similarity": _similarity, "cooc": _cooc}
-    return functions[name](given, progress)
-
-
-def _single(name: str, given: "dict[str, Any]") -> Any:
-    files = given.pop("files")
-    if len(files) != 1:
-        raise TypeError("%s takes one array, got %d" % (name, len(files)))
-    return files[0]
-
-
-def _svd(given: "dict[str, Any]", progress: Progress) -> Result:
-    matrix = given.pop("matrix")
-    if "k" in given and "rank" in given:
-        raise TypeError("k is short for rank; give one of them")
-    k = given.pop("rank", given.pop("k", None))
-    arguments, held = _csr("svd", matrix)
-    smaller = min(arguments[0], arguments[1])
-    options = dict(given, k=min(10, smaller) if k is None else k, gram=_gram(matrix, given.get("gram")))
-    if k == "all":
-        options["k"] = smaller
-    record, arrays = _invoke("svd", arguments, options, progress, held)
-    columns = {"index": np.arange(1, len(arrays["sigma"]) + 1), "sigma": arrays["sigma"],
-               "residual": arrays["residual"]}
-    return Result("svd", record, arrays=arrays, columns=columns)
-
-
-def _connectivity(given: "dict[str, Any]", progress: Progress) -> Result:
-    matrix = _single("connectivity", given)
-    arguments, held = _csr("connectivity", matrix)
-    options = dict(given, gram=_gram(matrix, given.get("gram")))
-    record, arrays = _invoke("connectivity", arguments, options, progress, held)
-    numbers = {key: value for key, value in record.items() if isinstance(value, (int, float))}
-    return Result("connectivity", record, arrays=arrays,
-                  columns={"metric": list(numbers), "value": [float(v) for v in numbers.values()]})
-
-
-def _rank(given: "dict[str, Any]", progress: Progress) -> Result:
-    arguments, held = _rows("rank", _single("rank", given))
-    groups = given.pop("groups", None)
-    block = _groups(groups, arguments[0]) if groups is not None else None
-    options = dict(given, double_sums=given.pop("precision", "double") == "double")
-    options.pop("precision", None)
-    if block is not None:
-        options["blocks"] = min(int(given.get("blocks", 20)), int(block.max()) + 1)
-        block = (block.astype(np.int64) * options["blocks"] // (int(block.max()) + 1)).astype(np.int32)
-    record, arrays = _invoke("rank", (*arguments, None if block is None else _pointer(block)), options,
-                             progress, (held, block))
-    metrics = {key: value for key, value in record.items() if isinstance(value, dict)}
-    return Result("rank", record, arrays=arrays, columns={
-        "metric": list(metrics), "definition": [m["definition"] for m in metrics.values()],
-        "value": [m["value"] for m in metrics.values()], "se": [m["se"] for m in metrics.values()]})
-
-
-def _metrics(name: str, record: "dict[str, Any]") -> Result:
-    keys = ("of", "with", "name", "definition", "value", "se", "n")
-    rows = record["metrics"]
-    columns = {("metric" if key == "name" else key): [row.get(key) for row in rows] for key in keys}
-    for row in rows:
-        record.setdefault(row["name"], row["value"])
-    return Result(name, record, columns=columns)
-
-
-def _similarity(given: "dict[str, Any]", progress: Progress) -> Result:
-    files = given.pop("files")
-    if given.pop("dimension", False) or len(files) != 2:
-        raise TypeError("similarity takes two arrays; for dimensions call cospec.dimension")
-    if given.pop("groups", None) is not None:
-        raise TypeError("similarity takes no groups")
-    a, held_a = _rows("similarity", files[0])
-    b, held_b = _rows("similarity", files[1])
-    record, arrays = _invoke("similarity", (*a, *b), given, progress, (held_a, held_b))
-    result = _metrics("similarity", record)
-    result._arrays.update(arrays)
+def _native(array: Any) -> "np.ndarray[Any, Any]":
+    """An array in C order of a type that the library has."""
+    kind = array.dtype
+    if kind.kind == "f" and kind.itemsize > 8:
+        kind = np.dtype(np.float64)
+    result: "np.ndarray[Any, Any]" = np.ascontiguousarray(array, kind.newbyteorder("="))
     return result
 
 
-def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: int = 1,
+def _list_of_texts(values: Any) -> "Optional[list[str]]":
+    """The texts of a list, Series or array that holds nothing else; None: it holds something else."""
+    if type(values).__module__.split(".")[0] in ("pandas", "numpy") and values.dtype.kind not in "OUT":
+        return None
+    if isinstance(values, (str, bytes, tuple, Mapping)) or not hasattr(values, "__iter__") or not len(values):
+        return None
+    texts = list(values)
+    return [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
+
+
+def _pointer(array: Any) -> Any:
+    return array.ctypes.data_as(ctypes.c_void_p)
+
+
+class _Call:
+    """A call of the library: its arguments in memory, and all that they need to stay."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lib = library()
+        self.held: "list[Any]" = []
+        self.gives: "list[tuple[str, tuple[Any, ...]]]" = []  # functions of the library, without the call
+        self.form = "counts"
+
+    def _word(self, label: str) -> str:
+        return "memory:%s" % label
+
+    def give(self, kind: str, label: str, values: Any, gram: Optional[bool]) -> str:
+        """The word that stands for an argument."""
+        function: "Callable[..., None]" = {
+            "matrix": lambda: self._matrix(label, values, gram), "rows": lambda: self._rows(label, values),
+            "numbers": lambda: self._plain(label, values), "labels": lambda: self._labels(label, values),
+            "corpus": lambda: self._corpus(label, values)}[kind]
+        function()
+        return self._word(label)
+
+    def _add(self, function: str, label: str, *arguments: Any) -> None:
+        self.gives.append((function, (self._word(label).encode(), *arguments)))
+
+    def _array(self, label: str, array: Any) -> None:
+        array = _native(array)
+        shape = np.array(array.shape, np.int64)
+        self.held += [array, shape]
+        kind = array.dtype.kind
+        self._add("array", label, (kind if kind in "US" else array.dtype.str[1:]).encode(), array.itemsize,
+                  array.ndim, _pointer(shape), _pointer(array))
+
+    def _rows(self, label: str, values: Any) -> None:
+        rows = _real(self.name, values, 2)
+        rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
+        if rows.dtype not in (np.float32, np.float64):
+            rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
+        self._array(label, rows)
+
+    def _plain(self, label: str, values: Any) -> None:
+        array = _numpy(label, values)
+        if array.dtype.kind not in "biuf":
+            raise TypeError("%s takes numbers, not an array of %s" % (label, array.dtype))
+        self._array(label, array)
+
+    def _labels(self, label: str, values: Any) -> None:
+        texts = _list_of_texts(values)
+        array = np.asarray(texts) if texts is not None else _numpy(label, values)
+        if array.dtype.kind not in "biufUS":
+            raise TypeError("%s are numbers or texts, not an array of %s" % (label, array.dtype))
+        if texts is not None and any("\0" in text for text in texts):
+            raise ValueError("%s contain a NUL character" % label)
+        self._array(label, array)
+
+    def _matrix(self, label: str, values: Any, gram: Optional[bool]) -> None:
+        from scipy import sparse
+        form = getattr(values, "form", None)
+        if gram is False and form == "gram":
+            raise ValueError("the matrix is a Gram form (context unique): gram=False does not fit it")
+        matrix = sparse.csr_matrix(_real(self.name, values, 1))
+        matrix.check_format()
+        if np.any(np.diff(matrix.indptr) < 0):
+            raise ValueError("indptr decreases")
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+        arrays = [np.ascontiguousarray(matrix.indptr, np.int64), np.ascontiguousarray(matrix.indices, np.int32),
+                  np.ascontiguousarray(matrix.data, np.float64)]
+        self.held += arrays
+        self._add("matrix", label, *matrix.shape, *map(_pointer, arrays),
+                  int(form == "gram" if gram is None else gram))
+
+    def _corpus(self, label: str, values: Any) -> None:
+        texts = _list_of_texts(values)
+        if texts is not None:
+            return self._texts(label, texts)
+        ids = values if isinstance(values, tuple) else None
+        if ids is None and (isinstance(values, np.ndarray) or not hasattr(values, "__iter__") or not len(values)):
+            if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+                raise ValueError("cooc takes the name of a corpus, texts, or sequences of ids, not %r" % (values,))
+            return self._array(label, _numpy(self.name, values))
+        if ids is None:
+            parts = [_numpy(self.name, sequence) for sequence in values]
+            ids = (np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])]))
+        if len(ids) != 2:
+            raise ValueError("a pair of ids and offsets was expected, not %d arrays" % len(ids))
+        tokens, offsets = _native(_numpy(self.name, ids[0])), np.ascontiguousarray(_numpy(self.name, ids[1]), np.int64)
+        if tokens.dtype.kind not in "biuf" or tokens.ndim != 1 or offsets.ndim != 1 or len(offsets) < 2:
+            raise ValueError("token ids are integers in one dimension, with offsets from 0 to their number")
+        self.held += [tokens, offsets]
+        self._add("ids", label, tokens.dtype.str[1:].encode(), len(tokens), _pointer(tokens), len(offsets) - 1,
+                  _pointer(offsets))
+
+    def _texts(self, label: str, texts: "list[str]") -> None:
+        """Texts where Python has them in UTF-8."""
+        utf8 = ctypes.pythonapi.PyUnicode_AsUTF8AndSize
+        utf8.restype, utf8.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.POINTER(ctypes.c_ssize_t)]
+        place, size = np.empty(len(texts), np.uintp), np.empty(len(texts), np.int64)
+        length = ctypes.c_ssize_t()
+        for i, text in enumerate(texts):
+            place[i] = utf8(text, ctypes.byref(length))
+            size[i] = length.value
+        self.held += [texts, place, size]
+        self._add("texts", label, len(texts), _pointer(place), _pointer(size))
+
+    # --- the run --------------------------------------------------------------------------------------------
+
+    def _work(self, words: "list[str]", note: Any, report: Any) -> "tuple[int, int, str]":
+        """The call, its exit code and reason; on the thread that calls the library."""
+        lib = self.lib
+        call = lib.cospec_begin(self.name.encode())
+        if not call:
+            return 0, 3, "out of memory"
+        for function, arguments in self.gives:
+            getattr(lib, "cospec_" + function)(call, *arguments)
+        encoded = [os.fsencode(word) for word in words]
+        argv = (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
+        code = lib.cospec_run(call, len(encoded), argv, note, report)
+        return call, code, lib.cospec_reason().decode(errors="replace")
+
+    def run(self, words: "list[str]", progress: Progress) -> Result:
+        lib, name = self.lib, self.name
+        note, report = _noter(progress), _reporter(progress)
+        answer: "list[tuple[int, int, str]]" = []
+        done = threading.Event()
+
+        def work() -> None:
+            try:
+                with _one_call:
+                    lib.cospec_interrupt(0)
+                    if not lib.cospec_busy():
+                        _left.clear()
+                    answer.append(self._work(words, note, report))
+            finally:
+                done.set()
+
+        threading.Thread(target=work, name="cospec " + name, daemon=True).start()
+        try:
+            done.wait()
+        except BaseException:
+            lib.cospec_interrupt(1)
+            if not done.wait(PATIENCE) or lib.cospec_busy():
+                _left.append((self, note, report))  # it is left behind, with what it reads
+            elif answer and answer[0][0]:
+                lib.cospec_free(answer[0][0])
+            raise
+        call, code, reason = answer[0]
+        if code not in (0, 4) or not lib.cospec_json(call):
+            if call:
+                lib.cospec_free(call)
+            raise CospecError(reason, code)
+        if code == 4:
+            warnings.warn(reason, CospecWarning, stacklevel=5)
+        return self._result(call)
+
+    def _result(self, call: int) -> Result:
+        lib = self.lib
+        memory = _Memory(lib, call, self.held)
+        record: "dict[str, Any]" = json.loads(lib.cospec_json(call))
+        arrays: "dict[str, Any]" = {}
+        for i in range(lib.cospec_arrays(call)):
+            array = lib.cospec_result(call, i).contents
+            arrays[array.name.decode()] = memory.view(array)
+        if "indptr" in arrays:
+            from scipy import sparse
+            parts = [arrays.pop(key) for key in ("data", "indices", "indptr")]
+            matrix: Any = sparse.csr_matrix(tuple(parts), (record["rows"], record["cols"]), copy=False)
+            matrix.form = self.form
+            arrays["matrix"] = matrix
+            words = ctypes.POINTER(ctypes.c_char_p)()
+            count = lib.cospec_words(call, ctypes.byref(words))
+            if count:
+                arrays["vocab"] = [words[i].decode() for i in range(count)]
+        return Result(self.name, record, arrays=arrays)
+
+
+# --- from keywords to a call --------------------------------------------------------------------------------
+
+def _is_name(value: Any) -> bool:
+    """A path or name, or several."""
+    if isinstance(value, Mapping):
+        return all(map(_is_name, value.values()))
+    if isinstance(value, (list, tuple)):
+        return len(value) > 0 and all(isinstance(item, (str, os.PathLike)) for item in value)
+    return value is None or isinstance(value, (str, bytes, os.PathLike))
+
+
+def takes(name: str, given: "dict[str, Any]") -> bool:
+    """Whether the library in this process is to run the command: for arguments in memory, and for toy."""
+    if name not in _TAKES:
+        return False
+    if name == "toy":
+        return not any(given.get(key) for key in _FILES)
+    corpus = given.get("corpus") if name == "cooc" else None
+    if isinstance(corpus, (list, tuple)):
+        return True  # texts, where another command has names
+    values = [given[key] for key in _TAKES[name] if key in given and key != "files"]
+    return not all(map(_is_name, [*values, *given.get("files", ())]))
+
+
+def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
+         repeated: "tuple[str, ...]", progress: Progress) -> Result:
+    """Runs the command `name` in this process."""
+    for key in _FILES:
+        if given.get(key):
+            raise TypeError("%s of an array does not take %s=; store the array and give its path" % (name, key))
+    run = _Call(name)
+    run.form = "gram" if name == "cooc" and given.get("context") == "unique" else "counts"
+    gram = given.pop("gram", None)
+    count = 0
+
+    def replace(kind: str, label: str, value: Any) -> Any:
+        nonlocal count
+        if isinstance(value, Mapping):
+            return {key: replace(kind, label, item) for key, item in value.items()}
+        if _is_name(value) and not (kind == "corpus" and isinstance(value, (list, tuple))):
+            return value
+        if label in ("groups", "test_groups", "drop_rows", "labels", "test_labels"):
+            return run.give(kind, label.replace("_", "-"), value, gram)
+        count += 1
+        return run.give(kind, str(count), value, gram)
+
+    for key, kind in _TAKES[name].items():
+        if key not in given:
+            continue
+        if name == "connectivity" and key == "files" and given.get("pairs") is not None:
+            kind = "rows"
+        value = given[key]
+        many = key == "files" or (key == "with_" and isinstance(value, (list, tuple)))
+        given[key] = tuple(replace(kind, key, item) for item in value) if many else replace(kind, key, value)
+    words = words_of(signature, given, letters, repeated) + ([] if progress else ["--quiet"])
+    for word in words:
+        if "\0" in word:
+            raise ValueError("a name or value contains a NUL character: %r" % word)
+    return run.run(words, progress)
+
+
+# --- a function that no command has -------------------------------------------------------------------------
+
+def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: int = 1, groups: Any = None,
               threads: Optional[int] = None, progress: Progress = True) -> Result:
-    """Two-NN intrinsic dimension, mean cosine and isotropy of the rows of an array.
+    """Compute two-NN intrinsic dimension, mean cosine and isotropy of the rows of an array.
 
     The measures of `cospec similarity FILE --dimension`.
 
@@ -376,11 +444,13 @@ def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: i
     sample : int, default 10000
         Number of evenly spaced rows for the two-NN dimension; time grows with its square.
     blocks : int, default 1
-        Blocks of consecutive rows for a delete-block jackknife; 1: no standard errors.
+        Blocks of the delete-block jackknife; 1: no standard errors.
+    groups : array of n integers, or a path, optional
+        Group of each row: blocks of the jackknife hold whole groups.
     threads : int, optional
         Number of threads; None: OMP_NUM_THREADS, else all cores.
     progress : bool or callable, default True
-        Show progress; a callable gets (stage, done, total).
+        Show notes and progress on standard error; a callable gets (stage, done, total).
 
     Returns
     -------
@@ -392,75 +462,15 @@ def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: i
     CospecError
         For values that are not finite, or fewer than three distinct rows.
 
+    See Also
+    --------
+    rank : Effective ranks of the same rows.
+
     References
     ----------
     Facco, d'Errico, Rodriguez and Laio (2017), Estimating the intrinsic dimension of datasets by a minimal
-    neighborhood information.
+    neighborhood information, Scientific Reports 7. Mu and Viswanath (2018), All-but-the-Top, ICLR.
     """
-    if _is_name(rows):
-        from . import _commands
-        return _commands.similarity(rows, dimension=True, discard=discard, sample=sample, blocks=blocks,
-                                    threads=threads, progress=progress)
-    arguments, held = _rows("dimension", rows)
-    record, _ = _invoke("dimension", arguments, dict(discard=discard, sample=sample, blocks=blocks,
-                                                     threads=threads), progress, held)
-    return _metrics("dimension", record)
-
-
-def _cooc(given: "dict[str, Any]", progress: Progress) -> Result:
-    from scipy import sparse
-    corpus: Any = given.pop("corpus")
-    if not hasattr(corpus, "__iter__"):
-        raise ValueError("cooc takes the name of a corpus, texts, or sequences of ids, not %r" % (corpus,))
-    if not isinstance(corpus, tuple) and len(corpus) > 0 and all(isinstance(text, str) for text in corpus):
-        return _texts(corpus, given, progress)
-    if not isinstance(corpus, tuple):
-        if len(corpus) == 0:
-            raise ValueError("cooc takes the name of a corpus, texts, or sequences of ids, not %r" % (corpus,))
-        corpus = (np.concatenate([_ids(s) for s in corpus]),
-                  np.concatenate([[0], np.cumsum([len(s) for s in corpus])]))
-    if "objective" not in given:
-        raise CospecError("cooc needs objective=NAME", 2)
-    ids = _ids(corpus[0])
-    offsets = np.ascontiguousarray(_numpy("cooc", corpus[1]), np.int64)
-    if len(offsets) < 2 or offsets[0] != 0 or offsets[-1] != len(ids):
-        raise ValueError("offsets run from 0 to the number of ids, %d" % len(ids))
-    options = dict(given, given=given.pop("target_position", "blind") == "given",
-                   weight_by_document=given.pop("weight", "token") == "document")
-    for key in ("target_position", "weight"):
-        options.pop(key, None)
-    record, arrays = _invoke("cooc", (len(offsets) - 1, _pointer(offsets), _pointer(ids)), options, progress,
-                             (ids, offsets))
-    matrix: Any = sparse.csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]),
-                               (record["rows"], record["cols"]), copy=False)
-    matrix.form = "gram" if given.get("context") == "unique" else "counts"
-    return Result("cooc", record, arrays={"matrix": matrix})
-
-
-def _texts(texts: Any, given: "dict[str, Any]", progress: Progress) -> Result:
-    """A list of texts, as a file of JSON lines for the program."""
     from . import _commands
-    with tempfile.TemporaryDirectory(prefix="cospec-") as folder:
-        path = os.path.join(folder, "texts.jsonl")
-        with open(path, "w", encoding="utf-8") as file:
-            for text in texts:
-                file.write(json.dumps({"text": text}) + "\n")
-        return _commands.cooc(path, progress=progress, **given)
-
-
-def _probe(given: "dict[str, Any]", progress: Progress) -> Result:
-    """Features and labels, as files for the program."""
-    from . import _commands
-    with tempfile.TemporaryDirectory(prefix="cospec-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
-        for key in ("train_or_model", "test_or_train"):
-            if not _is_name(given.get(key)):
-                values = _real("probe", given[key], 2)
-                given[key] = os.path.join(folder, key + ".npy")
-                np.save(given[key], values.toarray() if hasattr(values, "toarray") else values)
-        for key in ("labels", "test_labels"):
-            if not _is_name(given.get(key)):
-                values = _numpy("probe", given[key])
-                given[key] = os.path.join(folder, key + ".txt")
-                with open(given[key], "w", encoding="utf-8") as file:
-                    file.writelines("%s\n" % value for value in values.tolist())
-        return _commands.probe(**given, progress=progress)
+    return _commands.similarity(rows, dimension=True, discard=discard, sample=sample, blocks=blocks, groups=groups,
+                                threads=threads, progress=progress)

@@ -26,6 +26,7 @@ Source = Any  #: a path or name, or what the function takes in its place: an arr
 Sources = Any  #: the same, a list of them, or {name: path}
 Value = Union[str, int, float, "os.PathLike[str]", Sequence[Union[str, int, float, "os.PathLike[str]"]]]
 Progress = Union[bool, Callable[[str, int, int], object]]
+Array = Any  #: a path, or an array in its place
 F = TypeVar("F", bound=Callable[..., "Result"])
 
 GRACE = 1.5  # seconds between SIGINT and SIGKILL
@@ -93,7 +94,8 @@ class Result(Mapping[str, Any]):
     """The result of a command or function.
 
     It is a mapping: `result["sigma"]` is the array of that name (a file NAME.npy or NAME.npz of the run, or an
-    array in memory), or else the field of the record, or else the column of the table.
+    array in memory), or else the field of the record, the column of the table, or the value of the metric of
+    that name (an array where several rows have it).
 
     Attributes
     ----------
@@ -106,13 +108,11 @@ class Result(Mapping[str, Any]):
     """
 
     def __init__(self, command: str, record: "dict[str, Any]", *, path: Optional[str] = None, text: str = "",
-                 arrays: "Optional[dict[str, Any]]" = None, columns: "Optional[dict[str, Any]]" = None,
-                 held: Any = None) -> None:
+                 arrays: "Optional[dict[str, Any]]" = None, held: Any = None) -> None:
         self.command, self.path, self.text = command, path, text
         self._table = {key: record.pop(key) for key in ("schema", "data") if key in record}
         self.record = record
         self._arrays = dict(arrays or {})
-        self._columns = columns  # the table of a function of arrays
         self._held = held  # the temporary folder
 
     def _files(self) -> "dict[str, str]":
@@ -129,9 +129,17 @@ class Result(Mapping[str, Any]):
             value = self.record[name]
             return _numbers(value) if isinstance(value, list) else value
         rows = self._table.get("data", [])
-        if not rows or name not in rows[0]:
+        matrices = self.record.get("matrices", [])
+        if len(matrices) == 1 and isinstance(matrices[0].get(name), list):
+            return _numbers(matrices[0][name])
+        if not rows:
             raise KeyError(name)
-        return _numbers([row[name] for row in rows])
+        if name in rows[0]:
+            return _numbers([row[name] for row in rows])
+        values = [row["value"] for row in rows if row.get("metric") == name and "value" in row]
+        if not values:
+            raise KeyError(name)
+        return values[0] if len(values) == 1 else _numbers(values)
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self.record, **self._arrays, **self._files()})
@@ -146,8 +154,6 @@ class Result(Mapping[str, Any]):
     def frame(self) -> "pandas.DataFrame":
         """The table of the result as a pandas DataFrame, as `--csv` prints it."""
         import pandas
-        if self._columns is not None:
-            return pandas.DataFrame(self._columns)
         if self._table:
             read: Any = pandas.read_json
             frame: Any = read(io.StringIO(json.dumps(self._table)), orient="table").reset_index(drop=True)
@@ -323,8 +329,8 @@ def _list(value: Any) -> "list[str]":
     return [_word(value)]
 
 
-def _words(signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
-           repeated: "tuple[str, ...]") -> "list[str]":
+def words_of(signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
+             repeated: "tuple[str, ...]") -> "list[str]":
     """The words of the command line for arguments by name."""
     words: "list[str]" = []
     places: "list[str]" = []
@@ -362,8 +368,8 @@ def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (),
             given = dict(signature.bind(*args, **kwargs).arguments)
             progress = given.pop("progress", True)
             if _memory.takes(name, given):
-                return _memory.call(name, given, letters, progress)
-            words = _words(signature, given, letters, repeated)
+                return _memory.call(name, signature, given, letters, repeated, progress)
+            words = words_of(signature, given, letters, repeated)
             own = takes_output and given.get("output") is None and not given.get("dry_run")
             return run(name, words, output=own, json_record=json, progress=progress)
 
