@@ -2,14 +2,14 @@
  *
  * In the study's file, under "claims", by name:
  *
- *   "source", "says"    its source, what it says
+ *   "source", "says"    its source and its text
  *   "scope"             what the interval covers, what this scale cannot show
  *   "left", "right"     SIDE
  *   "want"              ">" or "<"
  *   "budgets"           optional: budgets over which it is stated, numbers from small to large
  *   "everywhere"        optional: true of a claim about every budget
  *   "needs"             [{"left": SIDE, "want": ">", "right": SIDE}, ...]: baselines, without which the
- *                       comparison has no ground; or a text that says why there are none. One with
+ *                       comparison has no ground; or a text with the reason why there are none. One with
  *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
  *   "title"             optional: what the figure over budgets calls it, before both labels
@@ -26,15 +26,16 @@
  *    "se": COLUMN, "exact": true, "df": N or "inf", "p": "COLUMN WHERE..."}
  *
  * the number in COLUMN of the one row that fits every WHERE (where=COLUMN:VALUE, as in a report's
- * directives), less that of a second row of the file; its standard error in column se ("se"; none
- * of what is exact), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
- * study's). "p" in place of an error: where the file has the exact chance of so large a number
- * under no association (Kendall's tau of two rankings); the other side is then 0.
+ * directives), minus that of a second row of the file; its standard error in column se ("se"; none
+ * for an exact number), with N degrees of freedom (19: a jackknife of 20 blocks; the least of the
+ * study's). "p" in place of an error: if the file has the exact p-value of the number under no
+ * association (Kendall's tau of two rankings); the other side is then 0.
  *
- * A file whose step is named with '#' represents one file for each seed, with the words of the variable
- * `seeds` in place of '#' (study.h): the side is their mean, and at least 3 are needed (for "p" the largest
- * counts). In a claim over budgets, '%' in file, value and minus is replaced by each budget: the claim is
- * then one comparison for each budget, with separate needs, and a curve with a band.
+ * A file whose step is named with '#' represents one file for each seed, with the words of the
+ * variable `seeds` in place of '#' (study.h): the side is their mean, and at least 3 are needed
+ * (for "p" the largest counts). In a claim over budgets, '%' in file, value and minus is replaced
+ * by each budget: the claim is then one comparison for each budget, with separate needs, and a
+ * curve with a band.
  *
  * With d = left - right, its error has these parts (stats/decide.h):
  *
@@ -54,17 +55,17 @@
  *   not tested              a `needs` is not met: its difference has the wrong sign or lies within the
  *                           margin of its two sides, so a model does not beat its baseline
  *
- * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false as
- * printed (FAIL), undetermined (INCONCLUSIVE), not specified (UNSPECIFIED: the paper leaves a constant
- * open), and not tested (the PASS of a printed statement one of whose assumptions fails).
+ * Of a statement, as `cospec verify` reports it: holds (PASS), holds, but vacuous (VACUOUS), false
+ * as printed (FAIL), undetermined (INCONCLUSIVE), not specified (UNSPECIFIED: the paper leaves a
+ * constant open), and not tested (the PASS of a printed statement one of whose assumptions fails).
  *
- * A claim over budgets takes the verdict of its largest budget, which sees most training. One about every
- * budget ("everywhere") is reproduced or opposite where all budgets are, and `not reproduced at this scale`
- * where only some are opposite; it is equivalent where every tested budget is, not tested where none is
- * tested, and otherwise undetermined.
+ * A claim over budgets takes the verdict of its largest budget, which sees most training. One about
+ * every budget ("everywhere") is reproduced or opposite where all budgets are, and `not reproduced
+ * at this scale` where only some are opposite; it is equivalent where every tested budget is, not
+ * tested where none is tested, and otherwise undetermined.
  *
- * A study with "exploratory": true compares what nobody has made a claim about (cospec compare): its
- * first two verdicts read `significant` and `significant the other way`.
+ * A study with "exploratory": true compares quantities without a claim (cospec compare): its first
+ * two verdicts are `significant` and `significant the other way`.
  *
  * A family is the claims with the same text under "family" (their source, where they have none).
  */
@@ -247,8 +248,9 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,
 cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
                                       int64_t *count) CS_MUST_CHECK;
 
-/* Every number that the verdicts are decided from (docs/reference/studies.md has the columns): a row for
- * each side of a comparison or baseline, at each budget; once for each number its runs, with all documents
- * and without each block of them; and the runs of the steps of `cospec correlate`. */
+/* Every number that the verdicts are decided from (docs/reference/studies.md has the columns): a
+ * row for each side of a comparison or baseline, at each budget; once for each number its runs,
+ * with all documents and without each block of them; and the runs of the steps of `cospec
+ * correlate`. */
 cs_status cs_claims_write_values(const cs_study *study, const cs_claims *claims,
                                  const char *path) CS_MUST_CHECK;

@@ -5,7 +5,7 @@
  *   R = H_R - 1 h^T, h = mean of the rows of H_R (the paper leaves the norm of its argmin open)
  *
  * Printed, with ||A||_1 = largest column sum of |A|, ||A||_inf = largest row sum,
- * ||A||_{1,inf} = sqrt(||A||_1 ||A||_inf), R' = H_R' less the mean of its rows:
+ * ||A||_{1,inf} = sqrt(||A||_1 ||A||_inf), R' = H_R' minus the mean of its rows:
  *
  *   ||R'||_{1,inf} <= 4 eps ||R||_{1,inf}^3,
  *   eps = ||W^QK||_1 ||W^VO||_{1,inf} ||U||_inf (1 + ||U||_inf)

@@ -56,7 +56,8 @@ cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands) CS_MU
 
 /* Runs a command with its arguments (argv[0] is the first one after the command's name): parses,
  * handles --help, keeps a finished result under --resume, runs, writes the manifest. part: it is a
- * step of another command, which itself reports how to continue after an interrupt. `*refuted`: a corrected statement failed. */
+ * step of another command, which itself reports how to continue after an interrupt. `*refuted`: a
+ * corrected statement failed. */
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted) CS_MUST_CHECK;
 

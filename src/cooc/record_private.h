@@ -40,8 +40,8 @@ static inline void cs_record_add(cs_record *to, const cs_record *from)
     }
 }
 
-/* Keys are uniform, so their top bits cut what is sorted into ranges of about equally many rows,
- * which are merged side by side; a row is never cut. */
+/* Keys are uniform, so their top bits divide sorted records into ranges with about equal numbers of
+ * rows, which are merged concurrently; a row is never divided. */
 enum { CS_RANGE_BITS = 6, CS_RANGES = 1 << CS_RANGE_BITS };
 
 static inline int64_t cs_range_of(const cs_record *r)

@@ -90,7 +90,7 @@ int cs_asks_of(cs_kind kind, cs_ask out[CS_ASKS]);
 typedef struct {
     cs_kind kind;
     cs_ask ask;
-    bool from_nothing; /* k = 0 too; causal, mntp, hybrid: behind the begin token */
+    bool from_nothing; /* k = 0 too; causal, mntp, hybrid: after the begin token */
     /* 0: the model's positions, for text at most 512. Special tokens count, and a begin token of
      * from_nothing only if it takes an additional row (mntp; hybrid except by prefix) and
      * max_length is 0 or the table of positions has no such row */

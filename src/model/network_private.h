@@ -62,7 +62,7 @@ typedef struct {
 int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
 void cs_emit_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 void cs_emit_mlp(cs_emitter *e, const cs_layer *layer, cs_stream *stream);
-/* Both, one after the other or side by side. */
+/* Both sublayers, sequential or parallel. */
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry);
 
 /* Columns of the queries of all heads of a layer, and of its keys, by its stack. */

@@ -15,7 +15,7 @@ typedef struct {
     int threads;       /* cpu: 0: cs_threads() */
     int number;        /* cuda: which GPU, from 0 */
     bool f32;          /* cuda: everything in float (parity); false: bf16 with float parameters */
-    bool no_graphs;    /* cuda: launch every operation anew, for debugging */
+    bool no_graphs;    /* cuda: launch every operation separately, for debugging */
     bool own_products; /* cuda: matrix products without cuBLASLt, for debugging */
     bool timed;        /* cuda: every kernel between two events, nothing replayed (backend.h) */
     /* cuda, with bf16: the fastest of cuBLASLt's algorithms for a weight gradient, timed when its

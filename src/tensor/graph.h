@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
     int tensor; /* CS_NONE: absent */
     bool grad;  /* backward computes its gradient */
-    bool add;   /* adds to the gradient that is there; else overwrites it */
+    bool add;   /* adds to the existing gradient; else overwrites it */
 } cs_operand;
 
 /* The operations: X(kind, name of its functions, operands, which are first in its struct). */
@@ -129,10 +129,11 @@ typedef struct {
 
 /* s = x + drop_p(r), y = (s - mean(s)) / sqrt(var(s) + eps) * gain + bias, by rows (var is the mean
  * square deviation). r optional: then s is x itself (s == CS_NONE). bias optional. `mean` and
- * `rstd` are kept. rms: mean is 0, so that var is the mean square (Zhang and Sennrich 2019). groups:
- * each of this number of equal parts of a row is normalised separately, with one gain (and bias) of the width of
- * a part. Backward: s' = (gradient of y through the norm) + (s' that later operations
- * left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over rows. */
+ * `rstd` are kept. rms: mean is 0, so that var is the mean square (Zhang and Sennrich 2019).
+ * groups: each of this number of equal parts of a row is normalised separately, with one gain (and
+ * bias) of the width of a part. Backward: s' = (gradient of y through the norm) + (s' that later
+ * operations left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over
+ * rows. */
 typedef struct {
     cs_operand x, r, gain, bias;
     int s, y;
@@ -166,20 +167,19 @@ typedef struct {
     double inner, outer;
 } cs_op_gate;
 
-/* Softmax attention by rank masks, within each sequence of the batch, for each head h:
- * y[i] = sum_j a[i,j] v[j], a[i,.] = drop_p(softmax_j(scale q[i].k[j] + table[bucket(i,j), h]))
- * over the keys j with vis[j] <= lim[i] and, with a window, |pos_k[j] - pos_q[i]| < window. A row
- * that sees no key gives zero and passes no gradient.
- * q, y: Rq x H hd; k, v: Rk x K hd, row sets of equal batch; head h reads keys and values h K / H
- * (grouped queries: Ainslie et al. 2023). cap: scale q.k is
- * cap tanh(scale q.k / cap). vis: Rk x 1; lim: Rq x 1. `lse` is
- * kept: log sum exp of the row and head, -infinity for a row that sees nothing (statistic, Rq x H).
- * Relative positions (optional): table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket
- * (tensor/relative.h); with `slopes` table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h]
- * (ALiBi: Press et al. 2022; the table has no gradient). Vectors of distances (Shaw et al. 2018;
- * DeBERTa: He et al. 2021), either optional: place_scale (q[i].place_k[d] + k[j].place_q[d]) is added
- * before the cap, of parameters or activations of R rows, one for each head (concatenated) or one for all, d = floor(R / 2) + cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within
- * 0 .. R - 1. */
+/* Softmax attention by rank masks, within each sequence of the batch, for each head h: y[i] = sum_j
+ * a[i,j] v[j], a[i,.] = drop_p(softmax_j(scale q[i].k[j] + table[bucket(i,j), h])) over the keys j
+ * with vis[j] <= lim[i] and, with a window, |pos_k[j] - pos_q[i]| < window. A row that sees no key
+ * gives zero and passes no gradient. q, y: Rq x H hd; k, v: Rk x K hd, row sets of equal batch;
+ * head h reads keys and values h K / H (grouped queries: Ainslie et al. 2023). cap: scale q.k is
+ * cap tanh(scale q.k / cap). vis: Rk x 1; lim: Rq x 1. `lse` is kept: log sum exp of the row and
+ * head, -infinity for a row that sees nothing (statistic, Rq x H). Relative positions (optional):
+ * table B x H, bucket(pos_k[j] - pos_q[i]) by cs_relative_bucket (tensor/relative.h); with `slopes`
+ * table is 1 x H and its term (pos_k[j] - pos_q[i]) table[h] (ALiBi: Press et al. 2022; the table
+ * has no gradient). Vectors of distances (Shaw et al. 2018; DeBERTa: He et al. 2021), either
+ * optional: place_scale (q[i].place_k[d] + k[j].place_q[d]) is added before the cap, of parameters
+ * or activations of R rows, one for each head (concatenated) or one for all, d = floor(R / 2) +
+ * cs_log_bucket(pos_q[i] - pos_k[j], buckets, max_distance) within 0 .. R - 1. */
 typedef struct {
     cs_operand q, k, v, table, place_k, place_q;
     int vis, lim, pos_q, pos_k; /* positions CS_NONE without a table and a window */

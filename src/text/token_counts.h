@@ -13,7 +13,7 @@ typedef struct {
     int64_t unknown, vocabulary, used;
 } cs_token_counts;
 
-/* One pass over the documents, one after the other. */
+/* One pass over the documents, in order. */
 cs_status cs_token_counts_of(const cs_tokenizer *t, const cs_text_source *source,
                              cs_token_counts *out) CS_MUST_CHECK;
 
