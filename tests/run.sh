@@ -8,7 +8,7 @@
 set -u
 : "${BUILD:?}" "${COSPEC:?}"
 export COSPEC BUILD
-slow="test_claims cli/examples cli/study cli/train cli/features test_cuda_emulation test_builder_large test_cuda_linalg"
+slow="cli/pages test_claims cli/examples cli/study cli/train cli/features test_cuda_emulation test_builder_large test_cuda_linalg"
 alone="cli/endings test_checkpoint_resume"
 
 count() { grep -c "$1" "$2" || true; }
