@@ -3,6 +3,15 @@
 . tests/rotating/lib.sh
 site=$root/build/docs/html
 
+# Packages that are missing are named, before anything is written.
+test_missing_packages() {
+    mkdir fake bin && echo 'raise ImportError' > fake/sphinx.py
+    for tool in dirname mkdir; do ln -s "$(command -v $tool)" bin; done
+    sh=$(command -v sh)
+    PATH=$PWD/bin PYTHONPATH=$PWD/fake "$sh" "$root/docs/site.sh" site 0 > out 2> err
+    [ $? = 1 ] && says "docs: missing packages; run as root: apt-get install" && grep -q ' python3-sphinx' err && grep -q ' doxygen' err && [ -z "$(ls site)" ] || fail "$(cat out err)"
+}
+
 test_build() {
     sh "$root/docs/site.sh" "$root/build/docs" "$("$COSPEC" --version | cut -d' ' -f2)" > log 2>&1 || fail "$(tail -3 log)"
 }
@@ -31,6 +40,7 @@ test_nothing_is_cut() {
     done
 }
 
+check missing_packages
 check build
 check search
 check nothing_is_cut
