@@ -213,7 +213,7 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims) CS_MUST_CH
 /* Decides claims whose sides are measured, family by family. CS_ERR_MEMORY is all that can fail. */
 cs_status cs_claims_decide(cs_claims *claims) CS_MUST_CHECK;
 
-/* The verdict on a statement, printed or corrected, of which `cospec verify` has found "PASS", ... */
+/* The verdict on a statement, printed or corrected, for which `cospec verify` found "PASS", ... */
 cs_claim_verdict cs_claim_of_statement(const char *found, bool printed);
 
 /* Name of a verdict, without the threshold of "equivalent". */
