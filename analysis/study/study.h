@@ -107,6 +107,11 @@ typedef struct {
 /* Concurrent steps for `wanted` (0: the number of threads, at most 8), and the threads of each. */
 int cs_study_jobs(int wanted, int *threads);
 
+/* Estimated seconds of a step, the mean of those that are done (NULL: kept) of the same command, and of
+ * all that are not done, so many at a time; NAN where a command has none. */
+double cs_study_step_seconds(const cs_study *study, const bool *done, int64_t step);
+double cs_study_seconds_left(const cs_study *study, const bool *done, int jobs);
+
 /* Sets `kept` of the steps that a run with options->resume would keep, and runs nothing. */
 cs_status cs_study_find_kept(cs_study *study, const cs_study_run_options *options) CS_MUST_CHECK;
 

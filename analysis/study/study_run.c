@@ -13,6 +13,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/pace.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
@@ -356,6 +357,30 @@ static cs_status take_folder(const char *folder, const char *record)
     return status;
 }
 
+double cs_study_step_seconds(const cs_study *study, const bool *done, int64_t step)
+{
+    double seconds = 0.0, count = 0.0;
+    for (int64_t j = 0; j < study->steps; ++j) {
+        const bool alike = strcmp(study->step[j].word[0], study->step[step].word[0]) == 0;
+        if (!alike || !(done ? done[j] : study->step[j].kept)) continue;
+        seconds += study->step[j].seconds;
+        count += 1.0;
+    }
+    return count > 0.0 ? seconds / count : NAN;
+}
+
+double cs_study_seconds_left(const cs_study *study, const bool *done, int jobs)
+{
+    double rest = 0.0, longest = 0.0;
+    for (int64_t i = 0; i < study->steps; ++i) {
+        if (done ? done[i] : study->step[i].kept) continue;
+        const double seconds = cs_study_step_seconds(study, done, i);
+        rest += seconds; /* NAN stays */
+        longest = fmax(longest, seconds);
+    }
+    return isnan(rest) ? NAN : fmax(rest / jobs, longest);
+}
+
 /* --- steps, several at a time --- */
 
 typedef struct {
@@ -370,26 +395,6 @@ typedef struct {
     known_inputs known;
     int jobs;
 } schedule;
-
-/* Seconds until all is done, if the steps that are not, those under way among them, take what those of the
- * same command took, so many at a time; NAN where a command has no step that is done. */
-static double time_left(const schedule *s)
-{
-    double rest = 0.0, longest = 0.0;
-    for (int64_t i = 0; i < s->study->steps; ++i) {
-        double seconds = 0.0, count = 0.0;
-        for (int64_t j = 0; j < s->study->steps && !s->done[i]; ++j) {
-            const bool alike = strcmp(s->study->step[j].word[0], s->study->step[i].word[0]) == 0;
-            seconds += alike && s->done[j] ? s->study->step[j].seconds : 0.0;
-            count += alike && s->done[j] ? 1.0 : 0.0;
-        }
-        if (s->done[i]) continue;
-        if (count < 1.0) return NAN;
-        rest += seconds / count;
-        longest = fmax(longest, seconds / count);
-    }
-    return fmax(rest / s->jobs, longest);
-}
 
 /* Decides whether a finished step is kept, those that it reads having been decided. */
 static cs_status look_at(schedule *s, int64_t i)
@@ -471,7 +476,8 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     if (status == CS_OK) status = wait_for_earlier(folder);
     if (status == CS_OK) {
         (void)pthread_mutex_lock(&s->lock);
-        options->announce(options->ctx, s->study, i, before, time_left(s));
+        options->announce(options->ctx, s->study, i, before,
+                          cs_study_seconds_left(s->study, s->done, s->jobs));
         (void)pthread_mutex_unlock(&s->lock);
         status = take_folder(folder, record);
     }
@@ -506,6 +512,19 @@ static cs_status take_turn(void *ctx, int64_t turn)
     (void)pthread_cond_broadcast(&s->ended);
     (void)pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+static void note_missing(const schedule *s)
+{
+    int64_t missing = 0;
+    char left[CS_PACE_LEFT], text[96];
+    for (int64_t i = 0; i < s->study->steps; ++i) {
+        missing += !s->study->step[i].kept;
+    }
+    cs_pace_seconds(cs_study_seconds_left(s->study, NULL, s->jobs), left);
+    (void)snprintf(text, sizeof text, "--resume: %lld of %lld steps to run%s", (long long)missing,
+                   (long long)s->study->steps, left);
+    if (missing > 0) s->options->note(s->options->ctx, text);
 }
 
 int cs_study_jobs(int wanted, int *threads)
@@ -545,6 +564,7 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK && options->resume) status = decide_kept(&s);
+    if (status == CS_OK && options->resume) note_missing(&s);
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
     if (status == CS_OK) status = check_inputs(study);
     CS_FREE_FIELDS(&s, begun, done, was);

@@ -1,4 +1,5 @@
 /* cospec reproduce: the study of plots/reproduce.json and its report. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
+#include "io/result.h"
 #include "io/share.h"
 
 cs_status cs_args_shared(cs_args *args, const char *option, const char *shared, const char **out)
@@ -211,7 +213,7 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (j->times && cs_args_flag(args, "dry-run")) {
         cs_status checked = check(args, j);
-        if (checked == CS_OK && options.resume && cs_args_given(args, "output"))
+        if (checked == CS_OK && options.resume && (cs_args_given(args, "output") || !j->compares))
             checked = cs_study_find_kept(&j->study, &options);
         return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;
     }
@@ -233,10 +235,40 @@ void cs_study_job_free(cs_study_job *j)
     cs_study_free(&j->study);
 }
 
+/* --dry-run: the steps that would run. */
+static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
+{
+    static const cs_view view = {"steps[]", "step seconds command"};
+    cs_item *rows = cs_item_array(cs_output_root(args), "steps");
+    char left[CS_PACE_LEFT];
+    int threads = 1;
+    int64_t missing = 0;
+    bool timed = false;
+    (void)ctx;
+    for (int64_t i = 0; i < study->steps; ++i) {
+        const cs_step *step = &study->step[i];
+        if (step->kept) continue;
+        const double seconds = cs_study_step_seconds(study, NULL, i);
+        cs_item *row = cs_item_object(rows, NULL);
+        timed = timed || !isnan(seconds);
+        cs_item_text(row, "step", step->name);
+        cs_item_real(row, "seconds", seconds);
+        cs_item_text(row, "command", step->command);
+        ++missing;
+    }
+    cs_pace_seconds(
+        cs_study_seconds_left(study, NULL, cs_study_jobs((int)cs_args_int(args, "jobs"), &threads)),
+        left);
+    cs_output_note(args, "%lld of %lld steps to run%s%s", (long long)missing,
+                   (long long)study->steps, missing > 0 ? left : "",
+                   timed ? "; seconds are means of finished steps of the same command" : "");
+    return cs_output_record(args, "steps", &view);
+}
+
 static cs_status run(cs_args *args)
 {
     const char *given = cs_args_text(args, "output"), *only = cs_args_text(args, "claims");
-    cs_study_job j = {0};
+    cs_study_job j = {.times = list_steps};
     cs_status status = cs_args_shared(args, "steps", "plots/reproduce.json", &j.steps);
     if (status == CS_OK)
         status = cs_args_shared(args, "template", only ? "plots/claims.html" : "plots/report.html",
@@ -285,14 +317,16 @@ const cs_command cs_cmd_reproduce = {
         "Runs the steps of a study as separate cospec runs under DIR (default: results) and "
         "fills a template with their results. DIR/report.html is one file with its figures "
         "inline. Every number links to the CSV or JSON file that it comes from. --resume keeps "
-        "the steps that the same version finished.",
+        "the steps that the same version finished. --dry-run lists the steps that would run, "
+        "with --resume those that are missing.",
     .groups = (const cs_opt *const[]){study_options, cs_group_study_job, NULL},
     .examples = "# the whole study, as 'make reproduce' runs it\n"
                 "cospec reproduce -o results --resume\n"
+                "# which of its steps are missing\n"
+                "cospec reproduce -o results --resume --dry-run\n"
                 "# the claims of one table alone\n"
                 "cospec reproduce --claims LA-tab1 -o table1",
     .run = run,
-    .without = "dry-run",
     .continues = "any-version jobs template claims",
     .whole = cs_study_check_tables,
 };

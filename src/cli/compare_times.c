@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -494,6 +495,7 @@ static cs_status put_rows(cs_args *args, const estimate *e, int jobs)
                    (long long)e->study->steps, jobs);
     if (left == e->study->steps)
         (void)snprintf(line, sizeof line, "%lld steps, %d at a time", (long long)left, jobs);
+    cs_plural_agree(line);
     add_row(rows, "total", all, line);
     cs_output_note(args, "estimates: the total is usually right within a factor of two on an idle "
                          "machine, a single step within a factor of five");

@@ -16,8 +16,10 @@ test_reproduce() {
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
     # what was killed has no report; its finished steps are not run again without a word
     rm -r r/report.html r/f
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --dry-run --csv && says '1 of 3 steps to run' && [ "$(cat out)" = "step,seconds,command
+f,,plot toy-spectra ar=r/t/toy.csv" ] && [ ! -e r/f ] || { fail "${why:-$(cat out err)}"; return 1; }
     refuses 2 "--resume keeps finished steps: r/whole/step.json exists; give --force to overwrite it" "$COSPEC" reproduce --steps s.json --template t.html -o r &&
-        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] || return 1
+        exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && says '--resume: 1 of 3 steps to run' && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] || return 1
     # a finished step of other words is run anew, though its folder (unpacked, say) has no manifest
     sed -i 's/--length 4/--length 5/' s.json && cp r/t/toy.csv before.csv && rm r/t/manifest.json
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && ! cmp -s before.csv r/t/toy.csv || { fail "changed: $(cat err)"; return 1; }
