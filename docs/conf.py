@@ -47,6 +47,7 @@ html_show_sphinx = False
 html_show_copyright = False
 # A browser does not let a page on disk read its neighbours, so results are titles without excerpts.
 html_show_search_summary = False
+html_search_scorer = os.path.join(BUILD, "scorer.js")
 # SVG needs no web fonts, which some browsers refuse from disk.
 mathjax_path = "mathjax/MathJax.js?config=TeX-AMS_SVG"
 mathjax_options = {}
@@ -70,10 +71,23 @@ STYLE = """
 .rst-content code.literal { overflow-wrap: break-word; white-space: normal; }
 .rst-content img { max-width: 100%; height: auto; }
 .rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
+.wy-breadcrumbs li, .wy-breadcrumbs li.wy-breadcrumbs-aside { display: inline; }
+@media (max-width: 600px) {
+  .wy-table-responsive table td, .wy-table-responsive table th { padding: 6px 8px; }
+  .wy-table-responsive table code.literal { overflow-wrap: anywhere; padding: 0 2px; }
+}
 @media screen and (max-width: 768px) {
   html.writer-html5 .rst-content dl.field-list { display: block; }
   html.writer-html5 .rst-content dl.field-list > dd { margin-left: 1rem; }
 }
+"""
+
+# Pages that define a thing are found before notebooks and results that mention it. The other numbers are Sphinx's own.
+SCORER = """
+var Scorer = {
+  score: result => result[4] + (/^docs\\/(explanation|reference\\/[^\\/]*$)/.test(result[0]) ? 2 : /^docs\\/(notebooks|results)/.test(result[0]) ? -2 : 0),
+  objNameMatch: 11, objPartialMatch: 6, objPrio: {0: 15, 1: 5, 2: -5}, objPrioDefault: 0, title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+};
 """
 
 MODULES = {
@@ -162,6 +176,7 @@ def static_files():
     """The style, and what MathJax needs to turn TeX into SVG."""
     static = os.path.join(BUILD, "static")
     write(os.path.join(static, "site.css"), STYLE)
+    write(html_search_scorer, SCORER)
     mathjax = "/usr/share/javascript/mathjax"
     for part in ("MathJax.js", "config/TeX-AMS_SVG.js", "extensions", "jax/element", "jax/input/TeX", "jax/output/SVG/jax.js",
                  "jax/output/SVG/config.js", "jax/output/SVG/autoload", "jax/output/SVG/fonts/TeX"):
