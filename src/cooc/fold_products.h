@@ -6,10 +6,14 @@
 
 #include "cooc/by_document.h"
 
-/** Number of folds. */
-/** Bits of all folds. */
-/** Number of pairings of four quarters. */
-enum { CS_FOLDS = 8, CS_ALL_FOLDS = (1 << CS_FOLDS) - 1, CS_PAIRINGS = 3 };
+enum {
+    /** Number of folds. */
+    CS_FOLDS = 8,
+    /** Bits of all folds. */
+    CS_ALL_FOLDS = (1 << CS_FOLDS) - 1,
+    /** Number of pairings of four quarters. */
+    CS_PAIRINGS = 3,
+};
 
 /** Half a, as bits, of split 1 .. 7 of the eight folds: fold f is in it if split & f has an even
  * number of bits, as in the columns of a Hadamard matrix. Two folds are in the same half in three
