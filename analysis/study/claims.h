@@ -13,7 +13,7 @@
  *                       "or": true is met where the one before it is. A claim
  *                       about a model that a step has trained must have it
  *   "title"             optional: what the figure over budgets calls it, before both labels
- *   "metric"            optional: what is measured, "UNIT, DETAIL"; figures give claims of one unit one scale
+ *   "metric"            optional: what is measured, "UNIT, DETAIL"; figures name their axes by UNIT
  *   "paper"             optional: the paper's numbers, for the report's table
  *   "matters"           optional: a difference smaller than this is of no interest
  *   "not_at"            optional: a scale of the study too small to decide
@@ -236,7 +236,7 @@ cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict
 cs_status cs_claims_write(const cs_claims *claims, const char *path) CS_MUST_CHECK;
 
 /* The claims over budgets, a row for each budget: series, claim, budget, wanted (1 or -1),
- * difference, low, high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small, unit.
+ * difference, low, high, p, p_holm, resolution, seeds_needed, verdict, why, matters, p_small, unit, family.
  * Without any, no file. *count: rows of claims with three budgets or more, which the figure draws.
  */
 cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path,

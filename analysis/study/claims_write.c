@@ -160,13 +160,19 @@ static bool shares_title(const cs_claims *claims, const cs_study_claim *c)
     return false;
 }
 
+/* Whether a number is compared with 0, and so is its own difference. */
+static bool is_alone(const cs_study_comparison *s)
+{
+    return !s->right.file && s->right.value == 0;
+}
+
 /* "TITLE: ABOVE - BELOW (DETAIL)", the side that is claimed to be larger in front, with the name behind a
  * title that another claim shares; and the sign of left less right that is as claimed. The name stands for
  * a title that is not there, unless a detail (NULL: none) and a metric say enough. */
 static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
                          const cs_study_comparison *s, bool shared, const char *detail)
 {
-    const bool more = *s->want == '>', alone = !s->right.file && s->right.value == 0;
+    const bool more = *s->want == '>', alone = is_alone(s);
     const char *above = more ? s->left.label : s->right.label;
     const char *below = more ? s->right.label : s->left.label;
     const char *title = c->title ? c->title : detail && c->metric ? "" : c->name;
@@ -180,10 +186,19 @@ static void record_drawn(cs_item *row, const char *key, const cs_study_claim *c,
     cs_item_int(row, "wanted", more ? 1 : -1);
 }
 
+/* A panel of a number compared with 0 is named by its title alone, and its axis by the unit. */
 static void record_budget(cs_item *row, const cs_study_claim *c, const cs_claim_point *p,
                           bool shared, bool exploratory)
 {
-    record_drawn(row, "series", c, &p->sides, shared, NULL);
+    const char *detail = c->metric ? c->metric + unit_length(c) : "";
+    detail = *detail ? detail + strlen(", ") : NULL;
+    if (c->title && is_alone(&p->sides) && detail) {
+        cs_item_take(row, "series", cs_format("%s (%s)", c->title, detail));
+        cs_item_int(row, "wanted", *p->sides.want == '>' ? 1 : -1);
+    } else {
+        record_drawn(row, "series", c, &p->sides, shared && !detail, detail);
+    }
+    cs_item_text(row, "family", c->family);
     cs_item_text(row, "claim", c->name);
     cs_item_text(row, "budget", p->budget);
     record_test(row, p);
@@ -196,7 +211,8 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
 {
     static const cs_view view = {"budgets[]",
                                  "series claim budget wanted difference low high p p_holm "
-                                 "resolution seeds_needed verdict why matters p_small unit"};
+                                 "resolution seeds_needed verdict why matters p_small unit "
+                                 "family"};
     cs_result *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
     int64_t all = 0;

@@ -64,25 +64,30 @@ static bool wanted(const cs_figure *f, const cs_table *table, int64_t row)
     return true;
 }
 
-/* A comma is a blank, one before a blank nothing; NULL: no text. */
-static void without_commas(char *text)
+/* A copy in which a comma is a blank, and one before a blank is `comma`: in a cell U+201A, which looks like
+ * one. NULL: no memory. */
+static char *without_commas(const char *text, const char *comma)
 {
-    char *to = text;
-    for (const char *from = text; from && *from; ++from) {
-        if (*from != ',') {
-            *to++ = *from;
-        } else if (from[1] != ' ') {
-            *to++ = ' ';
+    const size_t length = strlen(comma);
+    char *out = cs_alloc(3 * (int64_t)strlen(text) + 1, 1), *to = out;
+    for (; out && *text; ++text) {
+        if (*text == ',' && text[1] == ' ') {
+            memcpy(to, comma, length);
+            to += length;
+        } else {
+            *to++ = *text == ',' ? ' ' : *text;
         }
     }
-    if (to) *to = '\0';
+    if (out) *to = '\0';
+    return out;
 }
 
 static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
     text += strspn(text, " \t");
-    char *plain = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
-    without_commas(plain);
+    char *guarded = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
+    char *plain = guarded ? without_commas(guarded, "\342\200\232") : NULL;
+    cs_free(guarded);
     for (char *at = plain; at && *at; ++at)
         if (*at == '"') *at = '\'';
     for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
@@ -90,6 +95,18 @@ static cs_status append_cell(cs_table *to, const char *column, const char *text)
     cs_status status = plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
     cs_free(plain);
     return status;
+}
+
+/* The text of the --label of a series, or of an object or outcome of `cospec correlate`; NULL: not given. */
+static const char *given_label(const cs_figure *f, const char *name)
+{
+    const size_t length = strlen(name);
+    const char *given = NULL;
+    for (int i = 0; i < f->labels; ++i) {
+        if (strncmp(f->label[i], name, length) == 0 && f->label[i][length] == '=')
+            given = f->label[i] + length + 1;
+    }
+    return given;
 }
 
 static cs_status append_rows(const cs_figure *f, const cs_table *from, const char *label,
@@ -105,9 +122,11 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
         status = cs_table_row(to);
         if (status == CS_OK) status = append_cell(to, "series", name);
         for (int c = 0; c < from->columns && status == CS_OK; ++c) {
-            if (strcmp(from->name[c], "series") != 0) {
-                status = append_cell(to, from->name[c], from->cell[r * from->columns + c]);
-            }
+            const char *text = from->cell[r * from->columns + c];
+            if (strcmp(from->name[c], "series") == 0) continue;
+            if (cs_listed("object, outcome", from->name[c]) && given_label(f, text))
+                text = given_label(f, text);
+            status = append_cell(to, from->name[c], text);
         }
     }
     return status;
@@ -169,14 +188,8 @@ static cs_status quoted(const char *what, const char *text, char **out)
 /* The quoted name of a series in a legend: the text of its --label, else its objective in words. */
 static cs_status label_of(const cs_figure *f, const char *series, char **out)
 {
-    const size_t length = strlen(series);
-    const char *given = NULL;
-    for (int i = 0; i < f->labels; ++i) {
-        if (strncmp(f->label[i], series, length) == 0 && f->label[i][length] == '=')
-            given = f->label[i] + length + 1;
-    }
-    char *label = given ? cs_strdup(given) : cs_series_label(series);
-    if (given) without_commas(label);
+    const char *given = given_label(f, series);
+    char *label = given ? without_commas(given, ",") : cs_series_label(series);
     cs_status status = label ? quoted("label", label, out) : CS_ERR_MEMORY;
     cs_free(label);
     return status;
@@ -256,7 +269,7 @@ static cs_status read_script(const char *name, char **out)
 /* Columns that name things; all others that a script draws are numbers, or empty. */
 static const char named[] =
     "series, similarity, with, metric, estimate, states, ask, kind, object, outcome, given, claim, "
-    "measure, label, verdict, unit, target_position, trivial";
+    "measure, label, verdict, unit, family, budget, target_position, trivial";
 
 static cs_status check_numbers(const cs_figure *f, const cs_table *joined, int column)
 {

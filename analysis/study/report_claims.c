@@ -61,8 +61,7 @@ static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_ver
     if (all == 0) return;
     cs_html_put(out, "<p>Claims over several budgets with the verdict <em>%</em>: ",
                 cs_claim_verdict_name(verdict, claims->exploratory));
-    (void)fprintf(out, "%lld (%lld at every budget).</p>\n", (long long)all,
-                  (long long)every);
+    (void)fprintf(out, "%lld (%lld at every budget).</p>\n", (long long)all, (long long)every);
 }
 
 /* A column for each verdict that some claim has. */
@@ -113,6 +112,14 @@ void cs_html_tally(FILE *out, const cs_claims *claims, bool sources)
 
 /* --- one claim --- */
 
+/* Marks a significant difference that is too small to matter. */
+static void put_smallness(FILE *out, const cs_study_claim *c, const cs_claim_point *p)
+{
+    const bool decided = c->verdict <= CS_CLAIM_OPPOSITE;
+    if (decided && p && fabs(p->difference) < p->matters)
+        (void)fprintf(out, ", below the threshold of %.3g", p->matters);
+}
+
 /* The verdict, and for a claim over budgets at which of them. */
 static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
 {
@@ -120,6 +127,7 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     char text[CS_VERDICT_TEXT], *reproduced = NULL, *opposite = NULL;
     cs_claim_verdict_text(c->verdict, last ? last->matters : 0, r->claims->exploratory, text);
     cs_html_badge(r->out, c->verdict, text);
+    put_smallness(r->out, c, last);
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
     if (status == CS_OK && *reproduced && *opposite) {
