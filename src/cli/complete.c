@@ -114,7 +114,7 @@ static void argument(completion *c, const char *text, size_t length)
             kind(c, p, dots ? (size_t)(dots - p) : word);
         } else if (word > 0 && colon && colon[1] && isupper((unsigned char)colon[1])) {
             candidate(c, p, (size_t)(colon + 1 - p), NULL);
-        } else if (word > 0) {
+        } else if (word > 0 && *p != ':' && *p != '.') { /* no end of the word before it */
             candidate(c, p, word, NULL);
         }
         p += word + 1;

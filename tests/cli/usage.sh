@@ -48,6 +48,7 @@ test_completion() {
         completes 'wordnet :files ' cooc --corpus = wo && completes 'masked mntp mix ' toy --objective m && completes 'masked mntp mix ' kernel m &&
         completes 'masked mntp mix ' connectivity --compare m && completes 'bound budgets by-layer ' plot b && completes 'all nearest: each: document unique ' cooc --context '' &&
         completes 'rank_tau rank_tau_corrected rank_tau_interpolated ' rank --metric rank_ && completes 'bash zsh fish ' help --completion '' && completes '' toyy '' || return 1
+    "$COSPEC" --complete compare '' > words && ! grep -q '^:decoder' words || { fail "$(head -3 words)"; return 1; }
     completes 'wordnet :files ' compare m1 m2 wo && completes 'wordnet :files ' compare --tasks wo && completes 'wordnet:train wordnet:test :files ' cooc --corpus wordnet: &&
         completes 'test :files ' cooc --corpus wordnet : te && completes '--corpus=wordnet:train :files ' cooc --corpus=wordnet:tr && completes '--corpus ' cooc --context nearest : 3 --corpus || return 1
     printf 'stats\nwordnet\tglosses of 14 noun classes, 2,000 synsets each\n' > want
