@@ -86,6 +86,28 @@ def paragraph(text, indent):
                          break_long_words=False, break_on_hyphens=False)
 
 
+def in_python(text, options):
+    """Options of the command line as arguments, except in whole commands: --dry-run is dry_run=True, --head spans is
+    head='spans', --groups is groups=."""
+
+    def argument(match):
+        command, name, word = match[1], match[2] or {"o": "output", "k": "k"}.get(match[3]), match[4]
+        if command or (name not in options and name != "k") or name in PRINTING:
+            return match[0]
+        option = options.get(name, {"kind": "int", "argument": "K"})
+        key = name.replace("-", "_") + ("_" if name == "with" else "")
+        if option["kind"] == "flag":
+            return key + "=True" + (" " + word if word else "")
+        if word is None:
+            return key + "="
+        if word in (option["argument"] or "").split("|") or re.fullmatch(r"[\d.]+", word):
+            return key + "=" + (repr(word) if option["kind"] == "choice" else word)
+        return key + "= " + word
+
+    return re.sub(r"(\bcospec [a-z-]+(?: --?[a-z][\w-]*(?: [^-\s]\S*)?)+)|"
+                  r"(?<![\w-])(?:--([a-z][a-z0-9-]*)|-([ok])\b)(?: ([\w.]*\w))?", argument, text)
+
+
 def description(text):
     """Paragraphs, with lines that start with two blanks as they are."""
     blocks = []
@@ -98,7 +120,9 @@ def description(text):
     return "\n\n".join(blocks)
 
 
-def function(command):
+def function(command, all_options):
+    """The function of a command; all_options has the options of every command, for texts that mention one."""
+    known = {**all_options, **{o["name"]: o for o in command["options"]}}
     name = identifier(command["name"].replace("-", "_"))
     extra, memory = IN_MEMORY.get(command["name"], ([], None))
     arguments, rows, starred = [], [], False
@@ -120,7 +144,7 @@ def function(command):
         in_memory = memory and option["name"] in ARRAYS
         text = "%s: %s = %s" % (key, "Optional[Array]" if in_memory else type_of(option), default_of(option))
         (arguments if option in first else keyword).append(text)
-        rows.append((key, "default %s" % default_of(option), option["help"] + (
+        rows.append((key, "default %s" % default_of(option), in_python(option["help"], known) + (
             " May be a list." if option["repeated"] else "")))
         if option["letter"] in LETTER and option["letter"] != key:
             letters.append(option["letter"])
@@ -134,7 +158,7 @@ def function(command):
     if not starred:
         arguments.append("*")
     signature = "\n".join("    %s," % a for a in arguments + keyword)
-    doc = ['    """%s.' % command["summary"], "", description(command["description"]), ""]
+    doc = ['    """%s.' % command["summary"], "", description(in_python(command["description"] or "", known)), ""]
     if memory:
         doc += [paragraph(memory + " Arrays are passed without copying where their type fits.", "    "), ""]
     doc += ["    Parameters", "    ----------"]
@@ -158,6 +182,7 @@ def function(command):
 
 def main():
     tables = json.load(sys.stdin)
+    options = {o["name"]: o for c in tables["commands"] for o in c["options"]}
     names = [identifier(c["name"].replace("-", "_")) for c in tables["commands"]]
     print('"""A function for each command, generated from the option tables of the program."""')
     print("from __future__ import annotations\n")
@@ -167,7 +192,7 @@ def main():
     print("__all__ = [%s]" % ", ".join('"%s"' % n for n in names if n != "help"))
     for c in tables["commands"]:
         print("\n")
-        print(function(c), end="")
+        print(function(c, options), end="")
 
 
 if __name__ == "__main__":

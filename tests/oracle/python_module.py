@@ -294,6 +294,12 @@ lam = np.linalg.eigvalsh(square * np.outer(root, root))[::-1]
 near(cospec.svd(form, k=5)["sigma"], np.sqrt(lam[:5]), 1e-12)
 near(cospec.svd(form, k=5)["sigma"], cospec.read(sys.argv[3])["svd.csv"]["sigma"], 1e-12)
 
+# docstrings name arguments, not options of the command line
+for function, text in ((cospec.finetune, "few=16 trains"), (cospec.finetune, "template=:"), (cospec.toy, "With position_known=THETA"),
+                       (cospec.finetune, "resume=True"), (cospec.verify, "matrix=DIR")):
+    assert text in " ".join(function.__doc__.split()), (function, text)
+assert not {"--few", "--resume", "--head"} & set(cospec.finetune.__doc__.partition("    Notes\n")[0].split())
+
 r = cospec.read(sys.argv[1])
 assert r["svd.json"]["k"] == len(r["svd.csv"]) == len(r["sigma.npy"])
 near(r["svd.csv"]["sigma"], r["sigma.npy"], 0)
