@@ -108,7 +108,7 @@ typedef struct {
 int cs_study_jobs(int wanted, int *threads);
 
 /* Estimated seconds of a step, the mean of those that are done (NULL: kept) of the same command, and of
- * all that are not done, `jobs` at a time; NAN for a command of which no step is done. */
+ * all that are not done, `jobs` at a time; NAN where no step of its command is done. */
 double cs_study_step_seconds(const cs_study *study, const bool *done, int64_t step);
 double cs_study_seconds_left(const cs_study *study, const bool *done, int jobs);
 
