@@ -10,21 +10,78 @@ import sys
 import textwrap
 
 PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
-ARRAYS = {"groups", "test-groups", "drop-rows", "labels", "test-labels", "with"}  # options that take arrays too
 LETTER = {"k"}  # letters that are names in Python too
 NAMES = {("svd", 0): "matrix", ("density", 0): "matrix", ("angles", 0): "first", ("angles", 1): "second"}
-GRAM = ("gram", "Optional[bool]", "None",
+GRAM = ("gram", "Optional[bool]", "bool, optional",
         "Whether an array is a Gram form, as of context unique. None: as `cooc` and `read` marked it.")
+# What an array in place of a path is, by the parameter that takes it, and what the result of one has.
+MATRIX = "array, sparse matrix, DataFrame or tensor of counts of shape (contexts, tokens), or a path"
+ROWS = "array, sparse matrix, DataFrame or tensor of shape (n, d), or a path"
 IN_MEMORY = {
-    "svd": ([GRAM], "`matrix` may be a matrix of counts instead of a path: an array, sparse matrix, DataFrame or "
-            "tensor of shape (contexts, tokens)."),
-    "connectivity": ([GRAM], "A file may be a matrix of counts of shape (contexts, tokens) instead of a path."),
-    "rank": ([], "A file may be an array of shape (n, d) instead of a path."),
-    "similarity": ([], "Files may be arrays of shapes (n, d) and (n, e) instead of paths."),
-    "probe": ([], "Features may be arrays of shape (n, d) instead of paths; then labels and test_labels are "
-              "sequences of n classes, or numbers with regression=True."),
-    "cooc": ([], "`corpus` may be a list of texts, a list of sequences of ids, or a pair (ids, offsets) of arrays, "
-             "instead of a name or path."),
+    "toy": ({}, []),
+    "svd": ({"matrix": MATRIX}, [
+        ("sigma", "array of k floats in [0, 1]", "Singular values, descending."),
+        ("residual", "array of k floats", "Norm of the residual of each triplet, without unit."),
+        ("u, v", "arrays of shape (contexts, k) and (tokens, k)", "Singular vectors, with vectors=True. A Gram "
+         "form has no u."),
+        ("row_mass, col_mass", "arrays of contexts and of tokens", "Marginals of the matrix, with sum 1; of an array.")]),
+    "connectivity": ({"files": MATRIX + ". With pairs= features: an array of shape (n, d)"}, [
+        ("gap", "float in [0, 1]", "1 - sigma_2 of the heaviest component."),
+        ("sigma", "array of k floats", "Singular values, descending.")]),
+    "rank": ({"files": ROWS}, [
+        ("rank_tau", "float", "A number of dimensions, as of all ranks; the column `se` of `frame` has its standard "
+         "error."),
+        ("eigenvalues", "array of min(n, d) floats", "Those of H^T H, descending, in squared units of the rows.")]),
+    "similarity": ({"files": ROWS, "with": ROWS}, [
+        ("cka, cka_unbiased", "float", "Linear CKA, at most 1, without unit."),
+        ("procrustes", "float in [0, 2]", "Squared distance of the normalised matrices."),
+        ("angles", "dict", "`radians`: principal angles, ascending.")]),
+    "probe": ({"train_or_model": ROWS, "test_or_train": ROWS,
+               "labels": "n texts or integers (floats with regression=True), or a path",
+               "test-labels": "texts or integers, or a path"}, [
+        ("accuracy, f1, f1-macro, matthews", "float", "Scores of the test examples. With regression=True `pearson`, "
+         "`spearman` and `mse`, the latter in squared units of the labels.")]),
+    "cooc": ({"corpus": "list of texts, list of sequences of ids, array of ids of shape (documents, length) padded with -1, "
+              "or pair (ids, offsets) of arrays; or a name or path"}, [
+        ("matrix", "scipy CSR of shape (contexts, tokens)", "Counts in multiples of `unit`."),
+        ("mass", "float", "Mass of the matrix in predicted tokens."),
+        ("vocab", "list of texts", "The token of each column; of texts.")]),
+}
+ARRAYS = {"groups": "n integers, or a path", "test-groups": "integers, or a path",
+          "drop-rows": "row numbers or n booleans, or a path"}  # of options
+LA = "Zhang et al. (2024), Look Ahead or Look Around? A Theoretical Comparison Between Autoregressive and Masked " \
+     "Pretraining, %s. https://arxiv.org/abs/2407.00935"
+MAE_LM = "Meng et al. (2024), Representation Deficiency in Masked Language Modeling, %s. https://arxiv.org/abs/2302.02060"
+OURS = "docs/explanation/%s has the derivation."
+SOURCES = {
+    "toy": [LA % "sections 4.1.2 and 4.2", OURS % "theorem-4-2.md"],
+    "cooc": [LA % "section 3.2; equations 3, 5 and 6 (objectives)"],
+    "svd": [LA % "section 3.2", OURS % "spectra.md"],
+    "density": ["Ubaru, Chen and Saad (2017), Fast estimation of tr(f(A)) via stochastic Lanczos quadrature, SIAM J. Matrix "
+                "Anal. Appl. 38."],
+    "verify": [LA % "theorems 3.1, 4.1, 4.2 and 4.3", MAE_LM % "section 3", OURS % "theorems.md"],
+    "connectivity": [LA % "section 4.1.1 and Figure 2", "Chung (1997), Spectral Graph Theory (Cheeger inequality).",
+                     OURS % "population-estimates.md"],
+    "inspect": [LA % "section 3.2"],
+    "angles": ["Bjorck and Golub (1973), Numerical methods for computing angles between linear subspaces, Math. Comp. 27."],
+    "rank": [MAE_LM % "Figure 1 (rank_tau)", "Roy and Vetterli (2007), The effective rank, EUSIPCO (entropy_rank).",
+             "Garrido et al. (2023), RankMe, ICML (rankme).",
+             "Quenouille (1956), Notes on bias in estimation, Biometrika 43 (rank_tau_corrected)."],
+    "mask-rank": [MAE_LM % "sections 2 and 4.4; Figures 1, 5a and 6"],
+    "similarity": ["Kornblith, Norouzi, Lee and Hinton (2019), Similarity of neural network representations revisited, ICML "
+                   "(cka).",
+                   "Song et al. (2012), Feature selection via dependence maximization, JMLR 13, equation 5 (cka_unbiased).",
+                   "Ding, Denain and Steinhardt (2021), Grounding representation similarity, NeurIPS (procrustes).",
+                   "Facco et al. (2017), Scientific Reports 7 (intrinsic_dimension).",
+                   "Mu and Viswanath (2018), All-but-the-Top, ICLR (partition_isotropy)."],
+    "probe": ["Alain and Bengio (2016), Understanding intermediate layers using linear classifier probes. "
+              "https://arxiv.org/abs/1610.01644",
+              "Liu and Nocedal (1989), On the limited memory BFGS method, Mathematical Programming 45."],
+    "perplexity": ["Salazar et al. (2020), Masked language model scoring, ACL (pseudo-perplexity)."],
+    "kernel": [OURS % "refinement-and-kernel.md"],
+    "design": [OURS % "designed-objectives.md"],
+    "tradeoff": [LA % "theorems 4.1 and 4.3", OURS % "theorem-4-2.md"],
+    "train": [LA % "equations 3, 5 and 6"],
 }
 
 
@@ -81,6 +138,25 @@ def type_of(option):
     return base if option["default"] is not None else "Optional[%s]" % base
 
 
+def described(option):
+    """The type of a parameter in words, and its default."""
+    kind, default = option["kind"], default_of(option)
+    choices = type_of(option)
+    if kind == "flag":
+        words = "bool"
+    elif kind in ("int", "real"):
+        words = "int" if kind == "int" else "float"
+    elif "Literal[" in choices:
+        words = "{%s}" % choices[choices.index("[", choices.index("Literal")) + 1:choices.index("]")]
+    else:
+        words = "str, number or path"
+    return words + (", optional" if default == "None" else ", default %s" % default)
+
+
+def sentence(text):
+    return text[:1].upper() + text[1:]
+
+
 def paragraph(text, indent):
     return textwrap.fill(" ".join(text.split()), 96, initial_indent=indent, subsequent_indent=indent,
                          break_long_words=False, break_on_hyphens=False)
@@ -124,7 +200,9 @@ def function(command, all_options):
     """The function of a command; all_options has the options of every command, for texts that mention one."""
     known = {**all_options, **{o["name"]: o for o in command["options"]}}
     name = identifier(command["name"].replace("-", "_"))
-    extra, memory = IN_MEMORY.get(command["name"], ([], None))
+    memory, given = IN_MEMORY.get(command["name"], ({}, []))
+    in_memory = command["name"] in IN_MEMORY
+    extra = [GRAM] if command["name"] in ("svd", "connectivity") else []
     arguments, rows, starred = [], [], False
     for place, repeated, optional, pattern in positionals(command):
         last = repeated and place == positionals(command)[-1][0]
@@ -132,7 +210,9 @@ def function(command, all_options):
         arguments.append("*%s: Source" % place if last else "%s: %s%s" % (
             place, "Optional[Source]" if optional else "Sources" if repeated else "Source",
             " = None" if optional else ""))
-        rows.append((("*" if last else "") + place, "path, name or list" if repeated else "path or name",
+        rows.append((("*" if last else "") + place,
+                     memory.get(place) or ("path, name or list" if repeated else "path or name") + (
+                         ", optional" if optional else ""),
                      "%s of the command line." % pattern))
     options = [o for o in command["options"] if o["heading"] or o["name"] not in PRINTING]
     first = [] if arguments else [o for n in ("corpus", "objective") for o in options if o["name"] == n]
@@ -141,36 +221,49 @@ def function(command, all_options):
     for option in first + [o for o in options if o not in first]:
         key = option["name"].replace("-", "_")
         key += "_" if key == "with" else ""
-        in_memory = memory and option["name"] in ARRAYS
-        text = "%s: %s = %s" % (key, "Optional[Array]" if in_memory else type_of(option), default_of(option))
+        array = memory.get(option["name"]) or (ARRAYS.get(option["name"]) if "files" in memory or "labels" in memory else None)
+        text = "%s: %s = %s" % (key, "Optional[Array]" if array else type_of(option), default_of(option))
         (arguments if option in first else keyword).append(text)
-        rows.append((key, "default %s" % default_of(option), in_python(option["help"], known) + (
+        rows.append((key, array + ", optional" if array else described(option),
+                     sentence(in_python(option["help"], known)) + (
             " May be a list." if option["repeated"] else "")))
         if option["letter"] in LETTER and option["letter"] != key:
             letters.append(option["letter"])
             keyword.append("%s: %s = None" % (option["letter"], "Optional[Value]"))
-            rows.append((option["letter"], "default None", "Short for `%s`." % key))
-    for key, kind, value, text in extra:
-        keyword.append("%s: %s = %s" % (key, kind, value))
-        rows.append((key, "default " + value, text))
+            rows.append((option["letter"], "str or number, optional", "Short for `%s`." % key))
+    for key, kind, words, text in extra:
+        keyword.append("%s: %s = None" % (key, kind))
+        rows.append((key, words, text))
     keyword.append("progress: Progress = True")
-    rows.append(("progress", "default True", "Show notes and progress on standard error."))
+    rows.append(("progress", "bool or callable, default True", "Show notes and progress on standard error." + (
+        " Of a call in this process a callable gets (stage, done, total)." if in_memory else "")))
     if not starred:
         arguments.append("*")
     signature = "\n".join("    %s," % a for a in arguments + keyword)
-    doc = ['    """%s.' % command["summary"], "", description(in_python(command["description"] or "", known)), ""]
+    doc = ['    """', "    %s." % command["summary"], "",
+           description(in_python(command["description"] or "", known)), ""]
     if memory:
-        doc += [paragraph(memory + " Arrays are passed without copying where their type fits.", "    "), ""]
+        doc += [paragraph("Arrays are passed without copying where their type fits.", "    "), ""]
     doc += ["    Parameters", "    ----------"]
     for key, kind, text in rows:
         doc += ["    %s : %s" % (key, kind), paragraph(text, "        ")]
     doc += ["", "    Returns", "    -------", "    Result",
-            "        The record, table, files and arrays of the run.", "",
-            "    Raises", "    ------", "    CospecError",
-            "        As the program refuses the same on the command line; `code` is its exit code."]
+            "        The record, table, files and arrays of the run."]
+    doc += [paragraph("`%s`: %s. %s" % (name, kind, text), "        ") for name, kind, text in given]
+    doc += ["", "    Raises", "    ------", "    CospecError",
+            "        As the program refuses the same on the command line; `code` is its exit code: 2 a wrong",
+            "        argument, 3 bad input, files or memory, 5 the device, 130 an interrupt."]
+    if in_memory:
+        doc += ["    TypeError, ValueError", "        An argument of a type or shape that no option has."]
+    doc += ["", "    Warns", "    -----", "    CospecWarning", "        The result did not converge or is not certified "
+            "(exit code 4)."]
     if command["examples"]:
         doc += ["", "    Notes", "    -----", "    On the command line::", "",
                 textwrap.indent(command["examples"].strip(), "        ")]
+    if command["name"] in SOURCES:
+        doc += ["", "    References", "    ----------"]
+        doc += [paragraph(source, "    ") + "\n" for source in SOURCES[command["name"]]]
+        doc[-1] = doc[-1].rstrip()
     doc.append('    """')
     body = "\n".join(doc).replace("\\", "\\\\")
     json_too = any(o["name"] == "json" for o in command["options"])

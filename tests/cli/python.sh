@@ -13,6 +13,10 @@ test_module_against_numpy() {
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" svd m -k 5 --vectors -o s &&
         exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked:mask-ratio=0.5 --context unique --max-length 6 -o g && exits 0 "$COSPEC" svd g -k 5 -o gs || return 1
     PYTHONPATH=site "$python" "$root/tests/oracle/python_module.py" s g gs > out 2> err && [ "$(cat out)" = ok ] || { fail "$(tail -3 err)"; return 1; }
+    for script in inputs numbers; do
+        mkdir $script && (cd $script && PYTHONPATH=../site COSPEC=$COSPEC "$python" "$root/tests/oracle/python_$script.py" > ../out 2> ../err)
+        case $(cat out) in ok*) ;; *) fail "python_$script.py: $(tail -3 out err)"; return 1 ;; esac
+    done
     mkdir commands && (cd commands && PYTHONPATH=../site "$python" "$root/tests/oracle/python_commands.py" "$COSPEC" > ../out 2> ../err)
     [ "$(cat out)" = ok ] || { fail "commands: $(tail -3 out err)"; return 1; }
 }

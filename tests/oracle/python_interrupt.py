@@ -30,6 +30,12 @@ interrupted(cospec.rank, rows, blocks=200, progress=False)
 interrupted(cospec.similarity, rows, rows, progress=False, after=0.3)
 interrupted(cospec.dimension, rng.standard_normal((60000, 50)), sample=60000, progress=False)
 interrupted(cospec.connectivity, dense, progress=False, after=0.5)
+labels = rng.integers(0, 20, 8000)
+interrupted(cospec.probe, rows, rows, labels=labels, test_labels=labels, progress=False)
+interrupted(cospec.cooc, rng.integers(0, 3000, (20000, 200)), "masked(mask-ratio=0.5)", draws=500, progress=False)
+interrupted(cospec.cooc, [" ".join(map(str, row)) for row in rng.integers(0, 3000, (40000, 100))], "ar", tokenizer="whitespace",
+            context="all", progress=False, after=0.5)
+interrupted(cospec.toy, "masked(unmasked=2)", classes=40, length=4, tokens=16, method="enumerate", progress=False)
 np.save("dense.npy", dense)
 interrupted(cospec.svd, "dense.npy", k="all", progress=False)
 assert np.allclose(cospec.svd(np.eye(5), progress=False)["sigma"], 1)  # the next call computes

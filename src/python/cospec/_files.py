@@ -9,7 +9,8 @@ import numpy as np
 
 
 def read(folder: "str | os.PathLike[str]") -> "dict[str, Any]":
-    """The files of a run with -o.
+    """
+    Read the files of a run with -o.
 
     Parameters
     ----------
@@ -21,6 +22,11 @@ def read(folder: "str | os.PathLike[str]") -> "dict[str, Any]":
     dict
         By the name of the file: a dict of JSON, a DataFrame of CSV (a structured array without pandas), an
         array of NPY, a scipy matrix or a dict of arrays of NPZ. Other files are left out.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder, or a file cannot be read.
     """
     answer: "dict[str, Any]" = {}
     for name in sorted(os.listdir(folder)):

@@ -368,11 +368,11 @@ class _Call:
 
 # --- from keywords to a call --------------------------------------------------------------------------------
 
-def _is_name(value: Any) -> bool:
-    """A path or name, or several."""
+def _is_name(kind: str, value: Any) -> bool:
+    """A path or name; of rows and matrices also several, where other parameters have texts."""
     if isinstance(value, Mapping):
-        return all(map(_is_name, value.values()))
-    if isinstance(value, (list, tuple)):
+        return all(_is_name(kind, item) for item in value.values())
+    if isinstance(value, (list, tuple)) and kind in ("rows", "matrix"):
         return len(value) > 0 and all(isinstance(item, (str, os.PathLike)) for item in value)
     return value is None or isinstance(value, (str, bytes, os.PathLike))
 
@@ -383,11 +383,8 @@ def takes(name: str, given: "dict[str, Any]") -> bool:
         return False
     if name == "toy":
         return not any(given.get(key) for key in _FILES)
-    corpus = given.get("corpus") if name == "cooc" else None
-    if isinstance(corpus, (list, tuple)):
-        return True  # texts, where another command has names
-    values = [given[key] for key in _TAKES[name] if key in given and key != "files"]
-    return not all(map(_is_name, [*values, *given.get("files", ())]))
+    return not all(_is_name(kind, value) for key, kind in _TAKES[name].items() if key in given
+                   for value in (given[key] if key == "files" else (given[key],)))
 
 
 def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
@@ -405,7 +402,7 @@ def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", lette
         nonlocal count
         if isinstance(value, Mapping):
             return {key: replace(kind, label, item) for key, item in value.items()}
-        if _is_name(value) and not (kind == "corpus" and isinstance(value, (list, tuple))):
+        if _is_name(kind, value):
             return value
         if label in ("groups", "test_groups", "drop_rows", "labels", "test_labels"):
             return run.give(kind, label.replace("_", "-"), value, gram)
@@ -431,7 +428,8 @@ def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", lette
 
 def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: int = 1, groups: Any = None,
               threads: Optional[int] = None, progress: Progress = True) -> Result:
-    """Compute two-NN intrinsic dimension, mean cosine and isotropy of the rows of an array.
+    """
+    Compute two-NN intrinsic dimension, mean cosine and isotropy of the rows of an array.
 
     The measures of `cospec similarity FILE --dimension`.
 

@@ -37,7 +37,15 @@ _TABLES = {"train": "log.csv"}
 
 
 class CospecError(Exception):
-    """A failed call.
+    """
+    A failed call.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, as the program says it.
+    code : int
+        The exit code of the program.
 
     Attributes
     ----------
@@ -83,7 +91,19 @@ class Picture:
             return file.read()
 
     def save(self, path: Path) -> None:
-        """Copies the figure to `path`, which ends in .svg, .png or .pdf."""
+        """
+        Copy the figure.
+
+        Parameters
+        ----------
+        path : path
+            The new file; its name ends in .svg, .png or .pdf.
+
+        Raises
+        ------
+        ValueError
+            For another ending.
+        """
         kind = os.path.splitext(os.fspath(path))[1][1:]
         if kind not in ("svg", "png", "pdf"):
             raise ValueError("%s: the name of a figure ends in .svg, .png or .pdf" % os.fspath(path))
@@ -171,7 +191,8 @@ class Result(Mapping[str, Any]):
         return None
 
     def plot(self, figure: Optional[str] = None) -> Picture:
-        """Draws the table as `cospec plot` does.
+        """
+        Draw the table as `cospec plot` does.
 
         Parameters
         ----------
