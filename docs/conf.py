@@ -73,8 +73,8 @@ STYLE = """
 .rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
 .wy-breadcrumbs li, .wy-breadcrumbs li.wy-breadcrumbs-aside { display: inline; }
 @media (max-width: 600px) {
-  .wy-table-responsive table td, .wy-table-responsive table th { padding: 6px 8px; }
-  .wy-table-responsive table code.literal { overflow-wrap: anywhere; padding: 0 2px; }
+  .rst-content .wy-table-responsive table.docutils td, .rst-content .wy-table-responsive table.docutils th { padding: 6px; }
+  .rst-content .wy-table-responsive table code.literal { padding: 0; border: 0; }
 }
 @media screen and (max-width: 768px) {
   html.writer-html5 .rst-content dl.field-list { display: block; }
