@@ -57,6 +57,20 @@ static double bytes_of(void **state, const char *name)
     return stat(in_dir(state, path), &file) == 0 ? (double)file.st_size : 0;
 }
 
+TEST(columns_without_memory_are_refused)
+{
+    const int64_t length[] = {3};
+    cs_corpus c = small_corpus(1, length, 1 << 20, 0, 1);
+    cs_cooc_options o = options_of(1, 1 << 20);
+    cs_cooc out = {0};
+    c.token[1] = (1 << 20) - 1;
+    cs_mem_available_at_most(1 << 20);
+    assert_fails(cs_cooc_build(&c, &o, &out), CS_ERR_MEMORY,
+                 "small: a matrix of 1048576 columns takes 0.0168 GB, but only");
+    cs_mem_available_at_most(INT64_MAX);
+    cs_corpus_free(&c);
+}
+
 TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
 {
     for (int i = 0; i < 4; ++i) { /* with classes or without; every row its own, or one row */

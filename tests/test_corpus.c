@@ -510,6 +510,80 @@ TEST_IN_DIR(npy_refuses_bad_ids)
     assert_null(out.token);
 }
 
+/* --- in memory -------------------------------------------------------------------------------- */
+
+TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
+{
+    int32_t token[] = {5, 0, 2, 7, 3, 3};
+    const int64_t doc_ptr[] = {0, 3, 3, 4, 6};
+    cs_array ids = {
+        .dtype = CS_I32, .item_size = 4, .ndim = 1, .shape = {6}, .size = 6, .data = token};
+    cs_corpus c = {0};
+    cs_corpus_options o = {.test_share = 0.2};
+    (void)state;
+    OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
+    assert_ptr_equal(c.token, token);
+    assert_int_equal(c.documents, 3);
+    assert_int_equal(c.dropped_documents, 1);
+    assert_int_equal(c.vocab, 8);
+    assert_document(&c, 0, "-", "5 0 2 ");
+    assert_document(&c, 2, "-", "3 3 ");
+    cs_corpus_free(&c);
+    o.min_tokens = 2; /* the document in the middle leaves a gap */
+    OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
+    assert_true(c.token != token);
+    assert_document(&c, 1, "-", "3 3 ");
+    cs_corpus_free(&c);
+    assert_int_equal(token[3], 7);
+}
+
+TEST_IN_DIR(ids_in_memory_are_checked)
+{
+    int64_t token[] = {5, 0, INT64_C(1) << 40};
+    const int64_t good[] = {0, 1, 3}, falling[] = {0, 2, 1, 3}, tiny[] = {0, 2};
+    cs_array ids = {
+        .dtype = CS_I64, .item_size = 8, .ndim = 1, .shape = {3}, .size = 3, .data = token};
+    cs_corpus c = {0};
+    (void)state;
+    assert_fails(cs_corpus_of_ids("ids", &ids, 2, good, NULL, &c), CS_ERR_INPUT,
+                 "ids: token id 1099511627776 at row 1, column 1 is not in 0..2147483646");
+    assert_fails(cs_corpus_of_ids("ids", &ids, 3, falling, NULL, &c), CS_ERR_INPUT,
+                 "ids: offset 2 is 1, below the one before it, 2");
+    assert_fails(cs_corpus_of_ids("ids", &ids, 1, tiny, NULL, &c), CS_ERR_INPUT,
+                 "ids: offsets must run from 0 to the number of token ids, 3");
+    token[2] = INT32_MAX - 1;
+    assert_fails(cs_corpus_of_ids("ids", &ids, 2, good, NULL, &c), CS_ERR_INPUT,
+                 "needs 2147483647 columns for only 3 tokens");
+    assert_null(c.token);
+}
+
+TEST_IN_DIR(texts_in_memory_are_as_the_lines_of_a_file)
+{
+    static const char *const text[] = {"a b a", "", "b\0c", "caf\xC3\xA9 a"};
+    const int64_t size[] = {5, 0, 3, 7};
+    cs_corpus_options o = {.invalid = CS_INVALID_SKIP, .test_share = 0.2};
+    cs_corpus c = {0}, file = loaded(put(state, "t.jsonl",
+                                         "{\"text\": \"a b a\"}\n{\"text\": \"\"}\n{\"text\": "
+                                         "\"b\\u0000c\"}\n{\"text\": \"caf\xC3\xA9 a\"}\n"),
+                                     &o);
+    OK(cs_corpus_of_texts("texts", 4, text, size, &o, &c));
+    assert_int_equal(c.documents, file.documents);
+    assert_int_equal(c.invalid_documents, 1);
+    assert_int_equal(c.vocab, file.vocab);
+    for (int64_t i = 0; i < c.tokens; ++i) {
+        assert_int_equal(c.token[i], file.token[i]);
+    }
+    cs_corpus_free(&c);
+    cs_corpus_free(&file);
+    o.invalid = CS_INVALID_REPLACE;
+    OK(cs_corpus_of_texts("texts", 4, text, size, &o, &c));
+    assert_int_equal(c.invalid_bytes, 1);
+    cs_corpus_free(&c);
+    o.invalid = CS_INVALID_REFUSE;
+    assert_fails(cs_corpus_of_texts("texts", 4, text, size, &o, &c), CS_ERR_INPUT,
+                 "texts: text 2: byte 2: NUL byte, not text; give --invalid replace");
+}
+
 /* --- selection -------------------------------------------------------------------------------- */
 
 TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)

@@ -53,7 +53,11 @@ cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_kept_row
     if (item->kind != CS_ITEM_MATRIX) {
         return cs_fail(CS_ERR_INPUT, "%s: not a matrix", word);
     }
-    *rows = cs_kept_rows_all(item->matrix.rows);
-    *out = item->matrix;
-    return cs_csr_check(out, false);
+    const cs_csr *a = &item->matrix;
+    cs_status status = cs_matrix_admit(word, a->rows, a->cols, a->rows);
+    if (status == CS_OK) status = cs_csr_check(a, false);
+    if (status != CS_OK) return status;
+    *rows = cs_kept_rows_all(a->rows);
+    *out = *a;
+    return CS_OK;
 }

@@ -447,6 +447,17 @@ static cs_status save(build *b)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/* Sums and class masses of the columns, which are there whether a token occurs or not. */
+static cs_status check_columns(const cs_corpus *corpus)
+{
+    return cs_mem_check(((double)corpus->labels + 2) * (double)corpus->vocab * sizeof(int64_t),
+                        corpus->word ? NULL
+                                     : "renumber the ids, in NumPy by numpy.unique(ids, "
+                                       "return_inverse=True)",
+                        "%s: a matrix of %lld columns takes",
+                        corpus->name ? corpus->name : "corpus", (long long)corpus->vocab);
+}
+
 static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options, build *b)
 {
     memset(b, 0, sizeof *b);
@@ -461,6 +472,7 @@ static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options
             CS_ERR_INPUT,
             "rows by document need a context with rows and at most 2^32 documents, not %lld",
             (long long)corpus->documents);
+    if (status == CS_OK) status = check_columns(corpus);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
     if (status == CS_OK) {
         cs_context_options context = cs_cooc_context_options(options);

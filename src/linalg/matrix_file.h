@@ -26,6 +26,12 @@ cs_status cs_matrix_read(const char *path, cs_csr *out) CS_MUST_CHECK;
  */
 cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
 
+/** Checks the sizes of a matrix with `held` stored rows before memory is allocated for it.
+ *
+ * \retval CS_ERR_MEMORY its users could not even hold empty rows and columns; names `path`
+ */
+cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held) CS_MUST_CHECK;
+
 /** Writes a matrix as scipy.sparse.save_npz does: csr, int32 indices, int64 indptr, compressed,
  * atomically. A Gram form has a member `gram` as well.
  *

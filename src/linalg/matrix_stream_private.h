@@ -42,10 +42,6 @@ cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int6
 /* CS_ERR_INPUT for an entry that is not finite. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
 
-/* Before memory is allocated for a matrix of these sizes with `held` stored rows:
- * CS_ERR_MEMORY if its users could not even hold empty rows and columns. */
-cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held) CS_MUST_CHECK;
-
 /* n entries of a matrix, in its range. */
 typedef struct {
     int64_t rows, cols, n;
