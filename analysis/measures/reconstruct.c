@@ -321,9 +321,14 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
         memcpy(truth + i * s->width, s->corpus->real + s->r->picture[i] * s->width,
                (size_t)s->width * sizeof *truth);
     }
+    const cs_processor *p = &reader->model->processor;
+    const int64_t channels = s->images->channels;
+    cs_processor_apply(p, channels, n * s->width, truth);
     if (status == CS_OK)
         status = cs_patches_fill(reader, n, truth, s->extra, s->id, s->group,
                                  groups > 0 ? groups : s->r->hidden, s->made[0]);
+    cs_processor_undo(p, channels, n * s->width, truth);
+    if (status == CS_OK) cs_processor_undo(p, channels, n * s->width, s->made[0]);
     if (status == CS_OK) status = fit(s);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
     s->peak = peak_of(s->images, s->corpus, s->width);

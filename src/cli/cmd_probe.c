@@ -367,7 +367,9 @@ static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2
     if (status == CS_OK) status = cs_args_picture_sides(r->args, limit, r->image);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const cs_images *m = &r->image[i];
-        status = cs_model_pictures(model, m, cs_args_threads(r->args), &patches[i]);
+        const cs_model_config *c = &model->config;
+        status = cs_model_config_sees(c, m->name, m->height, m->width, m->channels); /* masks */
+        if (status == CS_OK) status = cs_args_model_pictures(r->args, model, m, &patches[i]);
         *side[i] = (cs_labelled_text){.path = cs_strdup(m->name), .count = m->count};
         side[i]->value = cs_calloc(m->count, sizeof *side[i]->value);
         status = status == CS_OK && !(side[i]->path && side[i]->value) ? CS_ERR_MEMORY : status;

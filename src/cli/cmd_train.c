@@ -296,8 +296,7 @@ static cs_status read_pictures(cs_args *args, run *r)
         r->options.loss = CS_LOSS_SQUARED_ERROR;
     if (status == CS_OK && r->model.codes)
         status = cs_args_refuse(args, "least-area flip", "needs pixel targets");
-    if (status == CS_OK)
-        status = cs_model_pictures(&r->model, &r->images, cs_args_threads(args), &r->corpus);
+    if (status == CS_OK) status = cs_args_model_pictures(args, &r->model, &r->images, &r->corpus);
     if (status == CS_OK) {
         r->options.length = r->corpus.doc_ptr[1];
         keep_some(args, &r->corpus);
@@ -402,7 +401,8 @@ static cs_status claim(cs_args *args)
     if (status != CS_OK)
         return cs_blame(status, "give --resume to continue from the last checkpoint");
     return cs_output_claim(args, "log.csv model.safetensors codes.safetensors train.json "
-                                 "losses.csv config.json tokenizer.json tokenizer_config.json");
+                                 "losses.csv config.json tokenizer.json tokenizer_config.json "
+                                 "preprocessor_config.json");
 }
 
 /* The effective mask ratios of the training side. */
@@ -522,13 +522,15 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
  */
 static cs_status begin_files(void *ctx)
 {
-    static const char *const file[] = {"model.safetensors", "config.json", "tokenizer.json",
-                                       "tokenizer_config.json"};
+    static const char *const text[] = {"model.safetensors", "config.json", "tokenizer.json",
+                                       "tokenizer_config.json", NULL};
+    static const char *const images[] = {"model.safetensors", "config.json",
+                                         "preprocessor_config.json", NULL};
     cs_args *args = ctx;
-    const size_t files = of_pictures(args) ? 2 : sizeof file / sizeof *file; /* no words */
+    const char *const *file = of_pictures(args) ? images : text;
     cs_status status = cs_output_start(args);
-    for (size_t i = 0; i < files && status == CS_OK; ++i) {
-        status = cs_output_path(args, file[i], NULL);
+    for (; *file && status == CS_OK; ++file) {
+        status = cs_output_path(args, *file, NULL);
     }
     return status;
 }

@@ -180,6 +180,7 @@ cs_status cs_args_model_inputs(cs_args *args, const char *dir)
     cs_status status = input_part(args, dir, "config.json", &there);
     if (status == CS_OK) status = cs_args_tokenizer_input(args, dir);
     if (status == CS_OK) status = input_part(args, dir, "codes.safetensors", &there);
+    if (status == CS_OK) status = input_part(args, dir, "preprocessor_config.json", &there);
     if (status == CS_OK) status = input_part(args, dir, "model.safetensors", &there);
     if (status != CS_OK || there) return status;
     status = input_part(args, dir, "model.safetensors.index.json", &there);
@@ -219,13 +220,27 @@ cs_status cs_args_attention(const cs_args *args, cs_model_text *t, cs_content_ma
                : status;
 }
 
+cs_status cs_args_model_pictures(cs_args *args, const cs_model *model, const cs_images *images,
+                                 cs_corpus *out)
+{
+    const cs_model_config *c = &model->config;
+    if (cs_processor_changes(&model->processor, images, c->image_height, c->image_width,
+                             c->channels))
+        cs_output_note(args,
+                       "%s: images of %" PRId64 " x %" PRId64 " are read as %" PRId64 " x %" PRId64
+                       ", as preprocessor_config.json of the model says",
+                       images->name, images->height, images->width, c->image_height,
+                       c->image_width);
+    return cs_model_pictures(model, images, cs_args_threads(args), out);
+}
+
 /* Pictures as the patches that the model reads. */
 static cs_status read_patches(cs_args *args, const char *source, const cs_model *model,
                               cs_corpus *out)
 {
     cs_images images = {0};
     cs_status status = cs_args_load_images(args, source, &images);
-    if (status == CS_OK) status = cs_model_pictures(model, &images, cs_args_threads(args), out);
+    if (status == CS_OK) status = cs_args_model_pictures(args, model, &images, out);
     cs_images_free(&images);
     return status;
 }
@@ -254,7 +269,7 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
     cs_status status = cs_args_picture_sides(args, limit, images);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         cs_corpus all = {0};
-        status = cs_model_pictures(model, &images[i], cs_args_threads(args), &all);
+        status = cs_args_model_pictures(args, model, &images[i], &all);
         if (status == CS_OK)
             status = cs_labelled_side(&all, -1, 0, i == 1 ? &side[0] : NULL, &side[i], &patches[i]);
         cs_corpus_free(&all);

@@ -299,13 +299,29 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
     return status;
 }
 
+/* The images as the model reads them, in *out, whose pixels are new if *out has any. */
+static cs_status fit_images(const cs_model *model, const cs_images *images, int threads,
+                            cs_images *out)
+{
+    const cs_model_config *c = &model->config;
+    return cs_processor_changes(&model->processor, images, c->image_height, c->image_width,
+                                c->channels)
+               ? cs_processor_images(&model->processor, images, c->image_height, c->image_width,
+                                     c->channels, threads, out)
+               : CS_OK;
+}
+
 cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,
                             cs_corpus *out)
 {
     const cs_model_config *c = &model->config;
     int32_t *id = NULL, *order = NULL;
-    cs_status status =
-        cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
+    cs_images fitted = {0};
+    cs_status status = fit_images(model, images, threads, &fitted);
+    images = fitted.pixel ? &fitted : images;
+    if (status == CS_OK)
+        status =
+            cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
     if (status == CS_OK && c->extra_width != images->extra_width)
         status = cs_fail(CS_ERR_USAGE,
                          "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
@@ -323,7 +339,11 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     if (status == CS_OK)
         status = (c->real_width > 0 ? cs_images_patches : cs_images_ids)(images, c->patch, order,
                                                                          id, c->vocab, out);
+    if (status == CS_OK && out->real)
+        cs_processor_apply(&model->processor, c->channels, out->tokens * out->real_width,
+                           out->real);
     cs_free(id);
     cs_free(order);
+    cs_free(fitted.pixel);
     return status;
 }

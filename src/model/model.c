@@ -369,6 +369,9 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     json_decref(to->source);
     to->source = json_incref(from->source);
+    cs_processor_free(&to->processor);
+    to->processor = from->processor;
+    json_incref(to->processor.json);
     for (int64_t i = 0; i < to->params.count && status == CS_OK; ++i) {
         const cs_param *p = &to->params.param[i];
         int64_t at = cs_params_find(&from->params, p->name);
@@ -416,6 +419,7 @@ void cs_model_free(cs_model *model)
     json_decref(model->trained);
     json_decref(model->source);
     cs_codes_free(&model->codes);
+    cs_processor_free(&model->processor);
     memset(model, 0, sizeof *model);
 }
 

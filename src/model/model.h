@@ -66,6 +66,7 @@
 #pragma once
 
 #include "base/status.h"
+#include "image/processor.h"
 #include "model/config.h"
 #include "tensor/backend.h"
 #include "tensor/params.h"
@@ -80,6 +81,7 @@ typedef struct cs_model {
     json_t *trained;
     json_t *source;  /* config.json as read; NULL: none */
     cs_codes *codes; /* of patches, which its ids represent; NULL: none */
+    cs_processor processor; /* of images: preprocessor_config.json, if there is one */
 } cs_model;
 
 /* Table and memory of parameters, zero. training: also gradients and moments. */
@@ -108,8 +110,8 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to) CS_MUST_CHEC
 cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
                                cs_model *to) CS_MUST_CHECK;
 
-/* DIR/model.safetensors, DIR/config.json and, if it has codes, DIR/codes.safetensors, in Hugging
- * Face form (with extra names for our own parameters, prefix "cospec."). Writing is atomic file by
+/* DIR/model.safetensors, DIR/config.json and, if it has codes, DIR/codes.safetensors; of a model of
+ * images also DIR/preprocessor_config.json; in Hugging Face form (with extra names for our own parameters, prefix "cospec."). Writing is atomic file by
  * file. */
 cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 

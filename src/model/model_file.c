@@ -18,7 +18,7 @@
 #include "model/huggingface.h"
 #include "model/model.h"
 
-static const char CODES[] = "codes.safetensors";
+static const char CODES[] = "codes.safetensors", PROCESSOR[] = "preprocessor_config.json";
 
 enum { READ_ITEMS = 1 << 20 }; /* of a tensor, at a time */
 
@@ -137,19 +137,25 @@ static cs_status write_weights(const cs_model *model, const char *path)
 cs_status cs_model_write(const cs_model *model, const char *dir)
 {
     char *weights = cs_path_join(dir, "model.safetensors"),
-         *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES);
+         *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES),
+         *processor = cs_path_join(dir, PROCESSOR);
+    const cs_model_config *c = &model->config;
     const bool own = cs_arch_row_of(model->config.arch)->trained;
     json_t *json =
         cs_model_config_json_of(&model->config, own ? NULL : model->source, model->trained);
-    cs_status status = weights && config && codes && json ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = weights && config && codes && processor && json ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
         status = cs_json_write(config, json);
     if (status == CS_OK && model->codes) status = cs_codes_write(model->codes, codes);
+    if (status == CS_OK && cs_arch_row_of(c->arch)->pictures)
+        status = cs_processor_write(&model->processor, c->image_height, c->image_width, c->channels,
+                                    processor);
     json_decref(json);
     cs_free(weights);
     cs_free(config);
     cs_free(codes);
+    cs_free(processor);
     return status;
 }
 
@@ -501,6 +507,16 @@ static cs_status read_codes(const char *dir, cs_model *model)
     return status;
 }
 
+static cs_status read_processor(const char *dir, cs_model *model)
+{
+    char *path = cs_path_join(dir, PROCESSOR);
+    cs_status status = path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_path_exists(path))
+        status = cs_processor_read(path, model->config.channels, &model->processor);
+    cs_free(path);
+    return status;
+}
+
 /* Opens the files and fits the configuration to what they hold. */
 static cs_status open_weights(const char *dir, const char *path, json_t *json, bool training,
                               weights **out)
@@ -568,7 +584,9 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
     if (status == CS_OK && (status = read_weights(w, &model)) == CS_OK) {
         model.trained = json_incref(json_object_get(json_object_get(json, "cospec"), "trained"));
         model.source = json_incref(json);
-        status = cs_arch_row_of(model.config.arch)->pictures ? read_codes(dir, &model) : CS_OK;
+        const bool pictures = cs_arch_row_of(model.config.arch)->pictures;
+        status = pictures ? read_codes(dir, &model) : CS_OK;
+        if (status == CS_OK && pictures) status = read_processor(dir, &model);
     }
     if (!streamed) {
         weights_free(w);

@@ -28,9 +28,13 @@ enum { VERSION = 1 };
 
 /* The files that the index has the hashes of; NULL-terminated. From SOME on they may be absent. */
 enum { SOME = 3 };
-static const char *const files_of[] = {"model.safetensors",     "config.json",
-                                       "optimizer.safetensors", "tokenizer.json",
-                                       "codes.safetensors",     NULL};
+static const char *const files_of[] = {"model.safetensors",
+                                       "config.json",
+                                       "optimizer.safetensors",
+                                       "tokenizer.json",
+                                       "codes.safetensors",
+                                       "preprocessor_config.json",
+                                       NULL};
 
 static const char prefix[] = "checkpoint-";
 static const char partial[] = ".partial"; /* being written */

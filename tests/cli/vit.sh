@@ -45,6 +45,23 @@ test_recipe() {
     exits 0 "$COSPEC" probe s p p -o q && exits 0 "$COSPEC" probe s p p -o q --resume || fail "${why:-probe}"
 }
 
+# The values of preprocessor_config.json reach the network: mean 0 and deviation 1 change nothing, others do. Other sizes are resized.
+test_preprocessing() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 2 -o a && grep -q '"do_normalize": false' a/preprocessor_config.json &&
+        grep -q preprocessor_config.json a/manifest.json && exits 0 "$COSPEC" features a p -o none || return 1
+    rm a/manifest.json
+    echo '{"do_normalize": true, "image_mean": 0, "image_std": 1}' > a/preprocessor_config.json
+    exits 0 "$COSPEC" features a p -o plain && cmp none/layer-2.npy plain/layer-2.npy && grep -q preprocessor_config.json plain/manifest.json || { fail "${why:-mean 0 and deviation 1 change values}"; return 1; }
+    echo '{"do_normalize": true, "image_mean": [0.5], "image_std": [0.25]}' > a/preprocessor_config.json
+    exits 0 "$COSPEC" features a p -o normal && ! cmp -s none/layer-2.npy normal/layer-2.npy || { fail "${why:-the mean is ignored}"; return 1; }
+    exits 0 "$COSPEC" reconstruct a p --mask-ratio 0.5 -o r || return 1
+    mkdir q && awk 'BEGIN { printf "P5 12 10 255\n"; for (k = 0; k < 120; k++) printf "%c", 65 + k % 60 }' > q/1.pgm
+    exits 0 "$COSPEC" features a q -o sized && grep -q 'images of 10 x 12 are read as 8 x 8, as preprocessor_config.json' err || { fail "$(cat err)"; return 1; }
+    echo '{"do_pad": true}' > a/preprocessor_config.json
+    refuses 3 "a/preprocessor_config.json: 'do_pad' is not supported" "$COSPEC" features a p -o x
+}
+
 test_reconstruction() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
@@ -191,7 +208,7 @@ test_classes() {
     refuses 2 "a was trained with the squared-error loss, so its outputs are not probabilities" "$COSPEC" perplexity a p || return 1
     exits 0 "$COSPEC" features a p -o s && exits 0 "$COSPEC" rank s/layer-2.npy || return 1
     printf 'P5 4 4 255\n0123456789abcdef' > q.pgm && mkdir q && mv q.pgm q
-    refuses 2 "pictures are 4 x 4 x 1, but the model reads 8 x 8 x 1" "$COSPEC" features a q -o t
+    refuses 2 "pictures are 4 x 4 x 1, but the model reads 8 x 8 x 1" "$COSPEC" reconstruct a q -o t
 }
 
 # A distance in the features of a classifier that was fine-tuned here, for every predictor; none without it.
@@ -315,6 +332,7 @@ test_refusals() {
 
 check training
 check recipe
+check preprocessing
 check reconstruction
 check optimum
 check blocks

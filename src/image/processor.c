@@ -1,0 +1,331 @@
+/* Keys and the values that stand for absent ones are those of transformers' classes. */
+#include "image/processor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/ints.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "base/threads.h"
+#include "io/json.h"
+
+enum { CHANNELS = 3 };
+
+static const double HALF[] = {0.5, 0.5, 0.5}, CLIP_MEAN[] = {0.48145466, 0.4578275, 0.40821073},
+                    CLIP_SD[] = {0.26862954, 0.26130258, 0.27577711};
+
+/* Classes by the start of their names: ViTImageProcessor, ViTFeatureExtractor, ... */
+static const struct {
+    const char *name;
+    bool square; /* a size that is one number is that of both sides, not of the shorter one */
+    bool crop, rgb;
+    cs_resample filter;
+    int64_t size; /* that stands for an absent one; 0: what the model reads */
+    const double *mean, *sd;
+} CLASS[] = {{"ViT", true, false, false, CS_RESAMPLE_BILINEAR, 0, HALF, HALF},
+             {"DeiT", true, true, false, CS_RESAMPLE_BICUBIC, 256, HALF, HALF},
+             {"Bit", false, true, true, CS_RESAMPLE_BICUBIC, 224, CLIP_MEAN, CLIP_SD},
+             {"CLIP", false, true, true, CS_RESAMPLE_BICUBIC, 224, CLIP_MEAN, CLIP_SD}};
+enum { CLASSES = 4 };
+
+/* Keys that are read here, and keys without effect on values. */
+static const char READ[] =
+    "do_convert_rgb, do_resize, size, resample, do_center_crop, crop_size, do_rescale, "
+    "rescale_factor, do_normalize, image_mean, image_std, image_processor_type, "
+    "feature_extractor_type";
+static const char IDLE[] =
+    "processor_class, auto_map, data_format, input_data_format, return_tensors, device, "
+    "disable_grouping, default_to_square, _valid_processor_keys, model_input_names, "
+    "use_fast, backend, transformers_version, pad_size, image_seq_length";
+
+void cs_processor_free(cs_processor *p)
+{
+    json_decref(p->json);
+    *p = (cs_processor){0};
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static cs_status read_class(const json_t *json, int *out)
+{
+    const char *name = json_string_value(json_object_get(json, "image_processor_type"));
+    name = name ? name : json_string_value(json_object_get(json, "feature_extractor_type"));
+    *out = 0;
+    if (!name) return CS_OK;
+    for (int i = 0; i < CLASSES; ++i) {
+        const size_t size = strlen(CLASS[i].name);
+        if (strncmp(name, CLASS[i].name, size) == 0 &&
+            (strncmp(name + size, "ImageProcessor", 14) == 0 ||
+             strcmp(name + size, "FeatureExtractor") == 0)) {
+            *out = i;
+            return CS_OK;
+        }
+    }
+    return cs_fail(CS_ERR_INPUT,
+                   "image_processor_type \"%s\" is not supported (ViT, DeiT, Bit or CLIP with "
+                   "ImageProcessor)",
+                   name);
+}
+
+/* An unknown key may stand for a step that is not done here. */
+static cs_status check_keys(const json_t *json)
+{
+    const char *key = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)(uintptr_t)json, key, value)
+    {
+        if (!cs_listed(READ, key) && !cs_listed(IDLE, key) && !json_is_null(value) &&
+            !json_is_false(value))
+            return cs_fail(CS_ERR_INPUT, "'%s' is not supported", key);
+    }
+    return CS_OK;
+}
+
+static cs_status read_flag(const json_t *json, const char *key, bool absent, bool *out)
+{
+    const json_t *value = json_object_get(json, key);
+    *out = value && !json_is_null(value) ? json_is_true(value) : absent;
+    return !value || json_is_null(value) || json_is_boolean(value)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT, "'%s' is not true or false", key);
+}
+
+static int64_t side_of(const json_t *value)
+{
+    const int64_t side = json_is_integer(value) ? json_integer_value(value) : 0;
+    return side > 0 && side < 65536 ? side : 0;
+}
+
+/* A size: a number, a list or an object of height and width, or of shortest_edge. */
+static cs_status read_size(const json_t *json, const char *key, bool square, int64_t *height,
+                           int64_t *width, int64_t *shortest)
+{
+    const json_t *value = json_object_get(json, key),
+                 *edge = json_object_get(value, "shortest_edge");
+    const bool one = json_is_integer(value);
+    if (!value || json_is_null(value)) return CS_OK;
+    *height = *width = *shortest = 0;
+    if ((one && !square) || (edge && json_object_size(value) == 1)) {
+        *shortest = side_of(one ? value : edge);
+    } else if (json_object_size(value) == 2 || json_array_size(value) == 2 || one) {
+        *height = side_of(one                    ? value
+                          : json_is_array(value) ? json_array_get(value, 0)
+                                                 : json_object_get(value, "height"));
+        *width = side_of(one                    ? value
+                         : json_is_array(value) ? json_array_get(value, 1)
+                                                : json_object_get(value, "width"));
+    }
+    return *shortest > 0 || (*height > 0 && *width > 0)
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "'%s' is not supported (a number, height and width, or shortest_edge)",
+                         key);
+}
+
+/* A number for each channel, or one for all. */
+static cs_status read_numbers(const json_t *json, const char *key, const double *absent,
+                              int64_t channels, float *out)
+{
+    const json_t *value = json_object_get(json, key);
+    const bool list = json_is_array(value), none = !value || json_is_null(value);
+    if (!none && (list ? (int64_t)json_array_size(value) != channels : !json_is_number(value)))
+        return cs_fail(CS_ERR_INPUT, "'%s' is not a number or %lld numbers, one for each channel",
+                       key, (long long)channels);
+    for (int64_t c = 0; c < channels; ++c) {
+        const json_t *item = list ? json_array_get(value, (size_t)c) : value;
+        if (!none && !json_is_number(item))
+            return cs_fail(CS_ERR_INPUT, "'%s' has a value that is not a number", key);
+        out[c] = (float)(none ? absent[c] : json_number_value(item));
+    }
+    return CS_OK;
+}
+
+static cs_status read_values(const json_t *json, int class, int64_t channels, cs_processor *p)
+{
+    const json_t *factor = json_object_get(json, "rescale_factor");
+    bool rescale = false, normalise = false;
+    cs_status status = read_flag(json, "do_rescale", true, &rescale);
+    if (status == CS_OK) status = read_flag(json, "do_normalize", true, &normalise);
+    if (status == CS_OK && factor && !json_is_null(factor) && !json_is_number(factor))
+        status = cs_fail(CS_ERR_INPUT, "'rescale_factor' is not a number");
+    p->factor = !rescale ? 1 : json_is_number(factor) ? json_number_value(factor) : 1.0 / 255;
+    for (int c = 0; c < CHANNELS; ++c) {
+        p->mean[c] = 0;
+        p->sd[c] = 1;
+    }
+    if (status == CS_OK && normalise)
+        status = read_numbers(json, "image_mean", CLASS[class].mean, channels, p->mean);
+    if (status == CS_OK && normalise)
+        status = read_numbers(json, "image_std", CLASS[class].sd, channels, p->sd);
+    for (int64_t c = 0; c < channels && status == CS_OK; ++c) {
+        if (!(p->sd[c] > 0) || !isfinite(p->sd[c]) || !isfinite(p->mean[c]))
+            status = cs_fail(CS_ERR_INPUT, "'image_std' is not above 0");
+    }
+    if (status == CS_OK && !(p->factor > 0 && isfinite(p->factor)))
+        status = cs_fail(CS_ERR_INPUT, "'rescale_factor' is not above 0");
+    p->affine = normalise || fabs(p->factor * 255 - 1) > 1e-12;
+    return status;
+}
+
+static cs_status read_geometry(const json_t *json, int class, cs_processor *p)
+{
+    const json_t *filter = json_object_get(json, "resample");
+    const int64_t absent = CLASS[class].size;
+    int64_t number = CLASS[class].filter, none = 0;
+    cs_status status = read_flag(json, "do_convert_rgb", CLASS[class].rgb, &p->rgb);
+    if (status == CS_OK) status = read_flag(json, "do_resize", true, &p->resize);
+    if (status == CS_OK) status = read_flag(json, "do_center_crop", CLASS[class].crop, &p->crop);
+    if (filter && !json_is_null(filter))
+        number = json_is_integer(filter) ? json_integer_value(filter) : -1;
+    if (status == CS_OK && (number < 0 || number >= CS_RESAMPLES))
+        status = cs_fail(CS_ERR_INPUT, "'resample' is not a number of 0..%d", CS_RESAMPLES - 1);
+    p->filter = (cs_resample)number;
+    p->height = p->width = CLASS[class].square ? absent : 0;
+    p->shortest = CLASS[class].square ? 0 : absent;
+    p->crop_height = p->crop_width = CLASS[class].crop ? 224 : 0;
+    if (status == CS_OK)
+        status = read_size(json, "size", CLASS[class].square, &p->height, &p->width, &p->shortest);
+    if (status == CS_OK)
+        status = read_size(json, "crop_size", true, &p->crop_height, &p->crop_width, &none);
+    return status == CS_OK && none > 0
+               ? cs_fail(CS_ERR_INPUT, "'crop_size' has shortest_edge, not height and width")
+               : status;
+}
+
+cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *out)
+{
+    cs_processor p = {0};
+    int class = 0;
+    cs_status status = cs_json_read(path, &p.json);
+    if (status != CS_OK) return status;
+    if (!json_is_object(p.json)) status = cs_fail(CS_ERR_INPUT, "not an object");
+    if (status == CS_OK) status = read_class(p.json, &class);
+    if (status == CS_OK) status = check_keys(p.json);
+    if (status == CS_OK) status = read_geometry(p.json, class, &p);
+    if (status == CS_OK) status = read_values(p.json, class, channels, &p);
+    status = cs_blame(status, "%s", path);
+    return CS_DELIVER(status, out, p, cs_processor_free);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t width, int64_t channels,
+                             const char *path)
+{
+    json_t *json =
+        p->json
+            ? json_incref(p->json)
+            : json_pack("{s:s, s:b, s:b, s:{s:I, s:I}, s:i, s:b, s:f, s:b}", "image_processor_type",
+                        "ViTImageProcessor", "do_convert_rgb", channels == CHANNELS, "do_resize", 1,
+                        "size", "height", (json_int_t)height, "width", (json_int_t)width,
+                        "resample", CS_RESAMPLE_BILINEAR, "do_rescale", 1, "rescale_factor",
+                        1.0 / 255, "do_normalize", 0);
+    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
+    if (status == CS_OK) status = cs_json_write(path, json);
+    json_decref(json);
+    return status;
+}
+
+/* --- images ----------------------------------------------------------------------------------- */
+
+/* The size that images are resized to. */
+static void resized(const cs_processor *p, const cs_images *m, int64_t height, int64_t width,
+                    int64_t *to_height, int64_t *to_width)
+{
+    const bool low = m->height < m->width;
+    const int64_t edge = p->shortest;
+    *to_height = m->height;
+    *to_width = m->width;
+    if (p->resize && edge > 0) { /* the longer side is rounded down, as in the package */
+        *to_height = low ? edge : (int64_t)((double)(edge * m->height) / (double)m->width);
+        *to_width = low ? (int64_t)((double)(edge * m->width) / (double)m->height) : edge;
+    } else if (p->resize) {
+        *to_height = p->height > 0 ? p->height : height;
+        *to_width = p->width > 0 ? p->width : width;
+    }
+}
+
+bool cs_processor_changes(const cs_processor *p, const cs_images *images, int64_t height,
+                          int64_t width, int64_t channels)
+{
+    int64_t h = 0, w = 0;
+    resized(p, images, height, width, &h, &w);
+    return p->json && (h != images->height || w != images->width ||
+                       (p->crop && (p->crop_height != h || p->crop_width != w)) ||
+                       (p->rgb && images->channels == 1 && channels == CHANNELS));
+}
+
+typedef struct {
+    const cs_processor *p;
+    const cs_images *from;
+    cs_images *to;
+    int64_t height, width; /* between resize and crop */
+} job;
+
+static cs_status make_one(void *ctx, int64_t i)
+{
+    const job *j = ctx;
+    const cs_images *m = j->from;
+    const int64_t c = m->channels, top = (j->height - j->to->height) / 2,
+                  left = (j->width - j->to->width) / 2, copies = j->to->channels / c;
+    uint8_t *sized = cs_alloc(j->height * j->width * c, 1);
+    if (!sized) return CS_ERR_MEMORY;
+    cs_status status = cs_picture_resample(m->pixel + i * m->height * m->width * c, m->height,
+                                           m->width, c, j->p->filter, j->height, j->width, sized);
+    uint8_t *to = j->to->pixel + i * j->to->height * j->to->width * j->to->channels;
+    for (int64_t y = 0; y < j->to->height && status == CS_OK; ++y) {
+        const uint8_t *row = sized + ((top + y) * j->width + left) * c;
+        for (int64_t x = 0; x < j->to->width * c * copies; ++x) {
+            *to++ = row[x / copies];
+        }
+    }
+    cs_free(sized);
+    return status;
+}
+
+cs_status cs_processor_images(const cs_processor *p, const cs_images *images, int64_t height,
+                              int64_t width, int64_t channels, int threads, cs_images *out)
+{
+    cs_images m = *images;
+    job j = {.p = p, .from = images, .to = &m};
+    resized(p, images, height, width, &j.height, &j.width);
+    m.height = p->crop ? p->crop_height : j.height;
+    m.width = p->crop ? p->crop_width : j.width;
+    m.channels = p->rgb && channels == CHANNELS ? CHANNELS : images->channels;
+    if (images->value)
+        return cs_fail(CS_ERR_USAGE, "%s: images of real values cannot be resized", images->name);
+    if (m.height > j.height || m.width > j.width)
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: crop_size %lld x %lld exceeds the resized images, %lld x %lld",
+                       images->name, (long long)m.height, (long long)m.width, (long long)j.height,
+                       (long long)j.width);
+    const int64_t bytes = m.count * m.height * m.width * m.channels;
+    cs_status status = cs_mem_check((double)bytes, NULL, "%s: %lld resized images take", m.name,
+                                    (long long)m.count);
+    if (status != CS_OK) return status;
+    m.pixel = cs_alloc(bytes, 1);
+    status = m.pixel ? cs_parallel(m.count, threads, make_one, &j) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        *out = m;
+    } else {
+        cs_free(m.pixel);
+    }
+    return status;
+}
+
+void cs_processor_apply(const cs_processor *p, int64_t channels, int64_t count, float *x)
+{
+    for (int64_t i = 0; p->json && p->affine && i < count; ++i) {
+        const int64_t c = i % channels;
+        x[i] = ((float)((double)x[i] * 255 * p->factor) - p->mean[c]) / p->sd[c];
+    }
+}
+
+void cs_processor_undo(const cs_processor *p, int64_t channels, int64_t count, float *x)
+{
+    for (int64_t i = 0; p->json && p->affine && i < count; ++i) {
+        const int64_t c = i % channels;
+        x[i] = (float)(((double)x[i] * (double)p->sd[c] + (double)p->mean[c]) / (255 * p->factor));
+    }
+}
