@@ -26,6 +26,7 @@
     X(generate)                                                                                    \
     X(reconstruct)                                                                                 \
     X(probe)                                                                                       \
+    X(align)                                                                                       \
     X(kernel)                                                                                      \
     X(design)                                                                                      \
     X(tradeoff)                                                                                    \

@@ -38,6 +38,7 @@ cases = {
     "perplexity": (("a", "c.tsv"), {}),
     "generate": (("a",), dict(n=1, prompt="the")),
     "probe": (("a", "c.tsv", "c.tsv"), dict(few="all")),
+    "align": (("ar", "c.tsv"), dict(k=2)),
     "kernel": (("masked(mask-ratio=0.5)",), {}),
     "design": ((), dict(length=6)),
     "tradeoff": ((), dict(length=8, compare=["ar", "diverse-ar(t=2)"])),

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Values of the studies of predictors (plots/predictors.json, plots/predictors-synthetic.json), from the folder of a run.
+
+    predictors.py collect STUDY.json FOLDER VALUES.csv.xz
+
+Writes one row for each number of a finished step: run (a, b, c; empty: a property of the objective), language (of
+synthetic corpora), object, kept, seed, role (prediction, outcome, loss, baseline), quantity, value, and se, low, high where
+the step has them. A folder whose study is not finished gives the rows of its finished objects. The standard library
+suffices.
+"""
+import csv
+import io
+import json
+import lzma
+import os
+import sys
+
+TOKENS = {"text": 288778, "synthetic": 16}  # of the training pieces; of a document
+COLUMNS = ("run", "language", "object", "kind", "position", "kept", "seed", "role", "quantity", "value", "se", "low", "high")
+
+
+def ended(folder, step):
+    try:
+        with open(f"{folder}/{step}/step.json") as file:
+            return json.load(file)["exit"] in (0, 1, 4)
+    except (OSError, ValueError):
+        return False
+
+
+def table(folder, step, file):
+    try:
+        with open(f"{folder}/{step}/{file}", newline="") as stream:
+            return list(csv.DictReader(stream))
+    except OSError:
+        return []
+
+
+def record(folder, step, file):
+    try:
+        with open(f"{folder}/{step}/{file}") as stream:
+            return json.load(stream)
+    except (OSError, ValueError):
+        return {}
+
+
+def cell(rows, column, **where):
+    """The number in `column` of the first row that has every value, with its error; None without one."""
+    for row in rows:
+        if all(row.get(key, "") == value for key, value in where.items()) and row.get(column):
+            return {"value": row[column], "se": row.get("se", "") if column == "value" else ""}
+    return None
+
+
+def spectrum(folder, name, kind):
+    """Sums of a language: estimates with intervals (text), or exact (synthetic)."""
+    if kind == "synthetic":
+        tails = table(folder, f"l-{name}", "tail.csv")
+        sigma = table(folder, f"l-{name}", "svd.csv")
+        yield "sum4", cell(tails, "tail", t="0")
+        yield "tail8", cell(tails, "tail", t="8")
+        yield "sigma2", cell(sigma, "sigma", index="2")
+        return
+    for step, suffix in (("l", ""), ("z", "-2000")):
+        d = record(folder, f"{step}-{name}", "svd.json")
+        for of in ("sum_sigma4", "sum_sigma2", "mass_seen"):
+            if of in d:
+                yield {"sum_sigma4": "sum4", "sum_sigma2": "sum2"}.get(of, of) + suffix, d[of]
+        sigma = table(folder, f"{step}-{name}", "svd.csv")
+        yield "sigma2" + suffix, cell(sigma, "sigma", index="2")
+        yield "tail8" + suffix, cell(sigma, "tail", index="8")
+
+
+def theorem(folder, step, t):
+    curve = table(folder, step, "theorem41_curve.csv")
+    for quantity, column in ((f"E{t}", "error"), (f"bound{t}", "bound_sharp"), (f"sigma{t}", "sigma"), (f"sigma{t + 1}", "sigma_next")):
+        yield quantity, cell(curve, column, t=str(t))
+    probe = table(folder, step, "probe.csv")
+    for features in ("tokens", "contexts"):
+        yield f"spectral-{features}", cell(probe, "value", model=f"spectral-{features}", metric="accuracy")
+
+
+def of_object(folder, name, position, kind):
+    """Properties of an objective and its matrix."""
+    t = 64 if kind == "text" else 16
+    for quantity, found in spectrum(folder, name, kind):
+        yield "prediction", quantity, found
+    mass = record(folder, f"n-{name}", "matrix.json").get("mass")
+    yield "prediction", "share", mass and {"value": mass / TOKENS[kind]}
+    yield "prediction", "kappa", cell(table(folder, f"k-{name}", "kernel.csv"), "kappa")
+    for step, quantity in (("u", "unique"), ("d", "document")):
+        rows = table(folder, f"{step}-{name}", "connectivity.csv")
+        yield "prediction", quantity, cell(rows, "value", target_position=position, metric="sum_sigma4", estimate="plug-in")
+    for quantity, found in theorem(folder, f"v-{name}", t):
+        yield "prediction", quantity, found
+    for step, quantity in (("aw", "align-words"), ("as", "align-states")):
+        rows = table(folder, f"{step}-{name}", "align.csv")
+        yield "prediction", quantity, cell(rows, "score")
+        if step == "aw":
+            yield "prediction", "context-tokens", cell(rows, "context_tokens")
+    yield "baseline", "untrained-probe", linear(folder, f"op-{name}", "2")
+    yield "baseline", "untrained-finetune", tuned(folder, f"ot-{name}")
+
+
+def linear(folder, step, layer):
+    return cell(table(folder, step, "probe.csv"), "value", layer=layer, probe="linear", metric="matthews")
+
+
+def tuned(folder, step):
+    return cell(table(folder, step, "finetune.csv"), "value", seed="median", metric="matthews")
+
+
+def of_run(folder, name, kind):
+    """What was measured of a trained network, and the matrix of as many sampled events."""
+    if kind == "text":
+        for layer in ("0", "1", "2"):
+            yield "outcome", "probe-wordnet" + ("" if layer == "2" else f"-layer{layer}"), linear(folder, f"p0-{name}", layer)
+        yield "outcome", "finetune-wordnet", tuned(folder, f"t0-{name}")
+        for n, corpus in ((1, "bible-kjv"), (2, "foldoc"), (3, "manpages")):
+            yield "outcome", f"probe-{corpus}", linear(folder, f"p{n}-{name}", "2")
+            yield "outcome", f"finetune-{corpus}", tuned(folder, f"t{n}-{name}")
+    else:
+        yield "outcome", "probe", linear(folder, f"p-{name}", "2")
+        yield "outcome", "finetune", tuned(folder, f"t-{name}")
+    losses = table(folder, f"m-{name}", "losses.csv")
+    for quantity in ("eval_loss", "unigram_difference"):
+        yield "loss", quantity, cell(losses, quantity)
+    for quantity, found in theorem(folder, f"r-{name}", 64 if kind == "text" else 16):
+        yield "prediction", "sampled-" + quantity, found
+
+
+def whole(folder, names):
+    return all(ended(folder, name) for name in names)
+
+
+def objects_of(study):
+    """name, kind and position of the objectives, in the order of the study."""
+    rows = study["tables"].get("matrices") or study["tables"]["objects"]
+    return [(row["name"], row.get("kind", ""), row["position"]) for row in rows]
+
+
+def runs_of(study):
+    tables = study["tables"]
+    names = ["runs"] if "runs" in tables else sorted(name for name in tables if name.startswith("block_"))
+    return [row for name in names for row in tables[name]]
+
+
+def collect(study, folder):
+    kind = "synthetic" if "runs" in study["tables"] else "text"
+    about = {}
+    for name, of, position in objects_of(study):
+        language, bare = name.split(".") if kind == "synthetic" else ("", name)
+        about[language, bare] = of, position
+        for role, quantity, found in of_object(folder, name, position, kind):
+            if found:
+                yield dict(found, run="", language=language, object=bare, kind=of, position=position, role=role, quantity=quantity)
+    evaluated = ("m", "p0", "t0", "p1", "t1", "p2", "t2", "p3", "t3") if kind == "text" else ("m", "p", "t")
+    for row in runs_of(study):
+        name = row["name"]
+        if not whole(folder, [f"{step}-{name}" for step in evaluated]):
+            continue
+        parts = name.split(".")
+        language, bare = ("", row["of"]) if kind == "text" else (parts[1], parts[2])
+        of, position = about[language, bare]
+        for role, quantity, found in of_run(folder, name, kind):
+            if found:
+                yield dict(found, run=parts[0], language=language, object=bare, kind=of, position=position,
+                           kept=row["kept"], seed=row.get("seed", "0"), role=role, quantity=quantity)
+
+
+def write(rows, path):
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, COLUMNS, restval="", extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    with lzma.open(path + ".part", "wt") as file:
+        file.write(out.getvalue())
+    os.replace(path + ".part", path)
+
+
+def main(argv):
+    if len(argv) != 5 or argv[1] != "collect":
+        sys.exit(__doc__.split("\n\n")[1])
+    with open(argv[2]) as file:
+        study = json.load(file)
+    rows = list(collect(study, argv[3]))
+    write(rows, argv[4])
+    runs = {(row["run"], row["language"], row["object"], row.get("kept"), row.get("seed")) for row in rows if row["run"]}
+    print(f"{argv[4]}: {len(rows)} values, {len({(r['language'], r['object']) for r in rows})} objects, {len(runs)} of {len(runs_of(study))} runs")
+
+
+if __name__ == "__main__":
+    main(sys.argv)
