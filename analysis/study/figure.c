@@ -64,14 +64,14 @@ static bool wanted(const cs_figure *f, const cs_table *table, int64_t row)
     return true;
 }
 
-/* A copy in which a comma is a blank, and one before a blank is `comma`: in a cell U+201A, which looks like
+/* A copy in which a comma is a blank, and one before a blank or another comma is `comma`: in a cell U+201A, which looks like
  * one. NULL: no memory. */
 static char *without_commas(const char *text, const char *comma)
 {
     const size_t length = strlen(comma);
     char *out = cs_alloc(3 * (int64_t)strlen(text) + 1, 1), *to = out;
     for (; out && *text; ++text) {
-        if (*text == ',' && text[1] == ' ') {
+        if (*text == ',' && (text[1] == ' ' || text[1] == ',')) {
             memcpy(to, comma, length);
             to += length;
         } else {

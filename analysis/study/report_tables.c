@@ -77,7 +77,7 @@ cs_status cs_put_statement(cs_report *r)
     (void)fputs("<tr><td>", r->out);
     for (int w = 4; w < r->words; ++w)
         cs_html_put(r->out, w > 4 ? " %" : "%", r->word[w]);
-    cs_html_put(r->out, "</td><td>as %</td><td class=\"n\">", form);
+    cs_html_put(r->out, "</td><td>%</td><td class=\"n\">", form);
     if (isnan(c.margin))
         (void)fputs("&ndash;", r->out);
     else

@@ -10,7 +10,7 @@ test_reproduce() {
     study s.json '"whole": "verify 3.1", "t": "toy --objective ar --classes 2 --length 4 --tokens 2", "f": "plot toy-spectra ar=@t/toy.csv"'
     printf '<p>{{version}} {{command whole}} {{statement whole 3.1* printed The loss, in words.}} {{statement whole 3.1 corrected It.}} {{verdict whole 3.1 printed}} {{table t/toy.csv columns=index,sigma}} {{value t/toy.csv sigma where=index:1}} {{figure f toy-spectra A caption}} {{steps}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r && [ "$(cat out)" = r/report.html ] &&
-        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q '<td>The loss, in words.</td><td>as printed</td><td class="n">-[0-9.e+]*</td><td><b class="v opposite">&#10007; false as printed</b> 8 of 8</td>' r/report.html && grep -q '<td>It.</td><td>as corrected</td><td class="n">-[0-9.e-]*</td><td><b class="v reproduced">&#10003; holds</b> 2 of 2</td>' r/report.html && ! grep -q '{{\|PASS\|FAIL' r/report.html || { fail "$(cat err)"; return 1; }
+        grep -q 'data:image/svg+xml;base64,' r/report.html && grep -q '<td>The loss, in words.</td><td>printed</td><td class="n">-[0-9.e+]*</td><td><b class="v opposite">&#10007; false as printed</b> 8 of 8</td>' r/report.html && grep -q '<td>It.</td><td>corrected</td><td class="n">-[0-9.e-]*</td><td><b class="v reproduced">&#10003; holds</b> 2 of 2</td>' r/report.html && ! grep -q '{{\|PASS\|FAIL' r/report.html || { fail "$(cat err)"; return 1; }
     before=$(stat -c %Y.%i r/t/step.json)
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && [ "$(stat -c %Y.%i r/t/step.json)" = "$before" ] &&
         refuses 2 "exists" "$COSPEC" reproduce --steps s.json --template t.html -o r || { fail "resume: $(cat err)"; return 1; }
@@ -378,7 +378,7 @@ test_fields_are_escaped() {
     sed -i '2s/PASS\|FAIL/<i>/' r/whole/statements.csv
     printf '{{head a <i>}}{{statement whole <i> <i> <i>}} {{verdict whole <i> <i>}} {{table whole/statements.csv}} {{value whole/statements.csv verdict}} {{claims}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && ! grep -q '<i>' r/report.html &&
-        grep -q '<td>&lt;i&gt;</td><td>as &lt;i&gt;</td>.*not specified' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
+        grep -q '<td>&lt;i&gt;</td><td>&lt;i&gt;</td>.*not specified' r/report.html || { fail "unescaped: $(cat err) $(grep -o '.\{30\}<i>' r/report.html | head -3)"; return 1; }
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
     grep -q 'Content-Security-Policy.*default-src .none.' r/report.html && grep -q '<title>cospec: a &lt;i&gt;</title>' r/report.html || { fail "$(head -9 r/report.html)"; return 1; }
     for page in atlas claims images long repeat report train-demo; do sed -n 1p "$root/plots/$page.html" | grep -q '^{{head ' || { fail "no head in $page.html"; return 1; }; done
