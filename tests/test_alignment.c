@@ -11,8 +11,6 @@
 #include "plan_support.h"
 #include "test.h"
 
-#define OK(call) assert_int_equal(call, CS_OK)
-
 enum { WIDTH = 4 };
 
 /* S0 and S1 of rows h (s x WIDTH) by all events: weights are those of all plans, normalised. */
