@@ -46,6 +46,11 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 cs_status cs_args_attention(const cs_args *args, cs_model_text *t,
                             cs_content_masks *out) CS_MUST_CHECK;
 
+/* Images as input of the model (cs_model_pictures), with a note if they are resized, cropped or made
+ * colour for it. */
+cs_status cs_args_model_pictures(cs_args *args, const cs_model *model, const cs_images *images,
+                                 cs_corpus *out) CS_MUST_CHECK;
+
 /* A corpus in the tokens of the model. CS_ERR_INPUT if it is text and the model has no
  * tokenizer.json. */
 cs_status cs_args_encode_corpus(cs_args *args, const char *source, const cs_model_text *t,

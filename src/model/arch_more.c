@@ -406,7 +406,7 @@ static const cs_arch_key BLOOM_KEYS[] = {
     {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 1},
     {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
-    {"pretraining_tp", CS_KEY_PAST, 0, 0}, /* the same products in parts */
+    {"pretraining_tp", CS_KEY_PAST, 0, 0}, /* bloom_read */
     {"slow_but_exact", CS_KEY_PAST, 0, 0},
     {"seq_length", CS_KEY_PAST, 0, 0},
     {"skip_bias_add", CS_KEY_PAST, 0, 0},
@@ -433,6 +433,20 @@ static const cs_arch_tensor BLOOM_TENSORS[] = {
     {NULL, NULL},
 };
 
+/* With both keys the class multiplies in parts and leaves two biases of a layer out. */
+static cs_status bloom_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    const json_int_t parts = json_integer_value(json_object_get(json, "pretraining_tp"));
+    (void)config;
+    return parts > 1 && json_is_true(json_object_get(json, "slow_but_exact"))
+               ? cs_config_way_round(
+                     cs_fail(CS_ERR_INPUT,
+                             "%s: 'slow_but_exact' true with 'pretraining_tp' %lld is not "
+                             "supported: transformers omits biases then",
+                             where, (long long)parts))
+               : CS_OK;
+}
+
 const cs_arch_row cs_arch_bloom = {
     CAUSAL,
     .name = "bloom",
@@ -440,6 +454,7 @@ const cs_arch_row cs_arch_bloom = {
     .prefix = "transformer.",
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_TANH,
               .tied = true, .embed_norm = true, .slopes = true},
+    .read = bloom_read,
     .keys = {BLOOM_KEYS},
     .tensors = {BLOOM_TENSORS},
 };
