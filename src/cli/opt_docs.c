@@ -424,20 +424,39 @@ void cs_opt_man(const cs_command *const *commands, FILE *out)
 
 /* --- markdown --------------------------------------------------------------------------------- */
 
-/* With equations in the place of formulas, except in code. */
+/* The length of an option, or of a name or file name with underscores, at the start of the text, else 0. */
+static size_t name_length(const char *text, size_t length)
+{
+    const bool option = length > 2 && text[0] == '-' && text[1] == '-';
+    size_t n = option ? 2 : 0;
+    bool underscore = false;
+    if (n >= length || !islower((unsigned char)text[n])) return 0;
+    for (; n < length && (isalnum((unsigned char)text[n]) || text[n] == (option ? '-' : '_')); ++n)
+        underscore |= text[n] == '_';
+    if (!option && n + 1 < length && text[n] == '.' && islower((unsigned char)text[n + 1]))
+        for (++n; n < length && islower((unsigned char)text[n]); ++n)
+            continue;
+    return option || underscore ? n : 0;
+}
+
+/* With equations in the place of formulas, and with names as code, except in code. */
 static void put_prose(FILE *out, escapes escape, const char *text, size_t length)
 {
     bool code = false, inside = false;
     for (size_t i = 0; i < length;) {
         const char *tex = NULL;
-        const size_t n = code || inside ? 0 : cs_opt_equation(text + i, length - i, &tex);
+        const bool plain = !code && !inside;
+        const size_t formula = plain ? cs_opt_equation(text + i, length - i, &tex) : 0;
+        const size_t name = plain && formula == 0 ? name_length(text + i, length - i) : 0;
         code ^= text[i] == '`';
-        if (n > 0) {
+        if (formula > 0) {
             (void)fprintf(out, "$%s$", tex);
+        } else if (name > 0) {
+            (void)fprintf(out, "`%.*s`", (int)name, text + i);
         } else {
             put(out, escape, text + i, 1);
         }
-        i += n > 0 ? n : 1;
+        i += formula + name > 0 ? formula + name : 1;
         inside = isalnum((unsigned char)text[i - 1]) || strchr("_^-/.", text[i - 1]);
     }
 }
