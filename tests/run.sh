@@ -61,8 +61,21 @@ export RUN
 trap 'rm -rf "$RUN"' EXIT
 trap 'exit 130' INT TERM
 all=$(names "$@")
+# Free memory in kB: of the machine, and what the limits of the control groups (version 1 or 2) leave.
+root=${CGROUP_ROOT:-}
+free=$(awk '/^MemAvailable:/ { print $2 }' "$root/proc/meminfo")
+for group in $(sed -n 's/^0::/2:/p; s/^[0-9]*:[a-z,]*memory[a-z,]*:/1:/p' "$root/proc/self/cgroup" 2> /dev/null); do
+    if [ "${group%%:*}" = 2 ]; then folder=$root/sys/fs/cgroup limit=memory.max usage=memory.current; else folder=$root/sys/fs/cgroup/memory limit=memory.limit_in_bytes usage=memory.usage_in_bytes; fi
+    path=${group#*:}
+    while :; do
+        left=$(cat "$folder$path/$limit" "$folder$path/$usage" 2> /dev/null | awk -v free="$free" -v files="$(awk '$1 == "total_inactive_file" || $1 == "inactive_file" { n = $2 } END { print n + 0 }' "$folder$path/memory.stat" 2> /dev/null)" '{ x[NR] = $1 } END { left = int((x[1] - x[2] + files) / 1000); if (NR == 2 && x[1] + 0 > 0 && left < free) free = left; print free }')
+        free=$left
+        case $path in */*) path=${path%/*} ;; *) break ;; esac
+    done
+done
 # The programs that need the most memory take some 400 MB where 1 GB is free.
-jobs=$(awk -v most="$(nproc)" '/^MemAvailable:/ { n = int($2 / 400000) } END { print n < 1 ? 1 : n < most ? n : most }' /proc/meminfo)
+jobs=$(awk -v most="$(nproc)" -v free="$free" 'BEGIN { n = int(free / 400000); print n < 1 ? 1 : n < most ? n : most }')
+if [ "$1" = --jobs ]; then echo "$jobs"; exit 0; fi
 listed() { echo " $1 " | grep -q " $2 "; }
 {
     for name in $slow; do listed "$(echo $all)" "$name" && echo "$name"; done

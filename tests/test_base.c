@@ -18,6 +18,7 @@
 #include "base/scored.h"
 #include "base/status.h"
 #include "base/threads.h"
+#include "io_support.h"
 #include "test.h"
 
 TEST(first_reason_wins)
@@ -581,4 +582,39 @@ TEST(hashes_come_in_pieces)
     char hex[33];
     cs_hash_hex(cs_hash("", 0, 0), hex);
     assert_string_equal(hex, "99aa06d3014798d86001c324468d497f");
+}
+
+static void put_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0 && fclose(f) == 0);
+}
+
+/* Limits of control groups above the process's own hold too; files in memory that are not in use count
+ * as free. */
+TEST_IN_DIR(limits_of_control_groups_count)
+{
+    char before[4096];
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(in_dir(state, ".")), 0);
+    assert_true(cs_mem_group_left(".") == INT64_MAX);
+    assert_int_equal(system("mkdir -p proc/self sys/fs/cgroup/a/b sys/fs/cgroup/memory/a"), 0);
+    put_text("proc/self/cgroup", "3:cpu:/a\n0::/a/b\n");
+    put_text("sys/fs/cgroup/a/b/memory.max", "max\n");
+    put_text("sys/fs/cgroup/a/memory.max", "1000\n");
+    put_text("sys/fs/cgroup/a/memory.current", "700\n");
+    put_text("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 100\n");
+    assert_true(cs_mem_group_left(".") == 400);
+    put_text("sys/fs/cgroup/a/b/memory.max", "500\n");
+    put_text("sys/fs/cgroup/a/b/memory.current", "600\n");
+    assert_true(cs_mem_group_left(".") == 1);
+    put_text("proc/self/cgroup", "4:memory,x:/a\n");
+    put_text("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "9223372036854771712\n");
+    put_text("sys/fs/cgroup/memory/a/memory.usage_in_bytes", "10\n");
+    assert_true(cs_mem_group_left(".") == INT64_MAX);
+    put_text("sys/fs/cgroup/memory/a/memory.limit_in_bytes", "50\n");
+    put_text("sys/fs/cgroup/memory/a/memory.stat", "inactive_file 1\ntotal_inactive_file 2\n");
+    assert_true(cs_mem_group_left(".") == 42);
+    assert_int_equal(chdir(before), 0);
 }

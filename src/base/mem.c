@@ -349,6 +349,51 @@ static int64_t address_space_left(void)
     return left > 0 ? left : 1;
 }
 
+/* What the memory limit of one control group leaves: pages of files that are not in use count as free. */
+static int64_t group_left(const char *folder, bool second)
+{
+    static const char *const files[2][2] = {{"memory.limit_in_bytes", "memory.usage_in_bytes"},
+                                            {"memory.max", "memory.current"}};
+    char path[3][1024];
+    for (int i = 0; i < 3; ++i) {
+        (void)snprintf(path[i], sizeof path[i], "%s/%s", folder,
+                       i < 2 ? files[second][i] : "memory.stat");
+    }
+    const int64_t limit = number_in(path[0], "", 0); /* 0: "max", or no such file */
+    if (limit <= 0 || limit > INT64_MAX / 2) {
+        return INT64_MAX;
+    }
+    const int64_t left = limit - number_in(path[1], "", 0) +
+                         number_in(path[2], second ? "inactive_file " : "total_inactive_file ", 0);
+    return left > 0 ? left : 1;
+}
+
+int64_t cs_mem_group_left(const char *root)
+{
+    char path[512], line[512], folder[900];
+    int64_t left = INT64_MAX;
+    (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) { /* "4:memory:/a/b", or "0::/a/b" of version 2 */
+        char *of = strchr(line, ':'), *name = of ? strchr(of + 1, ':') : NULL;
+        if (!name) continue;
+        *name++ = '\0';
+        name[strcspn(name, "\n")] = '\0';
+        const bool second = of[1] == '\0';
+        if (!second && !strstr(of, "memory")) continue;
+        for (bool more = true; more;) { /* limits above hold as well */
+            (void)snprintf(folder, sizeof folder, "%s/sys/fs/cgroup%s%s", root,
+                           second ? "" : "/memory", name);
+            left = cs_least(left, group_left(folder, second));
+            char *last = strrchr(name, '/');
+            more = last != NULL;
+            if (last) *last = '\0';
+        }
+    }
+    if (f) (void)fclose(f);
+    return left;
+}
+
 static _Atomic int64_t available_at_most = INT64_MAX;
 
 void cs_mem_available_at_most(int64_t bytes)
@@ -360,7 +405,7 @@ int64_t cs_mem_available(void)
 {
     const int64_t available = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
                   left = cs_least(address_space_left(), atomic_load(&available_at_most));
-    return cs_least(available, left);
+    return cs_least(cs_least(available, left), cs_mem_group_left(""));
 }
 
 int64_t cs_mem_quarter(int64_t most)

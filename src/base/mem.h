@@ -130,8 +130,15 @@ int64_t cs_mem_fail_at(int64_t n);
 /** For tests: from now on at most this much memory counts as available. */
 void cs_mem_available_at_most(int64_t bytes);
 
+/** Bytes that the memory limits of the process's control groups (cgroup, version 1 or 2) leave;
+ * INT64_MAX without a limit.
+ *
+ * \param root folder with proc and sys, for tests; "" for those of the system
+ */
+int64_t cs_mem_group_left(const char *root);
+
 /** Bytes of physical memory that are available (MemAvailable) within the limit on the address space
- * of the process (RLIMIT_AS); 0 if unknown.
+ * of the process (RLIMIT_AS) and those of its control groups; 0 if unknown.
  */
 int64_t cs_mem_available(void);
 

@@ -193,6 +193,24 @@ test_device() {
 
 test_json_and_csv() { refuses 2 "exclude each other" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
 
+# A test takes 400 MB: as many run at a time as the limit of a control group has room for.
+test_jobs_within_a_limit() {
+    [ "$(nproc)" -ge 2 ] || { skip jobs_within_a_limit "one processor"; return 0; }
+    root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
+    here=$PWD; mkdir -p proc/self sys/fs/cgroup/a/b sys/fs/cgroup/memory/a
+    echo 'MemAvailable: 16000000 kB' > proc/meminfo
+    [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" -ge 2 ] || { fail "no group"; return 1; }
+    echo '0::/a/b' > proc/self/cgroup
+    echo 1000000000 > sys/fs/cgroup/a/memory.max && echo 600000000 > sys/fs/cgroup/a/memory.current && echo 'inactive_file 50000000' > sys/fs/cgroup/a/memory.stat
+    echo max > sys/fs/cgroup/a/b/memory.max && echo 600000000 > sys/fs/cgroup/a/b/memory.current
+    [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" = 1 ] || { fail "version 2"; return 1; }
+    echo 2000000000 > sys/fs/cgroup/a/memory.max
+    [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" -ge 2 ] || { fail "a larger limit"; return 1; }
+    printf '4:memory:/a\n3:cpu:/a\n' > proc/self/cgroup
+    echo 800000000 > sys/fs/cgroup/memory/a/memory.limit_in_bytes && echo 1000 > sys/fs/cgroup/memory/a/memory.usage_in_bytes
+    [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" = 1 ] || fail "version 1"
+}
+
 # Formats say "%lld rows" whatever the number: src/base/plural.c must know each noun. These words are verbs.
 test_plurals() {
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
@@ -337,6 +355,6 @@ test_probe_looks_again() {
 
 for t in probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
     completion completion_in_bash completion_in_fish completion_in_zsh docs_are_current full_stdout closed_stdout reader_gone device json_and_csv \
-    option_without_meaning plurals mistaken suggestions selection metrics missing_config config; do
+    option_without_meaning jobs_within_a_limit plurals mistaken suggestions selection metrics missing_config config; do
     check $t
 done
