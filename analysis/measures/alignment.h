@@ -41,16 +41,22 @@ typedef struct {
     int64_t width;
     /** Number of classes. */
     int64_t classes;
-    /** S_0 and S_1, d x d, not divided by `weight`. */
-    cs_dense between, across;
-    /** S_xx, d x d, and S_xy, d x classes, not divided by `documents`. */
-    cs_dense mean, label;
+    /** S_0, d x d, not divided by `weight`. */
+    cs_dense between;
+    /** S_1, d x d, not divided by `weight`. */
+    cs_dense across;
+    /** S_xx, d x d, not divided by `documents`. */
+    cs_dense mean;
+    /** S_xy, d x classes, not divided by `documents`. */
+    cs_dense label;
     /** Total weight of the sequences. */
     double weight;
     /** Sum of the weights times |S|: given / weight is the mean size of a context. */
     double given;
-    /** Sequences that were added, and those at whose length the objective does not exist. */
-    int64_t sequences, skipped;
+    /** Sequences that were added. */
+    int64_t sequences;
+    /** Sequences at whose length the objective does not exist. */
+    int64_t skipped;
     /** Labelled documents. */
     int64_t documents;
     /** Weights of pairs of positions by length. */
@@ -61,14 +67,18 @@ typedef struct {
 typedef struct {
     /** ||P U||^2 / ||U||^2 */
     double score;
-    /** t and u. */
-    int64_t rank, task_rank;
+    /** t. */
+    int64_t rank;
+    /** u. */
+    int64_t task_rank;
     /** Number of directions in which S_0 is not 0. */
     int64_t directions;
-    /** Eigenvalues number t and t + 1 of (S_1 S_1^T, S_0) as shares of the first: where they are
-     * equal V is not unique. The second is 0 if there is none.
+    /** Eigenvalue number t of (S_1 S_1^T, S_0) as a share of the first. */
+    double last;
+    /** Eigenvalue number t + 1 as a share of the first, 0 if there is none; if it equals `last`, V
+     * is not unique.
      */
-    double last, next;
+    double next;
     /** given / weight */
     double context_tokens;
 } cs_alignment_score;
