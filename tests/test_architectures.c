@@ -536,6 +536,22 @@ TEST(bad_configurations_are_refused)
     }
 }
 
+/* BLOOM in parts leaves biases out; either key alone does nothing. */
+TEST(bloom_in_exact_parts_is_refused)
+{
+    json_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read(MODELS "bloom/config.json", &config));
+    OK(cs_json_set(config, "slow_but_exact", json_true()));
+    OK(cs_model_config_parse("c", config, &out));
+    OK(cs_json_set(config, "pretraining_tp", json_integer(2)));
+    assert_fails(cs_model_config_parse("c", config, &out), CS_ERR_INPUT,
+                 "'slow_but_exact' true with 'pretraining_tp' 2");
+    OK(cs_json_set(config, "slow_but_exact", json_false()));
+    OK(cs_model_config_parse("c", config, &out));
+    json_decref(config);
+}
+
 /* What was read comes back as a class of transformers, and under a head of classes too; of what is read
  * alone the file's own keys do. */
 static void comes_back(const cs_model_config *was, json_t *source, const char *name)
