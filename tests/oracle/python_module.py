@@ -10,6 +10,11 @@ from scipy import linalg, sparse
 
 import cospec
 
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
 rng = np.random.default_rng(7)
 
 
@@ -249,6 +254,7 @@ same(cospec.dimension, ["h.npy"], [h])
 same(cospec.dimension, ["h.npy"], [h], blocks=10, sample=300, **by_group)
 sides = dict(labels=("y.npy", y), test_labels=("y.npy", y))
 p, _ = same(cospec.probe, ["h.npy", "h.npy"], [h, h], **sides)
+assert p["accuracy"] == p["metrics"][0]["value"] and len(p.frame[p.frame["metric"] == "accuracy"]) > 1 if pandas else True
 assert p["metrics"][0]["name"] == "accuracy" and 0.5 < p["metrics"][0]["value"] < 1
 same(cospec.probe, ["h.npy", "h.npy"], [h, h], few=50, seeds=2, test_groups=("groups.npy", groups), **by_group, **sides)
 numbers = dict(labels=("h0.npy", h[:, 0]), test_labels=("h0.npy", h[:, 0]), regression=True)

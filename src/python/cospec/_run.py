@@ -154,6 +154,10 @@ class Result(Mapping[str, Any]):
             return _numbers(matrices[0][name])
         if not rows:
             raise KeyError(name)
+        metrics = self.record.get("metrics", [])  # without baselines, which the table has too
+        found = [row["value"] for row in metrics if isinstance(row, dict) and row.get("name") == name]
+        if len(found) == 1:
+            return found[0]
         if name in rows[0]:
             return _numbers([row[name] for row in rows])
         values = [row["value"] for row in rows if row.get("metric") == name and "value" in row]
