@@ -9,7 +9,8 @@
  *                  of pixels by the covariance C of the training images; the ridge r is the one of
  *                  10^-4 .. 10^-1 times the mean variance with the least l2 on 1 / 8 (at most 64) of
  *                  them, which mu and C leave out. Not for images of more than 4096 values.
- * Scores of an image, in units of its values (pixels in [0, 1]):
+ * Scores of an image, in units of its values (pixels in [0, 1]), of predictions that are not clipped
+ * to that range; the sheet shows them clipped:
  *   l2             mean squared error of the values of hidden patches
  *   psnr           10 log10(peak^2 / l2), peak 1, or the range of the training values for a
  *                  real-valued corpus; infinite if l2 is 0
