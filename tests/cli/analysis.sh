@@ -260,6 +260,9 @@ test_plot() {
     # a legend says an objective in words, or what it is told to
     printf 'series,next_token_weight,tail\nar,1,9\ndiverse-ar(t=4),.3,4\n"masked(mask-ratio=0.15:0.3,event-weight=mask)",.1,1\nmine (own),.1,1\nmix:0.5*ar+0.5*masked(unmasked=2),.2,2\n' > o.csv
     exits 0 "$COSPEC" plot heavy-tails o.csv --label 'diverse-ar(t=4)=four,,at,most' -o words && [ "$(sed -n 's/^LABEL.*= //p' words/heavy-tails.gp | tr '\n' ' ')" = '"autoregressive" "four, at most" "masked, 15 to 30 %, event-weight mask" "mine (own)" "mix:0.5*ar+0.5*masked, 2 shown" ' ] || { fail "$(cat err; grep LABEL words/heavy-tails.gp)"; return 1; }
+    # a label names an object or an outcome of correlate, and keeps its comma; the ends are named in the figure
+    printf 'prediction,outcome,budget,object,x,y,y_sd\nk,probe,3,a.given,1,2,.1\nk,probe,3,b.blind,2,3,.1\nk,probe,3,c.given,3,1,.1\n' > pairs.csv
+    exits 0 "$COSPEC" plot predicted pairs.csv --series prediction --where budget:3 --label a.given=masked,,half --label probe=accuracy -o ends && grep -q '>masked‚ half<' ends/predicted.svg && grep -q '>accuracy<' ends/predicted.svg || { fail "${why:-$(cat err ends/predicted.csv)}"; return 1; }
     printf 'series,index,sigma\nar,1,1\nar,2,much\n' > words.csv
     refuses 3 "spectra draws column sigma, but 'much' in row 2 is not a number" "$COSPEC" plot spectra words.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
     refuses 3 "spectra draws spectrum.csv of cospec connectivity, but the given tables have no column index" "$COSPEC" plot spectra other.csv -o g && [ ! -e g/spectra.csv ] || { fail "${why:-files were left}"; return 1; }
