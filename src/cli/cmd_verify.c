@@ -258,6 +258,9 @@ static cs_status run_verify(cs_args *args)
     take_numbers(&v);
     status = evaluate(&v);
     if (status == CS_OK) status = show(&v);
+    if (status == CS_OK && v.all)
+        cs_output_note(args, "not among all: refinement (it needs a corpus) and trained (it takes "
+                             "some seconds)");
     if (status == CS_OK) status = cs_verdicts_report(args, &v.report.statements);
     cs_statements_free(&v.report.statements);
     return status;
