@@ -25,8 +25,8 @@ static const char *const FILLER[] = {"model", "mean", "gaussian"};
 static const struct {
     const char *name, *definition;
 } SCORE[] = {
-    {"l2", "mean squared error of the values of hidden patches, as predicted: not clipped to the "
-           "range of pixels"},
+    {"l2", "mean squared error of the values of hidden patches as predicted (not clipped to the "
+           "range of pixels)"},
     {"psnr", "10 log10(peak^2 / l2), decibels"},
     {"ssim", "structural similarity of the whole picture (Wang et al. 2004), 11 x 11 windows, of "
              "values as predicted: not clipped to the range of pixels"},
