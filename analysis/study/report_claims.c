@@ -194,7 +194,7 @@ static void put_difference(FILE *out, const cs_claim_point *p)
         (void)fputs(" to ", out);
         cs_html_number(out, p->difference + p->margin, error, 3);
         (void)fputs(")", out);
-    } else if (p->sides.left.chance) {
+    } else if (p->sides.left.chance && !isnan(p->p)) {
         (void)fprintf(out, " (exact p %.2g)", p->p);
     }
 }
@@ -213,7 +213,7 @@ cs_status cs_put_claim(cs_report *r)
             cs_html_put(r->out, last->budget ? " (at %: " : " (", last->budget);
             if (status == CS_OK) status = put_sides(r, last, true);
             if (last->sides.left.chance && is_alone(last)) {
-                (void)fprintf(r->out, "; exact p %.2g", last->p);
+                if (!isnan(last->p)) (void)fprintf(r->out, "; exact p %.2g", last->p);
             } else {
                 (void)fputs("; difference ", r->out);
                 put_difference(r->out, last);
