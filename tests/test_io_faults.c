@@ -91,8 +91,9 @@ FILE *fopen(const char *path, const char *mode)
 {
     static FILE *(*call)(const char *, const char *);
     if (!call) find_call(&call, "fopen");
-    const bool system_s = strncmp(path, "/proc/", 6) == 0; /* how much memory there is */
-    return !system_s && fails() ? NULL : call(path, mode);
+    const bool of_system = strncmp(path, "/proc/", 6) == 0 ||
+                           strncmp(path, "/sys/", 5) == 0; /* how much memory there is */
+    return !of_system && fails() ? NULL : call(path, mode);
 }
 
 int fclose(FILE *f)

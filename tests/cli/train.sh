@@ -281,7 +281,7 @@ test_init_from() {
     cmp -s d/model.safetensors e/model.safetensors && cmp -s d/config.json e/config.json && cmp -s d/tokenizer.json e/tokenizer.json || { fail "a rate of 0 changed the model"; return 1; }
     refuses 3 "the tokenizers differ" "$COSPEC" train --corpus c.tsv --tokenizer whitespace --vocab 7 --init-from d --objective ar --max-length 16 -o f &&
         refuses 2 "--width cannot be changed: the model of --init-from d defines it" "$COSPEC" train --corpus c.tsv --init-from d --width 32 --objective ar -o f &&
-        refuses 3 "nowhere/tokenizer.json" "$COSPEC" train --corpus c.tsv --init-from nowhere --objective ar -o f &&
+        refuses 3 "nowhere: No such file or directory" "$COSPEC" train --corpus c.tsv --init-from nowhere --objective ar -o f &&
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
 
