@@ -183,6 +183,7 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
     cs_item_text(item, "definition", definition);
     cs_item_real(item, "value", score->seeds.median);
     cs_item_real(item, "se", score->se);
+    if (score->seeds.count == 1) cs_item_int(item, "~seeds", 1); /* also among several seeds */
     cs_item_reals(item, "~left_out", score->blocks, score->left_out);
     cs_item *interval = cs_item_object(item, "seed_interval");
     CS_ITEM_FIELDS(interval, &score->seeds, low, high, coverage);
