@@ -30,7 +30,8 @@
 #define COLUMNS                                                                                    \
     "model=/features layer=^layer|^^layer few=^few|^^few probe=^~probe metric=name definition "    \
     "value se low=seed_interval.low high=seed_interval.high coverage=seed_interval.coverage "      \
-    "seeds=~seeds|^seeds|^^seeds n=^n|^^n n_test=^n_test|^^n_test d=^d|^^d classes=^classes|^^classes "   \
+    "seeds=~seeds|^seeds|^^seeds n=^n|^^n n_test=^n_test|^^n_test d=^d|^^d "                       \
+    "classes=^classes|^^classes "                                                                  \
     "penalty=^penalty gradient_norm=^gradient_norm iterations=^iterations"
 #define ROWS "metrics[],baseline.metrics[],targets.metrics[],against.metrics[],against.~first[]"
 

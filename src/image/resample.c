@@ -23,9 +23,10 @@ static double weight(cs_resample filter, double x)
     case CS_RESAMPLE_BILINEAR:
         return x < 1.0 ? 1.0 - x : 0.0;
     case CS_RESAMPLE_HAMMING:
-        return x == 0.0   ? 1.0
-               : x >= 1.0 ? 0.0
-                          : sin(x * M_PI) / (x * M_PI) * ((double)0.54F + (double)0.46F * cos(x * M_PI));
+        return x == 0.0 ? 1.0
+               : x >= 1.0
+                   ? 0.0
+                   : sin(x * M_PI) / (x * M_PI) * ((double)0.54F + (double)0.46F * cos(x * M_PI));
     default:
         return x < 1.0   ? ((a + 2.0) * x - (a + 3.0)) * x * x + 1
                : x < 2.0 ? (((x - 5) * x + 8) * x - 4) * a

@@ -79,8 +79,8 @@ typedef struct cs_model {
     /* its training, in the form of train/model_kind.h: in config.json under "cospec"; NULL: unknown
      */
     json_t *trained;
-    json_t *source;  /* config.json as read; NULL: none */
-    cs_codes *codes; /* of patches, which its ids represent; NULL: none */
+    json_t *source;         /* config.json as read; NULL: none */
+    cs_codes *codes;        /* of patches, which its ids represent; NULL: none */
     cs_processor processor; /* of images: preprocessor_config.json, if there is one */
 } cs_model;
 
