@@ -112,6 +112,13 @@ for name, (arguments, options) in refused.items():
             print(name, "python:", error, error.code, "program:", done.stderr, done.returncode)
             bad += 1
 
+# compare prints a table for a dry run only; a whole comparison takes seconds
+steps = cospec.compare({"first": "a", "second": "b"}, "c.tsv", dry_run=True, **quiet).record
+whole = cospec.compare({"first": "a", "second": "b"}, "c.tsv", read="--limit 8", pairs=10, **quiet)
+if not steps or not os.path.isfile(os.path.join(whole.path, "report.html")):
+    print("compare: no steps or no report", steps, whole.path)
+    bad += 1
+
 try:
     import pandas
 except ImportError:

@@ -396,7 +396,9 @@ def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (),
                 return _memory.call(name, signature, given, letters, repeated, progress)
             words = words_of(signature, given, letters, repeated)
             own = takes_output and given.get("output") is None and not given.get("dry_run")
-            return run(name, words, output=own, json_record=json, progress=progress)
+            # compare prints one table only, that of a dry run
+            prints = json and (name != "compare" or bool(given.get("dry_run")))
+            return run(name, words, output=own, json_record=prints, progress=progress)
 
         return cast(F, call)
 
