@@ -16,7 +16,7 @@ if [ -n "$missing" ]; then
     echo "docs: missing packages; run as root: apt-get install$missing" >&2
     exit 1
 fi
-rm -rf "$site/source"
+rm -rf "$site/source" "$site/doxygen" # pages and headers that are gone must not stay
 mkdir -p "$site/source"
 (cd "$root" && find . -path ./build -prune -o -path './.*' -prune -o -path ./results -prune -o \( -name '*.md' -o -path './docs/*' -o -path './data/*.tsv' -o -path './LICENSE' -o -name CITATION.cff \) -type f -print |
     tar cf - -T - | tar xf - -C "$site/source")

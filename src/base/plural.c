@@ -11,7 +11,8 @@
 
 static const char nouns[] =
     " answers batches bins blocks booleans boxes buckets budgets bytes channels characters classes "
-    "codes columns comparisons components contexts degrees differences dimensions distances "
+    "codes columns comparisons components contexts degrees differences dimensions directions "
+    "distances "
     "documents "
     "draws eigenvalues elements entries epochs errors events examples features fields files floats "
     "folders folds functions graphs groups heads images integers items iterations labels layers "
