@@ -6,6 +6,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/plural.h"
 #include "text/law.h"
 
 static cs_status length_stats(const cs_corpus *c, cs_item *root)
@@ -91,21 +92,16 @@ cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root)
     return status == CS_OK ? law_stats(corpus, root) : status;
 }
 
-static const char *plural(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 const char *cs_corpus_totals(const cs_corpus *c, char *to, size_t size)
 {
     bool listed = c->word && c->unknown == 0; /* <unk> is an id, but no word */
     int64_t words = listed ? c->vocab - 1 : c->vocab;
     (void)snprintf(to, size,
-                   "%lld document%s, %lld token%s, %lld %s%s, %lld token%s unknown, %lld "
-                   "document%s dropped",
-                   (long long)c->documents, plural(c->documents), (long long)c->tokens,
-                   plural(c->tokens), (long long)words, listed ? "distinct word" : "token id",
-                   plural(words), (long long)c->unknown_tokens, plural(c->unknown_tokens),
-                   (long long)c->dropped_documents, plural(c->dropped_documents));
+                   "%lld documents, %lld tokens, %lld distinct %s, %lld tokens unknown, %lld "
+                   "documents dropped",
+                   (long long)c->documents, (long long)c->tokens, (long long)words,
+                   listed ? "words" : "ids", (long long)c->unknown_tokens,
+                   (long long)c->dropped_documents);
+    cs_plural_agree(to);
     return to;
 }

@@ -284,10 +284,9 @@ static cs_status check_blocks(const sampled *s)
     return s->blocks < 2 || n < 3 || n - largest >= 3
                ? CS_OK
                : cs_fail(CS_ERR_INPUT,
-                         "%lld rows in %lld blocks: leaving out one block leaves %lld row%s, but "
+                         "%lld rows in %lld blocks: leaving out one block leaves %lld rows, but "
                          "the intrinsic dimension needs at least 3",
-                         (long long)n, (long long)s->blocks, (long long)(n - largest),
-                         cs_plural(n - largest));
+                         (long long)n, (long long)s->blocks, (long long)(n - largest));
 }
 
 static cs_status measure_shape(const cs_rows *all, const cs_rows *some, const cs_shape_options *o,

@@ -359,8 +359,8 @@ static cs_status check(const cs_gram *g, const cs_rank_options *options)
         return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", options->tolerance);
     }
     if (g->total < (options->centred ? 2 : 1)) {
-        return cs_fail(CS_ERR_INPUT, "%" PRId64 " row%s: too few for an effective rank%s", g->total,
-                       cs_plural(g->total), options->centred ? " after centring" : "");
+        return cs_fail(CS_ERR_INPUT, "%" PRId64 " rows: too few for an effective rank%s", g->total,
+                       options->centred ? " after centring" : "");
     }
     return CS_OK;
 }

@@ -55,8 +55,8 @@ static cs_status check_labels(const cs_rows *x, int64_t count, const int64_t *ro
                               int64_t classes)
 {
     if (count < 2) {
-        return cs_fail(CS_ERR_INPUT, "%lld training row%s, but at least 2 are needed",
-                       (long long)count, cs_plural(count));
+        return cs_fail(CS_ERR_INPUT, "%lld training rows, but at least 2 are needed",
+                       (long long)count);
     }
     for (int64_t i = 0; i < count; ++i) {
         int64_t r = row ? row[i] : i;

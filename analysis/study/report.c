@@ -182,8 +182,7 @@ static cs_status put_machine(cs_report *r)
     if (uname(&name) == 0) {
         (void)fprintf(r->out, "%s %s, ", name.sysname, name.machine);
     }
-    (void)fprintf(r->out, "%d thread%s, OpenBLAS kernel %s", cs_threads(), cs_plural(cs_threads()),
-                  openblas_get_corename());
+    (void)fprintf(r->out, "threads: %d, OpenBLAS kernel %s", cs_threads(), openblas_get_corename());
     return CS_OK;
 }
 

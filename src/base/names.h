@@ -32,11 +32,6 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* Plural suffix of a noun after a number: "%lld row%s" with n and cs_plural(n). */
-static inline const char *cs_plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 /* Whether a name is in a list of names separated by bars, spaces or commas; NULL is an empty list.
  */

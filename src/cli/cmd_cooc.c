@@ -126,8 +126,8 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
                    dir ? ": " : "", (long long)a->rows, (long long)a->cols,
                    (long long)cs_csr_nnz(a), (long long)cooc->sequences, merged);
     if (cooc->skipped_sequences > 0) {
-        cs_output_note(args, "left out %lld sequence%s too short for the objective",
-                       (long long)cooc->skipped_sequences, cs_plural(cooc->skipped_sequences));
+        cs_output_note(args, "left out %lld sequences too short for the objective",
+                       (long long)cooc->skipped_sequences);
     }
 }
 

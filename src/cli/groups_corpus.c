@@ -225,14 +225,13 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
 {
     note_header(args, source, read);
     if (bytes > 0) {
-        cs_output_note(args, "%s: %lld invalid UTF-8 sequence%s %s", source, (long long)bytes,
-                       cs_plural(bytes),
+        cs_output_note(args, "%s: %lld sequences of invalid UTF-8 %s", source, (long long)bytes,
                        cs_args_is(args, "invalid", "latin1") ? "read as Latin-1"
                                                              : "replaced by U+FFFD");
     }
     if (documents > 0) {
-        cs_output_note(args, "%s: %lld document%s skipped, because of invalid UTF-8", source,
-                       (long long)documents, cs_plural(documents));
+        cs_output_note(args, "%s: %lld documents skipped, because of invalid UTF-8", source,
+                       (long long)documents);
     }
 }
 

@@ -88,8 +88,8 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
         cs_status status = cs_objective_check_length(objective, longest);
         assert(status != CS_OK); /* or the longest sequence would have been kept */
         (void)status;
-        return cs_blame(CS_ERR_INPUT, "no sequence is long enough; the longest has %d token%s",
-                        (int)longest, cs_plural(longest));
+        return cs_blame(CS_ERR_INPUT, "no sequence is long enough; the longest has %d tokens",
+                        (int)longest);
     }
     /* A plan file has lengths of its own, not a least one. */
     const cs_plan_file *file = objective->file;

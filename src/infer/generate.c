@@ -97,8 +97,8 @@ static cs_status check(const drawing *d)
     if (status != CS_OK) return status;
     if (o->prompt_length > 0 && o->length <= o->prompt_length) {
         return cs_fail(CS_ERR_USAGE,
-                       "a text of %lld token%s with a prompt of %lld leaves nothing to generate",
-                       (long long)o->length, cs_plural(o->length), (long long)o->prompt_length);
+                       "a text of %lld tokens with a prompt of %lld leaves nothing to generate",
+                       (long long)o->length, (long long)o->prompt_length);
     }
     if (o->count < 1 || o->batch < 1 || o->length < 1 || o->prompt_length < 0) {
         return cs_fail(

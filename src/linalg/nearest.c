@@ -134,8 +134,8 @@ cs_status cs_nearest_two(const cs_rows *rows, int threads, const cs_progress *pr
 {
     if (rows->rows < 3) {
         return cs_fail(CS_ERR_INPUT,
-                       "%s: %" PRId64 " row%s; the intrinsic dimension needs at least 3 rows",
-                       rows->name ? rows->name : "matrix", rows->rows, cs_plural(rows->rows));
+                       "%s: %" PRId64 " rows; the intrinsic dimension needs at least 3 rows",
+                       rows->name ? rows->name : "matrix", rows->rows);
     }
     for (int64_t i = 0; i < rows->rows; ++i) {
         first[i] = second[i] = NAN; /* should the search fail */

@@ -323,8 +323,8 @@ cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corp
     }
     if (status == CS_OK && there < count)
         status =
-            cs_fail(CS_ERR_INPUT, "%s: %lld document%s to train on, but at least %lld are needed",
-                    corpus->name, (long long)there, cs_plural(there), (long long)count);
+            cs_fail(CS_ERR_INPUT, "%s: %lld documents to train on, but at least %lld are needed",
+                    corpus->name, (long long)there, (long long)count);
     if (status == CS_OK) {
         cs_rng rng = cs_rng_at(0, CS_STREAM_FEW, 0);
         cs_rng_shuffle(&rng, there, document);

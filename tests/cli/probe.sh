@@ -114,11 +114,11 @@ test_forms() {
         # shellcheck disable=SC2086
         refuses 3 "bad.tsv:2: byte 9: invalid UTF-8 (0xE9 0x65); give --invalid replace, skip or latin1 to continue" "$COSPEC" $command bad.tsv labelled.tsv && refuses 3 "bad.tsv:2: byte 9" "$COSPEC" $command bad.tsv bad.tsv || return 1
     done
-    exits 0 "$COSPEC" finetune small l l --invalid latin1 --seeds 1 --epochs 1 --json && says "l: 2 invalid UTF-8 sequences read as Latin-1" && [ "$(number n out)" = 82 ] || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 "$COSPEC" finetune small l l --invalid latin1 --seeds 1 --epochs 1 --json && says "l: 2 sequences of invalid UTF-8 read as Latin-1" && [ "$(number n out)" = 82 ] || { fail "${why:-$(cat err)}"; return 1; }
     exits 0 "$COSPEC" probe small l --invalid skip && says "l: 2 documents skipped, because of invalid UTF-8" || return 1
     printf '{"class": 1, "body": "a\\ud800"}\n' >> l.jsonl
     refuses 3 'l.jsonl:81: byte 24: \ud800 is not a character' "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c &&
-        exits 0 "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c --invalid replace && says "l.jsonl: 1 invalid UTF-8 sequence replaced"
+        exits 0 "$COSPEC" cooc --corpus l.jsonl --label-field class --text-field body --objective ar --context nearest:1 -o c --invalid replace && says "l.jsonl: 1 sequence of invalid UTF-8 replaced"
 }
 
 test_against() {
