@@ -3,7 +3,7 @@
 # it needs neither root nor development packages. Building it needs root, debootstrap, python3 with venv, and the network.
 #
 # A program runs with the glibc that it was linked with or a later one. So the wheel is built in the root file system of an older Debian
-# (build/wheel/root, which debootstrap makes once): Debian 11 has glibc 2.31, and older_glibc.py brings the requirement down to 2.28.
+# (build/wheel/root, which debootstrap makes once): Debian 11 has glibc 2.31, and older_glibc.py brings the requirement down to 2.27.
 # There, gcc 10 lacks __builtin_shufflevector, so clang compiles. auditwheel copies the libraries into the wheel and names the oldest
 # glibc in the wheel's tag. CUDA and MPI are off. The licences of the libraries are in the wheel's folder of metadata.
 #
