@@ -421,6 +421,8 @@ TEST(a_file_larger_than_the_disk_is_refused)
 {
     OK(cs_disk_check(".", 1, NULL, "u.npy"));
     assert_fails(cs_disk_check(".", 1e30, NULL, "u.npy"), CS_ERR_IO, ".: u.npy take 1e+21 GB, but");
+    assert_fails(cs_disk_check("/yet/to/be/made", 1e30, NULL, "u.npy"), CS_ERR_IO,
+                 "/yet/to/be/made: u.npy take 1e+21 GB, but");
 }
 
 static cs_status read_filled(const char *path)

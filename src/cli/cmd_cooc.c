@@ -109,7 +109,8 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
                        "--force to start again",
                        checkpoint);
     }
-    status = note_lacking(args, corpus, options);
+    status = cs_cooc_check_disk(corpus, options, dir);
+    if (status == CS_OK) status = note_lacking(args, corpus, options);
     status = status ? status : cs_cooc_build(corpus, &resumable, cooc);
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
@@ -282,6 +283,13 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
                        "larger --memory needs fewer of them",
                        size.scratch / 1e9, scratch, cs_disk_free(scratch) / 1e9);
     }
+    const char *dir = cs_args_text(args, "output");
+    if (dir && size.stored > cs_disk_free(dir)) {
+        cs_output_note(args,
+                       "the files of the matrix may take up to %.3g GB, but %s has only %.3g GB "
+                       "free",
+                       size.stored / 1e9, dir, cs_disk_free(dir) / 1e9);
+    }
     return status ? status : note_tail(args, corpus, options, &size);
 }
 
@@ -313,7 +321,10 @@ static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
         int64_t part = cs_mem_available() / 4 / options->comm->neighbours;
         shared.memory_budget = part > 1 << 20 ? part : 1 << 20;
     }
-    cs_status status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
+    cs_status status = options->comm->rank == 0 ? cs_cooc_check_disk(corpus, options, dir) : CS_OK;
+    status = cs_comm_agree(options->comm, status);
+    if (status == CS_OK)
+        status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
     if (status == CS_OK) cs_ranks_note(args, options->comm);
     if (status == CS_OK && options->comm->rank == 0) {
         status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);

@@ -535,14 +535,27 @@ static cs_status begin_files(void *ctx)
     return status;
 }
 
+/* Before the first step: the model, and a checkpoint of it with both moments of AdamW. */
+static cs_status check_disk(const cs_args *args, const run *r)
+{
+    const double model = (double)cs_params_trained(&r->model.params) * sizeof(float);
+    return last_checkpoint(args) >= 0
+               ? CS_OK
+               : cs_disk_check(cs_args_text(args, "output"), 4 * model,
+                               "give -o DIR on a larger disk, or a smaller model",
+                               "the model and one checkpoint");
+}
+
 static cs_status train(cs_args *args, run *r)
 {
     cs_train_result result = {0};
     char reason[1024];
     r->options.begun = begin_files;
     r->options.begun_ctx = args;
-    cs_status status = cs_train_budgets(&r->model, &r->corpus, r->tokenizer, &r->options,
-                                        r->budgets, r->budget, &result);
+    cs_status status = check_disk(args, r);
+    if (status == CS_OK)
+        status = cs_train_budgets(&r->model, &r->corpus, r->tokenizer, &r->options, r->budgets,
+                                  r->budget, &result);
     if (status == CS_OK) status = cs_args_note_refused(args, r->backend);
     if (status != CS_OK && status != CS_ERR_CONVERGE) return status;
     (void)snprintf(reason, sizeof reason, "%s", cs_reason());

@@ -1,4 +1,5 @@
-/* What a build may use, and what it will, estimated from above: for --dry-run.
+/* What a build may use, and what it will: estimated from above for --dry-run, from below to refuse
+ * a disk that is too small before counting.
  *
  * How many contributions fall together is not known before they are counted: different rows and
  * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which takes
@@ -16,6 +17,7 @@
 #include "cooc/law_spread_private.h"
 #include "cooc/record_private.h"
 #include "cooc/sketch_private.h"
+#include "cooc/store_private.h"
 
 enum { MIB = 1 << 20 };
 
@@ -81,8 +83,8 @@ static double archive_bytes(double rows, double entries)
     return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
 }
 
-/* The files of a store (store.h) but plan.json and matrix.mtx. */
-static double stored_bytes(const cs_corpus *c, double rows, double entries)
+double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
+                      double column_classes)
 {
     enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
     const double vocab = (double)c->vocab, documents = (double)c->documents;
@@ -90,13 +92,19 @@ static double stored_bytes(const cs_corpus *c, double rows, double entries)
         HEADERS + archive_bytes(rows, entries) + rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
         ((double)c->tokens + documents) * sizeof(int32_t) + documents * (sizeof(int64_t) + 1);
     if (c->labels > 0) {
-        bytes += archive_bytes(rows, class_entries(c, rows, entries)) +
-                 archive_bytes(vocab, class_entries(c, vocab, entries));
+        bytes += archive_bytes(rows, row_classes) + archive_bytes(vocab, column_classes);
     }
     for (int64_t v = 0; c->word && v < c->vocab; ++v) {
         bytes += (double)strlen(c->word[v]) + 1;
     }
     return bytes;
+}
+
+/* The same where class masses are not known: at most. */
+static double stored_at_most(const cs_corpus *c, double rows, double entries)
+{
+    return cs_store_bytes(c, rows, entries, class_entries(c, rows, entries),
+                          class_entries(c, (double)c->vocab, entries));
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
@@ -111,8 +119,9 @@ static double run_bytes(const cs_build_resources *b, double records)
     return runs < buffers ? records : 2 * records;
 }
 
-/* Contributions that are walked, and by how much sketches are off at most (four standard errors). */
-static const double MOST_WALKED = 0x1p28, SKETCHED = 1.05;
+/* Contributions that are walked, and by how much sketches are off at most (four standard errors), and
+ * estimates of a mode. */
+static const double MOST_WALKED = 0x1p28, SKETCHED = 1.05, ESTIMATED = 2;
 
 enum { WALKED = 64 }; /* sequences of an item */
 
@@ -196,6 +205,21 @@ static bool has_patterns(const cs_context_plan *plan)
     return found;
 }
 
+/* Rows and entries of so many contributions: at most. */
+static double most_rows(const cs_context_plan *plan, const cs_corpus *corpus, double contributions)
+{
+    return cs_context_rows_are_tokens(&plan->context) ? fmin(contributions, (double)corpus->vocab)
+                                                      : contributions;
+}
+
+static double most_entries(const cs_context_plan *plan, const cs_corpus *corpus,
+                           double contributions)
+{
+    const double vocab = (double)corpus->vocab;
+    return cs_context_rows_are_tokens(&plan->context) ? fmin(contributions, vocab * vocab)
+                                                      : contributions;
+}
+
 /* Of a population, each contribution an entry and a row. */
 static cs_status size_of_population(const cs_context_plan *plan, const cs_corpus *corpus,
                                     const cs_sequences *sequences, cs_context_size *out)
@@ -208,12 +232,14 @@ static cs_status size_of_population(const cs_context_plan *plan, const cs_corpus
     return status;
 }
 
-/* What the mode does not estimate is walked. */
+/* The mode's estimate, and a walk over the rest. Rows and entries are at most *off times the true
+ * ones; infinity where they are simply the contributions. */
 static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
                          const cs_sequences *sequences, const cs_cooc_options *options, int workers,
-                         cs_context_size *out)
+                         cs_context_size *out, double *off)
 {
     bool exact = false;
+    *off = INFINITY;
     if (corpus->population) {
         return size_of_population(plan, corpus, sequences, out);
     }
@@ -226,14 +252,15 @@ static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
     const bool estimates = plan->kind->size && has_patterns(plan);
     if (estimates) status = plan->kind->size(plan, corpus, sequences, workers, &estimated);
     rest.rows = rest.entries = rest.contributions = s.contributions - estimated.contributions;
-    if (status == CS_OK && rest.contributions > 0 && rest.contributions <= MOST_WALKED)
-        status = size_by_walk(plan, corpus, sequences, estimates, workers, &rest);
+    if (status == CS_OK && rest.contributions <= MOST_WALKED) {
+        *off = estimated.contributions > 0 ? ESTIMATED : SKETCHED * SKETCHED;
+        if (rest.contributions > 0)
+            status = size_by_walk(plan, corpus, sequences, estimates, workers, &rest);
+    }
     s.rows = estimated.rows + rest.rows;
     s.entries = estimated.entries + rest.entries;
-    const double vocab = (double)corpus->vocab;
-    const bool tokens = cs_context_rows_are_tokens(&plan->context);
-    s.rows = fmin(SKETCHED * s.rows, tokens ? vocab : s.contributions);
-    s.entries = fmin(SKETCHED * s.entries, tokens ? vocab * vocab : s.contributions);
+    s.rows = fmin(SKETCHED * s.rows, most_rows(plan, corpus, s.contributions));
+    s.entries = fmin(SKETCHED * s.entries, most_entries(plan, corpus, s.contributions));
     s.rows = fmin(s.rows, s.entries);
     *out = s;
     return status;
@@ -247,11 +274,13 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
     cs_context_plan *plan = NULL;
     cs_context_size size = {0};
     int64_t skipped = 0;
+    double off = 0;
     const cs_context_options context = cs_cooc_context_options(options);
     cs_status status = cs_build_resources_of(options, &use);
     if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
     if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
-    if (status == CS_OK) status = size_of(plan, corpus, &sequences, options, use.workers, &size);
+    if (status == CS_OK)
+        status = size_of(plan, corpus, &sequences, options, use.workers, &size, &off);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
         const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
@@ -266,7 +295,7 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
                               .rows = size.rows,
                               .entries = size.entries,
                               .matrix = archive_bytes(size.rows, size.entries),
-                              .stored = stored_bytes(corpus, size.rows, size.entries),
+                              .stored = stored_at_most(corpus, size.rows, size.entries),
                               .memory = collected + (in_files ? use.limit : matrix) +
                                         matrix * use.workers /
                                             CS_RANGES + /* parts; masses, sums and pointers */
@@ -276,6 +305,55 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
     cs_context_plan_free(&plan);
     cs_sequences_free(&sequences);
     return status;
+}
+
+/* Rows and entries: at least. Those of the first sequences alone, where a walk over all would take
+ * too long. */
+static cs_status least_of(const cs_context_plan *plan, const cs_corpus *corpus,
+                          const cs_sequences *sequences, const cs_cooc_options *options,
+                          int workers, cs_context_size *out)
+{
+    cs_sequences first = *sequences;
+    double contributions = 0, off = 0;
+    cs_status status = size_of(plan, corpus, sequences, options, workers, out, &off);
+    if (status == CS_OK && isinf(off) && !corpus->population) {
+        first.count = 0;
+        while (first.count < sequences->count && contributions <= MOST_WALKED) {
+            contributions += cs_context_contributions(plan, sequences->length[first.count++]);
+        }
+        status = size_by_walk(plan, corpus, &first, false, workers, out);
+        off = SKETCHED;
+    }
+    out->rows /= off;
+    out->entries /= off;
+    return status;
+}
+
+cs_status cs_cooc_check_disk(const cs_corpus *corpus, const cs_cooc_options *options,
+                             const char *dir)
+{
+    cs_build_resources use = {0};
+    cs_sequences sequences = {0};
+    cs_context_plan *plan = NULL;
+    cs_context_size least = {0};
+    int64_t skipped = 0;
+    double space = 0;
+    const cs_context_options context = cs_cooc_context_options(options);
+    cs_status status = cs_build_resources_of(options, &use);
+    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
+    if (status == CS_OK) status = cs_store_space(dir, &space);
+    if (status == CS_OK) {
+        const double all = contributions_of(plan, &sequences);
+        if (stored_at_most(corpus, most_rows(plan, corpus, all), most_entries(plan, corpus, all)) >
+            space)
+            status = least_of(plan, corpus, &sequences, options, use.workers, &least);
+    }
+    cs_context_plan_free(&plan);
+    cs_sequences_free(&sequences);
+    return status ? status
+                  : cs_store_check(dir, cs_store_bytes(corpus, least.rows, least.entries, 0, 0),
+                                   "by a low estimate, the files of the matrix");
 }
 
 /* Contributions under a tail, without looking at the corpus's words. */

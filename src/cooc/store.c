@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -142,6 +143,42 @@ cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FIL
     return pool->status;
 }
 
+cs_status cs_store_space(const char *dir, double *out)
+{
+    cs_pool pool = {0};
+    char *path[CS_STORE_FILES];
+    struct stat old;
+    *out = cs_disk_free(dir);
+    cs_status status = cs_store_paths(dir, &pool, path);
+    for (int i = 0; status == CS_OK && i < CS_STORE_FILES; ++i) {
+        *out += stat(path[i], &old) == 0 ? (double)old.st_size : 0;
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+cs_status cs_store_check(const char *dir, double bytes, const char *what)
+{
+    double space = 0;
+    cs_status status = cs_store_space(dir, &space);
+    return status || bytes <= space
+               ? status
+               : cs_disk_check(dir, bytes,
+                               "give -o DIR on a larger disk, a larger --tail or a smaller corpus",
+                               what);
+}
+
+static cs_status check_space(const char *dir, const cs_corpus *corpus, const cs_cooc *cooc)
+{
+    const cs_labelled *l = &cooc->matrix;
+    const bool classes = l->labels > 0;
+    return cs_store_check(dir,
+                          cs_store_bytes(corpus, (double)l->a.rows, (double)cs_csr_nnz(&l->a),
+                                         classes ? (double)cs_csr_nnz(&l->row_label) : 0,
+                                         classes ? (double)cs_csr_nnz(&l->col_label) : 0),
+                          "the files of the matrix");
+}
+
 static cs_status clear_old(const char *dir, char *const *path, bool force)
 {
     if (!cs_path_exists(path[CS_STORE_SIDECAR])) {
@@ -214,6 +251,7 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
     cs_status status = cs_sidecar_make(corpus, options, cooc, &sidecar);
     if (status == CS_OK) status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = cs_dir_make(dir);
+    if (status == CS_OK) status = check_space(dir, corpus, cooc);
     if (status == CS_OK) status = clear_old(dir, path, force);
     store s = {path, cooc, corpus, options, mtx};
     if (status == CS_OK) status = cs_parallel(PARTS, options->threads, write_part, &s);

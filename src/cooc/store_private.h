@@ -20,6 +20,18 @@ enum {
 };
 cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FILES]) CS_MUST_CHECK;
 
+/* Bytes that the files may take: free ones of the file system of `dir`, and those of an older matrix,
+ * which is removed first. */
+cs_status cs_store_space(const char *dir, double *out) CS_MUST_CHECK;
+
+/* CS_ERR_IO "<dir>: <what> take ..." if the files take more bytes than that. */
+cs_status cs_store_check(const char *dir, double bytes, const char *what) CS_MUST_CHECK;
+
+/* Bytes of the files but plan.json and matrix.mtx: at most a few kilobytes too many. `row_classes`
+ * and `column_classes` are the nonzeros of the class masses. */
+double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
+                      double column_classes);
+
 /* An array of an archive: written from *at, read into it. */
 typedef struct {
     const char *name;

@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -455,7 +456,14 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
 double cs_disk_free(const char *dir)
 {
     struct statvfs disk;
-    return statvfs(dir, &disk) == 0 ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
+    char *folder = cs_strdup(dir), *at = folder; /* or the first above it that exists */
+    bool known = at && statvfs(at, &disk) == 0;
+    while (at && !known && errno == ENOENT) {
+        at = dirname(at);
+        known = statvfs(at, &disk) == 0;
+    }
+    cs_free(folder);
+    return known ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
 }
 
 cs_status cs_disk_check(const char *dir, double bytes, const char *advice, const char *what)

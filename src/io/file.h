@@ -88,7 +88,7 @@ int64_t cs_file_head(const char *path, void *head, int64_t most);
 cs_status cs_file_read_at(int fd, const char *path, int64_t offset, int64_t size,
                           void *out) CS_MUST_CHECK;
 
-/* Free bytes of the file system of `dir`; infinity if unknown. */
+/* Free bytes of the file system of `dir`, which need not exist yet; infinity if unknown. */
 double cs_disk_free(const char *dir);
 
 /* Before files are written into `dir`: CS_ERR_IO "DIR: <what> take 16 GB, but its file system has

@@ -203,6 +203,27 @@ test_small_scratch_disk() {
     exits 0 cooc $build -o d
 }
 
+# Files of a matrix that will not fit on the disk are refused before it is counted: without its
+# first note and without a checkpoint. The space of a matrix that is overwritten counts as free.
+test_small_output_disk() {
+    awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
+    mkdir disk
+    mount -t tmpfs -o size=4M none disk 2> /dev/null || { skip small_output_disk "no tmpfs can be mounted"; return 0; }
+    build="--corpus c.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --memory 1M"
+    no_room $build; refused=$?
+    umount disk
+    return $refused
+}
+
+no_room() {
+    refuses 3 "disk/a/b: by a low estimate, the files of the matrix take 0.00" "$COSPEC" cooc "$@" --context each:10 -o disk/a/b &&
+        says "but its file system has only 0.00419 GB free; give -o DIR on a larger disk, a larger --tail or a smaller corpus" && ! grep -q "counting by sorted records" err && [ ! -e disk/a/b/checkpoint ] || return 1
+    exits 0 "$COSPEC" cooc "$@" --context each:10 --dry-run -o disk/d && says "the files of the matrix may take up to 0.00627 GB, but disk/d has only 0.00419 GB free" || return 1
+    exits 0 "$COSPEC" cooc "$@" --context each:2 -o disk/d && exits 0 "$COSPEC" cooc "$@" --context each:2 --force -o disk/d || return 1
+    # what is left is too little for a second, and the first stays
+    refuses 3 "the files of the matrix take 0.00" "$COSPEC" cooc "$@" --context each:2 -o disk/e && [ -e disk/d/matrix.npz ]
+}
+
 test_no_permission() {
     small_corpus c.tsv
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
@@ -315,6 +336,6 @@ test_data() {
 }
 
 for t in counts any_memory_any_threads mask_ratio_is_unmasked rounded_ratios_are_said given_is_better_connected_never uncovered_tokens_are_told draws \
-    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk small_scratch_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
+    out_of_reach_is_said dry_run nearest_is_given objective_and_context_have_one_form sampling_is_said plan_files bad_corpora bad_options never_overwrites full_disk small_scratch_disk small_output_disk no_permission lacking_memory interrupt interrupt_while_writing interrupted_sweep data; do
     check $t
 done

@@ -433,6 +433,17 @@ test_full_disk() {
     says "checkpoint-3.partial" && [ "$(ls -A d | tr '\n' ' ')" = "log.csv manifest.json " ] && grep -q '"finished": false' d/manifest.json || fail "${why:-left behind: $(ls -A d)}"
 }
 
+# A disk without space for the model and a checkpoint is refused before the first step.
+test_small_disk() {
+    small_corpus c.tsv
+    mkdir disk
+    mount -t tmpfs -o size=40K none disk 2> /dev/null || { skip small_disk "no tmpfs can be mounted"; return 0; }
+    refuses 3 "disk/d: the model and one checkpoint take 0.000" train --objective ar --steps 6 -o disk/d && says "give -o DIR on a larger disk, or a smaller model" && [ ! -e disk/d/log.csv ]
+    refused=$?
+    umount disk
+    return $refused
+}
+
 test_dry_run() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 50 --dry-run && [ ! -e d ] || return 1
@@ -477,6 +488,6 @@ test_own_split() {
 }
 
 for t in table every_objective phases_without_steps rotary choices same_bytes_for_any_threads replaced_tokens multi_token interrupt_and_resume force_and_resume time_limit more_steps budgets damaged_checkpoint divergence init_from init_from_changed init_from_another_kind init_from_hugging_face token_ids words_stand_bare same_token_ids own_split \
-    one_document nothing_to_train_on bad_options no_gpu full_disk dry_run epochs bpe; do
+    one_document nothing_to_train_on bad_options no_gpu full_disk small_disk dry_run epochs bpe; do
     if [ $t = no_gpu ] && [ -e /dev/nvidia0 ]; then skip no_gpu "there is a GPU"; else check $t; fi
 done
