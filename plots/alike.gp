@@ -1,4 +1,5 @@
 # How alike the layers of models are, all with all: a square a pair, MODEL:LAYER.
+# result: similarity similarity.csv --series of --where metric:cka_unbiased, several of, with among of
 # input: similarity.csv of cospec similarity --with, of one metric, the first matrix of each pair as the series (columns series, with, metric, value)
 metric = wanted[strstrt(wanted, ":") + 1:*]
 distance = metric eq "procrustes"

@@ -1,4 +1,5 @@
 # Theorem 4.1: error of the least-squares classifier on the top t singular vectors, and its bounds, against t; a panel a matrix.
+# result: verify theorem41_curve.csv --series input, several t
 # input: theorem41_curve.csv of cospec verify 4.1, one a matrix (columns series, t, error, bound_sharp, bound_alpha, bound_gap, trivial)
 if (format eq "svg") set terminal svg size 760,(60 + 300 * |S|) dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1140,(90 + 450 * |S|) background "white" font "DejaVu Sans,13" linewidth 1.6

@@ -1,4 +1,5 @@
 # Claims over three budgets or more, a panel each under the name of their family: the difference of the two sides, above 0 as claimed, with its 95 % interval (band). Panels of one family and unit share one scale.
+# result: reproduce claims-budgets.csv
 # input: claims-budgets.csv of cospec reproduce (columns series, budget, wanted, difference, low, high, verdict, unit, family)
 WIDE = 1000.0; LEFT = 92.0; GAP = 26.0; ACROSS = 4 # sizes in pixels of the screen
 PANEL = 120.0; TITLE = 54.0; TICS = 24.0; LABEL_OF_X = 16.0; HEAD = 36.0; TOP = 44.0

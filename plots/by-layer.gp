@@ -1,4 +1,7 @@
 # A measure of every layer, of several models; bars +- 1.96 se. Layers are drawn as a share of the depth where models differ in it.
+# result: rank rank.csv --where metric:rank_tau, numbered matrix
+# result: similarity similarity.csv --where metric:*, numbered of
+# result: probe probe.csv --where probe:linear --where metric:*, numbered layer
 # input: rank.csv, similarity.csv or probe.csv, of one metric (columns series, metric, value, se); layers in column layer, matrix or of
 metric = wanted[strstrt(wanted, ":") + 1:*]
 at = strstrt(columns, " layer ") ? "layer" : strstrt(columns, " matrix ") ? "matrix" : "of"

@@ -1,4 +1,5 @@
 # Sum of sigma^4 of a corpus and of its language, target position blind and given: smaller is better connected (Theorem 4.1).
+# result: connectivity connectivity.csv, known documents
 # input: connectivity.csv of cospec connectivity (columns series, target_position, metric, estimate, value, low, high, documents), metric sum_sigma4, of the language sum_sigma4_corrected; bars: 95 % intervals; the largest corpus of each series
 set ylabel "sum of σ_j^4 (log scale)"
 set xtics rotate by -25 noenhanced

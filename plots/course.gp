@@ -1,4 +1,5 @@
 # Measures over the checkpoints of a training, a panel each; bars +- 1.96 se.
+# result: compare scores.csv, known step
 # input: scores.csv of cospec compare (columns series, claim, measure, step, value, se); its rows of course.
 names = ""
 count = 0

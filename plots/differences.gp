@@ -1,4 +1,5 @@
 # Claims at one budget, a panel for each family and unit: the difference of the two sides with its 95 % interval, right of 0 as claimed. Each panel has its own scale; grey: below the threshold. A difference beyond ten thresholds is an arrow at the edge.
+# result: reproduce differences.csv
 # input: differences.csv of cospec reproduce (columns series, label, place, wanted, difference, low, high, verdict, matters, unit)
 LINE = 15.0; GAP = 13.0; HEAD = 82.0; TOP = 60.0; WIDE = 1040.0 # sizes in pixels of the screen
 LEFT = 400.0; RIGHT = 170.0; LONGEST = 58 # margins; characters of a line of a label

@@ -1,4 +1,5 @@
 # Leading singular values of a sampled co-occurrence matrix by the number of plans drawn per sequence.
+# result: cooc draws.csv --series draws
 # input: draws.csv of cospec cooc --draws 0,N1,N2,... --series draws (columns series, index, sigma); series 0 is exact
 set xlabel "index j"
 set ylabel "singular value σ_j"

@@ -1,5 +1,6 @@
 # Perplexity of the next token against the number of tokens seen (LA Figure 3); bands +- 1.96 se. Lengths with few predictions are left out.
 # Dashed: a unigram on the predictions of the first model that has one beside it.
+# result: perplexity by-length.csv
 # input: by-length.csv of cospec perplexity, one a model (columns series, ask, k, nll, se, n, unigram); the pseudo-likelihood is left out
 stats data using (column("n")) nooutput name "PREDICTED"
 least = PREDICTED_max < 120 ? PREDICTED_max / 4.0 : 30

@@ -1,4 +1,5 @@
 # Effective rank by layer of the rows at [MASK] alone (MAE-LM, Figure 1b) or of rare tokens, beside as many other rows of the same text.
+# result: mask-rank mask_rank.csv
 # input: mask_rank.csv of cospec mask-rank (columns series, states, layer, metric, value, se), metric rank_tau_corrected; bars +- 2.093 se: Student's 95 % interval of 20 blocks of documents, as the claims have it
 set xlabel "layer (0: embeddings)\nbars: 95 % intervals over documents (Student, 20 blocks);\nnone seen: smaller than the line"
 set ylabel "effective rank (rank_τ, bias-corrected)"

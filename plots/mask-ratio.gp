@@ -1,4 +1,5 @@
 # sigma_2 of masked pretraining against the mask ratio, measured and by the formula of Theorem 4.2.
+# result: toy toy.csv --series length, several unmasked
 # input: one or more toy.csv of a sweep over --mask-ratio (columns classes, length, unmasked, position, sigma, multiplicity), a series for each length
 # formula: sqrt(m / ((s - m)(s - 1))), m unmasked of s
 formula(m, s) = sqrt(m / ((s - m) * (s - 1.0)))

@@ -1,5 +1,6 @@
 # Connectivity against generation: objectives, and points that no law of the frontier's family can pass, with its contexts; objectives beside
 # it are of any family, and may. The frontier is certified at its points alone.
+# result: design frontier.csv
 # input: frontier.csv of cospec design --frontier (columns kind, series, next_token_weight, value, bound)
 if (format eq "svg") set terminal svg size 900,600 dynamic background "white" font "DejaVu Sans,13" linewidth 1.2
 if (format eq "png") set terminal pngcairo size 1350,900 background "white" font "DejaVu Sans,13" linewidth 1.6

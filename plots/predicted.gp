@@ -1,4 +1,5 @@
 # Each prediction against the first outcome at one budget, a panel each: circles are blind models, squares know the position; bars: the standard deviation over runs. The models at the ends are named.
+# result: correlate pairs.csv --series prediction --where budget:*
 # input: pairs.csv of cospec correlate --series prediction --where budget:B (columns series, outcome, object, x, y, y_sd)
 N = |S|
 across = N > 1 ? 2 : 1

@@ -1,4 +1,5 @@
 # Kendall's tau of each prediction with one outcome, budget by budget, with 95 % intervals over other objects and runs: a prediction holds that is on one side of 0.
+# result: correlate correlations.csv --series prediction --where outcome:*
 # input: correlations.csv of cospec correlate --series prediction (columns series, outcome, budget, given, tau, low, high), --where outcome:NAME
 N = |S|
 high = 90 + 34 * N

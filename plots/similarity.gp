@@ -1,4 +1,5 @@
 # The most similar pairs of features, sorted (LA Figure 2): the nearer to 1, the better connected by what the paper takes for it.
+# result: connectivity similarity.csv
 # input: similarity.csv of cospec connectivity --pairs (columns series, similarity, rank, value)
 set xlabel "pair of features, from the most similar on (log scale)"
 # Cosines crowd below 1: their distance from it is drawn, on a logarithmic scale; inner products have no bound.

@@ -1,4 +1,6 @@
 # Leading singular values of real co-occurrence matrices: a colour an objective, target position blind (solid) and given (dashed).
+# result: svd svd.csv
+# result: connectivity spectrum.csv
 # input: spectrum.csv of cospec connectivity (columns series, index, sigma)
 set xlabel "index j (log scale)"
 set ylabel "singular value σ_j"

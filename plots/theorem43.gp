@@ -2,6 +2,7 @@
 # misalignment of the lengths; how far its outputs move, and the bound Delta_k on that: three panels. A point is a mean over
 # the pieces of text that have a token k. N, the tokens of a piece, differs by piece: points at large k rest on the long
 # pieces alone, and so the mean misalignment need not fall with k.
+# result: verify theorem43_curve.csv --series model, several k, known gap
 # input: theorem43_curve.csv of cospec verify 4.3 --model, one a model (columns series, k, misalignment, gap, gap_se, distance,
 # delta_k; gap: loss - other_loss with --against, else loss - full_loss)
 stats data using (column("k")) name "K" nooutput

@@ -1,4 +1,5 @@
 # Singular values of the toy model by objective: Theorem 4.2 and its extension.
+# result: toy toy.csv
 # input: one or more toy.csv (columns index, sigma, multiplicity), a series each
 # A value of multiplicity n fills the indices index .. index + n - 1: drawn as a bar of that width, later series thinner, so that equal values stay visible.
 set xlabel "index j"

@@ -1,5 +1,6 @@
 # Training curves: loss against tokens, of training steps (thin) and of held-out documents (thick, with points).
 # Cross-entropy is in nats, the spectral loss in its own unit.
+# result: train log.csv
 # input: log.csv of cospec train, one a model, all under one loss (columns series, tokens, loss, eval_loss)
 set xlabel "tokens, millions"
 set ylabel "loss a predicted token"

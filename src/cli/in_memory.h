@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <jansson.h>
+
 #include "base/progress.h"
 #include "cli/opt.h"
 #include "cooc/builder.h"
@@ -45,6 +47,7 @@ typedef struct cs_in_memory {
     cs_spectrum spectrum; /* svd */
     cs_cooc cooc;         /* cooc */
     cs_corpus corpus;     /* cooc: what was counted */
+    json_t *tables;       /* {"NAME.csv": text} of each table that DIR would receive */
 } cs_in_memory;
 
 /* The item of a word; NULL: the word names something else. */

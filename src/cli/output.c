@@ -331,6 +331,22 @@ cs_status cs_output_print(cs_args *args)
     return CS_OK;
 }
 
+/* Leaves a table to the caller that has the arguments in memory. */
+static cs_status keep_table(cs_args *args, const char *file, const cs_table *table)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out) return cs_fail(CS_ERR_MEMORY, "out of memory for %s", file);
+    cs_status status = cs_memory_close(out, cs_table_print_csv(table, out));
+    if (status == CS_OK && !args->memory->tables) args->memory->tables = json_object();
+    if (status == CS_OK &&
+        json_object_set_new(args->memory->tables, file, json_stringn(text, size)) != 0)
+        status = cs_fail(CS_ERR_MEMORY, "out of memory for %s", file);
+    free(text);
+    return status;
+}
+
 static cs_status set_result(cs_args *args, const char *name, const forms *f)
 {
     const bool csv = cs_args_flag(args, "csv") && !f->table;
@@ -345,6 +361,10 @@ static cs_status set_result(cs_args *args, const char *name, const forms *f)
             status = write_form(args, name, ".txt", &(forms){.text = f->text, .size = f->size});
         if (status == CS_OK && f->json) status = write_form(args, name, ".json", &json);
         if (status == CS_OK && f->table) status = write_form(args, name, ".csv", &table);
+    }
+    if (status == CS_OK && args->memory && f->table) {
+        const char *file = cs_args_format(args, "%s.csv", name);
+        status = file ? keep_table(args, file, f->table) : CS_ERR_MEMORY;
     }
     return status == CS_OK ? set_printed(args, f) : status;
 }
@@ -381,12 +401,16 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
 
 cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
 {
-    if (!cs_args_given(args, "output") || cs_args_flag(args, "dry-run")) {
-        return CS_OK;
-    }
     const char *path = NULL;
-    cs_status status = cs_output_path(args, file, &path);
-    return status == CS_OK ? cs_result_write_csv(args->record, view, path) : status;
+    cs_table table = {0};
+    if ((!args->memory && !cs_args_given(args, "output")) || cs_args_flag(args, "dry-run"))
+        return CS_OK;
+    cs_status status = args->memory ? CS_OK : cs_output_path(args, file, &path);
+    if (status == CS_OK) status = cs_result_table(args->record, view, &table);
+    if (status == CS_OK)
+        status = args->memory ? keep_table(args, file, &table) : cs_table_write_csv(&table, path);
+    cs_table_free(&table);
+    return status;
 }
 
 cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const char *text,

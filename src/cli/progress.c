@@ -8,6 +8,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,6 +19,29 @@
 enum { CELLS = 30, STAGE = 96 };
 
 static bool bar_shown; /* a progress line is unfinished on the terminal */
+
+/* Where a program that runs this one reads its progress: the file descriptor $COSPEC_PROGRESS, -1 without.
+ * Each line has stage, done and total, separated by tabs. */
+static int receiver(void)
+{
+    const char *text = getenv("COSPEC_PROGRESS");
+    return text && *text ? atoi(text) : -1;
+}
+
+static void send_report(int to, const char *stage, int64_t done, int64_t total)
+{
+    static char last[STAGE];
+    static double sent;
+    char line[STAGE + 48];
+    const double now = cs_seconds();
+    const bool ended = total > 0 && done >= total;
+    if (strncmp(last, stage, STAGE - 1) == 0 && !ended && now < sent + 0.1) return;
+    (void)snprintf(last, sizeof last, "%s", stage);
+    sent = now;
+    const int length =
+        snprintf(line, sizeof line, "%s\t%lld\t%lld\n", last, (long long)done, (long long)total);
+    if (write(to, line, (size_t)length) < 0) return; /* nobody reads: the work goes on */
+}
 
 static struct {
     pthread_mutex_t lock;
@@ -107,7 +132,7 @@ static void *keep_writing(void *unused)
 void cs_progress_start(double period)
 {
     sigset_t all, before;
-    if (beat.running || isatty(STDERR_FILENO)) {
+    if (beat.running || isatty(STDERR_FILENO) || receiver() >= 0) {
         return;
     }
     beat.stop = false;
@@ -134,7 +159,9 @@ void cs_progress_stop(void)
 static void show(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     (void)ctx;
-    if (isatty(STDERR_FILENO)) {
+    if (receiver() >= 0) {
+        send_report(receiver(), stage, done, total);
+    } else if (isatty(STDERR_FILENO)) {
         show_bar(stage, done, total);
     } else {
         note_report(stage, done, total);

@@ -33,7 +33,7 @@ typedef struct {
     cs_memory_item *item;
     cs_pool pool; /* of the words of items */
     cs_status status;
-    char *json;
+    char *json, *tables;
     int arrays;
     array at[ARRAYS];
 } call;
@@ -52,6 +52,7 @@ EXPORT int cospec_run(call *c, int argc, char **argv, void (*note)(const char *t
                       void (*report)(const char *stage, int64_t done, int64_t total));
 EXPORT const char *cospec_reason(void);
 EXPORT const char *cospec_json(const call *c);
+EXPORT const char *cospec_tables(call *c);
 EXPORT int cospec_arrays(const call *c);
 EXPORT const array *cospec_result(const call *c, int index);
 EXPORT int64_t cospec_words(const call *c, char ***words);
@@ -240,6 +241,13 @@ const char *cospec_json(const call *c)
     return c->json;
 }
 
+/* {"NAME.csv": text} of its tables; NULL: none, or no memory. */
+const char *cospec_tables(call *c)
+{
+    if (!c->tables && c->memory.tables) c->tables = json_dumps(c->memory.tables, JSON_COMPACT);
+    return c->tables;
+}
+
 int cospec_arrays(const call *c)
 {
     return c->arrays;
@@ -260,6 +268,8 @@ int64_t cospec_words(const call *c, char ***words)
 void cospec_free(call *c)
 {
     free(c->json);
+    free(c->tables);
+    json_decref(c->memory.tables);
     cs_spectrum_free(&c->memory.spectrum);
     cs_cooc_free(&c->memory.cooc);
     cs_corpus_free(&c->memory.corpus);

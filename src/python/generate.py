@@ -2,9 +2,14 @@
 
 usage: cospec help --tables | generate.py > _commands.py
 
-Signature and docstring come from the option tables of the program, so that the two cannot differ.
+Signature and docstring come from the option tables of the program, so that the two cannot differ. The figures that a
+result has come from the scripts plots/*.gp. Each has the columns that it draws in its line "# input:", and a line
+"# result: COMMAND FILE [OPTIONS OF cospec plot][, CONDITION]..." for each table that it draws by default. A condition
+is "several COLUMN" (two values or more), "numbered COLUMN" (two numbers or more), "known COLUMN" (a value at least)
+or "COLUMN among COLUMN" (of the values there).
 """
 import json
+import os
 import re
 import sys
 import textwrap
@@ -273,6 +278,24 @@ def function(command, all_options):
         command["name"], ", ".join(settings), name, signature, body)
 
 
+def figures(order):
+    """A row of cospec._figures.Drawing for each line "# result:"; order: the names of the figures."""
+    found = []
+    for name in order:
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "plots", name + ".gp")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        columns = re.search(r"\(columns ([\w, \n#]+)", text[text.index("# input: "):])[1].replace("#", " ")
+        for line in re.findall("^# result: (.*)$", text, re.M):
+            words, *conditions = line.split(", ")
+            command, table, *options = words.split()
+            found.append((name, command, table, tuple(options), tuple(conditions),
+                          tuple(c.strip() for c in columns.split(",") if c.strip())))
+        if not found or found[-1][0] != name:
+            sys.exit("%s: no line # result:" % path)
+    return found
+
+
 def main():
     tables = json.load(sys.stdin)
     options = {o["name"]: o for c in tables["commands"] for o in c["options"]}
@@ -282,6 +305,9 @@ def main():
     print("from typing import Literal, Optional\n")
     print("from ._run import Array, Progress, Result, Source, Sources, Value, command\n")
     print("version = %r" % tables["version"])
+    plot = next(c for c in tables["commands"] if c["name"] == "plot")
+    print("figures: 'list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]' = [\n    %s]" % ",\n    ".join(
+        map(repr, figures(re.search(r"Figures: ([^.]+)\.", plot["description"])[1].replace("\n", " ").split(", ")))))
     print("__all__ = [%s]" % ", ".join('"%s"' % n for n in names if n != "help"))
     for c in tables["commands"]:
         print("\n")

@@ -63,7 +63,7 @@ def library() -> Any:
                 ("ids", None, [pointer, text, text, size, pointer, size, pointer]),
                 ("texts", None, [pointer, text, size, pointer, pointer]),
                 ("run", number, [pointer, number, pointer, _NOTE, _REPORT]),
-                ("reason", text, []), ("json", text, [pointer]), ("arrays", number, [pointer]),
+                ("reason", text, []), ("json", text, [pointer]), ("tables", text, [pointer]), ("arrays", number, [pointer]),
                 ("result", ctypes.POINTER(_Array), [pointer, number]), ("words", size, [pointer, pointer]),
                 ("free", None, [pointer]), ("interrupt", None, [number]), ("busy", number, [])):
             function = getattr(lib, "cospec_" + name)
@@ -363,7 +363,8 @@ class _Call:
             count = lib.cospec_words(call, ctypes.byref(words))
             if count:
                 arrays["vocab"] = [words[i].decode() for i in range(count)]
-        return Result(self.name, record, arrays=arrays)
+        tables = json.loads(lib.cospec_tables(call) or b"{}")
+        return Result(self.name, record, arrays=arrays, tables=tables)
 
 
 # --- from keywords to a call --------------------------------------------------------------------------------

@@ -30,9 +30,6 @@ Array = Any  #: a path, or an array in its place
 F = TypeVar("F", bound=Callable[..., "Result"])
 
 GRACE = 1.5  # seconds between SIGINT and SIGKILL
-_FIGURES = {"toy": "toy-spectra", "svd": "spectra", "connectivity": "connectivity", "similarity": "similarity",
-            "density": "density", "mask-rank": "mask-rank", "train": "training", "tradeoff": "pareto",
-            "correlate": "rank-correlation"}
 _TABLES = {"train": "log.csv"}
 
 
@@ -74,10 +71,10 @@ def _numbers(values: "list[Any]") -> Any:
 class Picture:
     """A figure of `cospec plot`. A notebook shows it; `path` is the folder with its SVG, PNG, PDF and data."""
 
-    def __init__(self, figure: str, result: "Result") -> None:
-        self._result = result
+    def __init__(self, figure: str, result: "Result", path: Optional[str] = None) -> None:
+        self._result = result  # its folder goes with it
         self.figure = figure
-        self.path = cast(str, result.path)
+        self.path = path or cast(str, result.path)
 
     def _file(self, kind: str) -> str:
         return os.path.join(self.path, "%s.%s" % (self.figure, kind))
@@ -128,11 +125,13 @@ class Result(Mapping[str, Any]):
     """
 
     def __init__(self, command: str, record: "dict[str, Any]", *, path: Optional[str] = None, text: str = "",
-                 arrays: "Optional[dict[str, Any]]" = None, held: Any = None) -> None:
+                 arrays: "Optional[dict[str, Any]]" = None, tables: "Optional[dict[str, str]]" = None,
+                 held: Any = None) -> None:
         self.command, self.path, self.text = command, path, text
         self._table = {key: record.pop(key) for key in ("schema", "data") if key in record}
         self.record = record
         self._arrays = dict(arrays or {})
+        self._tables = dict(tables or {})  # CSV by the name of a file, of a result without a folder
         self._held = held  # the temporary folder
 
     def _files(self) -> "dict[str, str]":
@@ -194,14 +193,18 @@ class Result(Mapping[str, Any]):
                 return os.path.join(self.path, name)
         return None
 
-    def plot(self, figure: Optional[str] = None) -> Picture:
+    def plot(self, figure: Optional[str] = None, *, where: "Optional[Union[str, Sequence[str]]]" = None) -> Picture:
         """
-        Draw the table as `cospec plot` does.
+        Draw the result as `cospec plot` does.
 
         Parameters
         ----------
-        figure : str, default that of the command
-            A figure of `cospec plot`.
+        figure : str, optional
+            A figure of `cospec plot`, or a picture that the run drew itself (compare, demo, reproduce) by the name
+            of its folder. None: the first figure that fits the result.
+        where : str or list of str, optional
+            "COLUMN:VALUE" draws the rows with this value. None: what the figure takes by default, such as the first
+            metric of a table with several.
 
         Returns
         -------
@@ -211,17 +214,33 @@ class Result(Mapping[str, Any]):
         Raises
         ------
         CospecError
-            Where the figure does not fit the table, or gnuplot is not installed.
+            Where no figure fits the result, or gnuplot is not installed.
         """
-        figure = figure or _FIGURES.get(self.command)
-        if figure is None:
-            raise CospecError("%s has no figure by default; name one of cospec plot" % self.command, 2)
-        with tempfile.TemporaryDirectory(prefix="cospec-") as folder:
-            table = self._csv()
+        from . import _figures
+        from ._commands import figures
+        drawings = [_figures.Drawing(*row) for row in figures]
+        filters = [where] if isinstance(where, str) else list(where or [])
+        plan, lacking = _figures.plan(self, drawings, figure, filters)
+        own = _figures.drawn(self, drawings) if plan is None else {}
+        if own and (figure is None or figure in own):
+            name, folder = own[figure or next(iter(own))]
+            return Picture(name, self, folder)
+        if plan is None and (figure is None or lacking):
+            raise CospecError("no figure%s fits this result of %s%s; results of these commands have figures: %s" % (
+                " " + figure if figure else "", self.command, "".join("; " + reason for reason in lacking),
+                ", ".join(dict.fromkeys(drawing.command for drawing in drawings))), 2)
+        with tempfile.TemporaryDirectory(prefix="cospec-") as place:
+            table = self._csv() if plan is None else None
             if table is None:
-                table = os.path.join(folder, self.command + ".csv")
-                self.frame.to_csv(table, index=False)
-            return Picture(figure, run("plot", [figure, table], output=True, json_record=True, progress=False))
+                table = os.path.join(place, self.command + ".csv")
+                if plan is None:
+                    self.frame.to_csv(table, index=False)
+                else:
+                    with open(table, "w", encoding="utf-8", newline="") as stream:
+                        stream.write(plan.table)
+            options = plan.options if plan else [word for text in filters for word in ("--where", text)]
+            name = plan.figure if plan else cast(str, figure)
+            return Picture(name, run("plot", [name, table, *options], output=True, json_record=True, progress=False))
 
 
 def program() -> str:
