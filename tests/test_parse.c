@@ -141,12 +141,20 @@ TEST(lists_have_commas)
     assert_true(count == 1 && whole[0] == 4);
     cs_free(whole);
     whole = NULL;
-    OK(cs_parse_real_list("0.5,1,0", "l", 0, 1, &count, &real));
+    OK(cs_parse_int_list(" 3, -1 ,2 ", "l", -1, 3, &count, &whole)); /* blanks around numbers */
+    assert_true(count == 3 && whole[0] == 3 && whole[1] == -1 && whole[2] == 2);
+    cs_free(whole);
+    whole = NULL;
+    OK(cs_parse_real_list("0.5, 1,0", "l", 0, 1, &count, &real));
     assert_true(count == 3 && real[0] == 0.5 && real[1] == 1 && real[2] == 0);
     cs_free(real);
     real = NULL;
     assert_fails(cs_parse_int_list("1,,2", "l", 0, 3, &count, &whole), CS_ERR_USAGE,
                  "l: '' is not an integer");
+    assert_fails(cs_parse_int_list("1, ,2", "l", 0, 3, &count, &whole), CS_ERR_USAGE,
+                 "l: '' is not an integer");
+    assert_fails(cs_parse_int_list("1 2", "l", 0, 3, &count, &whole), CS_ERR_USAGE,
+                 "l: '1 2' is not an integer");
     assert_fails(cs_parse_int_list("1,4", "l", 0, 3, &count, &whole), CS_ERR_USAGE,
                  "l: 4 is not in 0..3");
     assert_fails(cs_parse_real_list("1,x,9", "l", 0, 3, &count, &real), CS_ERR_USAGE,

@@ -242,11 +242,11 @@ static cs_status read_claim(cs_study *study, json_t *json, cs_study_claim *c)
     return read_points(study, &w, budgets, needs, c);
 }
 
-/* Whether a name begins with one of the prefixes, which commas part. */
+/* Whether a name begins with one of the prefixes, separated by commas. */
 static bool begins(const char *name, const char *prefixes)
 {
-    for (const char *at = prefixes; *at; at += at[0] == ',') {
-        const size_t length = strcspn(at, ",");
+    for (const char *at = prefixes; *(at += strspn(at, " ,"));) {
+        const size_t length = strcspn(at, " ,");
         if (strncmp(name, at, length) == 0) return true;
         at += length;
     }

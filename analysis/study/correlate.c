@@ -112,7 +112,9 @@ static cs_status cut(char *text, address *out)
     char *save = NULL, *word = NULL;
     *out = (address){.file = strtok_r(text, ",", &save), .column = strtok_r(NULL, ",", &save)};
     bool good = out->file && out->column;
+    if (good) out->column = cs_trim(out->column);
     while (good && (word = strtok_r(NULL, ",", &save))) {
+        word = cs_trim(word);
         char *colon = strchr(word, ':');
         good = colon && out->wheres < MOST_WHERE;
         if (good) {

@@ -108,28 +108,14 @@ cs_status cs_parse_size(const char *text, const char *what, int64_t *out)
     return status;
 }
 
-cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
-                            int64_t *count, int64_t **out)
+char *cs_trim(char *text)
 {
-    int64_t parts = 1;
-    for (const char *p = text; *p; ++p) {
-        parts += *p == ',';
+    text += strspn(text, " ");
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ') {
+        text[--length] = '\0';
     }
-    cs_status status = CS_OK;
-    char *copy = cs_strdup(text);
-    int64_t *value = cs_alloc(parts, sizeof *value);
-    if (!copy || !value) {
-        status = CS_ERR_MEMORY;
-        goto done;
-    }
-    char *rest = copy;
-    for (int64_t i = 0; i < parts && status == CS_OK; ++i) {
-        status = cs_parse_int(strsep(&rest, ","), what, low, high, &value[i]);
-    }
-    if (status == CS_OK) *count = parts;
-done:
-    cs_free(copy);
-    return CS_DELIVER(status, out, value, cs_drop);
+    return text;
 }
 
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part), void *to)
@@ -137,10 +123,30 @@ cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char
     char *copy = cs_strdup(list), *rest = copy;
     cs_status status = copy ? CS_OK : CS_ERR_MEMORY;
     while (status == CS_OK && rest) {
-        status = take(to, strsep(&rest, ","));
+        status = take(to, cs_trim(strsep(&rest, ",")));
     }
     cs_free(copy);
     return status;
+}
+
+typedef struct {
+    const char *what;
+    int64_t low, high, *value, count;
+} integers;
+
+static cs_status take_int(void *to, const char *part)
+{
+    integers *n = to;
+    return cs_parse_int(part, n->what, n->low, n->high, &n->value[n->count++]);
+}
+
+cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int64_t high,
+                            int64_t *count, int64_t **out)
+{
+    integers n = {what, low, high, cs_alloc((int64_t)strlen(text) + 1, sizeof *n.value), 0};
+    cs_status status = n.value ? cs_parse_each(text, take_int, &n) : CS_ERR_MEMORY;
+    if (status == CS_OK) *count = n.count;
+    return CS_DELIVER(status, out, n.value, cs_drop);
 }
 
 typedef struct {

@@ -10,7 +10,8 @@
 #define CS_BELOW_1 (1 - 0x1p-53)
 
 /* Numbers of the command line: the whole text, decimal, independent of the locale, finite, low <= x
- * <= high. `what` names the option in the message. Lists are "N1,N2,...", in fresh memory. */
+ * <= high. `what` names the option in the message. Lists are "N1,N2,...", in fresh memory; blanks
+ * around a number are allowed. */
 cs_status cs_parse_int(const char *text, const char *what, int64_t low, int64_t high,
                        int64_t *out) CS_MUST_CHECK;
 cs_status cs_parse_real(const char *text, const char *what, double low, double high,
@@ -29,6 +30,10 @@ cs_status cs_parse_int_list(const char *text, const char *what, int64_t low, int
 cs_status cs_parse_real_list(const char *text, const char *what, double low, double high,
                              int64_t *count, double **out) CS_MUST_CHECK;
 
-/* Passes the items of a list, separated by commas, to `take` one by one until the first failure. */
+/* The text without the blanks around it, in place. */
+char *cs_trim(char *text);
+
+/* Passes the items of a list, separated by commas, to `take` one by one until the first failure,
+ * without the blanks around them. */
 cs_status cs_parse_each(const char *list, cs_status (*take)(void *to, const char *part),
                         void *to) CS_MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "io/json.h"
 #include "io/number.h"
+#include "io/parse.h"
 #include "plan/mix_private.h"
 
 static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
@@ -61,17 +62,6 @@ cs_status cs_objective_set(cs_objective *objective, const char *name, const char
     return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
 }
 
-/* Without the blanks around it, in place. */
-static char *trim(char *text)
-{
-    text += strspn(text, " ");
-    size_t length = strlen(text);
-    while (length > 0 && text[length - 1] == ' ') {
-        text[--length] = '\0';
-    }
-    return text;
-}
-
 static cs_status given_twice(const char *key, const char *value)
 {
     return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", key, key, value);
@@ -80,14 +70,14 @@ static cs_status given_twice(const char *key, const char *value)
 /* "KEY=VALUE" is cut at the '='. */
 static cs_status cut_item(char **item, char **value)
 {
-    *item = trim(*item);
+    *item = cs_trim(*item);
     *value = strchr(*item, '=');
     if (!*value) {
         return cs_fail(CS_ERR_USAGE, "\"%s\" is not KEY=VALUE", *item);
     }
     *(*value)++ = '\0';
-    *item = trim(*item);
-    *value = trim(*value);
+    *item = cs_trim(*item);
+    *value = cs_trim(*value);
     return CS_OK;
 }
 
@@ -121,7 +111,7 @@ static cs_status set_items(char *text, unsigned *set, cs_plan_file *file, cs_obj
 /* "NAME(LIST)" or "NAME:LIST" in place: *text is the name, *list its list, perhaps empty. */
 static cs_status cut_list(char **text, char **list)
 {
-    *text = trim(*text);
+    *text = cs_trim(*text);
     char *rest = *text + strcspn(*text, ":(");
     size_t length = strlen(rest);
     if (rest[0] == '(' && rest[length - 1] != ')') {
@@ -133,7 +123,7 @@ static cs_status cut_list(char **text, char **list)
     if (rest[0]) {
         *rest++ = '\0';
     }
-    *text = trim(*text);
+    *text = cs_trim(*text);
     *list = rest;
     return CS_OK;
 }
@@ -202,8 +192,8 @@ static cs_status part_of(char *text, json_t *part)
     cs_status status = *times ? cut_list(&name, &list)
                               : cs_fail(CS_ERR_USAGE, "part \"%s\" is not SHARE*OBJECTIVE", text);
     *times = '\0';
-    text = trim(text);
-    if (status == CS_OK && strcmp(trim(name), "multi-token") == 0)
+    text = cs_trim(text);
+    if (status == CS_OK && strcmp(cs_trim(name), "multi-token") == 0)
         status =
             cs_fail(CS_ERR_USAGE,
                     "multi-token cannot be part of a mixture, because its plans have more than one "
@@ -249,7 +239,7 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     cs_status status =
         strchr(rest, '*')
             ? cs_fail(CS_ERR_USAGE, "\"%s\" after a comma: join the parts of a mixture with +",
-                      trim(rest))
+                      cs_trim(rest))
             : parts_of(text, parts);
     bool two = json_array_size(parts) > 1;
     *out = cs_objective_default(CS_OBJ_MIX);
@@ -269,7 +259,7 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
             "single distribution: give its last phase, or a mixture such as mix:0.4*ar+0.6*masked",
             spec);
     }
-    char *held = cs_strdup(spec), *text = held ? trim(held) : NULL;
+    char *held = cs_strdup(spec), *text = held ? cs_trim(held) : NULL;
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && strncmp(text, "mix:", 4) != 0) {
         status = read_one(text, set, file, out);

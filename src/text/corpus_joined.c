@@ -6,12 +6,14 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/file.h"
+#include "io/parse.h"
 #include "text/corpus_read_private.h"
 #include "text/law.h"
 
 /* Whether a KEY=VALUE stands there: a parameter of the synthetic language before it. */
 static bool is_parameter(const char *at)
 {
+    at += strspn(at, " ");
     const size_t key = strspn(at, "abcdefghijklmnopqrstuvwxyz-_");
     return key > 0 && at[key] == '=';
 }
@@ -33,10 +35,13 @@ bool cs_corpus_joined(const char *source)
 
 cs_status cs_corpus_next_source(const char **at, char **source)
 {
+    *at += strspn(*at, " ");
     const size_t length = source_length(*at);
     *source = NULL;
     if (**at == '\0') return CS_OK;
-    *source = cs_format("%.*s", (int)length, *at);
+    char *item = cs_format("%.*s", (int)length, *at);
+    *source = item ? cs_strdup(cs_trim(item)) : NULL;
+    cs_free(item);
     *at += length + ((*at)[length] == ',');
     return !*source           ? CS_ERR_MEMORY
            : **source == '\0' ? cs_fail(CS_ERR_INPUT, "a list of corpora contains an empty name")

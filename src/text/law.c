@@ -173,7 +173,7 @@ static cs_status read_spec(const char *source, spec *s)
     cs_status status = held ? CS_OK : CS_ERR_MEMORY;
     for (char *save = NULL, *item = held ? strtok_r(held, ",", &save) : NULL;
          item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
-        status = take_item(item, &set, s);
+        status = take_item(cs_trim(item), &set, s);
     }
     for (int i = 0; i < KEYS && s->file && status == CS_OK; ++i) {
         if (keys[i].drawn && set & 1U << i)

@@ -142,6 +142,7 @@ static cs_status read_verbalisers(work *w, const char *list, const cs_labelled_t
     if (!w->cloze->token) return CS_ERR_MEMORY;
     memset(w->cloze->token, -1, (size_t)text->classes * sizeof *w->cloze->token);
     for (const char *at = list; *at && status == CS_OK;) {
+        at += strspn(at, " ");
         const size_t length = strcspn(at, ",");
         status = take_word(w, at, length, text);
         at += length + (at[length] == ',');

@@ -353,7 +353,23 @@ test_probe_looks_again() {
     (cd "$root" && sh tests/probe.sh "$here/p") > out 2>&1 && [ -s out ] && ! grep -q gone p/probe/ok || fail "the stamp still counted"
 }
 
-for t in probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
+# Blanks around the items of a list do not count, whatever the list is of.
+test_blanks_in_lists() {
+    small_corpus a.tsv && head -30 a.tsv > b.tsv
+    exits 0 "$COSPEC" data stats "a.tsv, b.tsv ,markov:states=5, documents=9" --json && [ "$(number documents out)" = 119 ] || { fail "${why:-$(cat out)}"; return 1; }
+    exits 0 "$COSPEC" data stats "field:side=8, fields=4" && exits 0 "$COSPEC" data stats "hmm:states=3, words=9" || return 1
+    exits 0 "$COSPEC" cooc --corpus a.tsv --objective "masked(unmasked=2, event-weight=mask)" --context all --max-length 6 --draws "1, 2" -o d && [ -d d/draws-2 ] || return 1
+    exits 0 "$COSPEC" svd d/draws-1/matrix.npz -k 2 --certify "components, moments" || return 1
+    exits 0 "$COSPEC" train --corpus a.tsv --objective ar --width 16 --layers 1 --batch 4 --steps 4 --keep-at "1, 2" -o m && [ -d m/checkpoint-1 ] || return 1
+    exits 0 "$COSPEC" features m a.tsv --layers "0, 1" -o f && [ -f f/layer-1.npy ] || return 1
+    exits 0 "$COSPEC" probe f/layer-0.npy f/layer-0.npy --labels f/labels.npy --test-labels f/labels.npy --penalties "1, 0.1" || return 1
+    exits 0 "$COSPEC" finetune m a.tsv --lr "1e-3, 1e-4" --epochs 1 --seeds 1 --few 4 || return 1
+    exits 0 "$COSPEC" reproduce --claims "LA-3.1, LA-4.1" --dry-run || return 1
+    printf 'model,loss\na,3\nb,2\nc,4\n' > p.csv
+    exits 0 "$COSPEC" correlate a b c --predict "p=p.csv, loss, model:*" --outcome "o=p.csv,loss ,model:*"
+}
+
+for t in blanks_in_lists probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
     completion completion_in_bash completion_in_fish completion_in_zsh docs_are_current full_stdout closed_stdout reader_gone device json_and_csv \
     option_without_meaning jobs_within_a_limit plurals mistaken suggestions selection metrics missing_config config; do
     check $t
