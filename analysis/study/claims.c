@@ -223,6 +223,20 @@ static void conclude_everywhere(cs_study_claim *c)
                                                            : "the claim is about every budget";
 }
 
+/* Where the study cannot decide a claim, the same holds at each of its budgets. */
+static void withhold(cs_study_claim *c)
+{
+    const cs_claim_verdict verdict = c->untested ? CS_CLAIM_NOT_TESTED : CS_CLAIM_UNDETERMINED;
+    const char *why = c->untested ? c->untested : "this scale is too small to decide";
+    if (!c->untested && !c->underpowered) return;
+    for (int64_t i = 0; i < c->points; ++i) {
+        c->point[i].verdict = verdict;
+        c->point[i].why = why;
+    }
+    c->verdict = verdict;
+    c->why = why;
+}
+
 /* "500: 0.031 (0.012 to 0.05) reproduced; ..." */
 static cs_status describe_budgets(cs_study_claim *c, bool exploratory)
 {
@@ -272,6 +286,7 @@ cs_status cs_claims_decide(cs_claims *claims)
                     conclude_everywhere(c);
                 else
                     conclude(c);
+                withhold(c);
                 status = describe_budgets(c, claims->exploratory);
             }
         }
@@ -401,7 +416,11 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         cs_study_claim *c = &claims->claim[i];
-        if (c->statement) status = measure_statement(study, c);
+        c->underpowered = study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0;
+        if (c->statement) {
+            status = measure_statement(study, c);
+            withhold(c);
+        }
         for (int64_t p = 0; p < c->points && status == CS_OK; ++p) {
             status = measure_point(study, &c->point[p]);
         }
@@ -409,17 +428,5 @@ cs_status cs_claims_measure(const cs_study *study, cs_claims *claims)
     }
     if (status == CS_OK) status = cs_claims_decide(claims);
     if (status == CS_OK) plan_seeds(claims);
-    for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
-        cs_study_claim *c = &claims->claim[i];
-        c->underpowered = study->scale && c->not_at && strcmp(study->scale, c->not_at) == 0;
-        if (c->underpowered) {
-            c->verdict = CS_CLAIM_UNDETERMINED;
-            c->why = "this scale is too small to decide";
-        }
-        if (c->untested) {
-            c->verdict = CS_CLAIM_NOT_TESTED;
-            c->why = c->untested;
-        }
-    }
     return status;
 }

@@ -16,7 +16,8 @@
  *   "metric"            optional: what is measured, "UNIT, DETAIL"; figures name their axes by UNIT
  *   "paper"             optional: the paper's numbers, for the report's table
  *   "matters"           optional: a difference smaller than this is of no interest
- *   "not_at"            optional: a scale of the study too small to decide
+ *   "not_at"            optional: a scale of the study too small to decide: undetermined there, at
+ *                       each budget too
  *   "untested"          optional: why this study cannot decide the claim, or "" where it can
  *   "statement"         "STEP ID FORM", a verdict of statements.json, in place of left, want, right
  *

@@ -44,9 +44,8 @@ static void record_verdict(cs_item *row, cs_claim_verdict verdict, const cs_clai
 
 cs_status cs_claim_budgets(const cs_study_claim *claim, cs_claim_verdict verdict, char **out)
 {
-    const bool decided = !claim->underpowered && !claim->untested;
     char *text = cs_strdup("");
-    for (int64_t i = 0; i < claim->points && decided; ++i) {
+    for (int64_t i = 0; i < claim->points; ++i) {
         const cs_claim_point *p = &claim->point[i];
         if (p->budget && p->verdict == verdict)
             cs_append(&text, text && *text ? ", %s" : "%s", p->budget);

@@ -298,9 +298,10 @@ static void put_reason(FILE *out, const cs_study_claim *c)
     const cs_claim_point *p = cs_claim_last(c);
     if (c->verdict != CS_CLAIM_UNDETERMINED && c->verdict != CS_CLAIM_NOT_TESTED) return;
     cs_html_put(out, " <small>%", c->why);
-    if (p && p->verdict == CS_CLAIM_UNDETERMINED && p->resolution > 0)
+    const bool undetermined = p && p->verdict == CS_CLAIM_UNDETERMINED && !c->underpowered;
+    if (undetermined && p->resolution > 0)
         (void)fprintf(out, "; significant from %.2g on", p->resolution);
-    if (p && p->verdict == CS_CLAIM_UNDETERMINED && p->seeds_needed > 0)
+    if (undetermined && p->seeds_needed > 0)
         (void)fprintf(out,
                       isinf(p->seeds_needed) ? "; no number of seeds would suffice"
                                              : "; %.0f seeds a side would suffice",

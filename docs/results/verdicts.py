@@ -514,8 +514,7 @@ class Claim:
                         "PASS": HOLDS if assumed or not printed else NOT_TESTED}.get(self.audit, NOT_SPECIFIED)
 
     def at(self, verdict):
-        decided = not self.underpowered and not self.untested
-        return ", ".join(p.budget for p in self.points.values() if decided and p.budget and p.verdict == verdict)
+        return ", ".join(p.budget for p in self.points.values() if p.budget and p.verdict == verdict)
 
     def row(self):
         if self.audit:
@@ -568,10 +567,10 @@ def decide(claims):
             if claim.points:
                 claim.verdict = claim.conclude()
     for claim in claims.values():
-        if claim.underpowered:
-            claim.verdict = UNDETERMINED
-        if claim.untested:
-            claim.verdict = NOT_TESTED
+        if claim.underpowered or claim.untested:
+            claim.verdict = NOT_TESTED if claim.untested else UNDETERMINED
+            for p in claim.points.values():
+                p.verdict = claim.verdict
 
 
 # --- rank correlations ------------------------------------------------------------------------------------

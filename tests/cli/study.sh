@@ -296,6 +296,10 @@ test_claims_over_budgets() {
     printf '{{tally}}{{tally source}}{{claim turns}}|{{claim once}}|{{claims}}\n' > more.html
     exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Claims over several budgets with the verdict <em>reproduced</em>: 4 (2 at every budget).' r/report.html &&
         grep -q '<th>source</th>' r/report.html && grep -q '</small> (at 4: ones <a class="value" href="t-2-4/toy.csv"[^>]*>12</a> against 8; difference 4 (4 to 4))|.*</small> (at 2: ones <a class="value" href="t-2-2/toy.csv"[^>]*>6</a> against 8; difference -2 (-2 to -2))|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
+    # where the scale is too small, or nothing is tested, one verdict stands for the claim and for each of its budgets
+    study s.json "$steps" "$scaled, \"claims\": {$(over small '2 3' '>' 8 ', "not_at": "cpu", "needs": [{"left": '"$side"', "want": ">", "right": 99}]'), $(over none '2 3' '>' 8 ', "untested": "no reason"')}"
+    exits 0 "$COSPEC" $run -o weak --force && [ "$(grep -c ',undetermined,this scale is too small to decide' weak/claims-budgets.csv)" = 2 ] && [ "$(grep -c ',not tested,no reason' weak/claims-budgets.csv)" = 2 ] &&
+        grep -q '2: -2 (-2 to -2) undetermined; 3: 1 (1 to 1) undetermined,undetermined,this scale is too small' weak/claims.csv && [ "$(sed 's/<[^>]*>/ /g' weak/report.html | grep 'this scale is too small to decide' | grep -c 'not tested\|significant from')" = 0 ] || { fail "${why:-$(cat weak/claims.csv weak/claims-budgets.csv)}"; return 1; }
     # claims at two budgets are a table without a figure
     study s.json "$steps" "$scaled, \"claims\": {$(over always '2 4' '>' 5)}"
     exits 0 "$COSPEC" $run -o two --force && [ "$(wc -l < two/claims-budgets.csv)" = 3 ] && [ ! -e two/curves ] && ! grep -q 'All of them' two/report.html || { fail "${why:-$(ls two)}"; return 1; }
