@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -456,13 +457,14 @@ cs_status cs_lfs_check(const char *name, const void *bytes, int64_t size)
 double cs_disk_free(const char *dir)
 {
     struct statvfs disk;
-    char *folder = cs_strdup(dir), *at = folder; /* or the first above it that exists */
-    bool known = at && statvfs(at, &disk) == 0;
-    while (at && !known && errno == ENOENT) {
+    char folder[PATH_MAX] = "", *at = folder; /* `dir`, or the first above it that exists */
+    const size_t length = strlen(dir);
+    bool known = statvfs(dir, &disk) == 0;
+    if (length < sizeof folder) memcpy(folder, dir, length + 1);
+    while (!known && errno == ENOENT && length < sizeof folder && strcmp(at, ".") != 0) {
         at = dirname(at);
         known = statvfs(at, &disk) == 0;
     }
-    cs_free(folder);
     return known ? (double)disk.f_bavail * (double)disk.f_frsize : INFINITY;
 }
 
