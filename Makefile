@@ -372,7 +372,7 @@ $(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
 
 # A function for each command, from the option tables.
-$(B)/generated/_commands.py: $(B)/cospec src/python/generate.py $(wildcard plots/*.gp)
+$(B)/generated/_commands.py: $(B)/cospec src/python/generate.py src/python/cospec/_words.py $(wildcard plots/*.gp)
 	@mkdir -p $(@D)
 	$(B)/cospec help --tables > $@.tables
 	$(PYTHON) src/python/generate.py < $@.tables > $@

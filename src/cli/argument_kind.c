@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"
 #include "image/prepare.h"
@@ -121,6 +122,15 @@ static const char *other_that_is(const cs_args *args, cs_is wanted, const char *
     return among ? found : NULL;
 }
 
+/* Whether the path is in a place of the command that takes no corpus, while an option does. */
+static bool takes_corpus(const cs_args *args, const char *path)
+{
+    bool placed = false;
+    for (int i = 0; i < cs_args_positionals(args); ++i)
+        placed = placed || strcmp(cs_args_positional(args, i), path) == 0;
+    return placed && cs_args_find(args, "corpus", strlen("corpus"));
+}
+
 cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
 {
     if (cs_args_item(args, path)) { /* the reader refuses another kind */
@@ -155,9 +165,11 @@ cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is w
     if (found == CS_IS_FOLDER && words[wanted].file) {
         return cs_fail(code, "%s: %s: no %s", path, words[wanted].missing, words[wanted].file);
     }
-    return cs_fail(code, "%s: %s%s %s%s", path, words[wanted].missing,
+    const bool other = (found == CS_IS_CORPUS || found == CS_IS_ABSENT) && takes_corpus(args, path);
+    return cs_fail(code, "%s: %s%s %s%s%s", path, words[wanted].missing,
                    found == CS_IS_ABSENT ? ":" : ", but", words[found].present,
-                   found == CS_IS_ABSENT ? cs_path_hint(path, &hint) : "");
+                   found == CS_IS_ABSENT ? cs_path_hint(path, &hint) : "",
+                   other ? "; a corpus is given as --corpus FILE" : "");
 }
 
 cs_status cs_want_labels(const char *option, const char *path)

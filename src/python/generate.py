@@ -14,7 +14,9 @@ import re
 import sys
 import textwrap
 
-PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cospec"))
+from _words import PRINTING, in_python, parameter  # noqa: E402
+
 LETTER = {"k"}  # letters that are names in Python too
 NAMES = {("svd", 0): "matrix", ("density", 0): "matrix", ("angles", 0): "first", ("angles", 1): "second"}
 GRAM = ("gram", "Optional[bool]", "bool, optional",
@@ -45,13 +47,17 @@ IN_MEMORY = {
                "labels": "n texts or integers (floats with regression=True), or a path",
                "test-labels": "texts or integers, or a path"}, [
         ("accuracy, f1, f1-macro, matthews", "float", "Scores of the test examples. With regression=True `pearson`, "
-         "`spearman` and `mse`, the latter in squared units of the labels.")]),
+         "`spearman` and `mse`, the latter in squared units of the labels."),
+        ("frame", "DataFrame", "Over seeds `value` is the median, and `low` and `high` are the order statistics that cover it, "
+         "NaN with one seed. `se` is the standard error over test examples.")]),
     "cooc": ({"corpus": "list of texts, list of sequences of ids, array of ids of shape (documents, length) padded with -1, "
               "or pair (ids, offsets) of arrays; or a name or path"}, [
         ("matrix", "scipy CSR of shape (contexts, tokens)", "Counts in multiples of `unit`."),
+        ("rows, cols", "int", "The shape of the matrix."),
         ("mass", "float", "Mass of the matrix in predicted tokens."),
         ("vocab", "list of texts", "The token of each column; of texts.")]),
 }
+TEXTS = "path, name, list of texts, or DataFrame with a column text (and label)"
 ARRAYS = {"groups": "n integers, or a path", "test-groups": "integers, or a path",
           "drop-rows": "row numbers or n booleans, or a path"}  # of options
 LA = "Zhang et al. (2024), Look Ahead or Look Around? A Theoretical Comparison Between Autoregressive and Masked " \
@@ -158,6 +164,18 @@ def described(option):
     return words + (", optional" if default == "None" else ", default %s" % default)
 
 
+def is_corpus(command, pattern):
+    """Whether an argument is one corpus, in whose place texts may be given."""
+    words = re.findall(r"\w+", pattern)
+    return "CORPUS" in words or pattern == "NAME|FILE|DIR" or (command in ("finetune", "probe") and bool({"TRAIN", "TEST"} & set(
+        words)) and words[0] != "MODEL" and words != ["TRAIN", "MODEL"]) or (command == "tokenize" and pattern == "[FILE]")
+
+
+def table_of(command):
+    """The options of a command, as cospec._words has them."""
+    return {o["name"]: (o["kind"] if o["kind"] in ("flag", "choice") else "", o["argument"] or "") for o in command["options"]}
+
+
 def sentence(text):
     return text[:1].upper() + text[1:]
 
@@ -165,28 +183,6 @@ def sentence(text):
 def paragraph(text, indent):
     return textwrap.fill(" ".join(text.split()), 96, initial_indent=indent, subsequent_indent=indent,
                          break_long_words=False, break_on_hyphens=False)
-
-
-def in_python(text, options):
-    """Options of the command line as arguments, except in whole commands: --dry-run is dry_run=True, --head spans is
-    head='spans', --groups is groups=."""
-
-    def argument(match):
-        command, name, word = match[1], match[2] or {"o": "output", "k": "k"}.get(match[3]), match[4]
-        if command or (name not in options and name != "k") or name in PRINTING:
-            return match[0]
-        option = options.get(name, {"kind": "int", "argument": "K"})
-        key = name.replace("-", "_") + ("_" if name == "with" else "")
-        if option["kind"] == "flag":
-            return key + "=True" + (" " + word if word else "")
-        if word is None:
-            return key + "="
-        if word in (option["argument"] or "").split("|") or re.fullmatch(r"[\d.]+", word):
-            return key + "=" + (repr(word) if option["kind"] == "choice" else word)
-        return key + "= " + word
-
-    return re.sub(r"(\bcospec [a-z-]+(?: --?[a-z][\w-]*(?: [^-\s]\S*)?)+)|"
-                  r"(?<![\w-])(?:--([a-z][a-z0-9-]*)|-([ok])\b)(?: ([\w.]*\w))?", argument, text)
 
 
 def description(text):
@@ -203,20 +199,22 @@ def description(text):
 
 def function(command, all_options):
     """The function of a command; all_options has the options of every command, for texts that mention one."""
-    known = {**all_options, **{o["name"]: o for o in command["options"]}}
+    known = {**all_options, **table_of(command)}
     name = identifier(command["name"].replace("-", "_"))
     memory, given = IN_MEMORY.get(command["name"], ({}, []))
     in_memory = command["name"] in IN_MEMORY
     extra = [GRAM] if command["name"] in ("svd", "connectivity") else []
-    arguments, rows, starred = [], [], False
+    arguments, rows, corpora, starred = [], [], [], False
     for place, repeated, optional, pattern in positionals(command):
         last = repeated and place == positionals(command)[-1][0]
         starred = starred or last
         arguments.append("*%s: Source" % place if last else "%s: %s%s" % (
             place, "Optional[Source]" if optional else "Sources" if repeated else "Source",
             " = None" if optional else ""))
+        texts = not repeated and is_corpus(command["name"], pattern)
+        corpora += [place] if texts else []
         rows.append((("*" if last else "") + place,
-                     memory.get(place) or ("path, name or list" if repeated else "path or name") + (
+                     memory.get(place) or ("path, name or list" if repeated else TEXTS if texts else "path or name") + (
                          ", optional" if optional else ""),
                      "%s of the command line." % pattern))
     options = [o for o in command["options"] if o["heading"] or o["name"] not in PRINTING]
@@ -224,12 +222,13 @@ def function(command, all_options):
     keyword = []
     letters, repeated_options = [], [o["name"] for o in options if o["repeated"]]
     for option in first + [o for o in options if o not in first]:
-        key = option["name"].replace("-", "_")
-        key += "_" if key == "with" else ""
+        key = parameter(option["name"])
         array = memory.get(option["name"]) or (ARRAYS.get(option["name"]) if "files" in memory or "labels" in memory else None)
-        text = "%s: %s = %s" % (key, "Optional[Array]" if array else type_of(option), default_of(option))
-        (arguments if option in first else keyword).append(text)
-        rows.append((key, array + ", optional" if array else described(option),
+        texts = is_corpus(command["name"], option["argument"] or "")
+        corpora += [key] if texts else []
+        kind = "Optional[Array]" if array else "Optional[Corpus]" if texts else type_of(option)
+        (arguments if option in first else keyword).append("%s: %s = %s" % (key, kind, default_of(option)))
+        rows.append((key, (array or TEXTS) + ", optional" if array or texts else described(option),
                      sentence(in_python(option["help"], known)) + (
             " May be a list." if option["repeated"] else "")))
         if option["letter"] in LETTER and option["letter"] != key:
@@ -240,8 +239,8 @@ def function(command, all_options):
         keyword.append("%s: %s = None" % (key, kind))
         rows.append((key, words, text))
     keyword.append("progress: Progress = True")
-    rows.append(("progress", "bool or callable, default True", "Show notes and progress on standard error." + (
-        " Of a call in this process a callable gets (stage, done, total)." if in_memory else "")))
+    rows.append(("progress", "bool or callable, default True", "Show notes and progress on standard error. A callable "
+                 "gets (stage, done, total), in this process from another thread; what it raises ends the work and is raised here."))
     if not starred:
         arguments.append("*")
     signature = "\n".join("    %s," % a for a in arguments + keyword)
@@ -273,7 +272,7 @@ def function(command, all_options):
     body = "\n".join(doc).replace("\\", "\\\\")
     json_too = any(o["name"] == "json" for o in command["options"])
     settings = ["json=%s" % json_too] + ["%s=%r" % (key, tuple(value)) for key, value in (
-        ("letters", letters), ("repeated", repeated_options)) if value]
+        ("letters", letters), ("repeated", repeated_options), ("corpora", corpora)) if value]
     return '@command("%s", %s)\ndef %s(\n%s\n) -> Result:\n%s\n    raise NotImplementedError\n' % (
         command["name"], ", ".join(settings), name, signature, body)
 
@@ -298,13 +297,14 @@ def figures(order):
 
 def main():
     tables = json.load(sys.stdin)
-    options = {o["name"]: o for c in tables["commands"] for o in c["options"]}
+    options = {name: row for c in tables["commands"] for name, row in table_of(c).items()}
     names = [identifier(c["name"].replace("-", "_")) for c in tables["commands"]]
     print('"""A function for each command, generated from the option tables of the program."""')
     print("from __future__ import annotations\n")
     print("from typing import Literal, Optional\n")
-    print("from ._run import Array, Progress, Result, Source, Sources, Value, command\n")
+    print("from ._run import Array, Corpus, Progress, Result, Source, Sources, Value, command\n")
     print("version = %r" % tables["version"])
+    print("options: 'dict[str, tuple[str, str]]' = {\n    %s}" % ",\n    ".join("%r: %r" % row for row in sorted(options.items())))
     plot = next(c for c in tables["commands"] if c["name"] == "plot")
     print("figures: 'list[tuple[str, str, str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]]' = [\n    %s]" % ",\n    ".join(
         map(repr, figures(re.search(r"Figures: ([^.]+)\.", plot["description"])[1].replace("\n", " ").split(", ")))))

@@ -14,6 +14,7 @@ import numpy as np
 
 import cospec
 from cospec import _commands
+from cospec._words import in_python
 
 program, golden = sys.argv[1:3]
 slow = sys.argv[3:] == ["slow"]
@@ -213,7 +214,8 @@ for name, (arguments, options) in refused.items():
         getattr(_commands, name)(*arguments, **options, **quiet)
         check(False, name, "is not refused")
     except cospec.CospecError as error:
-        check("cospec %s: %s" % (command, error) in done.stderr and error.code == done.returncode, name, "python:", error,
+        reason = next((line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith("cospec %s: " % command)), "")
+        check(in_python(reason, _commands.options) == str(error) and error.code == done.returncode, name, "python:", error,
               error.code, "program:", done.stderr, done.returncode)
 
 # every result has its figure, or plot() says that it has none; none needs pandas

@@ -1,4 +1,4 @@
-"""Ctrl-C ends functions of arrays and of commands within two seconds. usage: python_interrupt.py"""
+"""Ctrl-C, and an exception of the caller's function of progress, end functions of arrays and of commands within two seconds. usage: python_interrupt.py"""
 import os
 import signal
 import sys
@@ -22,6 +22,27 @@ def interrupted(function, *arguments, after=1.0, **options):
     raise AssertionError("%s ended before the interrupt" % function.__name__)
 
 
+class Enough(Exception):
+    pass
+
+
+def aborted(function, *arguments, **options):
+    calls = []
+
+    def progress(*report):
+        calls.append(time.monotonic())
+        assert all(isinstance(part, kind) for part, kind in zip(report, (str, int, int))) and len(report) == 3
+        if len(calls) == 3:
+            raise Enough(function.__name__)
+
+    try:
+        function(*arguments, **options, progress=progress)
+    except Enough as error:
+        assert str(error) == function.__name__ and time.monotonic() - calls[2] < 2, (function.__name__, time.monotonic() - calls[2])
+        return
+    raise AssertionError("%s was not aborted after %d calls" % (function.__name__, len(calls)))
+
+
 rng = np.random.default_rng(1)
 dense = rng.random((2500, 2500))
 interrupted(cospec.svd, dense, k="all", progress=False)
@@ -38,5 +59,16 @@ interrupted(cospec.cooc, [" ".join(map(str, row)) for row in rng.integers(0, 300
 interrupted(cospec.toy, "masked(unmasked=2)", classes=40, length=4, tokens=16, method="enumerate", progress=False)
 np.save("dense.npy", dense)
 interrupted(cospec.svd, "dense.npy", k="all", progress=False)
+# what a function of progress raises ends the work in this process and in a child, and is raised here
+aborted(cospec.rank, rows, blocks=200)
+aborted(cospec.similarity, rows, rows, blocks=200)
+aborted(cospec.dimension, rng.standard_normal((60000, 50)), sample=60000)
+aborted(cospec.probe, rows, rows, labels=labels, test_labels=labels)
+np.save("rows.npy", rows)
+aborted(cospec.rank, "rows.npy", blocks=200)
+aborted(cospec.train, ["the cat sat on the mat and ran"] * 500, "ar", steps=100000, layers=2, width=64, heads=2, batch=16)
+seen = []
+cospec.inspect(cospec.cooc(["a b c"], "ar", context="nearest:1", output="m", progress=False).path, progress=lambda *report: seen.append(report))
+assert seen[0] == ("inspect", 0, 1) and seen[-1] == ("inspect", 1, 1), seen
 assert np.allclose(cospec.svd(np.eye(5), progress=False)["sigma"], 1)  # the next call computes
 print("ok")

@@ -115,15 +115,16 @@ fails("-1", cospec.svd, negative)
 for function in (cospec.svd, cospec.connectivity, cospec.rank):
     name = function.__name__
     fails("no such file", function, "x")
-    fails(name + " takes real numbers, not an array of complex128", function, h * 1j, kind=TypeError)
-    fails(name + " takes a matrix, not an array of 3 dimensions", function, np.ones((2, 2, 2)), kind=ValueError)
-    fails("with rows and columns, not one of 0 x 3", function, np.ones((0, 3)), kind=ValueError)
-    fails("with rows and columns, not one of 3 x 0", function, np.ones((3, 0)), kind=ValueError)
+    place = "matrix" if name == "svd" else "files[0]"
+    fails(place + ": expected real numbers, got an array of complex128", function, h * 1j, kind=TypeError)
+    fails(place + ": expected a matrix (2 dimensions), got an array of 3", function, np.ones((2, 2, 2)), kind=ValueError)
+    fails("with rows and columns, got one of 0 x 3", function, np.ones((0, 3)), kind=ValueError)
+    fails("with rows and columns, got one of 3 x 0", function, np.ones((3, 0)), kind=ValueError)
 fails("real numbers", cospec.svd, counts * 1j, kind=TypeError)
 near(cospec.rank(counts)["eigenvalues"], cospec.rank(counts.toarray())["eigenvalues"], 0)
-fails("cooc takes the name of a corpus, texts, or sequences of ids", cospec.cooc, [], "ar", kind=ValueError)
-fails("cooc needs --objective", cospec.cooc, [[0, 1]])
-fails("cooc needs --objective", cospec.cooc)
+fails("corpus: expected the name of a corpus, texts, or sequences of ids, got nothing", cospec.cooc, [], "ar", kind=ValueError)
+fails("cooc needs objective=", cospec.cooc, [[0, 1]])
+fails("cooc needs objective=", cospec.cooc)
 
 # what the program refuses is refused in memory with the same words
 counts_file, texts_file = "counts.npz", "texts.jsonl"
@@ -141,7 +142,8 @@ def refused(function, stored, *arrays, **options):
         except cospec.CospecError as error:
             text = str(error)
             for i, place in enumerate(stored):
-                text = text.replace(str(place), "FILE").replace("memory:%d" % (i + 1), "FILE")
+                text = text.replace(str(place), "FILE").replace("matrix:", "FILE:").replace("files[%d]" % i, "FILE").replace(
+                    "rows:", "FILE:").replace("corpus:", "FILE:").replace("train_or_model", "FILE").replace("test_or_train", "FILE")
             said.append((text, error.code))
     assert said[0] == said[1], said
 
@@ -176,10 +178,10 @@ fails("item 0 is 0.5, not a 64-bit integer", cospec.cooc, [[0.5], [1]], "ar")
 fails("text 1: byte 2: NUL byte, not text", cospec.cooc, ["a b", "a\0b"], "ar", context="nearest:1")
 assert cospec.cooc(["a b", "a\0b c"], "ar", context="nearest:1", invalid="replace")["mass"] > 1
 assert cospec.cooc(["a b", "a\0b c"], "ar", context="nearest:1", invalid="skip")["mass"] == 1
-fails("--format is for files", cospec.cooc, ["a b"], "ar", format="text")
+fails("format= is for files", cospec.cooc, ["a b"], "ar", format="text")
 fails("NUL", cospec.cooc, "a\0b", "ar", kind=ValueError)
 fails("NUL", cospec.probe, h[:2], h[:2], labels=["a", "b\0c"], test_labels=["a", "a"], kind=ValueError)
-fails("no masked array", cospec.rank, np.ma.masked_array(h, h > 1), kind=TypeError)
+fails("expected values without a mask", cospec.rank, np.ma.masked_array(h, h > 1), kind=TypeError)
 fails("No such file", cospec.similarity, h, "x.npy")
 assert cospec.similarity(h, "h.npy", progress=False)["cka"] == 1
 

@@ -42,7 +42,10 @@ def read(folder: "str | os.PathLike[str]") -> "dict[str, Any]":
 
 
 def array(path: str) -> Any:
-    """An NPY, mapped into memory; an NPZ as a sparse matrix where it is one, else a dict of arrays."""
+    """An NPY, mapped into memory; an NPZ as a sparse matrix where it is one, else a dict of arrays; the lines of a text."""
+    if path.endswith(".txt"):
+        with open(path, encoding="utf-8", newline="\n") as file:
+            return file.read().split("\n")[:-1]
     if path.endswith(".npy"):
         return np.load(path, mmap_mode="r")
     with np.load(path) as archive:

@@ -10,6 +10,7 @@ import ctypes
 import inspect
 import json
 import os
+import re
 import sys
 import threading
 import warnings
@@ -19,14 +20,16 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from ._run import CospecError, CospecWarning, Progress, Result, words_of
+from ._inputs import corpus_texts, labels, listed, native, real, sequences, vector
+from ._run import CospecError, CospecWarning, Progress, Result, check_words, words_of
+from ._words import Options, in_python
 
 PATIENCE = 1.5  # seconds that an interrupted call has to end
 _NOTE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
 _ROWS = {"groups": "numbers", "drop_rows": "numbers"}
 # Parameters that take arrays, and what these are.
-_TAKES: "dict[str, dict[str, str]]" = {
+TAKES: "dict[str, dict[str, str]]" = {
     "toy": {},
     "svd": {"matrix": "matrix"},
     "connectivity": {"files": "matrix", **_ROWS},
@@ -36,7 +39,7 @@ _TAKES: "dict[str, dict[str, str]]" = {
     "probe": {"train_or_model": "rows", "test_or_train": "rows", "labels": "labels", "test_labels": "labels",
               "groups": "numbers", "test_groups": "numbers"},
 }
-_FILES = ("output", "config", "resume", "force", "mpi")  # options that need files
+FILES = ("output", "config", "resume", "force", "mpi")  # options that need files
 _one_call = threading.Lock()
 _loaded: Any = None
 _left: "list[Any]" = []  # what a call that was left behind may still read
@@ -93,12 +96,23 @@ class _Memory:
 
 # --- what a run says ----------------------------------------------------------------------------------------
 
-def _reporter(progress: Progress) -> Any:
+def _reporter(progress: Progress, stop: "Callable[[BaseException], None]") -> Any:
+    """The library's callback; an exception of the caller's function goes to stop."""
     if progress is False:
         return _REPORT()
     if callable(progress):
-        told = progress
-        return _REPORT(lambda stage, done, total: (told(stage.decode(), done, total), None)[1])
+        receive = progress
+        failed: "list[BaseException]" = []
+
+        def pass_on(stage: bytes, done: int, total: int) -> None:
+            try:
+                if not failed:
+                    receive(stage.decode(), done, total)
+            except BaseException as error:
+                failed.append(error)
+                stop(error)
+
+        return _REPORT(pass_on)
     if sys.stderr is None or not sys.stderr.isatty():
         return _REPORT()
 
@@ -110,80 +124,17 @@ def _reporter(progress: Progress) -> Any:
     return _REPORT(show)
 
 
-def _noter(progress: Progress) -> Any:
+def _noter(progress: Progress, said: "Callable[[str], str]") -> Any:
     if progress is False or sys.stderr is None:
         return _NOTE()
 
     def note(text: bytes) -> None:
-        sys.stderr.write(("\r\033[K" if sys.stderr.isatty() else "") + text.decode(errors="replace") + "\n")
+        sys.stderr.write(("\r\033[K" if sys.stderr.isatty() else "") + said(text.decode(errors="replace")) + "\n")
 
     return _NOTE(note)
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
-
-def _numpy(name: str, values: Any) -> Any:
-    """numpy's or scipy's view of an array, DataFrame or tensor."""
-    if type(values).__module__.split(".")[0] == "torch":
-        return _tensor(name, values)
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError("%s takes no masked array: fill it or leave the masked rows out" % name)
-    if hasattr(values, "toarray"):
-        return values
-    if type(values).__module__.split(".")[0] == "pandas":
-        if bool(np.any(np.asarray(values.isna()))):
-            raise ValueError("%s takes no missing values" % name)
-        array = values.to_numpy()
-        kinds = {getattr(kind, "kind", "O") for kind in np.atleast_1d(np.asarray(values.dtypes, object))}
-        return values.to_numpy(dtype=np.float64) if array.dtype == object and kinds <= set("biuf") else array
-    return np.asarray(values)
-
-
-def _tensor(name: str, values: Any) -> Any:
-    values = values.detach()
-    if values.device.type != "cpu":
-        raise TypeError("%s takes tensors on the CPU, not on %s: use .cpu()" % (name, values.device))
-    layout = str(values.layout)
-    if layout == "torch.sparse_csr":
-        from scipy import sparse
-        return sparse.csr_matrix((_tensor(name, values.values()), values.col_indices().numpy(),
-                                  values.crow_indices().numpy()), tuple(values.shape))
-    if layout != "torch.strided":
-        raise TypeError("%s takes dense or CSR tensors, not %s: use .to_sparse_csr()" % (name, values.layout))
-    return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
-
-
-def _real(name: str, values: Any, least: int) -> Any:
-    """An array or a sparse matrix of real numbers, of `least` to 2 dimensions."""
-    values = _numpy(name, values)
-    if values.dtype.kind not in "biuf":
-        raise TypeError("%s takes real numbers, not an array of %s" % (name, values.dtype))
-    if not least <= values.ndim <= 2:
-        raise ValueError("%s takes a matrix, not an array of %d dimensions" % (name, values.ndim))
-    if 0 in values.shape:
-        raise ValueError("%s takes a matrix with rows and columns, not one of %s"
-                         % (name, " x ".join(map(str, values.shape))))
-    return values
-
-
-def _native(array: Any) -> "np.ndarray[Any, Any]":
-    """An array in C order of a type that the library has."""
-    kind = array.dtype
-    if kind.kind == "f" and kind.itemsize > 8:
-        kind = np.dtype(np.float64)
-    result: "np.ndarray[Any, Any]" = np.ascontiguousarray(array, kind.newbyteorder("="))
-    return result
-
-
-def _list_of_texts(values: Any) -> "Optional[list[str]]":
-    """The texts of a list, Series or array that holds nothing else; None: it holds something else."""
-    if type(values).__module__.split(".")[0] in ("pandas", "numpy") and values.dtype.kind not in "OUT":
-        return None
-    if isinstance(values, (str, bytes, tuple, Mapping)) or not hasattr(values, "__iter__") or not len(values):
-        return None
-    texts = list(values)
-    return [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
-
 
 def _pointer(array: Any) -> Any:
     return array.ctypes.data_as(ctypes.c_void_p)
@@ -198,24 +149,34 @@ class _Call:
         self.held: "list[Any]" = []
         self.gives: "list[tuple[str, tuple[Any, ...]]]" = []  # functions of the library, without the call
         self.form = "counts"
-
-    def _word(self, label: str) -> str:
-        return "memory:%s" % label
+        self.labels: "list[str]" = []  # of the arguments, as their words have them
+        self.options: Options = {}
 
     def give(self, kind: str, label: str, values: Any, gram: Optional[bool]) -> str:
-        """The word that stands for an argument."""
+        """The word that stands for an argument; label: its name."""
         function: "Callable[..., None]" = {
             "matrix": lambda: self._matrix(label, values, gram), "rows": lambda: self._rows(label, values),
-            "numbers": lambda: self._plain(label, values), "labels": lambda: self._labels(label, values),
+            "numbers": lambda: self._array(label, vector(label, values)),
+            "labels": lambda: self._array(label, labels(label, values)),
             "corpus": lambda: self._corpus(label, values)}[kind]
         function()
-        return self._word(label)
+        self.labels.append(label)
+        return "memory:" + label
+
+    def said(self, text: str) -> str:
+        """A text of the library as Python says it."""
+        return in_python(self._named(text), self.options)
+
+    def _named(self, text: str) -> str:
+        for label in self.labels:
+            text = text.replace("memory:" + label, label)
+        return text
 
     def _add(self, function: str, label: str, *arguments: Any) -> None:
-        self.gives.append((function, (self._word(label).encode(), *arguments)))
+        self.gives.append((function, (("memory:" + label).encode(), *arguments)))
 
     def _array(self, label: str, array: Any) -> None:
-        array = _native(array)
+        array = native(array)
         shape = np.array(array.shape, np.int64)
         self.held += [array, shape]
         kind = array.dtype.kind
@@ -223,36 +184,22 @@ class _Call:
                   array.ndim, _pointer(shape), _pointer(array))
 
     def _rows(self, label: str, values: Any) -> None:
-        rows = _real(self.name, values, 2)
+        rows = real(label, values, 2)
         rows = np.asarray(rows.toarray() if hasattr(rows, "toarray") else rows)
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
         self._array(label, rows)
 
-    def _plain(self, label: str, values: Any) -> None:
-        array = _numpy(label, values)
-        if array.dtype.kind not in "biuf":
-            raise TypeError("%s takes numbers, not an array of %s" % (label, array.dtype))
-        self._array(label, array)
-
-    def _labels(self, label: str, values: Any) -> None:
-        texts = _list_of_texts(values)
-        array = np.asarray(texts) if texts is not None else _numpy(label, values)
-        if array.dtype.kind not in "biufUS":
-            raise TypeError("%s are numbers or texts, not an array of %s" % (label, array.dtype))
-        if texts is not None and any("\0" in text for text in texts):
-            raise ValueError("%s contain a NUL character" % label)
-        self._array(label, array)
-
     def _matrix(self, label: str, values: Any, gram: Optional[bool]) -> None:
         from scipy import sparse
         form = getattr(values, "form", None)
         if gram is False and form == "gram":
-            raise ValueError("the matrix is a Gram form (context unique): gram=False does not fit it")
-        matrix = sparse.csr_matrix(_real(self.name, values, 1))
+            raise ValueError("%s: the matrix is a Gram form (context unique): gram=False does not fit it" % label)
+        values = real(label, values, 1)
+        matrix = sparse.csr_matrix(values if hasattr(values, "toarray") else np.asarray(values, np.float64))
         matrix.check_format()
         if np.any(np.diff(matrix.indptr) < 0):
-            raise ValueError("indptr decreases")
+            raise ValueError("%s: indptr decreases" % label)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
@@ -263,22 +210,13 @@ class _Call:
                   int(form == "gram" if gram is None else gram))
 
     def _corpus(self, label: str, values: Any) -> None:
-        texts = _list_of_texts(values)
+        values = listed(label, values)
+        texts = corpus_texts(label, values)
         if texts is not None:
             return self._texts(label, texts)
-        ids = values if isinstance(values, tuple) else None
-        if ids is None and (isinstance(values, np.ndarray) or not hasattr(values, "__iter__") or not len(values)):
-            if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-                raise ValueError("cooc takes the name of a corpus, texts, or sequences of ids, not %r" % (values,))
-            return self._array(label, _numpy(self.name, values))
-        if ids is None:
-            parts = [_numpy(self.name, sequence) for sequence in values]
-            ids = (np.concatenate(parts), np.concatenate([[0], np.cumsum([len(part) for part in parts])]))
-        if len(ids) != 2:
-            raise ValueError("a pair of ids and offsets was expected, not %d arrays" % len(ids))
-        tokens, offsets = _native(_numpy(self.name, ids[0])), np.ascontiguousarray(_numpy(self.name, ids[1]), np.int64)
-        if tokens.dtype.kind not in "biuf" or tokens.ndim != 1 or offsets.ndim != 1 or len(offsets) < 2:
-            raise ValueError("token ids are integers in one dimension, with offsets from 0 to their number")
+        tokens, offsets = sequences(label, values)
+        if offsets is None:
+            return self._array(label, tokens)
         self.held += [tokens, offsets]
         self._add("ids", label, tokens.dtype.str[1:].encode(), len(tokens), _pointer(tokens), len(offsets) - 1,
                   _pointer(offsets))
@@ -297,7 +235,7 @@ class _Call:
 
     # --- the run --------------------------------------------------------------------------------------------
 
-    def _work(self, words: "list[str]", note: Any, report: Any) -> "tuple[int, int, str]":
+    def _work(self, words: "list[bytes]", note: Any, report: Any) -> "tuple[int, int, str]":
         """The call, its exit code and reason; on the thread that calls the library."""
         lib = self.lib
         call = lib.cospec_begin(self.name.encode())
@@ -305,16 +243,23 @@ class _Call:
             return 0, 3, "out of memory"
         for function, arguments in self.gives:
             getattr(lib, "cospec_" + function)(call, *arguments)
-        encoded = [os.fsencode(word) for word in words]
-        argv = (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
-        code = lib.cospec_run(call, len(encoded), argv, note, report)
+        argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+        code = lib.cospec_run(call, len(words), argv, note, report)
         return call, code, lib.cospec_reason().decode(errors="replace")
 
     def run(self, words: "list[str]", progress: Progress) -> Result:
         lib, name = self.lib, self.name
-        note, report = _noter(progress), _reporter(progress)
+        failed: "list[BaseException]" = []  # of the caller's function
+        woken, done = threading.Event(), threading.Event()
+
+        def stop(error: BaseException) -> None:
+            failed.append(error)
+            lib.cospec_interrupt(1)
+            woken.set()
+
+        note, report = _noter(progress, self.said), _reporter(progress, stop)
+        encoded = [os.fsencode(word) for word in words]
         answer: "list[tuple[int, int, str]]" = []
-        done = threading.Event()
 
         def work() -> None:
             try:
@@ -322,13 +267,16 @@ class _Call:
                     lib.cospec_interrupt(0)
                     if not lib.cospec_busy():
                         _left.clear()
-                    answer.append(self._work(words, note, report))
+                    answer.append(self._work(encoded, note, report))
             finally:
                 done.set()
+                woken.set()
 
         threading.Thread(target=work, name="cospec " + name, daemon=True).start()
         try:
-            done.wait()
+            woken.wait()
+            if failed:
+                raise failed[0]
         except BaseException:
             lib.cospec_interrupt(1)
             if not done.wait(PATIENCE) or lib.cospec_busy():
@@ -340,15 +288,15 @@ class _Call:
         if code not in (0, 4) or not lib.cospec_json(call):
             if call:
                 lib.cospec_free(call)
-            raise CospecError(reason, code)
+            raise CospecError(self.said(reason), code)
         if code == 4:
-            warnings.warn(reason, CospecWarning, stacklevel=5)
+            warnings.warn(self.said(reason), CospecWarning, stacklevel=5)
         return self._result(call)
 
     def _result(self, call: int) -> Result:
         lib = self.lib
         memory = _Memory(lib, call, self.held)
-        record: "dict[str, Any]" = json.loads(lib.cospec_json(call))
+        record: "dict[str, Any]" = json.loads(self._named(lib.cospec_json(call).decode()))
         arrays: "dict[str, Any]" = {}
         for i in range(lib.cospec_arrays(call)):
             array = lib.cospec_result(call, i).contents
@@ -363,7 +311,7 @@ class _Call:
             count = lib.cospec_words(call, ctypes.byref(words))
             if count:
                 arrays["vocab"] = [words[i].decode() for i in range(count)]
-        tables = json.loads(lib.cospec_tables(call) or b"{}")
+        tables = json.loads(self._named((lib.cospec_tables(call) or b"{}").decode()))
         return Result(self.name, record, arrays=arrays, tables=tables)
 
 
@@ -372,7 +320,7 @@ class _Call:
 def _is_name(kind: str, value: Any) -> bool:
     """A path or name; of rows and matrices also several, where other parameters have texts."""
     if isinstance(value, Mapping):
-        return all(_is_name(kind, item) for item in value.values())
+        return kind in ("rows", "matrix") and all(_is_name(kind, item) for item in value.values())
     if isinstance(value, (list, tuple)) and kind in ("rows", "matrix"):
         return len(value) > 0 and all(isinstance(item, (str, os.PathLike)) for item in value)
     return value is None or isinstance(value, (str, bytes, os.PathLike))
@@ -380,49 +328,51 @@ def _is_name(kind: str, value: Any) -> bool:
 
 def takes(name: str, given: "dict[str, Any]") -> bool:
     """Whether the library in this process is to run the command: for arguments in memory, and for toy."""
-    if name not in _TAKES:
+    if name not in TAKES:
         return False
     if name == "toy":
-        return not any(given.get(key) for key in _FILES)
-    return not all(_is_name(kind, value) for key, kind in _TAKES[name].items() if key in given
+        return not any(given.get(key) for key in FILES)
+    return not all(_is_name(kind, value) for key, kind in TAKES[name].items() if key in given
                    for value in (given[key] if key == "files" else (given[key],)))
 
 
 def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
-         repeated: "tuple[str, ...]", progress: Progress) -> Result:
-    """Runs the command `name` in this process."""
-    for key in _FILES:
+         repeated: "tuple[str, ...]", progress: Progress, options: Options, only: Optional[str] = None) -> Result:
+    """Runs the command `name` in this process; only: what its only file is called."""
+    for key in FILES:
         if given.get(key):
             raise TypeError("%s of an array does not take %s=; store the array and give its path" % (name, key))
     run = _Call(name)
+    run.options = options
     run.form = "gram" if name == "cooc" and given.get("context") == "unique" else "counts"
     gram = given.pop("gram", None)
-    count = 0
 
-    def replace(kind: str, label: str, value: Any) -> Any:
-        nonlocal count
-        if isinstance(value, Mapping):
-            return {key: replace(kind, label, item) for key, item in value.items()}
-        if _is_name(kind, value):
-            return value
-        if label in ("groups", "test_groups", "drop_rows", "labels", "test_labels"):
-            return run.give(kind, label.replace("_", "-"), value, gram)
-        count += 1
-        return run.give(kind, str(count), value, gram)
+    def replace(kind: str, label: str, value: Any, named: bool = False) -> Any:
+        if named and isinstance(value, Mapping):
+            return {key: replace(kind, key if re.fullmatch(r"[\w.-]+", str(key)) and key not in given else
+                                 "%s[%d]" % (label, i), item) for i, (key, item) in enumerate(value.items())}
+        return value if _is_name(kind, value) else run.give(kind, label, value, gram)
 
-    for key, kind in _TAKES[name].items():
+    for key, kind in TAKES[name].items():
         if key not in given:
             continue
         if name == "connectivity" and key == "files" and given.get("pairs") is not None:
             kind = "rows"
         value = given[key]
-        many = key == "files" or (key == "with_" and isinstance(value, (list, tuple)))
-        given[key] = tuple(replace(kind, key, item) for item in value) if many else replace(kind, key, value)
+        if key == "files":
+            given[key] = tuple(replace(kind, only or "files[%d]" % i, item, True) for i, item in enumerate(value))
+        elif key == "with_" and isinstance(value, (list, tuple)) and not _is_rows(value):
+            given[key] = tuple(replace(kind, "with_[%d]" % i, item, True) for i, item in enumerate(value))
+        else:
+            given[key] = replace(kind, key, value, key == "with_")
     words = words_of(signature, given, letters, repeated) + ([] if progress else ["--quiet"])
-    for word in words:
-        if "\0" in word:
-            raise ValueError("a name or value contains a NUL character: %r" % word)
+    check_words(words)
     return run.run(words, progress)
+
+
+def _is_rows(values: Any) -> bool:
+    """Whether a list is a matrix, and not a list of several."""
+    return bool(values) and all(isinstance(row, (list, tuple)) and row and isinstance(row[0], (int, float)) for row in values)
 
 
 # --- a function that no command has -------------------------------------------------------------------------
@@ -449,17 +399,21 @@ def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: i
     threads : int, optional
         Number of threads; None: OMP_NUM_THREADS, else all cores.
     progress : bool or callable, default True
-        Show notes and progress on standard error; a callable gets (stage, done, total).
+        Show notes and progress on standard error. A callable gets (stage, done, total) from another thread; what it
+        raises ends the work and is raised here.
 
     Returns
     -------
     Result
-        `intrinsic_dimension`, `mean_cosine` and `partition_isotropy`, all without unit.
+        `intrinsic_dimension`, `mean_cosine` and `partition_isotropy`, all without unit. With fewer than three distinct
+        rows the intrinsic dimension is NaN.
 
     Raises
     ------
     CospecError
-        For values that are not finite, or fewer than three distinct rows.
+        For values that are not finite, or fewer than three rows.
+    TypeError, ValueError
+        For an argument of a type or shape that no option has.
 
     See Also
     --------
@@ -471,5 +425,9 @@ def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: i
     neighborhood information, Scientific Reports 7. Mu and Viswanath (2018), All-but-the-Top, ICLR.
     """
     from . import _commands
-    return _commands.similarity(rows, dimension=True, discard=discard, sample=sample, blocks=blocks, groups=groups,
-                                threads=threads, progress=progress)
+    given = dict(files=(rows,), dimension=True, discard=discard, sample=sample, blocks=blocks, groups=groups, threads=threads)
+    if not takes("similarity", given):
+        return _commands.similarity(rows, dimension=True, discard=discard, sample=sample, blocks=blocks, groups=groups,
+                                    threads=threads, progress=progress)
+    return call("similarity", inspect.signature(_commands.similarity), given, (), ("with",), progress, _commands.options,
+                "rows")

@@ -1,6 +1,7 @@
 """Runs the program in a child process, and gives its result to Python."""
 from __future__ import annotations
 
+import html
 import inspect
 import io
 import json
@@ -21,12 +22,15 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, cast
 if TYPE_CHECKING:
     import pandas
 
+    from ._words import Options
+
 Path = Union[str, "os.PathLike[str]"]
 Source = Any  #: a path or name, or what the function takes in its place: an array, texts
 Sources = Any  #: the same, a list of them, or {name: path}
 Value = Union[str, int, float, "os.PathLike[str]", Sequence[Union[str, int, float, "os.PathLike[str]"]]]
 Progress = Union[bool, Callable[[str, int, int], object]]
 Array = Any  #: a path, or an array in its place
+Corpus = Any  #: a name or path, or texts in its place
 F = TypeVar("F", bound=Callable[..., "Result"])
 
 GRACE = 1.5  # seconds between SIGINT and SIGKILL
@@ -110,9 +114,9 @@ class Picture:
 class Result(Mapping[str, Any]):
     """The result of a command or function.
 
-    It is a mapping: `result["sigma"]` is the array of that name (a file NAME.npy or NAME.npz of the run, or an
-    array in memory), or else the field of the record, the column of the table, or the value of the metric of
-    that name (an array where several rows have it).
+    It is a mapping: `result["sigma"]` is the array of that name (a file NAME.npy or a matrix NAME.npz of the run, or
+    an array in memory), or else the field of the record, the column of the table, or the value of the metric of
+    that name (an array where several rows have it). `vocab` is the list of the tokens of the columns of a matrix.
 
     Attributes
     ----------
@@ -136,13 +140,15 @@ class Result(Mapping[str, Any]):
 
     def _files(self) -> "dict[str, str]":
         names = sorted(os.listdir(self.path)) if self.path and os.path.isdir(self.path) else []
-        return {name[:-4]: name for name in names if name.endswith((".npy", ".npz"))}
+        return {name[:-4]: name for name in names if name.endswith((".npy", ".npz")) or name == "vocab.txt"}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._arrays and name in self._files():
+        file = None if name in self._arrays else self._files().get(name)
+        if file:
             from . import _files
-            self._arrays[name] = _files.array(os.path.join(cast(str, self.path), self._files()[name]))
-        if name in self._arrays:
+            self._arrays[name] = _files.array(os.path.join(cast(str, self.path), file))
+        # several arrays in one file give way to the field of that name
+        if name in self._arrays and not (isinstance(self._arrays[name], dict) and name in self.record):
             return self._arrays[name]
         if name in self.record:
             value = self.record[name]
@@ -156,7 +162,7 @@ class Result(Mapping[str, Any]):
         metrics = self.record.get("metrics", [])  # without baselines, which the table has too
         found = [row["value"] for row in metrics if isinstance(row, dict) and row.get("name") == name]
         if len(found) == 1:
-            return found[0]
+            return float("nan") if found[0] is None else found[0]
         if name in rows[0]:
             return _numbers([row[name] for row in rows])
         values = [row["value"] for row in rows if row.get("metric") == name and "value" in row]
@@ -172,6 +178,15 @@ class Result(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return "<cospec %s: %s%s>" % (self.command, ", ".join(self), " in " + self.path if self.path else "")
+
+    def _repr_html_(self) -> Optional[str]:
+        """The table, for a notebook; without a table or pandas the notebook shows repr()."""
+        try:
+            table: Any = self.frame
+        except (ImportError, CospecError):
+            return None
+        return "<p>%s</p>%s" % (html.escape("cospec %s%s" % (self.command, ", in " + self.path if self.path else "")),
+                                table.to_html(max_rows=20, max_cols=12))
 
     @property
     def frame(self) -> "pandas.DataFrame":
@@ -265,52 +280,87 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 class _Streams:
-    """Reads what the child writes; its standard error is shown as it comes, on a terminal with its bar."""
+    """Reads what the child writes. Its standard error is shown as it comes, on a terminal with its bar, but for its
+    reason, which the exception has. Its progress, which it writes into the descriptor COSPEC_PROGRESS, goes to a callable."""
 
-    def __init__(self, show: bool) -> None:
-        self.show = show
-        self.out, self.err = bytearray(), bytearray()
-        self.terminal = show and sys.stderr is not None and sys.stderr.isatty()
+    def __init__(self, name: str, progress: Progress, said: "Callable[[str], str]") -> None:
+        self.name, self.said = name, said
+        self.receive = progress if callable(progress) else None
+        self.show = progress is not False and sys.stderr is not None
+        self.out, self.err, self.reports = bytearray(), bytearray(), bytearray()
+        self.line = ""  # of standard error, not shown yet
+        self.terminal = self.show and self.receive is None and sys.stderr.isatty()
 
     def run(self, argv: "list[str]") -> int:
         ours, theirs = pty.openpty() if self.terminal else os.pipe()
+        reports, to = os.pipe()
+        environment = {**os.environ, "COSPEC_PROGRESS": str(to)} if self.receive else None
         try:
-            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs, env=environment,
+                                     pass_fds=(to,) if self.receive else ())
         except OSError as error:
             os.close(ours)
+            os.close(reports)
             raise CospecError("%s: %s" % (argv[0], error.strerror), 3) from error
         finally:
             os.close(theirs)
+            os.close(to)
         try:
-            self._read(child, ours)
-            return child.wait()
+            if self.receive:
+                self.receive(self.name, 0, 1)
+            self._read(child, {ours: self._take_error, reports: self._take_report,
+                               cast("io.BufferedReader", child.stdout).fileno(): self.out.extend})
+            code = child.wait()
+            if self.receive:
+                self.receive(self.name, 1, 1)
+            return code
         except BaseException:
             _stop(child)
             raise
         finally:
+            self._write(self.line)
             os.close(ours)
+            os.close(reports)
             cast("io.BufferedReader", child.stdout).close()
 
-    def _read(self, child: "subprocess.Popen[bytes]", err: int) -> None:
-        out = cast("io.BufferedReader", child.stdout).fileno()
+    def _read(self, child: "subprocess.Popen[bytes]", takes: "dict[int, Callable[[bytes], object]]") -> None:
         with selectors.DefaultSelector() as ready:
-            ready.register(out, selectors.EVENT_READ)
-            ready.register(err, selectors.EVENT_READ)
+            for descriptor in takes:
+                ready.register(descriptor, selectors.EVENT_READ)
             while ready.get_map():
                 for key, _ in ready.select():
                     try:
                         part = os.read(key.fd, 65536)
                     except OSError:  # a terminal whose other end is closed
                         part = b""
-                    if not part:
-                        ready.unregister(key.fd)
-                    elif key.fd == out:
-                        self.out += part
+                    if part:
+                        takes[key.fd](part)
                     else:
-                        self.err += part
-                        if self.show:
-                            sys.stderr.write(part.decode(errors="replace"))
-                            sys.stderr.flush()
+                        ready.unregister(key.fd)
+
+    def _take_report(self, part: bytes) -> None:
+        self.reports += part
+        *lines, rest = self.reports.decode(errors="replace").split("\n")
+        self.reports = bytearray(rest.encode())
+        for line in lines:
+            stage, _, numbers = line.partition("\t")
+            done, _, total = numbers.partition("\t")
+            if self.receive and done.isdigit() and total.isdigit():
+                self.receive(stage, int(done), int(total))
+
+    def _take_error(self, part: bytes) -> None:
+        self.err += part
+        *lines, self.line = (self.line + part.decode(errors="replace")).split("\n")
+        for line in lines:
+            self._write(line + "\n")
+        if self.line.startswith("\r"):  # a bar
+            self._write(self.line)
+            self.line = ""
+
+    def _write(self, text: str) -> None:
+        if self.show and text and not text.replace("\r", "").replace("\033[K", "").startswith("cospec %s: " % self.name):
+            sys.stderr.write(self.said(text))
+            sys.stderr.flush()
 
 
 def _reason(streams: _Streams, name: str, code: int) -> str:
@@ -318,21 +368,32 @@ def _reason(streams: _Streams, name: str, code: int) -> str:
     for line in reversed(lines):
         line = line.replace("\033[K", "")
         if line.startswith("cospec %s: " % name):
-            return line[len("cospec %s: " % name):]
+            return streams.said(line[len("cospec %s: " % name):])
     return "the program ended with code %d" % code
 
 
-def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progress: Progress) -> Result:
-    """Runs `cospec name words`. output: into a temporary folder. json_record: it can print JSON."""
-    held = tempfile.TemporaryDirectory(prefix="cospec-") if output else None
-    path = os.path.join(held.name, name) if held else None
+def check_words(words: "list[str]") -> None:
+    """Refuses what no command line can have."""
+    for word in words:
+        if "\0" in word:
+            raise ValueError("a name or value contains a NUL character: %r" % word)
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError:
+            raise ValueError("a name or value contains half of a surrogate pair, which is no character: %r" % word) from None
+
+
+def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progress: Progress,
+        said: "Callable[[str], str]" = str, held: "Sequence[Any]" = ()) -> Result:
+    """Runs `cospec name words`. output: into a temporary folder. json_record: it can print JSON. said: what Python says
+    for a text of the program. held: what has to stay as long as the result."""
+    folder = tempfile.TemporaryDirectory(prefix="cospec-") if output else None
+    path = os.path.join(folder.name, name) if folder else None
     given = [words[i + 1] for i in range(len(words) - 1) if words[i] == "--output"]
     argv = [program(), name, *words]
     argv[2:2] = (["--json"] if json_record else []) + (["--output", path] if path else [])
-    for word in argv:
-        if "\0" in word:
-            raise ValueError("a name or value contains a NUL character: %r" % word)
-    streams = _Streams(bool(progress))
+    check_words(argv)
+    streams = _Streams(name, progress, said)
     code = streams.run(argv)
     if code == -signal.SIGINT or code == 130:
         raise CospecError(_reason(streams, name, code), 130)
@@ -342,7 +403,7 @@ def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progr
     if code == 4:
         warnings.warn(_reason(streams, name, code), CospecWarning, stacklevel=4)
     path = path or (given[-1] if given else None)
-    return Result(name, _record(name, path, text if json_record else ""), path=path, text=text, held=held)
+    return Result(name, _record(name, path, text if json_record else ""), path=path, text=text, held=(folder, *held))
 
 
 def _record(name: str, path: Optional[str], text: str) -> "dict[str, Any]":
@@ -357,20 +418,27 @@ def _record(name: str, path: Optional[str], text: str) -> "dict[str, Any]":
 
 # --- from keywords to a command line ------------------------------------------------------------------------
 
-def _word(value: Any) -> str:
+def _word(name: str, value: Any) -> str:
+    if isinstance(value, bytes):
+        return os.fsdecode(value)
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    if isinstance(value, (bool, int, float)) or hasattr(value, "item"):
-        return repr(value.item() if hasattr(value, "item") else value)
-    raise TypeError("expected a text, number or path, got %s" % type(value).__name__)
+        return os.fsdecode(value)
+    if isinstance(value, (bool, int, float)):
+        return repr(value)
+    if hasattr(value, "item") and getattr(value, "size", 0) == 1:
+        return _word(name, value.item())
+    kind = type(value).__name__
+    raise TypeError("%s: expected a text, number or path, got %s" % (name, "None" if value is None else "an item of type " + kind))
 
 
-def _list(value: Any) -> "list[str]":
+def _list(name: str, value: Any) -> "list[str]":
     if isinstance(value, Mapping):
-        return ["%s=%s" % (key, _word(item)) for key, item in value.items()]
-    if isinstance(value, (list, tuple, range)):
-        return [_word(item) for item in value]
-    return [_word(value)]
+        return ["%s=%s" % (key, _word(name, item)) for key, item in value.items()]
+    if hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:  # an array or Series
+        value = value.tolist()
+    if isinstance(value, (list, tuple, range, Iterator)):
+        return [_word(name, item) for item in value]
+    return [_word(name, value)]
 
 
 def words_of(signature: inspect.Signature, given: "dict[str, Any]", letters: "tuple[str, ...]",
@@ -381,26 +449,54 @@ def words_of(signature: inspect.Signature, given: "dict[str, Any]", letters: "tu
     for name, parameter in signature.parameters.items():
         value = given.get(name)
         if value is None:
+            if parameter.default is parameter.empty and name in given:
+                raise TypeError("%s: expected a path, a name or a value, got None" % name)
             continue
         option = "-" + name if name in letters else "--" + name.rstrip("_").replace("_", "-")
         if parameter.kind is parameter.VAR_POSITIONAL:
-            places += [word for item in value for word in _list(item)]
+            places += [word for i, item in enumerate(value) for word in _list("%s[%d]" % (name, i), item)]
         elif parameter.annotation in ("Source", "Sources", "Optional[Source]"):
-            places += _list(value)
+            places += _list(name, value)
         elif parameter.annotation == "bool":
             if not isinstance(value, bool):
-                raise TypeError("%s expects True or False, got %r" % (name, value))
+                raise TypeError("%s: expected True or False, got %r" % (name, value))
             words += [option] if value else []
         elif option[2:] in repeated:
-            words += [word for item in _list(value) for word in (option, item)]
+            words += [word for item in _list(name, value) for word in (option, item)]
         else:
-            words += [option, ",".join(_list(value))]
+            words += [option, ",".join(_list(name, value))]
     return words + (["--"] if any(place.startswith("-") for place in places) else []) + places
 
 
-def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (),
-            repeated: "tuple[str, ...]" = ()) -> Callable[[F], F]:
-    """Makes the function of a command from its signature."""
+def _options(signature: inspect.Signature) -> "Options":
+    """The options that texts of a command may name: its own, and those of others."""
+    from ._commands import options
+    own = {name.rstrip("_").replace("_", "-"): parameter.annotation == "bool" for name, parameter in signature.parameters.items()}
+    return {name: ("flag" if own[name] else "" if kind == "flag" else kind, argument) if name in own else (kind, argument)
+            for name, (kind, argument) in options.items()}
+
+
+def _store(name: str, value: Any, folder: str) -> Any:
+    """The path of a file of texts in memory; other values as they are."""
+    from . import _inputs
+    if value is None or isinstance(value, (str, bytes, os.PathLike)):
+        return value
+    value = _inputs.listed(name, value)
+    texts = _inputs.corpus_texts(name, value)
+    if texts is None:
+        raise TypeError("%s: expected a path, a name, or a list of texts, got %s" % (name, _inputs.shown(value)))
+    labels = _inputs.labels_of(value) or [None] * len(texts)
+    path = os.path.join(folder, name + ".jsonl")
+    with open(path, "w", encoding="utf-8") as file:
+        for text, label in zip(texts, labels):
+            json.dump({"text": text, **({} if label is None else {"label": label})}, file)
+            file.write("\n")
+    return path
+
+
+def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (), repeated: "tuple[str, ...]" = (),
+            corpora: "tuple[str, ...]" = ()) -> Callable[[F], F]:
+    """Makes the function of a command from its signature; corpora: parameters that take texts in memory."""
 
     def decorate(function: F) -> F:
         signature = inspect.signature(function)
@@ -408,16 +504,36 @@ def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (),
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Result:
-            from . import _memory
-            given = dict(signature.bind(*args, **kwargs).arguments)
+            from . import _inputs, _memory
+            from ._words import in_python
+            try:
+                given = dict(signature.bind(*args, **kwargs).arguments)
+            except TypeError as error:
+                raise TypeError("%s: %s" % (function.__name__, error)) from None
             progress = given.pop("progress", True)
-            if _memory.takes(name, given):
-                return _memory.call(name, signature, given, letters, repeated, progress)
+            options = _options(signature)
+            texts = {key for key in corpora if key in given and not isinstance(given[key], (str, bytes, os.PathLike, type(None)))
+                     and (name not in _memory.TAKES or _inputs.texts(key, given[key]) is not None)}
+            if name == "cooc" and not any(given.get(key) for key in _memory.FILES) and not _inputs.labels_of(given.get("corpus")):
+                texts = set()  # they need no file
+            if _memory.takes(name, {key: value for key, value in given.items() if key not in texts}):
+                return _memory.call(name, signature, given, letters, repeated, progress, options)
+            place = tempfile.TemporaryDirectory(prefix="cospec-") if texts else None
+            named = {}
+            for key in texts if place else ():
+                given[key] = _store(key, given[key], place.name if place else "")
+                named[given[key]] = key
             words = words_of(signature, given, letters, repeated)
             own = takes_output and given.get("output") is None and not given.get("dry_run")
             # compare prints one table only, that of a dry run
             prints = json and (name != "compare" or bool(given.get("dry_run")))
-            return run(name, words, output=own, json_record=prints, progress=progress)
+
+            def said(text: str) -> str:
+                for path, key in named.items():
+                    text = text.replace(path, key)
+                return in_python(text, options)
+
+            return run(name, words, output=own, json_record=prints, progress=progress, said=said, held=(place,))
 
         return cast(F, call)
 
