@@ -129,7 +129,7 @@ TEST_IN_DIR(test_bad_end)
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.bad_limit = 20;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
-                 "of 12 steps; no checkpoint was written");
+                 "of 12 steps; give a smaller --lr; no checkpoint was written");
     assert_false(result.finished);
     assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
     free_training(&t);

@@ -21,6 +21,7 @@
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "train/specials.h"
+#include "train/updates.h"
 
 #define INDEX "trainer.json"
 #define FORMAT "cospec-training"
@@ -233,7 +234,8 @@ cs_status cs_train_finite(const cs_params *params, int64_t step)
             status =
                 step > 0
                     ? cs_fail(CS_ERR_CONVERGE,
-                              "after step %lld parameter %s has the value %g, which is not finite",
+                              "after step %lld parameter %s has the value %g, which is not "
+                              "finite" CS_TRY_RATE,
                               (long long)step, p->name, (double)buffer[k])
                     : cs_fail(CS_ERR_INPUT,
                               "parameter %s of the model to be trained has the value %g, which is "

@@ -397,9 +397,9 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
         status = epoch(&s, e);
     }
     if (status == CS_OK && s.bad > 0)
-        status =
-            cs_fail(CS_ERR_CONVERGE, "the gradient was not finite in the last %lld of %lld steps",
-                    (long long)s.bad, (long long)s.steps);
+        status = cs_fail(CS_ERR_CONVERGE,
+                         "the gradient was not finite in the last %lld of %lld steps" CS_TRY_RATE,
+                         (long long)s.bad, (long long)s.steps);
     if (status == CS_OK) status = cs_train_finite(&model->params, s.steps);
     if (status == CS_ERR_INTERRUPT) {
         cs_reason_clear();

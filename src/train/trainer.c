@@ -18,6 +18,7 @@
 #include "train/log_private.h"
 #include "train/model_kind.h"
 #include "train/trainer_private.h"
+#include "train/updates.h"
 
 enum { KEPT = 2 }; /* checkpoints */
 
@@ -53,6 +54,7 @@ typedef struct {
     json_t *record;
     cs_log log;
     int64_t saved; /* step of the last checkpoint, -1: none */
+    double first;  /* loss of step 1; NaN: not taken by this call */
     double start;  /* of this call */
 } session;
 
@@ -360,12 +362,14 @@ static cs_status one_step(session *s, bool *stop)
     bool log = due(o->log_every, step, o->steps) || due(o->eval_every, step, o->steps);
     bool keep = due(o->save_every, step, o->steps) || cs_train_listed(&o->keep, step);
     *stop = late || cs_interrupted();
-    cs_status status = cs_trainer_step(&s->t, log || keep || *stop || !s->t.backend->asynchronous);
+    cs_status status =
+        cs_trainer_step(&s->t, log || keep || *stop || step == 1 || !s->t.backend->asynchronous);
     if (status == CS_ERR_INTERRUPT) { /* before its update: the step was not taken */
         cs_reason_clear();
         *stop = true;
         return s->t.state.step > 0 ? save(s, true) : CS_OK;
     }
+    if (step == 1) s->first = s->t.state.loss;
     if (status == CS_OK && log) {
         status = log_step(s);
     } else if (status == CS_OK && !s->t.backend->asynchronous) {
@@ -397,7 +401,7 @@ static cs_status finish(const session *s)
     const cs_train_state *state = &s->t.state;
     if (state->bad > 0) {
         return cs_fail(CS_ERR_CONVERGE,
-                       "the gradient was not finite in the last %lld of %lld steps",
+                       "the gradient was not finite in the last %lld of %lld steps" CS_TRY_RATE,
                        (long long)state->bad, (long long)state->step);
     }
     cs_status status = cs_train_finite(&s->t.model->params, state->step);
@@ -437,7 +441,7 @@ static cs_status stopped(const session *s, cs_status status)
 cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                    const cs_train_options *options, cs_train_result *out)
 {
-    session s = {.tokenizer = tokenizer, .saved = -1, .start = cs_seconds()};
+    session s = {.tokenizer = tokenizer, .saved = -1, .first = NAN, .start = cs_seconds()};
     cs_interrupt_hold(true);
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &s.t);
     if (status == CS_OK && (status = cs_train_finite(&model->params, 0)) == CS_OK)
@@ -467,6 +471,7 @@ cs_status cs_train(cs_model *model, const cs_corpus *corpus, const cs_tokenizer 
                              .skipped = s.t.state.skipped,
                              .loss = s.t.state.loss,
                              .eval_loss = s.t.state.eval_loss,
+                             .first_loss = s.first,
                              .unigram_loss = unigram,
                              .detect_loss = s.t.detector.weight > 0 ? s.t.detector.loss : NAN,
                              .seconds = cs_seconds() - s.start,

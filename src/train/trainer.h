@@ -86,6 +86,7 @@ typedef struct {
     /* of the last step; nats per predicted token, squared error per predicted value; NaN: not
      * measured */
     double loss, eval_loss;
+    double first_loss; /* of the first step of the run; NaN: not a step of this call */
     /* cross-entropy of the training tokens' frequencies on the sequences of eval_loss; NaN: for an
      * incomplete run or the spectral loss */
     double unigram_loss;

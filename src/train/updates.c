@@ -58,10 +58,10 @@ cs_status cs_updates_read(cs_updates *u, int64_t limit, double *norm, int64_t *b
         *bad = isfinite(*norm) ? 0 : *bad + 1;
         *skipped += *bad > 0;
         if (*bad >= limit) {
-            status =
-                cs_fail(CS_ERR_CONVERGE,
-                        "the gradient was not finite in %lld consecutive steps, up to step %lld",
-                        (long long)*bad, (long long)u->updated[i % CS_NORMS]);
+            status = cs_fail(CS_ERR_CONVERGE,
+                             "the gradient was not finite in %lld consecutive steps, up to step "
+                             "%lld" CS_TRY_RATE,
+                             (long long)*bad, (long long)u->updated[i % CS_NORMS]);
         }
     }
     u->unread = 0;

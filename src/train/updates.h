@@ -12,6 +12,9 @@
 
 enum { CS_NORMS = 64 };
 
+/* Advice after a divergence. */
+#define CS_TRY_RATE "; give a smaller --lr"
+
 /* Parameters of all steps. */
 typedef struct {
     double beta1, beta2, adam_eps, weight_decay, clip;

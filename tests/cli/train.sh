@@ -268,10 +268,14 @@ test_damaged_checkpoint() {
 
 test_divergence() {
     small_corpus c.tsv
-    exits 4 train --objective ar --steps 40 --lr 1e30 --schedule constant --bad-limit 5 --save-every 0 -o d && says "not finite" && says "no checkpoint was written" &&
+    exits 4 train --objective ar --steps 40 --lr 1e30 --schedule constant --bad-limit 5 --save-every 0 -o d && says "not finite" && says "; give a smaller --lr; no checkpoint was written" &&
         grep -q '"finished": false' out && [ ! -e d/model.safetensors ] || { fail "${why:-$(ls d)}"; return 1; }
     # Fewer steps than --bad-limit
-    exits 4 train --objective ar --steps 8 --lr 1e30 --clip 0 --schedule constant -o e && says "of 8 steps; no checkpoint was written" && [ ! -e e/model.safetensors ] || fail "${why:-$(ls e)}"
+    exits 4 train --objective ar --steps 8 --lr 1e30 --clip 0 --schedule constant -o e && says "of 8 steps; give a smaller --lr; no checkpoint was written" && [ ! -e e/model.safetensors ] || { fail "${why:-$(ls e)}"; return 1; }
+    # a run that ends is noted: above its first step, above a uniform guess (a run that continues has no first step), after skipped steps
+    exits 0 train --objective ar --steps 20 --lr 30 --save-every 10 -o f && says "training diverged: the loss ended at " && grep -q ', above [0-9.]* at the first step; give a smaller --lr (it was 30) or a longer --warmup$' err || { fail "${why:-$(cat err)}"; return 1; }
+    rm -r f/checkpoint-20 f/model.safetensors && exits 0 train --objective ar --steps 20 --lr 30 --save-every 10 --resume -o f && says ", above the 3." && says " of a uniform guess; give a smaller --lr" || { fail "${why:-$(cat err)}"; return 1; }
+    exits 0 train --objective ar --steps 20 --lr 0.01 -o g && ! grep -q 'diverged\|skipped' err || fail "$(cat err)"
 }
 
 test_init_from() {
