@@ -33,9 +33,9 @@ TEST_IN_DIR(truth_is_read_and_oriented)
     OK(cs_truth_rank(3, m, 0, 1, first, second, &r)); /* given: it is larger, worse */
     assert_true(r.kendall.tau == -1 && r.disagree == 1);
     OK(cs_truth_rank(3, m, 0, 2, first, second, &r)); /* gap: larger, but one error is not known */
-    assert_true(r.kendall.tau == 1 && r.cannot_tell == 1);
+    assert_true(r.kendall.tau == 1 && r.undetermined == 1);
     OK(cs_truth_rank(3, m, 1, 0, first, second, &r)); /* equal claims */
-    assert_true(isnan(r.kendall.tau) && r.cannot_tell == 1);
+    assert_true(isnan(r.kendall.tau) && r.undetermined == 1);
     OK(cs_truth_rank(3, m, 0, 3, first, second, &r)); /* not in the file */
     assert_int_equal(r.objects, 0);
 }
@@ -58,7 +58,7 @@ TEST_IN_DIR(populations_are_exact)
     OK(cs_truth_read(path, 2, m));
     assert_true(m[0].truth[0].value == 3 && m[1].truth[0].value == 4 && m[0].truth[0].se == 0);
     OK(cs_truth_rank(2, m, 0, 0, first, second, &r));
-    assert_true(r.disagree == 1 && r.cannot_tell == 0);
+    assert_true(r.disagree == 1 && r.undetermined == 0);
 }
 
 /* One degree of freedom less than blocks; none known without the column or a number in it. */

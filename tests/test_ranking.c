@@ -19,20 +19,21 @@ TEST(tau_b_by_hand)
     const cs_measured mixed[4] = {{1, 0, 0}, {3, 0, 0}, {2, 0, 0}, {4, 0, 0}};
     const cs_measured flat[4] = {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}};
     cs_ranking r = ranking_of(4, up, up);
-    assert_true(r.kendall.tau == 1 && r.agree == 6 && r.disagree == 0 && r.cannot_tell == 0);
+    assert_true(r.kendall.tau == 1 && r.agree == 6 && r.disagree == 0 && r.undetermined == 0);
     assert_true(fabs(r.kendall.p - 2.0 / 24) <= 1e-15); /* of 24 orders this one and its reverse */
     r = ranking_of(4, up, down);
     assert_true(r.kendall.tau == -1 && r.agree == 0 && r.disagree == 6);
     r = ranking_of(4, tied, mixed); /* C = 5, D = 0, one tie on the left */
-    assert_true(fabs(r.kendall.tau - 5 / sqrt(30)) <= 1e-15 && r.agree == 5 && r.cannot_tell == 1);
+    assert_true(fabs(r.kendall.tau - 5 / sqrt(30)) <= 1e-15 && r.agree == 5 && r.undetermined == 1);
     r = ranking_of(4, up, mixed); /* C = 5, D = 1 */
     assert_true(fabs(r.kendall.tau - 4.0 / 6) <= 1e-15 && r.agree == 5 && r.disagree == 1);
     r = ranking_of(4, up, flat);
-    assert_true(isnan(r.kendall.tau) && isnan(r.kendall.p) && r.cannot_tell == 6 && r.objects == 4);
+    assert_true(isnan(r.kendall.tau) && isnan(r.kendall.p) && r.undetermined == 6 &&
+                r.objects == 4);
     r = ranking_of(4, tied, tied);
     assert_true(fabs(r.kendall.tau - 1) <= 1e-15 && isnan(r.kendall.p)); /* ties on both sides */
     r = ranking_of(1, up, up);
-    assert_true(isnan(r.kendall.tau) && r.agree + r.disagree + r.cannot_tell == 0);
+    assert_true(isnan(r.kendall.tau) && r.agree + r.disagree + r.undetermined == 0);
 }
 
 TEST(errors_leave_pairs_open)
@@ -46,7 +47,7 @@ TEST(errors_leave_pairs_open)
     const cs_measured a[3] = {{1, 0.1, 0}, {2, 0.1, 0}, {2.1, 0.1, 0}},
                       b[3] = {{5, 0.1, 0}, {4, 0.1, 0}, {9, 0.1, 0}};
     cs_ranking r = ranking_of(3, a, b);
-    assert_true(r.agree == 1 && r.disagree == 1 && r.cannot_tell == 1);
+    assert_true(r.agree == 1 && r.disagree == 1 && r.undetermined == 1);
     assert_true(fabs(r.kendall.tau - 1.0 / 3) <= 1e-15); /* which takes 2 < 2.1 as exact */
 }
 

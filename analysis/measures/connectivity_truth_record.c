@@ -42,12 +42,12 @@ static void add_ranking(int quantity, const cs_ranking r[CS_TRUTH_CLAIMS], cs_it
         {"tau_p", "exact chance of a |tau-b| as large or larger under no association"},
         {"agree", "pairs of models that both rank in the same order, beyond " BEYOND},
         {"disagree", "pairs of models that they rank in opposite orders, beyond " BEYOND},
-        {"cannot_tell",
+        {"undetermined",
          "pairs of models whose order at least one of them leaves undetermined at " BEYOND}};
     for (size_t k = 0; k < sizeof metric / sizeof *metric; ++k) {
         for (int c = 0; c < CS_TRUTH_CLAIMS; ++c) {
             const double value[] = {r[c].kendall.tau, r[c].kendall.p, (double)r[c].agree,
-                                    (double)r[c].disagree, (double)r[c].cannot_tell};
+                                    (double)r[c].disagree, (double)r[c].undetermined};
             add_row(rows, quantity, "all", metric[k].name, cs_truth_claim[c], metric[k].definition,
                     (cs_measured){value[k], (double)NAN, 0});
         }
@@ -63,7 +63,7 @@ static void add_claim(int claim, int quantity, const cs_ranking *r, cs_item *lis
     cs_item_int(item, "objectives", r->objects);
     cs_item_real(item, "tau_b", r->kendall.tau);
     cs_item_real(item, "tau_p", r->kendall.p);
-    CS_ITEM_FIELDS(item, r, agree, disagree, cannot_tell);
+    CS_ITEM_FIELDS(item, r, agree, disagree, undetermined);
 }
 
 cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *room, cs_item *list,

@@ -70,7 +70,7 @@ static int sign_of(double low, double high)
     return high < 1 - SAME ? -1 : low > 1 + SAME;
 }
 
-static void cannot_tell(verdict *v, const char *reason)
+static void undetermined(verdict *v, const char *reason)
 {
     v->sign = 0;
     (void)snprintf(v->reason, REASON, "%s", reason);
@@ -78,7 +78,7 @@ static void cannot_tell(verdict *v, const char *reason)
 
 static void withhold(verdict *v, const char *reason)
 {
-    cannot_tell(v, reason);
+    undetermined(v, reason);
     v->withheld = 1;
 }
 
@@ -97,9 +97,9 @@ static verdict of_matrix(const json_t *left, const json_t *right, const char *es
     verdict v = {.ratio = value[0] / value[1], .low = low[0] / high[1], .high = high[0] / low[1]};
     v.sign = sign_of(v.low, v.high);
     if (isnan(v.ratio)) {
-        cannot_tell(&v, "a sum is not known");
+        undetermined(&v, "a sum is not known");
     } else if (v.sign == 0) {
-        cannot_tell(&v, "the sums are equal, or estimates within their errors");
+        undetermined(&v, "the sums are equal, or estimates within their errors");
     }
     return v;
 }
@@ -205,7 +205,7 @@ static cs_status of_language(const json_t *records, const json_t *left, const js
     } else if (sizes == 0) {
         withhold(v, "there is no curve over documents (--curve)");
     } else if (v->sign == 0) {
-        cannot_tell(v, "the difference is within its error");
+        undetermined(v, "the difference is within its error");
     } else if (crossed > 0) {
         v->sign = 0;
         v->withheld = 1;

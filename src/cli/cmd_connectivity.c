@@ -478,7 +478,7 @@ const cs_command cs_cmd_connectivity = {
         "largest_residual,conditional_entropy,top_least,quantile_0.001,quantile_0.01,quantile_0.05,"
         "quantile_0.25,"
         "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
-        "cannot_tell",
+        "undetermined",
     .examples =
         "# two objectives on a file of your own, windows of 3\n"
         "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "

@@ -28,11 +28,11 @@ cs_status cs_ranking_of(int64_t count, const cs_measured *first, const cs_measur
         x[i] = first[i].value;
         y[i] = second[i].value;
         for (int64_t j = i + 1; j < count; ++j) {
-            int told =
+            int order =
                 cs_ranking_order(first[i], first[j]) * cs_ranking_order(second[i], second[j]);
-            r.agree += told > 0;
-            r.disagree += told < 0;
-            r.cannot_tell += told == 0;
+            r.agree += order > 0;
+            r.disagree += order < 0;
+            r.undetermined += order == 0;
         }
     }
     cs_status status = cs_kendall_of(count, x, y, &r.kendall);

@@ -37,7 +37,7 @@ typedef struct {
     /** Pairs that both distinguish, in opposite orders. */
     int64_t disagree;
     /** Pairs that at least one quantity does not distinguish. */
-    int64_t cannot_tell;
+    int64_t undetermined;
 } cs_ranking;
 
 /** 1 if a is above b, -1 if below, 0 if they are not distinguished. */

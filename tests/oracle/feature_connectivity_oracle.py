@@ -114,7 +114,7 @@ def check_ranking(rng, folder, models, ties):
         told = [orders(*claim, i, j) * orders(v, e, freedom, i, j) for i in range(models) for j in range(i)]
         want = [told.count(1), told.count(-1), told.count(0)]
         tau, p = kendall(claim[0], v)
-        why = (differ(want, [r["agree"], r["disagree"], r["cannot_tell"]], 0, "counts")
+        why = (differ(want, [r["agree"], r["disagree"], r["undetermined"]], 0, "counts")
                or differ([tau, p], [r["tau_b"], r["tau_p"]], 1e-12, "tau-b"))
         if why:
             return f"{r['surrogate']} {r['truth']} {r['target_position']}: {why}"
