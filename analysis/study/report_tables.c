@@ -168,8 +168,29 @@ static void put_whole(FILE *out, double x)
         (void)fprintf(out, i > 0 && (length - i) % 3 == 0 ? ",%c" : "%c", digits[i]);
 }
 
-static cs_status put_cell(FILE *out, const cs_pick *pick, int64_t row, int column)
+/* The words that the study's variable `labels` has for a cell, in the form of cospec plot --label, where
+ * commas are blanks: *label NULL without any. */
+static cs_status given_label(const cs_study *study, const char *cell, char **label)
 {
+    const char *at = *cell ? cs_study_list(study, "labels") : "";
+    char *option = cs_format("--label %s=", cell);
+    const char *found = option ? strstr(at, option) : NULL;
+    *label = NULL;
+    if (found) {
+        found += strlen(option);
+        *label = cs_format("%.*s", (int)strcspn(found, " "), found);
+    }
+    for (char *p = *label; p && *p; ++p) {
+        *p = *p == ',' ? ' ' : *p;
+    }
+    const bool made = option && (!found || *label);
+    cs_free(option);
+    return made ? CS_OK : CS_ERR_MEMORY;
+}
+
+static cs_status put_cell(const cs_report *r, const cs_pick *pick, int64_t row, int column)
+{
+    FILE *out = r->out;
     const char *cell = cs_pick_cell(pick, row, column);
     double x;
     if (cs_real_scan(cell, &x)) {
@@ -183,8 +204,11 @@ static cs_status put_cell(FILE *out, const cs_pick *pick, int64_t row, int colum
     }
     const char *name = pick->table.name[column];
     const bool series = strcmp(name, "series") == 0 || strcmp(name, "against") == 0;
-    char *label = series ? cs_series_label(cell) : NULL;
-    if (series && !label) return CS_ERR_MEMORY;
+    char *label = NULL;
+    cs_status status = given_label(r->study, cell, &label);
+    if (status == CS_OK && series && !label && !(label = cs_series_label(cell)))
+        status = CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
     cs_html_put(out, "<td>%</td>", label ? label : cell);
     cs_free(label);
     return CS_OK;
@@ -219,8 +243,9 @@ static void drop_empty_columns(const cs_pick *pick, int *count, int *column)
     if (kept > 0) *count = kept;
 }
 
-static cs_status put_rows(FILE *out, const cs_pick *pick, int count, int *column)
+static cs_status put_rows(const cs_report *r, const cs_pick *pick, int count, int *column)
 {
+    FILE *out = r->out;
     cs_status status = CS_OK;
     drop_empty_columns(pick, &count, column);
     cs_html_put(out, "<table><tr>");
@@ -235,7 +260,7 @@ static cs_status put_rows(FILE *out, const cs_pick *pick, int count, int *column
         ++shown;
         cs_html_put(out, "<tr>");
         for (int c = 0; c < count && status == CS_OK; ++c)
-            status = put_cell(out, pick, row, column[c]);
+            status = put_cell(r, pick, row, column[c]);
         cs_html_put(out, "</tr>\n");
     }
     cs_html_put(out, "</table>\n");
@@ -250,7 +275,7 @@ cs_status cs_put_table(cs_report *r)
     cs_status status = cs_pick_open(r->study, r->word[1], r->words - 2, r->word + 2, &pick);
     if (status == CS_OK) status = choose_columns(&pick, &count, column);
     if (status == CS_OK) {
-        status = put_rows(r->out, &pick, count, column);
+        status = put_rows(r, &pick, count, column);
         cs_html_put(r->out, "<p class=\"source\">from <a href=\"%\">%</a></p>\n", r->word[1],
                     r->word[1]);
     }

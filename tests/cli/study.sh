@@ -507,6 +507,10 @@ test_rounding() {
         "<td>autoregressive</td>${n}0.123457</td><td></td>${n}4</td>" "${n}-0.35</td>${n}0.012</td>${n}-0.60</td>${n}-0.05</td>" '>0.1235</a>'; do
         grep -q "${row%|*}" r/report.html || grep -q "${row#*|}" r/report.html || { fail "$row: $(cat r/report.html)"; return 1; }
     done
+    # the words of a variable `labels`, as --label of plot has them
+    study s.json '"t": "toy --objective ar --classes 2 --length 4 --tokens 2"' '"variables": {"labels": "--label ar=next,token --label b.given=any,order,(blind)"}'
+    printf 'object,series,value\nb.given,ar,2\nb.give,masked(unmasked=2),3\n' > r/t/c.csv; printf '{{table t/c.csv}}{{table t/a.csv}}\n' > t.html
+    exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume --force && sed -i 's/ data-label="[^"]*"//g' r/report.html && grep -q "<td>any order (blind)</td><td>next token</td>${n}2</td>" r/report.html && grep -q "<td>b.give</td><td>masked, 2 shown</td>" r/report.html || { fail "${why:-$(cat r/report.html)}"; return 1; }
     ! grep -q '<th>note</th>' r/report.html || fail "an empty column: $(cat r/report.html)"
 }
 
