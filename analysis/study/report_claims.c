@@ -120,6 +120,39 @@ static void put_smallness(FILE *out, const cs_study_claim *c, const cs_claim_poi
         (void)fprintf(out, ", below the threshold of %.3g", p->matters);
 }
 
+/* "reproduced at 3, 4, opposite at 2": each decided verdict with its budgets. */
+static void put_decided(FILE *out, const char *reproduced, const char *opposite)
+{
+    if (*reproduced) cs_html_put(out, "reproduced at %", reproduced);
+    if (*reproduced && *opposite) cs_html_put(out, ", ");
+    if (*opposite) cs_html_put(out, "opposite at %", opposite);
+}
+
+/* Which budgets decide a claim. Budgets follow a verdict only if it is theirs; a claim without a
+ * decision names its last budget, or all where it is about all, and then those that were decided. */
+static void put_budgets(FILE *out, const cs_study_claim *c, const char *reproduced,
+                        const char *opposite)
+{
+    const bool both = *reproduced && *opposite;
+    if (!*reproduced && !*opposite) return;
+    cs_html_put(out, " <small>");
+    if (c->verdict == CS_CLAIM_NOT_REPRODUCED || (both && c->verdict <= CS_CLAIM_OPPOSITE)) {
+        put_decided(out, reproduced, opposite);
+    } else if (c->verdict <= CS_CLAIM_OPPOSITE) {
+        cs_html_put(out, "at %", *reproduced ? reproduced : opposite);
+        (void)fprintf(out, " (of %lld budgets)", (long long)c->points);
+    } else {
+        if (c->everywhere) {
+            (void)fprintf(out, "over %lld budgets (", (long long)c->points);
+        } else {
+            cs_html_put(out, "at the last budget, % (", cs_claim_last(c)->budget);
+        }
+        put_decided(out, reproduced, opposite);
+        cs_html_put(out, ")");
+    }
+    cs_html_put(out, "</small>");
+}
+
 /* The verdict, and for a claim over budgets at which of them. */
 static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
 {
@@ -130,12 +163,7 @@ static cs_status put_verdict(const cs_report *r, const cs_study_claim *c)
     put_smallness(r->out, c, last);
     cs_status status = cs_claim_budgets(c, CS_CLAIM_REPRODUCED, &reproduced);
     if (status == CS_OK) status = cs_claim_budgets(c, CS_CLAIM_OPPOSITE, &opposite);
-    if (status == CS_OK && *reproduced && *opposite) {
-        cs_html_put(r->out, " <small>reproduced at %, opposite at %</small>", reproduced, opposite);
-    } else if (status == CS_OK && (*reproduced || *opposite)) {
-        cs_html_put(r->out, " <small>at %", *reproduced ? reproduced : opposite);
-        (void)fprintf(r->out, " (of %lld budgets)</small>", (long long)c->points);
-    }
+    if (status == CS_OK) put_budgets(r->out, c, reproduced, opposite);
     cs_free(reproduced);
     cs_free(opposite);
     return status;

@@ -293,6 +293,9 @@ test_claims_over_budgets() {
     # a row says at which budgets, and links to the first seed's file
     grep -q '<small>reproduced at 3, 4, opposite at 2</small>' r/report.html && grep -q '<small>at 2, 4 (of 2 budgets)</small>' r/report.html && grep -q '<a class="value" href="t-2-4/toy.csv" title="mean of 3 seeds' r/report.html &&
         ! grep -q 'href="[^"]*#[^"]*/' r/report.html && grep -q '<h3>S</h3>' r/report.html || { fail "$(cat r/report.html)"; return 1; }
+    # no budget of another verdict follows that of a claim which its last budget, or all together, leave undetermined
+    grep -q 'undetermined</b> <small>at the last budget, 3 (opposite at 2)</small>' r/report.html && grep -q 'undetermined</b> <small>over 2 budgets (reproduced at 2)</small>' r/report.html &&
+        [ "$(sed 's/<[^>]*>//g' r/report.html | grep -c 'undetermined at [0-9]')" = 0 ] || { fail "$(cat r/report.html)"; return 1; }
     printf '{{tally}}{{tally source}}{{claim turns}}|{{claim once}}|{{claims}}\n' > more.html
     exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Claims over several budgets with the verdict <em>reproduced</em>: 4 (2 at every budget).' r/report.html &&
         grep -q '<th>source</th>' r/report.html && grep -q '</small> (at 4: ones <a class="value" href="t-2-4/toy.csv"[^>]*>12</a> against 8; difference 4 (4 to 4))|.*</small> (at 2: ones <a class="value" href="t-2-2/toy.csv"[^>]*>6</a> against 8; difference -2 (-2 to -2))|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
