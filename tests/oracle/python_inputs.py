@@ -188,6 +188,10 @@ for part, kind, x in (
     fails("files[0]: " + part, kind, cospec.rank, x)
     fails("matrix: " + part, kind, cospec.svd, x)
     fails("rows: " + part, kind, cospec.dimension, x)
+broken = small.copy()
+broken.indices[0] = 7
+fails("matrix: not a valid sparse matrix: ", ValueError, cospec.svd, broken)
+fails("matrix: expected at most 2147483647 columns, got 4294967296", ValueError, cospec.svd, sparse.csr_matrix(([1.0], ([0], [2 ** 32 - 1])), (1, 2 ** 32)))
 fails("matrix: expected an array, a list or a path, got a dict; give its values", TypeError, cospec.svd, {"a": h})
 fails("matrix: row 0, column", cospec.CospecError, cospec.svd, -1 - h * h)
 fails("bert: row 3, column 5: value nan is not finite", cospec.CospecError, cospec.rank, {"bert": np.where(np.arange(2400) == 41, np.nan, 1.0 * np.arange(2400)).reshape(200, 12)})

@@ -185,6 +185,10 @@ fails("expected values without a mask", cospec.rank, np.ma.masked_array(h, h > 1
 fails("No such file", cospec.similarity, h, "x.npy")
 assert cospec.similarity(h, "h.npy", progress=False)["cka"] == 1
 
+# a user sees the public names and no others
+assert sorted(name for name in dir(cospec) if not name.startswith("_")) == sorted([*cospec.__all__, "help"]), dir(cospec)
+assert {"svd", "dimension", "read", "Result", "CospecError"} <= set(cospec.__all__) and cospec.__version__
+
 # a text is a document, whatever lines it has
 texts = ["the cat sat", "the dog\nsat", "a cat"]
 m = cospec.cooc(texts, "ar", context="nearest:1")

@@ -10,8 +10,6 @@ Each command of the program is a function with the same names, defaults and mean
 it runs the program; svd, connectivity, rank, similarity, cooc and probe also take arrays. The result is a
 mapping with .frame, .record, .path and .plot(). A failure raises CospecError.
 """
-from typing import TYPE_CHECKING
-
 from ._commands import *  # noqa: F403
 from ._commands import __all__ as _commands_all
 from ._commands import help  # noqa: F401
@@ -21,8 +19,7 @@ from ._run import CospecError, CospecWarning, Picture, Result
 
 __all__ = [*_commands_all, "dimension", "read", "CospecError", "CospecWarning", "Picture", "Result"]
 
-if TYPE_CHECKING:
-    __version__: str
+__version__: str
 
 
 def __getattr__(name: str) -> str:

@@ -197,9 +197,14 @@ class _Call:
             raise ValueError("%s: the matrix is a Gram form (context unique): gram=False does not fit it" % label)
         values = real(label, values, 1)
         matrix = sparse.csr_matrix(values if hasattr(values, "toarray") else np.asarray(values, np.float64))
-        matrix.check_format()
+        try:
+            matrix.check_format()
+        except ValueError as error:
+            raise ValueError("%s: not a valid sparse matrix: %s" % (label, error)) from None
         if np.any(np.diff(matrix.indptr) < 0):
-            raise ValueError("%s: indptr decreases" % label)
+            raise ValueError("%s: not a valid sparse matrix: indptr decreases" % label)
+        if matrix.shape[1] > 2**31 - 1:
+            raise ValueError("%s: expected at most %d columns, got %d" % (label, 2**31 - 1, matrix.shape[1]))
         if not matrix.has_canonical_format:
             matrix = matrix.copy()
             matrix.sum_duplicates()
