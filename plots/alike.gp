@@ -18,8 +18,8 @@ set ytics noenhanced
 set xtics ()
 set ytics ()
 do for [i=1:|S|] {
-    set xtics add (S[i] i)
-    set ytics add (S[i] i)
+    set xtics add (tic(S[i]) i)
+    set ytics add (tic(S[i]) i)
     if (i > 1) { if (model(S[i]) ne model(S[i - 1])) {
         set arrow from first i - 0.5, 0.5 to first i - 0.5, |S| + 0.5 nohead front lc rgb "#FFFFFF" lw 2
         set arrow from first 0.5, i - 0.5 to first |S| + 0.5, i - 0.5 nohead front lc rgb "#FFFFFF" lw 2

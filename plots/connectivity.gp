@@ -14,7 +14,7 @@ N = |S|
 at(s) = sum [i=1:N] (S[i] eq s ? i : 0)
 set xrange [0.4:N + 0.6]
 set xtics ()
-do for [i=1:N] { set xtics add (LABEL[i] i) }
+do for [i=1:N] { set xtics add (tic(LABEL[i]) i) }
 bar(p, e) = pick(p, e, "high") - pick(p, e, "low")
 plot for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.5):(pick(word("blind given", k), "plug-in", "value")) with points lt k pt (k == 1 ? 6 : 4) ps 1.2 title "corpus, " . word("blind given", k), \
      for [k=1:2] data using (at(strcol("series")) + 0.3 * k - 0.4):(pick(word("blind given", k), "distinct-document", "value")) with points lt k pt (k == 1 ? 7 : 5) ps 1.2 title "language, " . word("blind given", k), \

@@ -15,7 +15,7 @@ at(s) = N + 1 - (sum [i=1:N] (S[i] eq s ? i : 0))
 shown(b, c) = strcol("budget") eq B[b] && strcol("given") eq "" ? column(c) : NaN
 set yrange [0.4:N + 0.6]
 set ytics ()
-do for [i=1:N] { set ytics add (LABEL[i] N + 1 - i) }
+do for [i=1:N] { set ytics add (tic(LABEL[i]) N + 1 - i) }
 set ytics noenhanced
 set xrange [-1:1]
 set xlabel "Kendall's tau"

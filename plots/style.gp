@@ -28,3 +28,5 @@ set grid back lc rgb "#CCCCCC" lw 0.5
 set key outside right top Left reverse samplen 2 spacing 1.15 noenhanced
 # The value of a column on the rows of one series, NaN elsewhere.
 of(s, c) = strcol("series") eq s ? column(c) : NaN
+# A label of a tic is a format: its % are doubled.
+tic(s) = strstrt(s, "%") ? s[1:strstrt(s, "%")] . "%" . tic(s[strstrt(s, "%") + 1:*]) : s

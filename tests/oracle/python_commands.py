@@ -113,6 +113,7 @@ others = [
     (cospec.verify, ("4.3",), dict(model="linear", corpus="c.tsv"), "theorem43"),
     (cospec.connectivity, ("f/u.npy",), dict(pairs=10), "similarity"),
     (cospec.connectivity, (h,), dict(pairs=10), "similarity"),
+    (cospec.connectivity, (), dict(corpus="c.tsv", k=3), "connectivity"),  # names of series have a percent sign
     (cospec.connectivity, (cospec.read("m")["matrix.npz"],), {}, "spectra"),
     (cospec.svd, (cospec.read("m")["matrix.npz"],), dict(k=3), "spectra"),
     (cospec.rank, ({"0": h, "1": h ** 2},), {}, "by-layer"),
