@@ -37,15 +37,16 @@ enum {
     SIDE = 96
 };
 
-/* A run that writes results (tables, digests, atomic renames), one that draws a figure, and one of connectivity
- * beside its pairs, over a run that does nothing. */
-static const double WRITING = 7.0, DRAWING = 20.0, NEAREST = 12.0;
+/* A run that writes results (tables, digests, atomic renames), one that draws a figure, and a matrix of
+ * connectivity without its pairs, over a run that does nothing. */
+static const double WRITING = 6.0, DRAWING = 16.0, NEAREST = 9.0;
 
 /* In passes over a token: a step of training; a masked token's prediction, of each token of its text. */
 static const double TRAINING = 4.0, PREDICTION = 1.7;
 
-/* Evaluations of a fit of a probe, in multiply-adds of the features; seconds of a pair of documents. */
-static const double EVALUATIONS = 100.0, PAIR = 6e-8;
+/* Evaluations of a fit of a probe, in multiply-adds of the features; seconds of a pair of documents with all
+ * blocks, of connectivity, and of similarity over the width. */
+static const double EVALUATIONS = 100.0, PAIR = 4e-8, SHAPE = 6e-10;
 
 /* What a task costs one model, in tokens of passes, padded to the longest of a batch. */
 typedef struct {
@@ -379,12 +380,12 @@ static double of_states(const estimate *e, const cs_step *step, const cs_compare
     double with = 0.0;
     const double count = matrices(step, &with), w = (double)about->width, d = m->documents,
                  blocks = number_after(step, "--blocks", number_after(step, "--jackknife", 20.0)),
-                 cube = e->cube * w * w * w, pairs = PAIR * d * d * (blocks + 1.0);
-    return strcmp(step->word[0], "connectivity") == 0 ? count * pairs + NEAREST * e->start
-           : with > 0.0                               ? 2.0 * count * with * (blocks + 1.0) * cube
+                 cube = e->cube * w * w * w, cubes = (blocks + 1.0) * cube;
+    return strcmp(step->word[0], "connectivity") == 0 ? count * (PAIR * d * d + NEAREST * e->start)
+           : with > 0.0                               ? 2.0 * count * with * cubes
            : strcmp(step->word[0], "similarity") == 0
-               ? 2.0 * count * pairs
-               : count * (blocks + 1.0) * cube * (has_word(step, "--curve") ? 2.0 : 1.0);
+               ? count * (SHAPE * w * d * d + cubes)
+               : count * cubes * (has_word(step, "--curve") ? 2.0 : 1.0);
 }
 
 static double of_tasks(const estimate *e, const cs_step *step, const cs_compare_model *about,

@@ -144,6 +144,15 @@ test_bad_input() {
     if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: not a directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
 }
 
+# The pairs of a corpus of 2,000 documents cost about as much as a figure does, with all blocks of the jackknife.
+test_estimates_of_pairs() {
+    models 1 || return 1
+    awk 'BEGIN { srand(5); split("red green blue old new tall small dark", w, " "); for (i = 0; i < 2000; ++i) { s = "the cat"; for (k = 0; k < 6; ++k) s = s " " w[1 + int(8 * rand())]; print s } }' > many.txt
+    exits 0 "$COSPEC" compare ar masked many.txt --read "--split all" --dry-run --csv && cp out times || return 1
+    near=$(cell times seconds '^ar.near,') shape=$(cell times seconds '^ar.shape,') figure=$(cell times seconds '^fig-near,')
+    awk -v n="$near" -v s="$shape" -v f="$figure" 'BEGIN { exit !(n > 0 && s > 0 && n < f + 1 && s < f + 1) }' || fail "near $near, shape $shape, figure $figure"
+}
+
 # Too few documents are refused before the first step; as many as the message says are enough.
 test_few_documents() {
     models 1 || return 1
@@ -175,6 +184,6 @@ test_begin_tokens() {
     [ "${n##*,}" = "${m##*,}" ] && grep -q '^kind,' d/shared.probe-first/tasks.csv || fail "$n $m $(cat d/shared.probe-first/tasks.csv)"
 }
 
-for t in two_models words few_documents test_side begin_tokens two_stacks resume series bad_input; do
+for t in two_models words estimates_of_pairs few_documents test_side begin_tokens two_stacks resume series bad_input; do
     check $t
 done
