@@ -292,6 +292,7 @@ for function, arrays, options, stage in (
     with contextlib.redirect_stderr(said):
         function(*arrays, **options, progress=lambda *told: calls.append(told))
         assert all(0 <= done <= total for _, done, total in calls)
+        assert calls[0] == (calls[0][0], 0, 1) and calls[-1] == (calls[0][0], 1, 1), (function, calls)
         assert stage is None or stage in [told[0] for told in calls], (function, calls)
         length = len(said.getvalue())
         function(*arrays, **options, progress=False)

@@ -277,6 +277,8 @@ class _Call:
                 done.set()
                 woken.set()
 
+        if callable(progress):
+            progress(name, 0, 1)
         threading.Thread(target=work, name="cospec " + name, daemon=True).start()
         try:
             woken.wait()
@@ -294,9 +296,12 @@ class _Call:
             if call:
                 lib.cospec_free(call)
             raise CospecError(self.said(reason), code)
+        result = self._result(call)
+        if callable(progress):
+            progress(name, 1, 1)
         if code == 4:
             warnings.warn(self.said(reason), CospecWarning, stacklevel=5)
-        return self._result(call)
+        return result
 
     def _result(self, call: int) -> Result:
         lib = self.lib
