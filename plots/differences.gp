@@ -1,4 +1,4 @@
-# Claims at one budget, a panel for each family and unit: the difference of the two sides with its 95 % interval, right of 0 as claimed. Each panel has its own scale; grey: below the threshold. A difference beyond ten thresholds is an arrow at the edge.
+# Claims at one budget, a panel for each family and unit: the difference of the two sides with its 95 % interval, right of 0 as claimed. Panels of one unit share one scale, except those whose intervals are ten times wider or narrower than usual; grey: below the threshold. A difference beyond ten thresholds is an arrow at the edge.
 # result: reproduce differences.csv
 # input: differences.csv of cospec reproduce (columns series, label, place, wanted, difference, low, high, verdict, matters, unit)
 LINE = 15.0; GAP = 13.0; HEAD = 82.0; TOP = 60.0; WIDE = 1040.0 # sizes in pixels of the screen
@@ -6,6 +6,9 @@ LEFT = 400.0; RIGHT = 170.0; LONGEST = 58 # margins; characters of a line of a l
 array PIXELS[|S|]
 array COUNT[|S|]
 array MATTERS[|S|]
+array FROM[|S|]
+array TO[|S|]
+array WIDTH[|S|]
 array UNIT[|S|]
 array TEXT[400]
 array Y[400]
@@ -51,6 +54,24 @@ eval key(0.17, "opposite", 5, 0xD55E00)
 eval key(0.29, "equivalent (grey: below the threshold)", 13, 0x0072B2)
 eval key(0.63, "undetermined", 6, 0x444444)
 eval key(0.79, "not tested", 2, 0x5B4A91)
+# The range of each panel, and the mean width of its intervals.
+edge(s, a, b) = at(s, a) < at(s, b) ? at(s, a) : at(s, b)
+do for [i=1:|S|] {
+    M = MATTERS[i]
+    stats data using (edge(S[i], "low", "high")) nooutput
+    FROM[i] = STATS_min < (M > 0 ? -2.5 * M : 0) ? STATS_min : M > 0 ? -2.5 * M : 0
+    if (M > 0 && FROM[i] < -10 * M) { FROM[i] = -10 * M }
+    stats data using (-edge(S[i], "low", "high") + at(S[i], "low") + at(S[i], "high")) nooutput
+    TO[i] = STATS_max > (M > 0 ? 2.5 * M : 0) ? STATS_max : M > 0 ? 2.5 * M : 0
+    if (M > 0 && TO[i] > 10 * M) { TO[i] = 10 * M }
+    stats data using (abs(at(S[i], "high") - at(S[i], "low"))) nooutput
+    WIDTH[i] = STATS_mean
+}
+# The lower median of the widths of a unit; a panel within ten times of it has the common scale.
+below(i) = (sum [j=1:|S|] (UNIT[j] eq UNIT[i] && (WIDTH[j] < WIDTH[i] || (WIDTH[j] == WIDTH[i] && j < i))))
+alike(i) = (sum [j=1:|S|] (UNIT[j] eq UNIT[i]))
+usual(i) = (sum [j=1:|S|] (UNIT[j] eq UNIT[i] && below(j) == (alike(j) - 1) / 2 ? WIDTH[j] : 0))
+common(i) = UNIT[i] ne "" && WIDTH[i] <= 10 * usual(i) && WIDTH[i] >= usual(i) / 10
 top = 1 - (TOP + 8) / height
 do for [i=1:|S|] {
     bottom = top - PIXELS[i] / height
@@ -64,17 +85,19 @@ do for [i=1:|S|] {
         MIDDLE[k] = column("difference") * column("wanted"), LOW[k] = column("low") * column("wanted"), HIGH[k] = column("high") * column("wanted"), \
         SHADE[k] = shade(strcol("verdict")), 0) : NaN) nooutput
     M = MATTERS[i]
-    least = M > 0 ? -2.5 * M : 0
-    most = M > 0 ? 2.5 * M : 0
+    least = FROM[i]
+    most = TO[i]
+    do for [j=1:|S|] {
+        if (UNIT[j] eq UNIT[i] && common(i) && common(j)) {
+            least = FROM[j] < least ? FROM[j] : least
+            most = TO[j] > most ? TO[j] : most
+        }
+    }
     do for [k=1:COUNT[i]] {
         Y[k] = down + (GAP + LINE * lines(TEXT[k])) / 2
         down = down + GAP + LINE * lines(TEXT[k])
         if (LOW[k] > HIGH[k]) { swap = LOW[k]; LOW[k] = HIGH[k]; HIGH[k] = swap }
-        least = LOW[k] < least ? LOW[k] : least
-        most = HIGH[k] > most ? HIGH[k] : most
     }
-    if (M > 0 && least < -10 * M) { least = -10 * M }
-    if (M > 0 && most > 10 * M) { most = 10 * M }
     if (most == least) { most = least + 1 }
     from = least - 0.03 * (most - least); to = most + 0.03 * (most - least)
     set xrange [from:to]

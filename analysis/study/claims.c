@@ -370,10 +370,10 @@ static void put_unmet(char **out, const cs_study_comparison *need)
     const bool above = *need->want == '>';
     const cs_claim_side *left = &need->left, *right = &need->right;
     const double d = left->value - right->value;
-    cs_append(out, "%s%s (%.3g) is not %s %s", *out && **out ? ", and " : "", left->label,
-              left->value, above ? "above" : "below", right->label);
+    cs_append(out, "%s%s (%.3g) is not %s%s %s", *out && **out ? ", and " : "", left->label,
+              left->value, (above ? d > 0 : d < 0) ? "significantly " : "",
+              above ? "above" : "below", right->label);
     if (right->file) cs_append(out, " (%.3g)", right->value);
-    if (above ? d > 0 : d < 0) cs_append(out, " by more than the error");
 }
 
 /* The first need that is not met, with what would do in its place, which is not either. */

@@ -345,6 +345,47 @@ static cs_status put_head(cs_report *r)
     return status;
 }
 
+/* Short names of papers, and of the objectives that they propose. */
+typedef struct {
+    const char *name, *is, *title, *address /* NULL: none */, *rest;
+} paper;
+
+static const paper papers[] = {
+    {"LA", "LA is Zhang et al. (2024), ",
+     "Look Ahead or Look Around? A Theoretical Comparison Between Autoregressive and Masked "
+     "Pretraining",
+     "https://arxiv.org/abs/2407.00935", "."},
+    {"MAE-LM", "MAE-LM is Meng et al. (2024), ",
+     "Representation Deficiency in Masked Language Modeling", "https://arxiv.org/abs/2302.02060",
+     ", and the masked autoencoder for language that it proposes: its encoder never reads [MASK]."},
+    {"GVP", "GVP is the anonymous submission ",
+     "Bridging Autoregressive and Masked Modeling for Enhanced Visual Representation Learning", NULL,
+     ", and the Generative Visual Pretraining that it proposes: it predicts groups of tokens or "
+     "patches one after another, in random order."}};
+
+static const paper *find_paper(const char *name)
+{
+    for (size_t i = 0; i < sizeof papers / sizeof *papers; ++i) {
+        if (strcmp(name, papers[i].name) == 0) return &papers[i];
+    }
+    return NULL;
+}
+
+/* {{papers PAPER...}}: introduces them, a sentence each */
+static cs_status put_papers(cs_report *r)
+{
+    (void)fputs("<p>", r->out);
+    for (int i = 1; i < r->words; ++i) {
+        const paper *p = find_paper(r->word[i]);
+        cs_html_put(r->out, i > 1 ? " %" : "%", p->is);
+        if (p->address) cs_html_put(r->out, "<a href=\"%\">", p->address);
+        cs_html_put(r->out, "<em>%</em>", p->title);
+        cs_html_put(r->out, p->address ? "</a>%" : "%", p->rest);
+    }
+    (void)fputs("</p>\n", r->out);
+    return CS_OK;
+}
+
 /* {{end}} of what an {{if}} has let stand */
 static cs_status put_nothing(cs_report *r)
 {
@@ -376,6 +417,7 @@ static cs_status directive(cs_report *r, char *text)
         {"differences", put_differences, 1, MOST_WORDS, "caption"},
         {"course", put_course, 1, MOST_WORDS, "caption"},
         {"head", put_head, 2, MOST_WORDS, "TITLE"},
+        {"papers", put_papers, 2, MOST_WORDS, "PAPER..."},
         {"text", put_prose, 1, MOST_WORDS, "WORD..."},
         {"end", put_nothing, 1, 1, ""},
         {"steps", put_steps, 1, MOST_WORDS, ""},
@@ -408,6 +450,10 @@ static cs_status directive(cs_report *r, char *text)
         if (strcmp(known[i].wanted, "CLAIM") == 0 &&
             !json_object_get(json_object_get(r->study->json, "claims"), r->word[1]))
             status = cs_fail(CS_ERR_INPUT, "the study has no claim %s", r->word[1]);
+        for (int w = 1; w < r->words && strcmp(known[i].wanted, "PAPER...") == 0; ++w) {
+            if (!find_paper(r->word[w]))
+                status = cs_fail(CS_ERR_INPUT, "expected LA, MAE-LM or GVP, got %s", r->word[w]);
+        }
         return status == CS_OK && r->out ? known[i].put(r) : status;
     }
     return cs_fail(CS_ERR_INPUT, "unknown directive {{%s}}%s", name, cs_hint_text("", &hint));

@@ -32,7 +32,7 @@ f,,plot toy-spectra ar=r/t/toy.csv" ] && [ ! -e r/f ] || { fail "${why:-$(cat ou
         refuses 3 "late.json: step z: ${step#*|}" "$COSPEC" reproduce --steps late.json --template steps.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
     refuses 3 "report.html:" "$COSPEC" reproduce --steps s.json -o late && says "without --template the report has the template of the shared study: " && says "the study has no step" && [ ! -e late ] || return 1
-    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|expected STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{value t/toy.csv}}|expected {{value STEP' "{{text $(seq -s ' ' 63)}}|expected fewer than 64 words"; do
+    for mistake in '{{valeu t/toy.csv sigma}}|unknown directive {{valeu}}; did you mean value?' '{{command hole}}|the study has no step hole; did you mean whole?' '{{table tt}}|expected STEP/FILE, got "tt"' '{{claim hole}}|the study has no claim hole' '{{papers LA BERT}}|expected LA, MAE-LM or GVP, got BERT' '{{value t/toy.csv}}|expected {{value STEP' "{{text $(seq -s ' ' 63)}}|expected fewer than 64 words"; do
         printf 'one\n%s\n' "${mistake%|*}" > bad.html
         refuses 3 "bad.html:2: ${mistake#*|}" "$COSPEC" reproduce --steps s.json --template bad.html -o late && [ ! -e late ] || { fail "${why:-a step ran}"; return 1; }
     done
@@ -170,7 +170,7 @@ test_scales_and_claims() {
     # what a claim needs (its two sides agree): met, not by the sign, not beyond the error, a second one not; the reason in words
     wide='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "se": "sigma"}' three='{"label": "three", "file": "ar-3/toy.csv", '$where', "exact": true}'
     for case in "reproduced,the difference|$ones > 5" "reproduced,the difference|$ones < 7" "not tested,ones of ar (6) is not above 6|$ones > 6" "not tested,ones of ar (6) is not below 6|$ones < 6" \
-        "not tested,ones of ar (6) is not above 5|$wide > 5" "not tested,three ([0-9]*) is not below ones of ar (6)|$three < $ones"; do
+        "not tested,ones of ar (6) is not significantly above 5|$wide > 5" "not tested,three ([0-9]*) is not below ones of ar (6)|$three < $ones"; do
         need=${case#*|} sign='>'
         case $need in *' < '*) sign='<' ;; esac
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\",
@@ -196,10 +196,13 @@ test_scales_and_claims() {
     study s.json "$steps" "$scaled, \"claims\": {\"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o without --force && [ ! -e without/differences ] && ! grep -q 'All of them' without/report.html || { fail "$(cat err)"; return 1; }
     exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of claims of before: $(cat err)"; return 1; }
-    # labels stand left of the panel, whose x axis says what it has; each panel has its own scale, its numbers right of it, and its commas
+    # labels stand left of the panel, whose x axis says what it has; panels of one unit have one scale, each its numbers right of it, and its commas
     unit='"metric": "nats, all", '
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S, 1\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \"<\", \"right\": $three, \"scope\": \"-\"}, \"b\": {\"source\": \"T\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 99, \"scope\": \"-\"}}"
-    exits 0 "$COSPEC" $run -o scale --force && grep -q ',nats$' scale/differences.csv && [ "$(grep -c 'difference in nats (right of 0: as claimed)' scale/differences/differences.svg)" = 2 ] && [ "$(grep -c '>-80<' scale/differences/differences.svg)" = 1 ] && grep -q '>S‚ 1<' scale/differences/differences.svg && grep -q '>3.0 ([-0-9.]* to [0-9.]*)<' scale/differences/differences.svg && grep -B1 '<text>three . ones of ar<' scale/differences/differences.svg | grep -q 'text-anchor="end"' || { fail "${why:-$(cat err scale/differences.csv)}"; return 1; }
+    exits 0 "$COSPEC" $run -o scale --force && grep -q ',nats$' scale/differences.csv && [ "$(grep -c 'difference in nats (right of 0: as claimed)' scale/differences/differences.svg)" = 2 ] && [ "$(grep -c '>-80<' scale/differences/differences.svg)" = 2 ] && grep -q '>S‚ 1<' scale/differences/differences.svg && grep -q '>3.0 ([-0-9.]* to [0-9.]*)<' scale/differences/differences.svg && grep -B1 '<text>three . ones of ar<' scale/differences/differences.svg | grep -q 'text-anchor="end"' || { fail "${why:-$(cat err scale/differences.csv)}"; return 1; }
+    # but a panel whose intervals are more than ten times wider has its own
+    printf '%s\n' series,label,place,wanted,difference,low,high,verdict,matters,unit A,a,1,1,0,-2,2,undetermined,,nats B,b,1,1,7,5,9,reproduced,,nats C,c,1,-1,-300,-350,-250,reproduced,,nats > wide.csv
+    exits 0 "$COSPEC" plot differences wide.csv -o wide && [ "$(grep -c '> *8<' wide/differences.svg)" = 2 ] && [ "$(grep -c '> *300<' wide/differences.svg)" = 1 ] || { fail "${why:-$(grep -o '>-*[0-9]*<' wide/differences.svg)}"; return 1; }
     # claims of one family in two units have a panel each
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S, 1\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \"<\", \"right\": $three, \"scope\": \"-\"}, \"b\": {\"source\": \"S, 1\", \"metric\": \"bits, all\", \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 99, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o units --force && grep -q '^"S, 1 (nats)",a,1,' units/differences.csv && grep -q '^"S, 1 (bits)",b,1,' units/differences.csv && grep -q 'difference in bits (right of 0' units/differences/differences.svg || { fail "${why:-$(cat err units/differences.csv)}"; return 1; }
@@ -296,9 +299,9 @@ test_claims_over_budgets() {
     # no budget of another verdict follows that of a claim which its last budget, or all together, leave undetermined
     grep -q 'undetermined</b> <small>at the last budget, 3 (opposite at 2)</small>' r/report.html && grep -q 'undetermined</b> <small>over 2 budgets (reproduced at 2)</small>' r/report.html &&
         [ "$(sed 's/<[^>]*>//g' r/report.html | grep -c 'undetermined at [0-9]')" = 0 ] || { fail "$(cat r/report.html)"; return 1; }
-    printf '{{tally}}{{tally source}}{{claim turns}}|{{claim once}}|{{claims}}\n' > more.html
+    printf '{{papers LA GVP}}{{tally}}{{tally source}}{{claim turns}}|{{claim once}}|{{claims}}\n' > more.html
     exits 0 "$COSPEC" ${run% t.html} more.html -o r --resume --force && grep -q 'Claims over several budgets with the verdict <em>reproduced</em>: 4 (2 at every budget).' r/report.html &&
-        grep -q '<th>source</th>' r/report.html && grep -q '</small> (at 4: ones <a class="value" href="t-2-4/toy.csv"[^>]*>12</a> against 8; difference 4 (4 to 4))|.*</small> (at 2: ones <a class="value" href="t-2-2/toy.csv"[^>]*>6</a> against 8; difference -2 (-2 to -2))|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
+        grep -q '<p>LA is Zhang et al. (2024), <a href="https://[^"]*"><em>Look Ahead[^<]*</em></a>. GVP is .*</p>' r/report.html && grep -q '<th>source</th>' r/report.html && grep -q '</small> (at 4: ones <a class="value" href="t-2-4/toy.csv"[^>]*>12</a> against 8; difference 4 (4 to 4))|.*</small> (at 2: ones <a class="value" href="t-2-2/toy.csv"[^>]*>6</a> against 8; difference -2 (-2 to -2))|' r/report.html || { fail "$(cat err r/report.html)"; return 1; }
     # where the scale is too small, or nothing is tested, one verdict stands for the claim and for each of its budgets
     study s.json "$steps" "$scaled, \"claims\": {$(over small '2 3' '>' 8 ', "not_at": "cpu", "needs": [{"left": '"$side"', "want": ">", "right": 99}]'), $(over none '2 3' '>' 8 ', "untested": "no reason"')}"
     exits 0 "$COSPEC" $run -o weak --force && [ "$(grep -c ',undetermined,this scale is too small to decide' weak/claims-budgets.csv)" = 2 ] && [ "$(grep -c ',not tested,no reason' weak/claims-budgets.csv)" = 2 ] &&
