@@ -15,7 +15,9 @@ import sys
 import textwrap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cospec"))
-from _words import PRINTING, in_python, parameter  # noqa: E402
+from _words import in_python, parameter  # noqa: E402
+
+PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
 
 LETTER = {"k"}  # letters that are names in Python too
 NAMES = {("svd", 0): "matrix", ("density", 0): "matrix", ("angles", 0): "first", ("angles", 1): "second"}
@@ -172,8 +174,12 @@ def is_corpus(command, pattern):
 
 
 def table_of(command):
-    """The options of a command, as cospec._words has them."""
-    return {o["name"]: (o["kind"] if o["kind"] in ("flag", "choice") else "", o["argument"] or "") for o in command["options"]}
+    """The options of a command that are parameters, as cospec._words has them."""
+    return {o["name"]: (o["kind"] if o["kind"] in ("flag", "choice") else "", o["argument"] or "") for o in parameters_of(command)}
+
+
+def parameters_of(command):
+    return [o for o in command["options"] if o["heading"] or o["name"] not in PRINTING]
 
 
 def sentence(text):
@@ -217,7 +223,7 @@ def function(command, all_options):
                      memory.get(place) or ("path, name or list" if repeated else TEXTS if texts else "path or name") + (
                          ", optional" if optional else ""),
                      "%s of the command line." % pattern))
-    options = [o for o in command["options"] if o["heading"] or o["name"] not in PRINTING]
+    options = parameters_of(command)
     first = [] if arguments else [o for n in ("corpus", "objective") for o in options if o["name"] == n]
     keyword = []
     letters, repeated_options = [], [o["name"] for o in options if o["repeated"]]
@@ -297,7 +303,7 @@ def figures(order):
 
 def main():
     tables = json.load(sys.stdin)
-    options = {name: row for c in tables["commands"] for name, row in table_of(c).items()}
+    options = {name: row for c in tables["commands"] for name, row in table_of(c).items() if name not in PRINTING}
     names = [identifier(c["name"].replace("-", "_")) for c in tables["commands"]]
     print('"""A function for each command, generated from the option tables of the program."""')
     print("from __future__ import annotations\n")

@@ -207,6 +207,7 @@ for x in (h * h, "h.npy"):
                           ("k: '1,2' is not an integer", cospec.CospecError, np.array([1, 2])),
                           ("k: 1180591620717411303424 is out of the range", cospec.CospecError, 2 ** 70)):
         fails(part, kind, cospec.svd, x, k=k)
+fails("metric: unknown metric 'x'", cospec.CospecError, cospec.probe, h, h, labels=labels, test_labels=labels, metric="x")
 fails("matrix: expected a path, a name or a value, got None", TypeError, cospec.svd, None)
 fails("svd: got an unexpected keyword argument 'kk'", TypeError, cospec.svd, h, kk=1)
 fails("similarity needs two matrices, or at least one and with_= or dimension=True", cospec.CospecError, cospec.similarity, h)

@@ -472,8 +472,9 @@ def _options(signature: inspect.Signature) -> "Options":
     """The options that texts of a command may name: its own, and those of others."""
     from ._commands import options
     own = {name.rstrip("_").replace("_", "-"): parameter.annotation == "bool" for name, parameter in signature.parameters.items()}
+    table = {**{name: ("", "") for name in own}, **options}
     return {name: ("flag" if own[name] else "" if kind == "flag" else kind, argument) if name in own else (kind, argument)
-            for name, (kind, argument) in options.items()}
+            for name, (kind, argument) in table.items()}
 
 
 def _store(name: str, value: Any, folder: str) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 # An option by its name: (kind, argument), as `cospec help --tables` has them.
 Options = Mapping[str, "tuple[str, str]"]
-PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
 _OPTION = re.compile(r"(\bcospec [a-z-]+(?: --?[a-z][\w-]*(?: [^-\s]\S*)?)+)|"
                      r"(?<![\w-])(?:--([a-z][a-z0-9-]*)|-([ok])\b)(?: ([\w.]*\w))?")
 
@@ -22,7 +21,7 @@ def in_python(text: str, options: Options) -> str:
 
     def argument(match: "re.Match[str]") -> str:
         command, name, word = match[1], match[2] or {"o": "output", "k": "k"}.get(match[3] or "", ""), match[4]
-        if command or (name not in options and name != "k") or name in PRINTING:
+        if command or (name not in options and name != "k"):
             return match[0]
         kind, choices = options.get(name, ("int", "K"))
         key = parameter(name)
