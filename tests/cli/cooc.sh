@@ -314,7 +314,9 @@ test_interrupt_while_writing() {
 
 test_interrupted_sweep() {
     "$COSPEC" toy --objective diverse-ar --t 1:400:1 --classes 2 --length 500 --tokens 2 -o d > out 2> err &
-    pid=$!
+    pid=$! tries=0
+    # a signal before the handler is there (bit 14 of SigCgt) ends any program
+    until grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$pid/status 2> /dev/null || [ $tries = 300 ]; do sleep 0.1; tries=$((tries + 1)); done
     sleep 1
     kill -TERM $pid
     wait $pid
