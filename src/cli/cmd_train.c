@@ -19,7 +19,6 @@
 #include "train/budgets.h"
 #include "train/examples.h"
 #include "train/specials.h"
-#include "train/updates.h"
 
 /* --- the corpus ------------------------------------------------------------------------------- */
 
@@ -547,35 +546,6 @@ static cs_status check_disk(const cs_args *args, const run *r)
                                "the model and one checkpoint");
 }
 
-/* A run that ended worse than it began, on the last batch and on the held-out side: a rate too high
- * does that, while overfitting raises the second alone. The margins exceed the noise of a batch. */
-static void note_divergence(const cs_args *args, const run *r, const cs_train_result *trained)
-{
-    static const double OVER_FIRST = 0.1, OVER_UNIFORM = 0.05;
-    const double uniform = r->options.loss == CS_LOSS_CROSS_ENTROPY && r->model.config.vocab > 0
-                               ? log((double)r->model.config.vocab)
-                               : NAN,
-                 loss = trained->loss, first = trained->first_loss,
-                 least = isnan(trained->eval_loss) ? loss : fmin(loss, trained->eval_loss);
-    char above[96];
-    if (least > first + OVER_FIRST * fabs(first)) {
-        (void)snprintf(above, sizeof above, "%.4g at the first step", first);
-    } else if (least > (1 + OVER_UNIFORM) * uniform) {
-        (void)snprintf(above, sizeof above, "the %.4g of a uniform guess", uniform);
-    } else {
-        if (trained->finished && trained->skipped > 0)
-            cs_output_note(args,
-                           "%lld of %lld steps were skipped, because their gradient was not "
-                           "finite" CS_TRY_RATE,
-                           (long long)trained->skipped, (long long)trained->step);
-        return;
-    }
-    cs_output_note(args,
-                   "training diverged: the loss ended at %.4g, above %s" CS_TRY_RATE
-                   " (it was %g) or a longer --warmup",
-                   loss, above, r->options.learning_rate);
-}
-
 static cs_status train(cs_args *args, run *r)
 {
     cs_train_result result = {0};
@@ -597,7 +567,7 @@ static cs_status train(cs_args *args, run *r)
         steps = r->budget[i].steps;
     }
     if (stopped) cs_output_unfinished(args);
-    if (status == CS_OK) note_divergence(args, r, &result);
+    if (status == CS_OK) cs_args_note_divergence(args, &r->options, r->model.config.vocab, &result);
     if (status == CS_OK && stopped) {
         cs_output_note(args, "stopped after step %lld of %lld; give --resume to continue",
                        (long long)stopped->step, (long long)steps);

@@ -46,7 +46,7 @@ static const double TRAINING = 4.0, PREDICTION = 1.7;
 
 /* Evaluations of a fit of a probe, in multiply-adds of the features; seconds of a pair of documents with all
  * blocks, of connectivity, and of similarity over the width. */
-static const double EVALUATIONS = 100.0, PAIR = 4e-8, SHAPE = 6e-10;
+static const double EVALUATIONS = 35.0, PAIR = 4e-8, SHAPE = 6e-10;
 
 /* What a task costs one model, in tokens of passes, padded to the longest of a batch. */
 typedef struct {

@@ -1,11 +1,14 @@
 /* Option groups of cospec train. Defaults and their sources: docs/reference/training-options.md. */
 #include "cli/train_options.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "plan/parameter.h"
+#include "train/updates.h"
 
 const cs_opt cs_group_train_objective[] = {
     CS_HEADING("Objective"),
@@ -443,4 +446,31 @@ cs_status cs_args_refuse_model(const cs_args *args)
         }
     }
     return CS_OK;
+}
+
+void cs_args_note_divergence(const cs_args *args, const cs_train_options *options, int64_t vocab,
+                             const cs_train_result *trained)
+{
+    static const double OVER_FIRST = 0.1, OVER_UNIFORM = 0.05; /* beyond the noise of a batch */
+    const double uniform =
+                     options->loss == CS_LOSS_CROSS_ENTROPY && vocab > 0 ? log((double)vocab) : NAN,
+                 loss = trained->loss, first = trained->first_loss,
+                 least = isnan(trained->eval_loss) ? loss : fmin(loss, trained->eval_loss);
+    char above[96];
+    if (least > first + OVER_FIRST * fabs(first)) {
+        (void)snprintf(above, sizeof above, "%.4g at the first step", first);
+    } else if (least > (1 + OVER_UNIFORM) * uniform) {
+        (void)snprintf(above, sizeof above, "the %.4g of a uniform guess", uniform);
+    } else {
+        if (trained->finished && trained->skipped > 0)
+            cs_output_note(args,
+                           "%lld of %lld steps were skipped, because their gradient was not "
+                           "finite" CS_TRY_RATE,
+                           (long long)trained->skipped, (long long)trained->step);
+        return;
+    }
+    cs_output_note(args,
+                   "training diverged: the loss ended at %.4g, above %s" CS_TRY_RATE
+                   " (it was %g) or a longer --warmup",
+                   loss, above, options->learning_rate);
 }

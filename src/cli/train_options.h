@@ -37,5 +37,10 @@ int64_t cs_args_ahead(const cs_args *args, const cs_train_options *options);
  * from an encoder row; --misaligned if the encoder reads every position. */
 cs_status cs_args_check_decoder(const cs_task *task, const cs_model_config *config) CS_MUST_CHECK;
 
+/* Notes a run that ended worse than it began, on the last batch and on the held-out side: a rate too
+ * high does that, while overfitting raises the second alone. Else notes skipped steps. */
+void cs_args_note_divergence(const cs_args *args, const cs_train_options *options, int64_t vocab,
+                             const cs_train_result *trained);
+
 /* CS_ERR_USAGE if an option of sizes or architecture is given with --init-from. */
 cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;
