@@ -59,3 +59,16 @@ test_notebooks() {
 }
 
 check notebooks
+
+# Reports are prose as pages are: their sentences, paragraphs, captions and cells are measured; commands and numbers are not.
+test_prose_of_reports() {
+    words() { seq -s ' ' "$1" | sed 's/[0-9][0-9]*/word/g'; }
+    printf '<p><code>%s</code> A short one.</p><table><tr><td>%s</td></tr></table>\n' "$(words 130)" "$(words 35)" > good.html
+    exits 0 /usr/bin/python3 "$root/tests/prose.py" good.html || return 1
+    for case in "a paragraph of 121 words|<p>$(words 119). A b.</p>" "a table cell of 36 words|<tr><td>$(words 30) <b>$(words 6)</b></td></tr>" '36 words a sentence'"|<li>$(words 36).</li>" "36 words a sentence|{{figure a b C$(words 36)}}" "retired 'room'|<p>A room.</p>"; do
+        printf '%s<p>A.</p>\n' "${case#*|}" > bad.html
+        exits 1 /usr/bin/python3 "$root/tests/prose.py" bad.html
+        grep -q "${case%%|*}\|exceed 35" out || { fail "${case%%|*}: $(cat out err)"; return 1; }
+    done
+}
+check prose_of_reports
