@@ -211,6 +211,26 @@ static const char *unigram_source(cs_args *args, const char *corpus)
     return cs_args_keep(args, text);
 }
 
+/* A mistyped option within --read etc. is no fault of a step of the study. */
+static cs_status blame_option(const job *j, cs_status status)
+{
+    static const char *const option[] = {"read", "probe", "finetune"},
+                             unknown[] = "unknown option ";
+    const char *found = status == CS_OK ? NULL : strstr(cs_reason(), unknown);
+    char *reason = found ? cs_strdup(found) : NULL;
+    for (size_t i = 0; i < sizeof option / sizeof *option && reason; ++i) {
+        const char *name = reason + strlen(unknown), *text = cs_args_text(j->args, option[i]);
+        if (cs_args_given(j->args, option[i]) &&
+            memmem(text, strlen(text), name, strcspn(name, " "))) {
+            cs_reason_clear();
+            status = cs_fail(CS_ERR_USAGE, "--%s: %s", option[i], reason);
+            break;
+        }
+    }
+    cs_free(reason);
+    return status;
+}
+
 static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
@@ -366,7 +386,7 @@ static cs_status compare(job *j, cs_study_job *s)
     for (int64_t i = 0; i < j->models; ++i)
         s->series = s->series || !j->model[i].last;
     json_decref(json);
-    return status == CS_OK ? cs_study_job_run(args, s) : status;
+    return status == CS_OK ? blame_option(j, cs_study_job_run(args, s)) : status;
 }
 
 static cs_status run(cs_args *args)

@@ -71,6 +71,20 @@ static cs_status fill(cs_args *args, const char *line, const char *corpus, const
     return status;
 }
 
+/* So that a shell reads it as one word. */
+static void print_word(const char *word)
+{
+    if (word[0] && !strpbrk(word, " \t\n'\"\\$`&|;<>()*?[]~#!{}")) {
+        (void)printf(" %s", word);
+        return;
+    }
+    (void)fputs(" '", stdout);
+    for (const char *p = word; *p; ++p) {
+        (void)fputs(*p == '\'' ? "'\\''" : (char[]){*p, '\0'}, stdout);
+    }
+    (void)putchar('\'');
+}
+
 static cs_status run_step(cs_args *args, int step, const char *corpus, const char *dir)
 {
     cs_words words = {0};
@@ -82,7 +96,7 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
         (void)printf("\nStep %d of %d. %s\n\n$ cospec", step + 1, (int)STEPS, steps[step].reason);
         for (int i = 0; i < words.count; ++i)
             if (strcmp(words.text[i], "--force") != 0 && strcmp(words.text[i], "--quiet") != 0)
-                (void)printf(" %s", words.text[i]);
+                print_word(words.text[i]);
         (void)printf("\n");
         (void)fflush(stdout);
         status = cs_command_execute(command, words.count - 1, words.text + 1, true, &refuted);

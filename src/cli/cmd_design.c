@@ -30,7 +30,13 @@ static cs_status problem_of(const cs_args *args, cs_plan_file *parts, cs_design_
     if (strcmp(family, "prefixes") == 0) {
         family = "offset-ar(offset-weights=mix:0)";
     }
-    return cs_objective_parse_held(family, parts, &out->objective);
+    cs_status status = cs_args_objective_text(args, family, parts, &out->objective);
+    char *filled = status == CS_OK ? cs_objective_describe(&out->objective) : NULL;
+    /* Parts of a mixture are read with the parameters that were filled in. */
+    if (status == CS_OK)
+        status = filled ? cs_objective_parse_held(filled, parts, &out->objective) : CS_ERR_MEMORY;
+    cs_free(filled);
+    return status;
 }
 
 /* The stream of --corpus, if any. */
@@ -117,11 +123,14 @@ static cs_status add_one(cs_args *args, cs_unfinished *u, const cs_design_proble
 
 static cs_status add_objectives(const cs_args *args, const cs_design_problem *problem, json_t *rows)
 {
-    const int given = cs_args_count(args, "compare");
-    cs_status status = given > 0 ? CS_OK : cs_design_compare_all(problem, rows);
-    for (int i = 0; i < given && status == CS_OK; ++i) {
-        status = cs_design_compare(problem, cs_args_text_at(args, "compare", i), rows);
+    static const char *const none[] = {NULL};
+    cs_words given = {0};
+    cs_status status = cs_args_compared(args, none, &given);
+    if (status == CS_OK && given.count == 0) status = cs_design_compare_all(problem, rows);
+    for (int i = 0; i < given.count && status == CS_OK; ++i) {
+        status = cs_design_compare(problem, given.text[i], rows);
     }
+    cs_words_free(&given);
     return status;
 }
 

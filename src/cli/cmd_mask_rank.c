@@ -147,6 +147,7 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
     if (m->options.encoder_only) {
         o->mask_keep = o->mask_random = 0;
     }
+    if (status == CS_OK) cs_args_note_share_of_pieces(s->args, &m->text, o);
     return status;
 }
 
@@ -223,6 +224,7 @@ static cs_status write_statements(cs_args *args, const cs_statements *list)
     cs_statements_record(list, cs_result_root(result));
     cs_status status = cs_output_path(args, "statements.json", &path);
     if (status == CS_OK) status = cs_result_json(result, &json);
+    if (status == CS_OK) status = cs_result_add_table(result, &cs_statements_view, json);
     if (status == CS_OK) status = cs_json_write(path, json);
     json_decref(json);
     cs_result_free(&result);

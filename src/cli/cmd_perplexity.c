@@ -200,15 +200,23 @@ static cs_status report(cs_args *args, const run *r)
     return status == CS_OK ? cs_output_record(args, "perplexity", &table) : status;
 }
 
+/* Of the documents that are scored. */
 static void note_unknown(const cs_args *args, const run *r)
 {
     const cs_corpus *c = &r->text.corpus;
-    if (c->unknown_tokens > 0) {
+    int64_t unknown = 0, tokens = 0;
+    for (int64_t d = 0; d < c->documents && c->unknown_tokens > 0; ++d) {
+        if (r->options.keep && !r->options.keep[d]) continue;
+        for (int64_t i = c->doc_ptr[d]; i < c->doc_ptr[d + 1]; ++i) {
+            unknown += c->token[i] == c->unknown;
+        }
+        tokens += c->doc_ptr[d + 1] - c->doc_ptr[d];
+    }
+    if (unknown > 0)
         cs_output_note(args,
                        "%lld of %lld tokens of the text are unknown and scored as <unk>, so "
                        "perplexity and bits per byte are too low",
-                       (long long)c->unknown_tokens, (long long)c->tokens);
-    }
+                       (long long)unknown, (long long)tokens);
 }
 
 static cs_status run_perplexity(cs_args *args)

@@ -23,7 +23,19 @@ typedef struct {
     bool files, corpora; /* whether file names, corpora are candidates */
 } completion;
 
-/* The description is cut behind its first sentence. */
+/* Length of the first sentence. A stop in parentheses, or before a small letter or a digit, belongs to
+ * an abbreviation. */
+static int first_sentence(const char *text)
+{
+    int depth = 0;
+    for (const char *p = text; *p; ++p) {
+        depth += (*p == '(') - (*p == ')');
+        if (depth == 0 && p[0] == '.' && p[1] == ' ' && isupper((unsigned char)p[2]))
+            return (int)(p + 1 - text);
+    }
+    return (int)strlen(text);
+}
+
 static void candidate(const completion *c, const char *text, size_t length, const char *description)
 {
     const size_t typed = strlen(c->word);
@@ -31,8 +43,7 @@ static void candidate(const completion *c, const char *text, size_t length, cons
     (void)fprintf(c->out, "%.*s%.*s", c->prefix_length, c->prefix, (int)(length - c->skip),
                   text + c->skip);
     if (description) {
-        const char *end = strstr(description, ". ");
-        (void)fprintf(c->out, "\t%.*s", (int)(end ? end + 1 - description : 200), description);
+        (void)fprintf(c->out, "\t%.*s", first_sentence(description), description);
     }
     (void)fputc('\n', c->out);
 }

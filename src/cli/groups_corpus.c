@@ -235,12 +235,35 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
     }
 }
 
+/* A header with other names than the usual ones is read as a document: its class has no second one,
+ * and its text is one word. */
+static void note_no_header(const cs_args *args, const char *source, const cs_corpus *c)
+{
+    int64_t same = 0;
+    if (c->read.columns < 2 || c->read.headers > 0 || c->documents < 2 || c->labels < 2 ||
+        c->doc_ptr[1] != 1 || c->label[0] < 0)
+        return;
+    for (int64_t d = 0; d < c->documents; ++d) {
+        same += c->label[d] == c->label[0];
+    }
+    if (same == 1)
+        cs_output_note(args,
+                       "%s: only the first line has the label \"%s\"; if that line names the "
+                       "columns, give --text-field and --label-field with these names",
+                       source, c->label_name[c->label[0]]);
+}
+
+static void note_corpus(const cs_args *args, const char *source, const cs_corpus *c)
+{
+    cs_args_note_read(args, source, c->invalid_bytes, c->invalid_documents, &c->read);
+    note_no_header(args, source, c);
+}
+
 cs_status cs_args_read_corpus(const cs_args *args, const char *source,
                               const cs_corpus_options *options, cs_corpus *out)
 {
     cs_status status = cs_corpus_load(source, options, out);
-    if (status == CS_OK)
-        cs_args_note_read(args, source, out->invalid_bytes, out->invalid_documents, &out->read);
+    if (status == CS_OK) note_corpus(args, source, out);
     return status;
 }
 
@@ -268,9 +291,7 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
     if (status == CS_OK)
         status = file ? cs_output_input_beside(args, file, options->threads, read_corpus, &r)
                       : read_corpus(&r);
-    if (status == CS_OK)
-        cs_args_note_read(args, source, corpus.invalid_bytes, corpus.invalid_documents,
-                          &corpus.read);
+    if (status == CS_OK) note_corpus(args, source, &corpus);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
@@ -351,8 +372,7 @@ static cs_status corpus_in_memory(const cs_args *args, const char *source,
         return cs_corpus_of_ids(source, &m->array, m->count, m->doc_ptr, options, out);
     case CS_ITEM_TEXTS:
         status = cs_corpus_of_texts(source, m->count, m->text, m->size, options, out);
-        if (status == CS_OK)
-            cs_args_note_read(args, source, out->invalid_bytes, out->invalid_documents, &out->read);
+        if (status == CS_OK) note_corpus(args, source, out);
         return status;
     case CS_ITEM_MATRIX:
         break;

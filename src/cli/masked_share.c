@@ -4,8 +4,10 @@
 
 #include "base/mem.h"
 #include "cli/groups.h"
+#include "cli/model_text.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "infer/pieces.h"
 #include "plan/ratio.h"
 
 void cs_args_note_share(const cs_args *args, const cs_objective *o, const double share[2])
@@ -36,6 +38,33 @@ void cs_args_note_share_of_length(const cs_args *args, const cs_objective *o, in
     const double share[2] = {(double)cs_ratio_masked(o->mask_ratio_lo, length) / (double)length,
                              (double)cs_ratio_masked(o->mask_ratio_hi, length) / (double)length};
     cs_args_note_share(args, o, share);
+}
+
+void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text,
+                                  const cs_hidden_options *o)
+{
+    const cs_corpus *c = &text->corpus;
+    double masked = 0, tokens = 0;
+    int64_t most = o->max_length, batch = o->batch;
+    cs_objective objective = cs_objective_default(CS_OBJ_MASKED);
+    if (!(o->mask_ratio > 0) ||
+        cs_pieces_limits(&text->model.config, o->around.befores + o->around.afters, &most,
+                         &batch) != CS_OK) {
+        cs_reason_clear();
+        return;
+    }
+    for (int64_t d = 0; d < c->documents; ++d) {
+        int64_t left = o->keep && !o->keep[d] ? 0 : c->doc_ptr[d + 1] - c->doc_ptr[d];
+        for (bool first = true; left > 0 && (first || o->split); first = false) {
+            const int64_t n = left < most ? left : most;
+            masked += n > 1 ? (double)cs_ratio_masked(o->mask_ratio, n) : 0;
+            tokens += (double)n;
+            left -= n;
+        }
+    }
+    objective.mask_ratio_lo = objective.mask_ratio_hi = o->mask_ratio;
+    if (tokens > 0)
+        cs_args_note_share(args, &objective, (double[2]){masked / tokens, masked / tokens});
 }
 
 /* As deep as mixtures of mixtures. NOLINTNEXTLINE(misc-no-recursion) */

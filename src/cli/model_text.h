@@ -77,3 +77,7 @@ cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_aro
  * of this name), attention masks, special tokens, --max-length, --batch. *o borrows from `t`. */
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o) CS_MUST_CHECK;
+
+/* As cs_args_note_share, for the pieces of text of which hidden states are computed. */
+void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text,
+                                  const cs_hidden_options *hidden);

@@ -259,7 +259,7 @@ static cs_status unknown_option(const cs_args *args, const char *place, const ch
 }
 
 /* A common option that the command leaves out on purpose deserves its own sentence. */
-static cs_status refuse_option(const cs_args *args, const char *given)
+static cs_status refuse_option(const cs_args *args, const char *place, const char *given)
 {
     char *name = cs_strdup(given);
     if (!name) return CS_ERR_MEMORY;
@@ -272,7 +272,7 @@ static cs_status refuse_option(const cs_args *args, const char *given)
     }
     cs_status status =
         common ? cs_fail(CS_ERR_USAGE, "--%s does not apply to '%s'", name, args->command->name)
-               : unknown_option(args, "--", name);
+               : unknown_option(args, place, name);
     cs_free(name);
     return status;
 }
@@ -300,7 +300,7 @@ static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
         v = cs_args_find(args, name, length);
         if (!v) {
             const char *copy = cs_args_format(args, "%.*s", (int)length, name);
-            return copy ? refuse_option(args, copy) : CS_ERR_MEMORY;
+            return copy ? refuse_option(args, "--", copy) : CS_ERR_MEMORY;
         }
     } else {
         for (int j = 0; j < args->values && !v; ++j) {
@@ -439,7 +439,7 @@ static cs_status take_config(cs_args *args, const char *path)
         if (status != CS_OK) break;
         if (!v || strcmp(key, "config") == 0 || strncmp(key, "help", 4) == 0) {
             status = v ? cs_fail(CS_ERR_USAGE, "%s is not allowed in a config file", key)
-                       : unknown_option(args, "", key);
+                       : refuse_option(args, "", key);
         } else if (v->given || json_is_null(value)) {
             continue; /* the command line wins */
         } else if (json_is_array(value) && v->opt->repeated) {

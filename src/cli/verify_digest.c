@@ -176,6 +176,19 @@ static cs_status print_entries(const digest *d, FILE *out)
 
 /* --- what explains them ----------------------------------------------------------------------- */
 
+/* Characters of an input that fit a line: whole parts between commas. */
+static int short_input(const char *input)
+{
+    enum { MOST = 80 };
+    int end = (int)strlen(input);
+    while (end > MOST) {
+        const char *comma = memrchr(input, ',', (size_t)end - 1);
+        if (!comma) return MOST;
+        end = (int)(comma - input);
+    }
+    return end;
+}
+
 /* Corrected statements that are not known to hold are named: they decide the exit code. */
 static void name_failures(const digest *d, FILE *out)
 {
@@ -185,9 +198,10 @@ static void name_failures(const digest *d, FILE *out)
         const int v = verdict_of(cell(d, r, d->verdict));
         if (strcmp(cell(d, r, d->form), cs_form_name(CS_CORRECTED)) == 0 &&
             (v == CS_FAIL || v == CS_INCONCLUSIVE) && all++ < MOST_NAMED && id >= 0 && input >= 0) {
-            (void)fprintf(out, "%s%s corrected: %s on %.80s\n", named++ == 0 ? "\n" : "",
+            const char *on = cell(d, r, input);
+            (void)fprintf(out, "%s%s corrected: %s on %.*s\n", named++ == 0 ? "\n" : "",
                           cell(d, r, id), cs_verdict_words((cs_verdict)v, CS_CORRECTED),
-                          cell(d, r, input));
+                          short_input(on), on);
         }
     }
     if (all > named) (void)fprintf(out, "and %lld more (--all)\n", (long long)(all - named));

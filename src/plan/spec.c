@@ -67,7 +67,7 @@ static cs_status given_twice(const char *key, const char *value)
     return cs_fail(CS_ERR_USAGE, "%s is given twice, %s=%s is the second", key, key, value);
 }
 
-/* "KEY=VALUE" is cut at the '='. */
+/* "KEY=VALUE" is cut at the '='. In a key `_` and `-` are alike. */
 static cs_status cut_item(char **item, char **value)
 {
     *item = cs_trim(*item);
@@ -78,6 +78,9 @@ static cs_status cut_item(char **item, char **value)
     *(*value)++ = '\0';
     *item = cs_trim(*item);
     *value = cs_trim(*value);
+    for (char *p = *item; *p; ++p) {
+        *p = (char)(*p == '_' ? '-' : *p);
+    }
     return CS_OK;
 }
 

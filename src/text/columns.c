@@ -129,6 +129,12 @@ cs_status cs_columns_find(const cs_corpus_options *o, bool csv, const cs_cell *c
     if (status != CS_OK) return status;
     header = header || (named.text > 0 && (named.label > 0 || csv)) || holds_label(&l, at_label) ||
              (at_text != at_label && holds_text(&l, at_text));
+    if (csv && cells == 1 && memchr(cell[0].text, ';', (size_t)cell[0].size)) {
+        return cs_fail(CS_ERR_INPUT,
+                       "the columns are separated by ';', not by ','; this converts it: python3 -c "
+                       "\"import pandas; pandas.read_csv('IN.csv', sep=';').to_csv('OUT.csv', "
+                       "index=False)\"");
+    }
     if (!header && csv && o->label_column <= 0 && o->text_column == 0) {
         return cs_fail(CS_ERR_INPUT,
                        "no column is named as a text usually is (text, sentence, question): name "

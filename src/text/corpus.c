@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -50,7 +51,7 @@ static cs_status ready(const char *name, char **path)
                                                      : status;
 }
 
-/* By the ending, less .gz; AUTO for another. */
+/* By the ending in any case, less .gz; AUTO for another. */
 static cs_text_format format_of(const char *path)
 {
     static const struct {
@@ -64,7 +65,7 @@ static cs_text_format format_of(const char *path)
     const size_t length = strlen(path) - (cs_has_suffix(path, ".gz") ? 3 : 0);
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         const size_t size = strlen(known[i].ending);
-        if (length > size && memcmp(path + length - size, known[i].ending, size) == 0) {
+        if (length > size && strncasecmp(path + length - size, known[i].ending, size) == 0) {
             return known[i].format;
         }
     }

@@ -55,9 +55,12 @@ static cs_status class_of(reader *r, const char *label, int64_t size, double *ou
     cs_status status = cs_word_table_find(&r->labels, label, size, &number);
     if (status != CS_OK) return status;
     if (r->classes_of && number >= r->classes_of->classes) {
-        return cs_fail(CS_ERR_INPUT, "class \"%.*s\" is not one of the %lld classes of %s",
+        return cs_fail(CS_ERR_INPUT, "class \"%.*s\" is not one of the %lld classes of %s%s",
                        (int)(size < 80 ? size : 80), label, (long long)r->classes_of->classes,
-                       r->classes_of->path);
+                       r->classes_of->path,
+                       r->made.count == 0 ? "; if the first line names the columns, give "
+                                            "--text-field and --label-field with these names"
+                                          : "");
     }
     r->labels.count[number] += 1;
     *out = number;

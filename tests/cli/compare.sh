@@ -139,7 +139,7 @@ test_bad_input() {
     printf 'one\ntwo\n' > plain.txt
     refuses 3 "--tasks: plain.txt" "$COSPEC" compare ar masked c.tsv --tasks plain.txt -o d || return 1
     # mistaken options of the steps are found before the first runs
-    refuses 3 "--limt" "$COSPEC" compare ar masked c.tsv --read="--limt 3" -o d && [ ! -e d/ar.states ] || { fail "${why:-a step ran}"; return 1; }
+    refuses 2 "cospec compare: --read: unknown option --limt for features; did you mean --limit?" "$COSPEC" compare ar masked c.tsv --read="--limt 3" -o d && [ ! -e d/ar.states ] || { fail "${why:-a step ran}"; return 1; }
     mkdir locked && chmod a-w locked
     if [ -w locked ]; then : > locked/file; refuses 2 "-o locked/file: not a directory" "$COSPEC" compare ar masked c.tsv -o locked/file; else refuses 3 "locked" "$COSPEC" compare ar masked c.tsv -o locked/d; fi
 }

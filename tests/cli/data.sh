@@ -62,7 +62,13 @@ test_headers() {
     done
     exits 0 "$COSPEC" cooc --corpus h.tsv,a.tsv --objective ar --context nearest:1 -o o && says "h.tsv,a.tsv: 1 header line is skipped" && ! grep -q sentence o/vocab.txt || { fail "${why:-a header in the vocabulary}"; return 1; }
     printf 'topic,body\nx,one two\ny,three\n' > own.csv
-    refuses 3 "own.csv:1: no column is named as a text usually is" "$COSPEC" data stats own.csv && exits 0 "$COSPEC" data stats own.csv --text-field body --label-field topic && says '2 documents, 3 tokens'
+    refuses 3 "own.csv:1: no column is named as a text usually is" "$COSPEC" data stats own.csv && exits 0 "$COSPEC" data stats own.csv --text-field body --label-field topic && says '2 documents, 3 tokens' || return 1
+    # a header with other names of a file of tabs, in both commands; columns between semicolons; an ending in capitals
+    printf 'review\tsentiment\ngood\tx y z\ngood\tx z\nbad\tu v w\nbad\tv w\n' > own.tsv
+    exits 0 "$COSPEC" data stats own.tsv && says 'own.tsv: only the first line has the label "review"; if that line names the columns, give --text-field' || return 1
+    exits 0 "$COSPEC" data stats own.tsv --text-field sentiment --label-field review && says '4 documents' && ! grep -q 'only the first' err || { fail "${why:-named}"; return 1; }
+    printf 'label;text\nx;one two\n' > semicolon.csv && cp a.csv A.CSV
+    refuses 3 "semicolon.csv:1: the columns are separated by ';', not by ','; this converts it: python3 -c " "$COSPEC" data stats semicolon.csv && exits 0 "$COSPEC" data stats A.CSV && cmp -s out want || fail "${why:-A.CSV}"
 }
 
 # One side of a corpus known by name is a corpus.

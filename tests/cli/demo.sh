@@ -37,7 +37,13 @@ test_interrupt() {
     [ $code = 130 ] && says "run 'cospec demo --force' to start again" && ! grep -q -e --resume err || fail "exits with $code: $(cat err)"
 }
 
+# The commands can be typed again.
+test_folder_with_a_blank() {
+    WORDNET_DIR=$PWD/none COSPEC_CACHE=$PWD/cache exits 0 "$COSPEC" demo -o "e f" && grep -q "^\$ cospec svd 'e f/ar'" out || fail "${why:-$(grep '^\$' out)}"
+}
+
 check interrupt
+check folder_with_a_blank
 check wordnet
 check generated
 check no_gnuplot

@@ -86,5 +86,10 @@ test_frontier_of_every_length() {
     done
 }
 
+# Without a number of unmasked tokens the ratio is that of train, as in every other command.
+test_defaults_of_train() {
+    exits 0 "$COSPEC" design masked --length 4 && grep -q 'defaults of train' err && exits 0 "$COSPEC" design 'mix:0.5*masked+0.5*ar' --length 4 --fixed targets || fail "$why"
+}
+
 small_corpus "$work/c.tsv"
-for name in plans_have_the_value a_corpus refusals gap_not_reached interrupted frontier frontier_of_every_length; do check "$name"; done
+for name in defaults_of_train plans_have_the_value a_corpus refusals gap_not_reached interrupted frontier frontier_of_every_length; do check "$name"; done

@@ -31,6 +31,7 @@ test_study_of_two_models() {
     bias=$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" && $4 == 0 { print $5 }' study/gap-blocks.csv)
     near "$(blocks study/gap value '^MLM,2,rank_tau_corrected,[1-9]' | awk -v b="$bias" '{ printf "%.12g", sqrt($1 ^ 2 + b ^ 2) }')" \
         "$(awk -F, '$1 == "MLM" && $2 == 2 && $3 == "rank_tau_corrected" { print $(NF - 2) }' study/gap.csv)" 1e-9 || return 1
+    python3 -c 'import json; j = json.load(open("study/statements.json")); assert len(j["data"]) == len(j["statements"]) and j["schema"]["fields"]' || { fail "statements.json is no table"; return 1; }
     for id in 2.1 2.1-premise 2.1-effective 2.2 2.2-deficient 2.2-containment; do
         grep -q "\"id\": \"$id\"" study/statements.json || { fail "no statement $id"; return 1; }
     done
@@ -45,7 +46,9 @@ test_study_of_two_models() {
 # The gap stands for the ranks in text, and definitions stay in the files.
 test_table_for_the_eye() {
     small_corpus c.tsv
-    trained mlm masked && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 && cp out plain && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 -o o && cmp -s out plain || return 1
+    trained mlm masked && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 --mask-ratio 0.15 --max-length 4 && says 'masked(mask-ratio=0.15): 25 % of the tokens are masked, not 15 %' &&
+        exits 0 "$COSPEC" features mlm c.tsv --mask-ratio 0.15 --max-length 4 -o s && says ': 25 % of the tokens are masked' || return 1
+    exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 && cp out plain && exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 -o o && cmp -s out plain || return 1
     [ "$(head -1 out | tr -s ' ')" = "model layer metric with without value se n" ] && ! grep -q with-mask out && grep -q rank_tau_corrected out && [ "$(wc -L < out)" -lt 80 ] || { fail "$(head -3 out)"; return 1; }
     exits 0 "$COSPEC" mask-rank mlm c.tsv --blocks 2 --metric stable_rank && [ "$(head -1 out | tr -s ' ')" = "model layer states metric value se n" ] &&
         [ "$(grep -c ' with-mask  *stable_rank ' out)" = 3 ] && ! grep -q entropy out || fail "${why:-$(cat out)}"

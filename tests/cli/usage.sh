@@ -158,6 +158,11 @@ test_names_of_options() {
     refuses 2 "training uses AdamW; see --lr" "$COSPEC" train --optimizer adam && refuses 2 "progress is printed unless --quiet is given" "$COSPEC" svd m --verbose &&
         refuses 2 "all dimensions are written" "$COSPEC" features m c --n-components 2 && refuses 2 "only CPUs and NVIDIA GPUs are supported" "$COSPEC" train --device mps || return 1
     refuses 2 "cospec svd: unknown option --k for svd; did you mean -k?" "$COSPEC" svd m --k 3 || return 1
+    echo '{"learning_rate": 1}' > c.json
+    refuses 2 "c.json: unknown option learning-rate for train; did you mean lr?" "$COSPEC" train --config c.json || return 1
+    # keys of objectives too, and a sentence of their descriptions does not end in an abbreviation
+    exits 0 "$COSPEC" kernel 'masked(mask_ratio=.5)' --length 4 || { fail "${why:-an underscore}"; return 1; }
+    "$COSPEC" --complete cooc --objective 'g' | grep -q 'GVP 3.2, App. B)$' || { fail "$("$COSPEC" --complete cooc --objective g)"; return 1; }
     while read -r command given meant; do
         # shellcheck disable=SC2086
         refuses 2 "did you mean --$meant?" "$COSPEC" $command --"$given" 1 || return 1
