@@ -2,6 +2,7 @@
 
 With torch its tensors must be there; pandas is used where it is installed.
 """
+import ctypes
 import sys
 import warnings
 
@@ -46,12 +47,12 @@ rows = {"float16": h.astype(np.float16), "float32": h.astype(np.float32), "longd
         "Fortran order": np.asfortranarray(h), "every other column": wide[:, ::2], "reversed twice": h[::-1][::-1],
         "np.matrix": np.matrix(h), "list of lists": h.tolist(), "read-only": np.frombuffer(h.tobytes()).reshape(h.shape)}
 rows.update({kind: getattr(sparse, kind)(h) for kind in ("csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array",
-                                                         "coo_array", "lil_matrix", "bsr_matrix")})
+                                                         "coo_array", "lil_matrix", "bsr_matrix", "dok_matrix", "dok_array")})
 matrices = {"dense": counts.toarray(), "big-endian": counts.toarray().astype(">f8"), "float16": counts.toarray().astype("f2"),
             "longdouble": counts.toarray().astype(np.longdouble), "objects": counts.toarray().astype(object), "dense float32": counts.toarray().astype(np.float32),
             "dense int": counts.toarray().astype(np.int32)}
 matrices.update({kind: getattr(sparse, kind)(counts) for kind in ("csr_matrix", "csc_matrix", "coo_matrix", "csr_array",
-                                                                  "csc_array", "coo_array")})
+                                                                  "csc_array", "coo_array", "dok_matrix", "dok_array")})
 twice = counts.tocoo()
 matrices["repeated entries"] = sparse.coo_matrix(
     (np.concatenate([twice.data - 1, np.ones(twice.nnz)]), (np.tile(twice.row, 2), np.tile(twice.col, 2))), twice.shape)
@@ -143,6 +144,20 @@ assert any(np.shares_memory(part, tokens) for part in memory.held)
 small = sparse.csr_matrix(np.eye(3))
 memory.give("matrix", "3", small, None)
 assert any(np.shares_memory(part, small.data) for part in memory.held)
+
+# a sparse array of one dimension, as recent versions of scipy have it, is one row of a matrix
+one_row = sparse.coo_array(np.abs(h[0]) + 9)
+np.testing.assert_array_equal(*(cospec.svd(x, k=1, **quiet)["col_mass"] for x in (one_row, one_row.toarray())))
+fails("expected a matrix (2 dimensions)", ValueError, cospec.rank, one_row) if one_row.ndim == 1 else None
+
+# what fails on the thread of the library is raised here
+broken_call = cospec._memory._Call("rank")
+broken_call.gives.append(("array", ("no bytes",)))
+try:
+    broken_call.run([], False)
+    raise AssertionError("no failure")
+except (TypeError, ctypes.ArgumentError):
+    pass
 
 fails("files[0]: expected real numbers, got an array of complex128", TypeError, cospec.rank, h * 1j)
 fails("got an array of texts", TypeError, cospec.rank, labels[:, None])

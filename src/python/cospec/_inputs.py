@@ -31,9 +31,14 @@ def _missing(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
 
 
+def is_named(values: Any) -> bool:
+    """Whether it is {name: value}; scipy's DOK matrices are dicts too."""
+    return isinstance(values, Mapping) and not hasattr(values, "toarray")
+
+
 def listed(name: str, values: Any) -> Any:
     """The items of an iterator; other values as they are."""
-    if isinstance(values, Mapping):
+    if is_named(values):
         raise TypeError("%s: expected an array, a list or a path, got a dict; give its values" % name)
     if isinstance(values, (set, frozenset)):
         raise TypeError("%s: expected an array, a list or a path, got a set, which has no order; give a list" % name)

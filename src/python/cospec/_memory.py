@@ -15,12 +15,11 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
 import numpy as np
 
-from ._inputs import corpus_texts, labels, listed, native, real, sequences, vector
+from ._inputs import corpus_texts, is_named, labels, listed, native, real, sequences, vector
 from ._run import CospecError, CospecWarning, Progress, Result, check_words, words_of
 from ._words import Options, in_python
 
@@ -196,7 +195,10 @@ class _Call:
         if gram is False and form == "gram":
             raise ValueError("%s: the matrix is a Gram form (context unique): gram=False does not fit it" % label)
         values = real(label, values, 1)
-        matrix = sparse.csr_matrix(values if hasattr(values, "toarray") else np.asarray(values, np.float64))
+        if hasattr(values, "toarray"):
+            matrix = sparse.csr_matrix(values if values.ndim == 2 else values.reshape(1, -1))
+        else:
+            matrix = sparse.csr_matrix(np.asarray(values, np.float64))
         try:
             matrix.check_format()
         except ValueError as error:
@@ -246,15 +248,19 @@ class _Call:
         call = lib.cospec_begin(self.name.encode())
         if not call:
             return 0, 3, "out of memory"
-        for function, arguments in self.gives:
-            getattr(lib, "cospec_" + function)(call, *arguments)
-        argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
-        code = lib.cospec_run(call, len(words), argv, note, report)
+        try:
+            for function, arguments in self.gives:
+                getattr(lib, "cospec_" + function)(call, *arguments)
+            argv = (ctypes.c_char_p * (len(words) + 1))(*words, None)
+            code = lib.cospec_run(call, len(words), argv, note, report)
+        except BaseException:
+            lib.cospec_free(call)
+            raise
         return call, code, lib.cospec_reason().decode(errors="replace")
 
     def run(self, words: "list[str]", progress: Progress) -> Result:
         lib, name = self.lib, self.name
-        failed: "list[BaseException]" = []  # of the caller's function
+        failed: "list[BaseException]" = []  # in the caller's function or on the other thread
         woken, done = threading.Event(), threading.Event()
 
         def stop(error: BaseException) -> None:
@@ -273,6 +279,8 @@ class _Call:
                     if not lib.cospec_busy():
                         _left.clear()
                     answer.append(self._work(encoded, note, report))
+            except BaseException as error:
+                failed.append(error)
             finally:
                 done.set()
                 woken.set()
@@ -329,7 +337,7 @@ class _Call:
 
 def _is_name(kind: str, value: Any) -> bool:
     """A path or name; of rows and matrices also several, where other parameters have texts."""
-    if isinstance(value, Mapping):
+    if is_named(value):
         return kind in ("rows", "matrix") and all(_is_name(kind, item) for item in value.values())
     if isinstance(value, (list, tuple)) and kind in ("rows", "matrix"):
         return len(value) > 0 and all(isinstance(item, (str, os.PathLike)) for item in value)
@@ -358,7 +366,7 @@ def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", lette
     gram = given.pop("gram", None)
 
     def replace(kind: str, label: str, value: Any, named: bool = False) -> Any:
-        if named and isinstance(value, Mapping):
+        if named and is_named(value):
             return {key: replace(kind, key if re.fullmatch(r"[\w.-]+", str(key)) and key not in given else
                                  "%s[%d]" % (label, i), item) for i, (key, item) in enumerate(value.items())}
         return value if _is_name(kind, value) else run.give(kind, label, value, gram)
