@@ -364,7 +364,13 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
 
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out)
 {
-    cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
+    cs_status status =
+        cs_args_item(args, dir)
+            ? cs_fail(CS_ERR_INPUT,
+                      "%s: a matrix in memory, but a folder written by cospec cooc was expected, "
+                      "which has the documents too",
+                      dir)
+            : cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
     if (status == CS_OK) status = cs_output_input(args, dir);
     return status == CS_OK ? cs_cooc_read(dir, out) : status;
 }

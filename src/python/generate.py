@@ -60,7 +60,7 @@ IN_MEMORY = {
         ("vocab", "list of texts", "The token of each column; of texts.")]),
 }
 TEXTS = "path, name, list of texts, or DataFrame with a column text (and label)"
-ARRAYS = {"groups": "n integers, or a path", "test-groups": "integers, or a path",
+ARRAYS = {"groups": "n integers or other hashable ids, or a path", "test-groups": "integers or other hashable ids, or a path",
           "drop-rows": "row numbers or n booleans, or a path"}  # of options
 LA = "Zhang et al. (2024), Look Ahead or Look Around? A Theoretical Comparison Between Autoregressive and Masked " \
      "Pretraining, %s. https://arxiv.org/abs/2407.00935"

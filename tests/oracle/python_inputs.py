@@ -3,6 +3,7 @@
 With torch its tensors must be there; pandas is used where it is installed.
 """
 import ctypes
+import gc
 import sys
 import warnings
 
@@ -10,6 +11,10 @@ import numpy as np
 from scipy import sparse
 
 import cospec
+
+warnings.simplefilter("error", ResourceWarning)
+unraised = []
+sys.unraisablehook = lambda found: unraised.append(found.exc_value)  # warnings of finalizers
 
 rng = np.random.default_rng(3)
 quiet = dict(progress=False)
@@ -169,7 +174,17 @@ fails("groups for 200 rows", cospec.CospecError, cospec.probe, h, h, labels=labe
 fails("all rows are of one group", cospec.CospecError, cospec.probe, h, h, labels=labels, test_labels=labels,
       groups=np.zeros(200, int))
 fails("leaves 2 rows", cospec.CospecError, cospec.dimension, h, groups=[0] * 198 + [1, 1], blocks=2)
-fails("groups: expected numbers, got an array of texts", TypeError, cospec.rank, h, groups=["ab"] * 200)
+numbered = [i // 4 % 7 for i in range(200)]
+errors = [cospec.similarity(h, h ** 2, groups=groups, blocks=5, **quiet).record
+          for groups in (numbered, ["abcdefg"[i] for i in numbered], np.array(list("abcdefg"))[numbered], [("g", i) for i in numbered])]
+assert all(record == errors[0] for record in errors), errors
+scores = [cospec.probe(h, h, labels=labels, test_labels=labels, groups=groups, test_groups=groups, **quiet).record["metrics"]
+          for groups in (numbered, ["abcdefg"[i] for i in numbered])]
+assert scores[0] == scores[1]
+fails("groups: item 3 is None; give each row a group", ValueError, cospec.rank, h, groups=["a"] * 3 + [None] + ["b"] * 196)
+fails("groups: item 0 is a list; expected a number, a text or another hashable id", TypeError, cospec.rank, h, groups=[["a"]] * 200)
+fails("matrix: a matrix in memory, but a folder written by cospec cooc was expected, which has the documents too", cospec.CospecError,
+      cospec.svd, counts, estimate="cross-fit")
 
 # what is refused says what was given, where, and what to do
 with open("there.txt", "w") as file:
@@ -270,4 +285,6 @@ if pandas:
     assert cospec.probe(model.path, frame, frame, few="all", **quiet)["classes"] == 2
     html = held._repr_html_()
     assert "<table" in html and "cospec cooc" in html and model._repr_html_() and cospec.tokenize("encode", model.path, texts, **quiet)._repr_html_() is None
+gc.collect()
+assert not unraised, unraised
 print("ok")

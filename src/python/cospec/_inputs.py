@@ -142,6 +142,26 @@ def vector(name: str, values: Any) -> Any:
     return array[:, 0] if is_of("pandas", values) and array.ndim == 2 and array.shape[1] == 1 else array
 
 
+def group_numbers(name: str, values: Any, known: "dict[Any, int]") -> Any:
+    """Groups as numbers: numbers as they are, other ids by their order of appearance in this and other groups."""
+    values = listed(name, values)
+    if is_of("pandas", values) and len(getattr(values, "columns", ())) == 1:
+        values = values.iloc[:, 0]
+    if is_of("torch", values) or getattr(getattr(values, "dtype", None), "kind", "O") in "biufc" or not hasattr(values, "__iter__"):
+        return vector(name, values)
+    items = values.tolist() if hasattr(values, "tolist") else list(values)
+    if all(isinstance(item, (int, float, np.number, np.bool_)) or is_of("torch", item) for item in items):
+        return vector(name, values)
+    for i, item in enumerate(items):
+        if _missing(item):
+            raise ValueError("%s: item %d is %s; give each row a group" % (name, i, shown(item)))
+        try:
+            known.setdefault(item, len(known))
+        except TypeError:
+            raise TypeError("%s: item %d is %s; expected a number, a text or another hashable id" % (name, i, shown(item))) from None
+    return np.array([known[item] for item in items], np.int64)
+
+
 def native(array: Any) -> "np.ndarray[Any, Any]":
     """An array in C order of a type that the library has."""
     kind = array.dtype

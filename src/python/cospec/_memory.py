@@ -19,24 +19,24 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
-from ._inputs import corpus_texts, is_named, labels, listed, native, real, sequences, vector
+from ._inputs import corpus_texts, group_numbers, is_named, labels, listed, native, real, sequences, vector
 from ._run import CospecError, CospecWarning, Progress, Result, check_words, words_of
 from ._words import Options, in_python
 
 PATIENCE = 1.5  # seconds that an interrupted call has to end
 _NOTE = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64)
-_ROWS = {"groups": "numbers", "drop_rows": "numbers"}
+_ROWS = {"groups": "groups", "drop_rows": "numbers"}
 # Parameters that take arrays, and what these are.
 TAKES: "dict[str, dict[str, str]]" = {
     "toy": {},
     "svd": {"matrix": "matrix"},
     "connectivity": {"files": "matrix", **_ROWS},
     "rank": {"files": "rows", **_ROWS},
-    "similarity": {"files": "rows", "with_": "rows", "groups": "numbers"},
+    "similarity": {"files": "rows", "with_": "rows", "groups": "groups"},
     "cooc": {"corpus": "corpus"},
     "probe": {"train_or_model": "rows", "test_or_train": "rows", "labels": "labels", "test_labels": "labels",
-              "groups": "numbers", "test_groups": "numbers"},
+              "groups": "groups", "test_groups": "groups"},
 }
 FILES = ("output", "config", "resume", "force", "mpi")  # options that need files
 _one_call = threading.Lock()
@@ -147,6 +147,7 @@ class _Call:
         self.lib = library()
         self.held: "list[Any]" = []
         self.gives: "list[tuple[str, tuple[Any, ...]]]" = []  # functions of the library, without the call
+        self.groups: "dict[Any, int]" = {}  # the numbers of groups that are no numbers
         self.form = "counts"
         self.labels: "list[str]" = []  # of the arguments, as their words have them
         self.options: Options = {}
@@ -156,6 +157,7 @@ class _Call:
         function: "Callable[..., None]" = {
             "matrix": lambda: self._matrix(label, values, gram), "rows": lambda: self._rows(label, values),
             "numbers": lambda: self._array(label, vector(label, values)),
+            "groups": lambda: self._array(label, group_numbers(label, values, self.groups)),
             "labels": lambda: self._array(label, labels(label, values)),
             "corpus": lambda: self._corpus(label, values)}[kind]
         function()
@@ -412,7 +414,7 @@ def dimension(rows: Any, *, discard: float = 0.1, sample: int = 10000, blocks: i
         Number of evenly spaced rows for the two-NN dimension; time grows with its square.
     blocks : int, default 1
         Blocks of the delete-block jackknife; 1: no standard errors.
-    groups : array of n integers, or a path, optional
+    groups : n integers or other hashable ids, or a path, optional
         Group of each row: blocks of the jackknife hold whole groups.
     threads : int, optional
         Number of threads; None: OMP_NUM_THREADS, else all cores.

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, cast
@@ -258,6 +259,14 @@ class Result(Mapping[str, Any]):
             return Picture(name, run("plot", [name, table, *options], output=True, json_record=True, progress=False))
 
 
+class _Folder:
+    """A temporary folder, which goes with this object; that of tempfile warns where nobody closes it."""
+
+    def __init__(self) -> None:
+        self.name = tempfile.mkdtemp(prefix="cospec-")
+        weakref.finalize(self, shutil.rmtree, self.name, True)
+
+
 def program() -> str:
     """The path of the program: $COSPEC, in this package, or on PATH."""
     inside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "cospec")
@@ -387,7 +396,7 @@ def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progr
         said: "Callable[[str], str]" = str, held: "Sequence[Any]" = ()) -> Result:
     """Runs `cospec name words`. output: into a temporary folder. json_record: it can print JSON. said: what Python says
     for a text of the program. held: what has to stay as long as the result."""
-    folder = tempfile.TemporaryDirectory(prefix="cospec-") if output else None
+    folder = _Folder() if output else None
     path = os.path.join(folder.name, name) if folder else None
     given = [words[i + 1] for i in range(len(words) - 1) if words[i] == "--output"]
     argv = [program(), name, *words]
@@ -519,7 +528,7 @@ def command(name: str, *, json: bool, letters: "tuple[str, ...]" = (), repeated:
                 texts = set()  # they need no file
             if _memory.takes(name, {key: value for key, value in given.items() if key not in texts}):
                 return _memory.call(name, signature, given, letters, repeated, progress, options)
-            place = tempfile.TemporaryDirectory(prefix="cospec-") if texts else None
+            place = _Folder() if texts else None
             named = {}
             for key in texts if place else ():
                 given[key] = _store(key, given[key], place.name if place else "")
