@@ -359,7 +359,8 @@ static const paper papers[] = {
      "Representation Deficiency in Masked Language Modeling", "https://arxiv.org/abs/2302.02060",
      ", and the masked autoencoder for language that it proposes: its encoder never reads [MASK]."},
     {"GVP", "GVP is the anonymous submission ",
-     "Bridging Autoregressive and Masked Modeling for Enhanced Visual Representation Learning", NULL,
+     "Bridging Autoregressive and Masked Modeling for Enhanced Visual Representation Learning",
+     NULL,
      ", and the Generative Visual Pretraining that it proposes: it predicts groups of tokens or "
      "patches one after another, in random order."}};
 
