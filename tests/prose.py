@@ -102,6 +102,9 @@ def formulas(text):
     prose = "\n".join(line for line in without_code(text).split("\n") if not line.startswith(("#", "    ")))
     for m in FORMULA.finditer(prose):
         yield f"a formula that is no equation: {prose[max(0, m.start() - 30):m.end() + 20]!r}"
+    for block in re.findall(r"^```\n((?:  .*\n)+)```$", text, re.M):  # displayed in the text of a command
+        if re.match(r"  \S.*( = |<= ).*", block) and re.search(r"\bsum_|\bsqrt\(|\^T|\|W|\blog ", block) or re.search(r"softmax\(", block):
+            yield f"a displayed formula that is no equation: {block.strip()[:70]!r}"
 
 
 def word_list():

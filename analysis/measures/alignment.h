@@ -7,7 +7,7 @@
  * \f[ S_0 = \sum w\, b_S b_S^T, \quad S_1 = \sum w\, b_S h_k^T, \quad b_S = \sum_{i \in S} h_i, \quad S_{xx} = E[x x^T], \quad S_{xy} = E[x y^T]. \f]
  *
  * V: the leading t generalised eigenvectors of (S_1 S_1^T, S_0), the best linear predictor of rank t.
- * U: the leading u of (S_xy S_xy^T, S_xx), with U^T S_xx U = I. With P the orthogonal projection on
+ * U: the leading u of (S_xy S_xy^T, S_xx), with \f$U^T S_{xx} U = I\f$. With P the orthogonal projection on
  * the columns of V,
  *
  * \f[ \mathrm{score} = \frac{\|P U\|_F^2}{\|U\|_F^2} \in [0, 1]. \f]
@@ -65,7 +65,7 @@ typedef struct {
 
 /** The score and what it is made of. */
 typedef struct {
-    /** ||P U||^2 / ||U||^2 */
+    /** \f$\|P U\|_F^2 / \|U\|_F^2\f$ */
     double score;
     /** t. */
     int64_t rank;

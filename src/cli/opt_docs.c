@@ -519,7 +519,11 @@ static void markdown_section(void *ctx, const cs_opt *o, const char *heading)
 
 static void markdown_block(FILE *out, const char *text, size_t length, bool verbatim)
 {
-    if (verbatim) {
+    const char *tex = NULL;
+    const size_t indent = verbatim ? strspn(text, " ") : 0;
+    if (verbatim && cs_opt_equation(text + indent, length - indent, &tex) == length - indent) {
+        (void)fprintf(out, "$$%s$$\n\n", tex);
+    } else if (verbatim) {
         (void)fprintf(out, "```\n%.*s\n```\n\n", (int)length, text);
     } else {
         markdown_text(out, as_it_is, text, length);

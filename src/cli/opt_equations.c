@@ -9,6 +9,31 @@
 #include "cli/opt.h"
 
 static const char *const equations[][2] = {
+    {"Abar(X, X+) = A(X, X+) / sqrt(P_C(X) P_G(X+))",
+     "\\bar A(X, X^+) = A(X, X^+) / \\sqrt{P_C(X) P_G(X^+)}"},
+    {"Abar(X, X+) = A(X, X+) / sqrt(P(X) P(X+))",
+     "\\bar A(X, X^+) = A(X, X^+) / \\sqrt{P(X) P(X^+)}"},
+    {"tail(t) = sum_{j>t} sigma_j^4   (the right side of Theorem 4.1), t = 0..K",
+     "\\text{tail}(t) = \\sum_{j > t} \\sigma_j^4 \\quad \\text{(the right side of Theorem 4.1)}, "
+     "\\quad t = 0, \\dots, K"},
+    {"||W (f^(X_m) - f^(X_<k))|| <= ||W|| eta (1 - ((k-1)/N)^p) = Delta_k",
+     "\\lVert W (\\hat f(X_m) - \\hat f(X_{\\lt k})) \\rVert \\le "
+     "\\lVert W \\rVert \\eta (1 - ((k-1)/N)^p) = \\Delta_k"},
+    {"perplexity = exp( -mean log p(x_{k+1} | x_1 .. x_k) )",
+     "\\text{perplexity} = \\exp(-\\text{mean} \\log p(x_{k+1} \\mid x_1 \\dots x_k))"},
+    {"mean_i w_i [-log softmax(W z_i + b)_(y_i)] + (penalty / 2) |W|^2",
+     "\\text{mean}_i~w_i [-\\log \\text{softmax}(W z_i + b)_{y_i}] + "
+     "(\\text{penalty} / 2) \\lvert W \\rvert^2"},
+    {"S0 = sum w b_S b_S^T,  S1 = sum w b_S h_k^T",
+     "S_0 = \\sum w(S, k) b_S b_S^T, \\quad S_1 = \\sum w(S, k) b_S h_k^T"},
+    {"Sxx = E[x x^T],  Sxy = E[x y^T]",
+     "S_{xx} = \\mathrm{E}[x x^T], \\quad S_{xy} = \\mathrm{E}[x y^T]"},
+    {"score = |P U|^2 / |U|^2", "\\text{score} = \\lVert P U \\rVert^2 / \\lVert U \\rVert^2"},
+    {"R = sum_S w(S,.) w(S,.)^T / W(S)", "R = \\sum_S w(S, \\cdot) w(S, \\cdot)^T / W(S)"},
+    {"Abar^T Abar = D^{-1/2} (sum_kl R_kl K_kl) D^{-1/2}",
+     "\\bar A^T \\bar A = D^{-1/2} \\Big( \\sum_{kl} R_{kl} K_{kl} \\Big) D^{-1/2}"},
+    {"(S1 S1^T, S0)", "(S_1 S_1^T, S_0)"},
+    {"(Sxy Sxy^T, Sxx)", "(S_{xy} S_{xy}^T, S_{xx})"},
     {"(1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2)",
      "(1 - \\sigma_2)/2 \\le h \\le \\sqrt{1 - \\sigma_2^2}"},
     {"sigma_j(coarser) <= sigma_j(finer)",
@@ -72,6 +97,8 @@ static const char *const equations[][2] = {
     {"d^-A", "d^{-A}"},
     {"Abar", "\\bar A"},
     {"n_0", "n_0"},
+    {"S0", "S_0"},
+    {"S1", "S_1"},
     {"w(S, k)", "w(S, k)"},
     {"h_i", "h_i"},
     {"b_S", "b_S"},
