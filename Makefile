@@ -327,7 +327,7 @@ $(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libcospec.a
 # The page of all commands, and the HTML site of all pages.
 docs: all
 	$(B)/cospec help --markdown > docs/reference/cli.md
-	@sh docs/site.sh build/docs $(VERSION) && echo "docs: open build/docs/html/index.html"
+	@sh docs/site.sh build/docs $(B)/cospec && echo "docs: open build/docs/html/index.html"
 
 # Where the loader looks by itself: elsewhere a program built with the .pc file carries the library's path.
 SYSTEM_PREFIXES := /usr /usr/local
@@ -372,7 +372,7 @@ $(B)/cospec-python.so: $(B)/src/python/bridge.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LIBS)
 
 # A function for each command, from the option tables.
-$(B)/generated/_commands.py: $(B)/cospec src/python/generate.py src/python/cospec/_words.py $(wildcard plots/*.gp)
+$(B)/generated/_commands.py: $(B)/cospec src/python/generate.py src/python/results.py src/python/cospec/_words.py $(wildcard plots/*.gp)
 	@mkdir -p $(@D)
 	$(B)/cospec help --tables > $@.tables
 	$(PYTHON) src/python/generate.py < $@.tables > $@

@@ -14,8 +14,9 @@ import re
 import sys
 import textwrap
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "cospec"))
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "cospec")]
 from _words import in_python, parameter  # noqa: E402
+from results import COLUMNS, FILES  # noqa: E402
 
 PRINTING = {"json", "csv", "all", "metric", "quiet", "help", "help-all"}  # a Result has everything
 
@@ -95,6 +96,18 @@ SOURCES = {
     "design": [OURS % "designed-objectives.md"],
     "tradeoff": [LA % "theorems 4.1 and 4.3", OURS % "theorem-4-2.md"],
     "train": [LA % "equations 3, 5 and 6"],
+    "finetune": ["Devlin et al. (2019), BERT: Pre-training of deep bidirectional Transformers, NAACL (heads and learning rates).",
+                 "Schick and Schuetze (2021), Exploiting cloze questions for few-shot text classification, EACL (cloze).",
+                 OURS % "evaluation.md"],
+    "features": ["Reimers and Gurevych (2019), Sentence-BERT, EMNLP (mean pooling).", OURS % "evaluation.md"],
+    "generate": ["Holtzman et al. (2020), The curious case of neural text degeneration, ICLR (top_p).",
+                 "Wang and Cho (2019), BERT has a mouth, and it must speak, NeuralGen (masked models)."],
+    "reconstruct": ["He et al. (2022), Masked autoencoders are scalable vision learners, CVPR. https://arxiv.org/abs/2111.06377",
+                    "Wang et al. (2004), Image quality assessment: from error visibility to structural similarity, IEEE Trans. "
+                    "Image Processing 13 (ssim).", LA % "Table 8 (feedback)"],
+    "compare": ["Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Statist. 6.",
+                "Kornblith et al. (2019), Similarity of neural network representations revisited, ICML (cka).", OURS % "decisions.md"],
+    "align": ["Cheng et al. (2025), Next Token Perception Score. https://arxiv.org/abs/2505.17169", OURS % "alignment.md"],
 }
 
 
@@ -203,6 +216,30 @@ def description(text):
     return "\n\n".join(blocks)
 
 
+def listed(rows):
+    return [textwrap.fill("- %s: %s" % (", ".join("`%s`" % name for name in names.split(", ")), " ".join(text.split())), 96,
+                          initial_indent="        ", subsequent_indent="          ", break_long_words=False, break_on_hyphens=False)
+            for names, text in rows]
+
+
+def returned(command, in_memory):
+    """What the Result of a command has: columns, files, and arrays and values in memory."""
+    name, lines = command["name"], []
+    columns, files = COLUMNS[name], FILES.get(name, [])
+    if columns:
+        lines += ["        Columns of `frame`:", "", *listed(columns), ""]
+    elif columns is not None:
+        lines += ["        The columns and files of the repeated run.", ""]
+    else:
+        lines += ["        It has no table. `text` has what the command prints.", ""]
+    if files:
+        lines += ["        Files of `path`; `result[name]` reads an array NAME.npy or matrix NAME.npz:", "", *listed(files), ""]
+    if in_memory:
+        lines += ["        Values of `result[name]`:", ""]
+        lines += listed((names, "%s. %s" % (kind, text)) for names, kind, text in in_memory) + [""]
+    return lines[:-1]
+
+
 def function(command, all_options):
     """The function of a command; all_options has the options of every command, for texts that mention one."""
     known = {**all_options, **table_of(command)}
@@ -257,9 +294,7 @@ def function(command, all_options):
     doc += ["    Parameters", "    ----------"]
     for key, kind, text in rows:
         doc += ["    %s : %s" % (key, kind), paragraph(text, "        ")]
-    doc += ["", "    Returns", "    -------", "    Result",
-            "        The record, table, files and arrays of the run."]
-    doc += [paragraph("`%s`: %s. %s" % (name, kind, text), "        ") for name, kind, text in given]
+    doc += ["", "    Returns", "    -------", "    Result", *returned(command, given)]
     doc += ["", "    Raises", "    ------", "    CospecError",
             "        As the program refuses the same on the command line; `code` is its exit code: 2 a wrong",
             "        argument, 3 bad input, files or memory, 5 the device, 130 an interrupt."]

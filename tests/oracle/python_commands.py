@@ -7,6 +7,7 @@ compare is a dry run.
 """
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -175,6 +176,17 @@ def check(holds, *words):
         bad += 1
 
 
+def documented(name, result):
+    """The columns and arrays of a result that its docstring does not list."""
+    listed = set(re.findall(r"`([\w.-]+)`", _commands.__dict__[name].__doc__.split("Returns\n")[1].split("Raises\n")[0]))
+    try:
+        found = set(result.frame.columns)
+    except (ImportError, cospec.CospecError):  # without pandas, or without a table
+        found = set()
+    arrays = [file for file in os.listdir(result.path or ".") if result.path and file.endswith((".npy", ".npz"))]
+    return (found | {re.sub(r"-\d+\.", "-L.", file) for file in arrays}) - listed
+
+
 def figure_of(result):
     try:
         picture = result.plot()
@@ -218,6 +230,15 @@ for name, (arguments, options) in refused.items():
         reason = next((line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith("cospec %s: " % command)), "")
         check(in_python(reason, _commands.options) == str(error) and error.code == done.returncode, name, "python:", error,
               error.code, "program:", done.stderr, done.returncode)
+
+# docstrings: what a result has, names of arguments within text, and commands as the shell takes them
+for name, result in results.items():
+    if name != "rerun":
+        check(not documented(name, result), name, "has no description of", documented(name, result))
+    shell = [line for line in _commands.__dict__[name].__doc__.split("\n") if re.search(r"\bcospec [a-z-]+( [A-Z.]\S*| train)* \w+=[A-Z]", line)]
+    check(not shell and "=\'all\'\'" not in _commands.__dict__[name].__doc__, name, "spoils a command:", shell)
+for name in ("features", "finetune", "generate", "reconstruct", "compare", "align"):
+    check("References\n" in _commands.__dict__[name].__doc__, name, "names no source")
 
 # every result has its figure, or plot() says that it has none; none needs pandas
 for name, result in results.items():

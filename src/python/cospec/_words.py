@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 # An option by its name: (kind, argument), as `cospec help --tables` has them.
 Options = Mapping[str, "tuple[str, str]"]
-_OPTION = re.compile(r"(\bcospec [a-z-]+(?: --?[a-z][\w-]*(?: [^-\s]\S*)?)+)|"
+_OPTION = re.compile(r"(\bcospec [a-z-]+(?: train(?= -)| [A-Z.][\w.|/:]*)*(?: --?[a-z][\w-]*(?: [^-\s]\S*)?)+)|"
                      r"(?<![\w-])(?:--([a-z][a-z0-9-]*)|-([ok])\b)(?: ([\w.]*\w))?")
 
 
@@ -17,7 +17,7 @@ def parameter(option: str) -> str:
 
 def in_python(text: str, options: Options) -> str:
     """Options as arguments, except in whole commands: --dry-run is dry_run=True, --head spans is head='spans', --groups
-    is groups=, and "--groups: " at the beginning is "groups: "."""
+    is groups=, and "--groups: " at the beginning is "groups: ". A value within single quotes has double ones."""
 
     def argument(match: "re.Match[str]") -> str:
         command, name, word = match[1], match[2] or {"o": "output", "k": "k"}.get(match[3] or "", ""), match[4]
@@ -32,7 +32,8 @@ def in_python(text: str, options: Options) -> str:
         if word is None:
             return key + "="
         if word in choices.split("|") or re.fullmatch(r"[\d.]+", word):
-            return key + "=" + (repr(word) if kind == "choice" else word)
+            quoted = text[:match.start()].endswith("'") and text[match.end():].startswith("'")
+            return key + "=" + (('"%s"' if quoted else "'%s'") % word if kind == "choice" else word)
         return key + ("=" if word.isupper() else "= ") + word
 
     return _OPTION.sub(argument, text)
