@@ -2,17 +2,21 @@
 
 The pages are Markdown (MyST). MathJax is copied into the site, so that equations are drawn without a network. The C reference
 comes from the comments of the public headers, which are those that open with /** \\file: Doxygen reads them, and Breathe turns
-its XML into one page for each module. A public function, type, member or macro without a comment is an error.
+its XML into one page for each module. A public function, type, member or macro without a comment is an error. The Python
+reference has one page for each public function and class, from signatures and docstrings, which are read and not imported.
 """
+import ast
 import base64
 import json
 import os
 import re
 import shutil
 import subprocess
+import textwrap
 from xml.etree import ElementTree
 
 from sphinx.errors import ExtensionError
+from sphinx.ext.napoleon import Config, NumpyDocstring
 
 REPOSITORY = os.environ["COSPEC_ROOT"]
 BUILD = os.environ["COSPEC_SITE"]          # build/docs
@@ -27,8 +31,8 @@ source_suffix = {".md": "markdown", ".ipynb": "markdown", ".rst": "restructuredt
 root_doc = "docs/index"
 exclude_patterns = ["docs/ISSUE_TEMPLATE"]
 nitpicky = True
-# Types of C, of other libraries and of private headers have no page.
-nitpick_ignore_regex = [("c:identifier", ".*")]
+# Types of C, of other libraries and of private headers have no page; types of Python are words.
+nitpick_ignore_regex = [("c:identifier", ".*"), ("py:.*", ".*")]
 language = "en"
 smartquotes = False
 
@@ -69,8 +73,9 @@ STYLE = """
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; min-width: 4.5rem; }
 .rst-content div.math svg, .rst-content .mjx-svg-math, .MathJax_SVG_Display { max-width: 100%; overflow-x: auto; overflow-y: hidden; }
 .rst-content code.literal { overflow-wrap: break-word; white-space: normal; }
+.rst-content h1, .rst-content h2, .rst-content h3, .rst-content h4, .rst-content p, .rst-content li, .rst-content dd { overflow-wrap: anywhere; }
 .rst-content img { max-width: 100%; height: auto; }
-.rst-content dl.c dt { white-space: normal; overflow-wrap: anywhere; }
+.rst-content dl.c dt, .rst-content dl.py dt { white-space: normal; overflow-wrap: anywhere; }
 .wy-breadcrumbs li, .wy-breadcrumbs li.wy-breadcrumbs-aside { display: inline; }
 @media (max-width: 600px) {
   .rst-content .wy-table-responsive table.docutils td, .rst-content .wy-table-responsive table.docutils th { padding: 6px; }
@@ -82,10 +87,14 @@ STYLE = """
 }
 """
 
-# Pages that define a thing are found before notebooks and results that mention it. The other numbers are Sphinx's own.
+# A page for a job comes before pages that define a thing, and these before notebooks and results that mention it. Functions of C
+# and Python come last, unless the query is the name of one. The other numbers are Sphinx's own.
 SCORER = """
+const namesFunction = /cs_|\\w\\.\\w/i.test(new URLSearchParams(window.location.search).get("q") || "");
+const weights = [[/^docs\\/how-to/, 3], [/^docs\\/reference\\/c\\//, namesFunction ? 0 : -20], [/^docs\\/reference\\/python\\//, namesFunction ? 5 : -6],
+                 [/^docs\\/(explanation|reference)/, 2], [/^(docs\\/(notebooks|results)|CHANGELOG)/, -2]];
 var Scorer = {
-  score: result => result[4] + (/^docs\\/(explanation|reference\\/[^\\/]*$)/.test(result[0]) ? 2 : /^docs\\/(notebooks|results)/.test(result[0]) ? -2 : 0),
+  score: result => result[4] + (weights.find(weight => weight[0].test(result[0])) || [0, 0])[1],
   objNameMatch: 11, objPartialMatch: 6, objPrio: {0: 15, 1: 5, 2: -5}, objPrioDefault: 0, title: 15, partialTitle: 7, term: 5, partialTerm: 2,
 };
 """
@@ -128,6 +137,40 @@ def write(path, text):
             file.write(text)
 
 
+def tex(text):
+    """A formula as a terminal shows it, in TeX."""
+    text = re.sub(r"^sqrt\((.*)\)$", r"\\sqrt{\1}", re.sub(r"\bAbar\b", r"\\bar A", text))
+    text = re.sub(r"(?<![\\A-Za-z])(sigma|lambda|theta|kappa|tau|beta|nu|chi|Delta|sum|max|min|log)(?![A-Za-z])", r"\\\1", text)
+    text = re.sub(r"(?<![\\A-Za-z])([a-z]{2,})(?![A-Za-z])", r"\\text{\1}", text).replace("<=", r"\le ").replace(">=", r"\ge ")
+    return re.sub(r"([_^])(-?\w+|\([^()]*\))", r"\1{\2}", text)
+
+
+# A root, a sum with its index, or a number, letter, Greek letter or Abar with an index, an argument or an exponent. Identifiers
+# of more letters are no formulas.
+INDEX = r"(?:_(?:\{[^{}]*\}|[A-Za-z0-9]{1,2}(?!\w)))"
+EXPONENT = r"(?:\^(?:\{[^{}]*\}|\([^()]*\)|-?[A-Za-z0-9]+))"
+FORMULA = re.compile(r"(?<![\w\\.$/{`-])(?:sqrt\((?:[^()]|\([^()]*\))*\)|sum_\{[^{}]*\}|(?:sigma|lambda|theta|kappa|beta|nu|chi|Delta|Abar|\d+|[A-Za-z]\d?)"
+                     rf"{INDEX}?(?:\([a-z]\))?{EXPONENT}?{INDEX}?'?)(?![\w^]|`|\.\w)")
+
+
+def with_equations(text, opening, closing, code):
+    """The text with its formulas as equations, outside what `code` matches. Only indices and exponents make a formula."""
+    def equation(match):
+        found = match[0]
+        return opening + tex(found) + closing if re.search(r"[_^]|^Abar$|^sqrt", found) else found
+
+    parts = re.split("(" + code + ")", text, flags=re.S)
+    for i in range(0, len(parts), 2):
+        parts[i] = FORMULA.sub(equation, parts[i]).replace(" <= ", " \N{LESS-THAN OR EQUAL TO} ").replace(" >= ", " \N{GREATER-THAN OR EQUAL TO} ")
+    return "".join(parts)
+
+
+def header_with_equations(text):
+    """A header whose comments have equations where the source has formulas in ASCII."""
+    code = r"\\f\$.*?\\f\$|\\f\[.*?\\f\]|`[^`]*`|\\(?:param|retval)\s+\w+|\"[^\"]*\""
+    return re.sub(r"/\*\*.*?\*/", lambda m: with_equations(m[0], r"\f$", r"\f$", code), text, flags=re.S)
+
+
 def c_reference(source):
     """Public headers, Doxygen's XML of them, and one page for each module with one section for each header."""
     headers = os.path.join(BUILD, "headers")
@@ -139,7 +182,8 @@ def c_reference(source):
         for original in found:
             path = f"{module}/{os.path.basename(original)}"
             os.makedirs(os.path.dirname(os.path.join(headers, path)), exist_ok=True)
-            shutil.copy(os.path.join(REPOSITORY, original), os.path.join(headers, path))
+            with open(os.path.join(REPOSITORY, original), encoding="utf8") as file:
+                write(os.path.join(headers, path), header_with_equations(file.read()))
             title = f"cospec/{path}"
             page += [title, "-" * len(title), "", f".. doxygenfile:: {path}", "   :project: cospec", ""]
         if found:
@@ -171,6 +215,74 @@ def check_enumerators(folder):
             for value in enum.iter("enumvalue"):
                 if not any("".join(value.find(part).itertext()).strip() for part in ("briefdescription", "detaileddescription")):
                     raise ExtensionError(f"{value.findtext('name')} has no comment")
+
+
+def rst_text(text):
+    """Text of a docstring as reStructuredText: names in backquotes as code, formulas as equations, other characters as they are."""
+    parts = re.split(r"(`[^`]+`)", text)
+    for i, part in enumerate(parts):
+        if i % 2:
+            parts[i] = "`" + part + "`"
+            continue
+        part = re.sub(r"([*|\\])", r"\\\1", part)
+        part = re.sub(r"_(?!\w)", r"\_", part)
+        parts[i] = with_equations(part, ":math:`", "`", r"``[^`]*``").replace("`:math:", "`\\ :math:")
+    return re.sub(r"(:math:`[^`]*`)(?=[\w'])", r"\1\\ ", re.sub(r"(?<=[\w=(|])(:math:`)", r"\\ \1", "".join(parts)))
+
+
+def rst_docstring(docstring):
+    """The body of a function's or class's entry. Literal blocks stay as they are."""
+    lines, literal = [], None
+    for line in docstring.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        lines.append(line if literal is not None or re.fullmatch(r"\s*-+", line) else rst_text(line))
+        if literal is None and line.endswith("::"):
+            literal = indent
+    settings = Config(napoleon_use_param=True, napoleon_use_rtype=False, napoleon_use_ivar=True)
+    return str(NumpyDocstring("\n".join(lines), settings)).split("\n")
+
+
+def signature(function, method=False):
+    """Parameters and defaults; their types are in the descriptions."""
+    arguments = function.args
+    for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs + [a for a in (arguments.vararg, arguments.kwarg) if a]:
+        argument.annotation = None
+    return "(" + ast.unparse(arguments).removeprefix("self").removeprefix(", ") + ")" if method else "(" + ast.unparse(arguments) + ")"
+
+
+def python_entries(path, names=None):
+    """(name, title, lines) of the public functions and classes of a module, in its order."""
+    with open(path, encoding="utf8") as file:
+        tree = ast.parse(file.read())
+    for node in tree.body:
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or (names is not None and node.name not in names):
+            continue
+        docstring = ast.get_docstring(node)
+        summary = " ".join(docstring.split("\n\n")[0].split())
+        if isinstance(node, ast.FunctionDef):
+            lines = [f".. py:function:: cospec.{node.name}{signature(node)}", ""]
+        else:
+            lines = [f".. py:class:: cospec.{node.name}", ""]
+        lines += textwrap.indent("\n".join(rst_docstring(docstring)), "   ").split("\n") + [""]
+        for member in node.body if isinstance(node, ast.ClassDef) else []:
+            if isinstance(member, ast.FunctionDef) and not member.name.startswith("_"):
+                kind = "property" if member.decorator_list else "method"
+                lines += [f"   .. py:{kind}:: {member.name}{'' if member.decorator_list else signature(member, True)}", ""]
+                lines += textwrap.indent("\n".join(rst_docstring(ast.get_docstring(member))), "      ").split("\n") + [""]
+        yield node.name, f"cospec.{node.name}: {summary.rstrip('.')}", lines
+
+
+def python_reference(source):
+    """A page for each public function and class of the module."""
+    package = os.path.join(REPOSITORY, "src", "python", "cospec")
+    entries = [*python_entries(os.path.join(BUILD, "_commands.py"))]
+    for file, names in (("_memory.py", {"dimension"}), ("_files.py", {"read"}), ("_run.py", {"Result", "Picture", "CospecError", "CospecWarning"})):
+        entries += python_entries(os.path.join(package, file), names)
+    for name, title, lines in entries:
+        page = [rst_text(title), "=" * 2 * len(title), "", "How results and arrays are passed is in :doc:`the Python module <../python-api>`.", ""]
+        write(os.path.join(source, "docs", "reference", "python", name.replace("_", "-").lower() + ".rst"), "\n".join(page + lines))
 
 
 def static_files():
@@ -237,9 +349,14 @@ def add_contents(app, name, text):
         text[0] = notebook_page(app, name, text[0])
     elif name == "docs/reference/c-api":
         text[0] += "\n## Reference of all functions\n\n```{toctree}\n:glob:\n\nc/*\n```\n"
+    elif name == "docs/reference/python-api":
+        text[0] += "\n## Reference of all functions\n\n```{toctree}\n:glob:\n\npython/*\n```\n"
+    for words in re.findall("<!-- keywords: (.*) -->", text[0]):
+        text[0] = text[0].replace(f"<!-- keywords: {words} -->", "```{index} " + words + "\n```")
 
 
 def setup(app):
     static_files()
     c_reference(app.srcdir)
+    python_reference(app.srcdir)
     app.connect("source-read", add_contents)
