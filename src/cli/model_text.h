@@ -78,6 +78,6 @@ cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_aro
 cs_status cs_args_hidden(const cs_args *args, cs_model_text *t, const char *layers,
                          cs_hidden_options *o) CS_MUST_CHECK;
 
-/* As cs_args_note_share, for the pieces of text of which hidden states are computed. */
+/* As cs_args_note_share, for the pieces of text that a model reads for its hidden states. */
 void cs_args_note_share_of_pieces(const cs_args *args, const cs_model_text *text,
                                   const cs_hidden_options *hidden);
