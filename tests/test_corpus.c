@@ -537,6 +537,37 @@ TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
     assert_int_equal(token[3], 7);
 }
 
+TEST_IN_DIR(arrays_in_memory_are_borrowed_without_padding)
+{
+    int32_t token[] = {5, 0, 2, 7, 3, 3};
+    cs_array rows = {
+        .dtype = CS_I32, .item_size = 4, .ndim = 2, .shape = {3, 2}, .size = 6, .data = token};
+    cs_corpus c = {0};
+    (void)state;
+    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
+    assert_ptr_equal(c.token, token);
+    assert_int_equal(c.documents, 3);
+    assert_int_equal(c.vocab, 8);
+    assert_document(&c, 1, "-", "2 7 ");
+    cs_corpus_free(&c);
+    rows.ndim = 1;
+    rows.shape[0] = 6;
+    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
+    assert_ptr_equal(c.token, token);
+    assert_int_equal(c.documents, 1);
+    cs_corpus_free(&c);
+    rows = (cs_array){
+        .dtype = CS_I32, .item_size = 4, .ndim = 2, .shape = {3, 2}, .size = 6, .data = token};
+    token[3] = -1;
+    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
+    assert_true(c.token != token);
+    assert_document(&c, 1, "-", "2 ");
+    cs_corpus_free(&c);
+    token[2] = -5;
+    assert_fails(cs_corpus_of_array("rows", &rows, NULL, &c), CS_ERR_INPUT,
+                 "token id -5 at row 1, column 0");
+}
+
 TEST_IN_DIR(ids_in_memory_are_checked)
 {
     int64_t token[] = {5, 0, INT64_C(1) << 40};

@@ -60,6 +60,14 @@ IN_MEMORY = {
         ("mass", "float", "Mass of the matrix in predicted tokens."),
         ("vocab", "list of texts", "The token of each column; of texts.")]),
 }
+DENSE = " A dense matrix becomes CSR, with 12 bytes for each value that is not zero (4 where none of a float64 array in C " \
+        "order is zero). %s"
+COPIES = {  # of arrays, and what the command needs in addition
+    "svd": DENSE % "The solver holds about three times the size of the CSR in addition.",
+    "connectivity": DENSE % "The solver holds about three times the size of the CSR in addition.",
+    "similarity": " Orthonormal bases take the size of both matrices in addition.",
+    "cooc": " Arrays of int32 ids without padding are not copied. Counting takes up to `memory`.",
+}
 TEXTS = "path, name, list of texts, or DataFrame with a column text (and label)"
 ARRAYS = {"groups": "n integers or other hashable ids, or a path", "test-groups": "integers or other hashable ids, or a path",
           "drop-rows": "row numbers or n booleans, or a path"}  # of options
@@ -290,7 +298,7 @@ def function(command, all_options):
     doc = ['    """', "    %s." % command["summary"], "",
            description(in_python(command["description"] or "", known)), ""]
     if memory:
-        doc += [paragraph("Arrays are passed without copying where their type fits.", "    "), ""]
+        doc += [paragraph("Arrays are passed without copying where their type fits." + COPIES.get(command["name"], ""), "    "), ""]
     doc += ["    Parameters", "    ----------"]
     for key, kind, text in rows:
         doc += ["    %s : %s" % (key, kind), paragraph(text, "        ")]

@@ -13,6 +13,15 @@ SERIES = ("series", "name of the matrix, model or objective")
 SUMS = ("sum_sigma2, sum_sigma4", "sums of squares and of fourth powers of the singular values")
 STATISTICS = "blocks of the jackknife"
 
+CLAIMS = [("claim, source, says", "name of the claim, where it comes from, and its text"),
+          ("left, left_value, left_se, want, right, right_value, right_se", "both sides, and the order that is claimed"),
+          ("seeds, difference, low, high, interval", "number of seeds, difference of the sides, its 95 % interval, and what that covers"),
+          ("family, family_size, p, p_holm", "claims that are adjusted together, and p before and after Holm's correction"),
+          ("resolution, seeds_needed", "least difference that would have been significant, and seeds of a side for 80 % power"),
+          ("reproduced_at, opposite_at, budgets", "budgets with this verdict, and all"),
+          ("verdict, why, scope", "verdict, its reason, and what it holds for"),
+          ("matters, p_small", "difference that matters, and p of the tests that it is smaller")]
+
 COLUMNS = {
     "toy": [OBJECTIVE, ("classes, length, tokens", "size of the toy model: classes, positions, tokens for each class and position"),
             ("token_sets, empty_prefix, target_position, method", "as the parameters"),
@@ -97,8 +106,10 @@ COLUMNS = {
                  ("vocabulary, used, used_share", "entries, those that occur, and their share"),
                  ("tokens_per_word, bytes_per_token", "fertility and compression")],
     "rerun": [],
-    "compare": [("step, command, seconds", "with dry_run=True: the steps with estimated times; without it there is no table")],
-    "demo": None, "plot": None, "reproduce": None, "help": None,
+    "compare": [*CLAIMS, ("step, command, seconds", "with dry_run=True, in place of these: the steps with estimated times")],
+    "demo": [("series", "ar or masked"), ("index, sigma, residual", "number, value and residual of each singular value")],
+    "reproduce": CLAIMS,
+    "plot": None, "help": None,
 }
 
 BLOCKS = "values without each block, for differences with other runs"

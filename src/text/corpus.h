@@ -324,8 +324,8 @@ cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *co
 cs_status cs_corpus_of_array(const char *name, const cs_array *array,
                              const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
 
-/** Sequences of token ids in one array as a corpus. An array of int32 is borrowed unless min_tokens
- * leaves a gap in it; others are copied.
+/** Sequences of token ids in one array as a corpus. An array of int32 (above: without padding) is
+ * borrowed unless min_tokens leaves a gap in it; others are copied.
  *
  * \param name name of the corpus, for messages
  * \param ids all sequences, one after another

@@ -160,16 +160,6 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
 
 /* --- in memory -------------------------------------------------------------------------------- */
 
-cs_status cs_corpus_of_array(const char *name, const cs_array *array,
-                             const cs_corpus_options *options, cs_corpus *out)
-{
-    cs_corpus_options resolved;
-    cs_corpus made = {0};
-    cs_status status = cs_corpus_options_resolve(options, &resolved);
-    if (status == CS_OK) status = take_array(name, array, &resolved, &made);
-    return cs_corpus_in_memory(status, name, &made, out);
-}
-
 /* Offsets that rise from 0 to the number of ids. */
 static cs_status check_offsets(const char *name, const cs_array *ids, int64_t documents,
                                const int64_t *doc_ptr)
@@ -260,5 +250,47 @@ cs_status cs_corpus_of_ids(const char *name, const cs_array *ids, int64_t docume
     cs_corpus made = {0};
     cs_status status = cs_corpus_options_resolve(options, &resolved);
     if (status == CS_OK) status = take_ids(name, ids, documents, doc_ptr, &resolved, &made);
+    return cs_corpus_in_memory(status, name, &made, out);
+}
+
+/* Rows of int32 without padding, which are borrowed as sequences. */
+static cs_status take_rows(const char *name, const cs_array *array,
+                           const cs_corpus_options *options, cs_corpus *out)
+{
+    const int64_t rows = array->ndim == 2 ? array->shape[0] : 1,
+                  columns = array->shape[array->ndim - 1];
+    int64_t *doc_ptr = cs_alloc(rows + 1, sizeof *doc_ptr);
+    if (!doc_ptr) return CS_ERR_MEMORY;
+    for (int64_t r = 0; r <= rows; ++r) {
+        doc_ptr[r] = r * columns;
+    }
+    cs_array ids = *array;
+    ids.ndim = 1;
+    ids.shape[0] = array->size;
+    cs_status status = take_ids(name, &ids, rows, doc_ptr, options, out);
+    cs_free(doc_ptr);
+    return status;
+}
+
+static bool can_borrow_rows(const cs_array *array, const cs_corpus_options *options)
+{
+    const int32_t *id = array->data;
+    if (array->dtype != CS_I32 || (array->ndim != 1 && array->ndim != 2) || options->encoder)
+        return false;
+    for (int64_t i = 0; i < array->size; ++i) {
+        if (id[i] < 0) return false;
+    }
+    return array->size > 0;
+}
+
+cs_status cs_corpus_of_array(const char *name, const cs_array *array,
+                             const cs_corpus_options *options, cs_corpus *out)
+{
+    cs_corpus_options resolved;
+    cs_corpus made = {0};
+    cs_status status = cs_corpus_options_resolve(options, &resolved);
+    if (status == CS_OK)
+        status = can_borrow_rows(array, &resolved) ? take_rows(name, array, &resolved, &made)
+                                                   : take_array(name, array, &resolved, &made);
     return cs_corpus_in_memory(status, name, &made, out);
 }

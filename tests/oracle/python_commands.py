@@ -240,6 +240,28 @@ for name, result in results.items():
 for name in ("features", "finetune", "generate", "reconstruct", "compare", "align"):
     check("References\n" in _commands.__dict__[name].__doc__, name, "names no source")
 
+# frames and tables by name; pandas may be missing
+try:
+    import pandas
+    frames = {"train": "loss", "rerun": "sigma", "svd": "sigma", **({"compare": "verdict", "demo": "series"} if slow else {})}
+    for name, column in frames.items():
+        check(column in results[name].frame.columns, name, "has no column", column, "but", list(results[name].frame.columns))
+    check(results["toy"]["toy"].equals(pandas.read_csv(results["toy"].path + "/toy.csv")) if results["toy"].path else
+          "sigma" in results["toy"]["toy"].columns, "no table toy")
+    if slow:
+        check(set(results["compare"]["scores"]["object"]) == {"first", "second"}, "compare has no table scores")
+        check({"claims", "models", "scores", "values"} <= set(results["compare"]), "compare lists no tables")
+except ImportError:
+    pass
+check("scores" not in results["svd"] and len(results["toy"]["sigma"]) > 1, "a table hides a column, or one is there that is none")
+if slow:
+    record = results["compare"].record
+    check([row["object"] for row in record["scores"][:2]] == ["first", "second"] and record["scores"][0]["value"] > 0 and
+          record["claims"][0]["verdict"] and [row["model"] for row in record["models"]] == ["first", "second"], "compare has the record", record)
+    record = results["demo"].record
+    check(set(record) == {"ar", "ar-spectrum", "figure", "masked", "masked-spectrum", "theorem"} and
+          record["ar-spectrum"]["sigma"][0] > 0.99 and record["theorem"]["statements"], "demo has the record", record)
+
 # every result has its figure, or plot() says that it has none; none needs pandas
 for name, result in results.items():
     check(figure_of(result) == drawn.get(name), name, "has the figure", figure_of(result), "not", drawn.get(name))

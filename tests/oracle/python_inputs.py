@@ -61,6 +61,9 @@ matrices.update({kind: getattr(sparse, kind)(counts) for kind in ("csr_matrix", 
 twice = counts.tocoo()
 matrices["repeated entries"] = sparse.coo_matrix(
     (np.concatenate([twice.data - 1, np.ones(twice.nnz)]), (np.tile(twice.row, 2), np.tile(twice.col, 2))), twice.shape)
+full = np.arange(1.0, 13).reshape(4, 3)  # no value is zero: CSR of the values where they are
+for form in (full, np.asfortranarray(full), full.astype("f4")):
+    np.testing.assert_array_equal(cospec.svd(form, k=2, **quiet)["sigma"], cospec.svd(sparse.csr_matrix(full), k=2, **quiet)["sigma"])
 unsorted = counts.copy()
 for i in range(60):
     part = slice(unsorted.indptr[i], unsorted.indptr[i + 1])
@@ -149,6 +152,9 @@ assert any(np.shares_memory(part, tokens) for part in memory.held)
 small = sparse.csr_matrix(np.eye(3))
 memory.give("matrix", "3", small, None)
 assert any(np.shares_memory(part, small.data) for part in memory.held)
+full = np.ones((4, 3))
+memory.give("matrix", "4", full, None)
+assert any(np.shares_memory(part, full) for part in memory.held)
 
 # a sparse array of one dimension, as recent versions of scipy have it, is one row of a matrix
 one_row = sparse.coo_array(np.abs(h[0]) + 9)

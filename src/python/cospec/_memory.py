@@ -197,10 +197,14 @@ class _Call:
         if gram is False and form == "gram":
             raise ValueError("%s: the matrix is a Gram form (context unique): gram=False does not fit it" % label)
         values = real(label, values, 1)
-        if hasattr(values, "toarray"):
-            matrix = sparse.csr_matrix(values if values.ndim == 2 else values.reshape(1, -1))
+        values = values if hasattr(values, "toarray") else np.asarray(values, np.float64)
+        values = values if values.ndim == 2 else values.reshape(1, -1)
+        if isinstance(values, np.ndarray) and np.count_nonzero(values) == values.size:
+            rows, cols = values.shape  # in C order the values are those of CSR
+            matrix = sparse.csr_matrix((np.ascontiguousarray(values).reshape(-1), np.tile(np.arange(cols, dtype=np.int32), rows),
+                                        np.arange(0, values.size + 1, cols, dtype=np.int64)), values.shape)
         else:
-            matrix = sparse.csr_matrix(np.asarray(values, np.float64))
+            matrix = sparse.csr_matrix(values)
         try:
             matrix.check_format()
         except ValueError as error:

@@ -1,6 +1,7 @@
 """Runs the program in a child process, and gives its result to Python."""
 from __future__ import annotations
 
+import csv
 import html
 import inspect
 import io
@@ -35,7 +36,8 @@ Corpus = Any  #: a name or path, or texts in its place
 F = TypeVar("F", bound=Callable[..., "Result"])
 
 GRACE = 1.5  # seconds between SIGINT and SIGKILL
-_TABLES = {"train": "log.csv"}
+# The table of a command whose file has another name.
+_TABLES = {"train": "log.csv", "compare": "claims.csv", "reproduce": "claims.csv", "demo": "figure/spectra.csv"}
 
 
 class CospecError(Exception):
@@ -71,6 +73,20 @@ def _numbers(values: "list[Any]") -> Any:
     if values and all(v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values):
         return np.array([np.nan if v is None else v for v in values])
     return values
+
+
+def _rows(text: str) -> "list[dict[str, Any]]":
+    """The rows of a CSV; numbers as such, and None for an empty cell."""
+
+    def value(cell: str) -> Any:
+        for kind in (int, float):
+            try:
+                return cell if "_" in cell else kind(cell)
+            except ValueError:
+                pass
+        return cell or None
+
+    return [{key: value(cell) for key, cell in row.items()} for row in csv.DictReader(io.StringIO(text))]
 
 
 class Picture:
@@ -117,12 +133,14 @@ class Result(Mapping[str, Any]):
 
     It is a mapping: `result["sigma"]` is the array of that name (a file NAME.npy or a matrix NAME.npz of the run, or
     an array in memory), or else the field of the record, the column of the table, or the value of the metric of
-    that name (an array where several rows have it). `vocab` is the list of the tokens of the columns of a matrix.
+    that name (an array where several rows have it), or else the table NAME.csv of the run as a DataFrame (without
+    pandas a list of dicts). `vocab` is the list of the tokens of the columns of a matrix.
 
     Attributes
     ----------
     record : dict
-        The JSON of the command, or the manifest of a command that has none.
+        The JSON of the command, or the manifest of a command that has none. That of compare also has its tables
+        models, scores and claims; demo has the record of each step, by its folder.
     path : str or None
         The folder with the files of the run. Without output= it is temporary and goes with the result.
     text : str
@@ -143,6 +161,23 @@ class Result(Mapping[str, Any]):
         names = sorted(os.listdir(self.path)) if self.path and os.path.isdir(self.path) else []
         return {name[:-4]: name for name in names if name.endswith((".npy", ".npz")) or name == "vocab.txt"}
 
+    def _csv_files(self) -> "dict[str, str]":
+        """The texts of tables in memory and the paths of those in the folder, by name."""
+        names = sorted(os.listdir(self.path)) if self.path and os.path.isdir(self.path) else []
+        return {name[:-4]: self._tables.get(name, name) for name in [*self._tables, *names] if name.endswith(".csv")}
+
+    def _named_table(self, name: str) -> Any:
+        """The table NAME.csv; KeyError: there is none."""
+        text = self._csv_files()[name]
+        if name + ".csv" not in self._tables:
+            with open(os.path.join(cast(str, self.path), text), encoding="utf-8", newline="") as stream:
+                text = stream.read()
+        try:
+            import pandas
+        except ImportError:
+            return _rows(text)
+        return pandas.read_csv(io.StringIO(text))
+
     def __getitem__(self, name: str) -> Any:
         file = None if name in self._arrays else self._files().get(name)
         if file:
@@ -151,28 +186,26 @@ class Result(Mapping[str, Any]):
         # several arrays in one file give way to the field of that name
         if name in self._arrays and not (isinstance(self._arrays[name], dict) and name in self.record):
             return self._arrays[name]
-        if name in self.record:
+        if name in self.record and not (self.command == "compare" and name in self._csv_files()):
             value = self.record[name]
             return _numbers(value) if isinstance(value, list) else value
         rows = self._table.get("data", [])
         matrices = self.record.get("matrices", [])
         if len(matrices) == 1 and isinstance(matrices[0].get(name), list):
             return _numbers(matrices[0][name])
-        if not rows:
-            raise KeyError(name)
         metrics = self.record.get("metrics", [])  # without baselines, which the table has too
         found = [row["value"] for row in metrics if isinstance(row, dict) and row.get("name") == name]
         if len(found) == 1:
             return float("nan") if found[0] is None else found[0]
-        if name in rows[0]:
+        if rows and name in rows[0]:
             return _numbers([row[name] for row in rows])
         values = [row["value"] for row in rows if row.get("metric") == name and "value" in row]
         if not values:
-            raise KeyError(name)
+            return self._named_table(name)
         return values[0] if len(values) == 1 else _numbers(values)
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self.record, **self._arrays, **self._files()})
+        return iter({**self.record, **self._arrays, **self._files(), **self._csv_files()})
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -191,7 +224,12 @@ class Result(Mapping[str, Any]):
 
     @property
     def frame(self) -> "pandas.DataFrame":
-        """The table of the result as a pandas DataFrame, as `--csv` prints it."""
+        """
+        The table of the result as a pandas DataFrame, as `--csv` prints it.
+
+        That of train is its log, that of compare and reproduce the claims with their verdicts, and that of demo both
+        spectra. `result["scores"]` is the table scores.csv of compare, and so on.
+        """
         import pandas
         if self._table:
             read: Any = pandas.read_json
@@ -204,7 +242,9 @@ class Result(Mapping[str, Any]):
         return cast("pandas.DataFrame", frame)
 
     def _csv(self) -> Optional[str]:
-        for name in (_TABLES.get(self.command), self.command + ".csv", self.command.replace("-", "_") + ".csv"):
+        from . import _figures
+        command = _figures.command_of(self)
+        for name in (_TABLES.get(command), command + ".csv", command.replace("-", "_") + ".csv"):
             if name and self.path and os.path.isfile(os.path.join(self.path, name)):
                 return os.path.join(self.path, name)
         return None
@@ -418,11 +458,24 @@ def run(name: str, words: "list[str]", *, output: bool, json_record: bool, progr
 def _record(name: str, path: Optional[str], text: str) -> "dict[str, Any]":
     if text.lstrip().startswith("{"):
         return cast("dict[str, Any]", json.loads(text))
-    for file in (name + ".json", name.replace("-", "_") + ".json", "manifest.json"):
+    if name == "demo" and path:
+        folders = {folder: os.path.join(path, folder) for folder in sorted(os.listdir(path))}
+        manifests = {folder: os.path.join(place, "manifest.json") for folder, place in folders.items()}
+        return {folder: _record(str(_json(manifest)["command"]), folders[folder], "")
+                for folder, manifest in manifests.items() if os.path.isfile(manifest)}
+    tables: "dict[str, Any]" = {}
+    for table in ("models", "scores", "claims") if name == "compare" and path else ():
+        with open(os.path.join(cast(str, path), table + ".csv"), encoding="utf-8", newline="") as stream:
+            tables[table] = _rows(stream.read())
+    for file in (name + ".json", name.replace("-", "_") + ".json", *(["statements.json"] if name == "verify" else []), "manifest.json"):
         if path and os.path.isfile(os.path.join(path, file)):
-            with open(os.path.join(path, file), encoding="utf-8") as stream:
-                return cast("dict[str, Any]", json.load(stream))
-    return {}
+            return {**tables, **_json(os.path.join(path, file))}
+    return tables
+
+
+def _json(path: str) -> "dict[str, Any]":
+    with open(path, encoding="utf-8") as stream:
+        return cast("dict[str, Any]", json.load(stream))
 
 
 # --- from keywords to a command line ------------------------------------------------------------------------
