@@ -267,11 +267,17 @@ class _Call:
     def run(self, words: "list[str]", progress: Progress) -> Result:
         lib, name = self.lib, self.name
         failed: "list[BaseException]" = []  # in the caller's function or on the other thread
-        woken, done = threading.Event(), threading.Event()
+        woken, done, running, ended = (threading.Event() for _ in range(4))
+
+        def end() -> None:
+            """Interrupts the call if it runs, and not that of another thread; it does not begin any more."""
+            ended.set()
+            if running.is_set():
+                lib.cospec_interrupt(1)
 
         def stop(error: BaseException) -> None:
             failed.append(error)
-            lib.cospec_interrupt(1)
+            end()
             woken.set()
 
         note, report = _noter(progress, self.said), _reporter(progress, stop)
@@ -282,9 +288,14 @@ class _Call:
             try:
                 with _one_call:
                     lib.cospec_interrupt(0)
+                    running.set()
                     if not lib.cospec_busy():
                         _left.clear()
-                    answer.append(self._work(encoded, note, report))
+                    try:
+                        if not ended.is_set():
+                            answer.append(self._work(encoded, note, report))
+                    finally:
+                        running.clear()
             except BaseException as error:
                 failed.append(error)
             finally:
@@ -293,13 +304,14 @@ class _Call:
 
         if callable(progress):
             progress(name, 0, 1)
-        threading.Thread(target=work, name="cospec " + name, daemon=True).start()
         try:
-            woken.wait()
+            threading.Thread(target=work, name="cospec " + name, daemon=True).start()
+            while not woken.wait(0.2):  # a signal that another thread receives wakes nobody, but is handled here
+                pass
             if failed:
                 raise failed[0]
         except BaseException:
-            lib.cospec_interrupt(1)
+            end()
             if not done.wait(PATIENCE) or lib.cospec_busy():
                 _left.append((self, note, report))  # it is left behind, with what it reads
             elif answer and answer[0][0]:
