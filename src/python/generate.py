@@ -241,7 +241,7 @@ def returned(command, in_memory):
     else:
         lines += ["        It has no table. `text` has what the command prints.", ""]
     if files:
-        lines += ["        Files of `path`; `result[name]` reads an array NAME.npy or matrix NAME.npz:", "", *listed(files), ""]
+        lines += ["        Files of `path`; `result[name]` reads NAME.npy, NAME.npz or NAME.csv:", "", *listed(files), ""]
     if in_memory:
         lines += ["        Values of `result[name]`:", ""]
         lines += listed((names, "%s. %s" % (kind, text)) for names, kind, text in in_memory) + [""]
