@@ -73,7 +73,7 @@ STYLE = """
 .wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; min-width: 4.5rem; }
 .rst-content div.math svg, .rst-content .mjx-svg-math, .MathJax_SVG_Display { max-width: 100%; overflow-x: auto; overflow-y: hidden; }
 .rst-content code.literal { overflow-wrap: break-word; white-space: normal; }
-.rst-content h1, .rst-content h2, .rst-content h3, .rst-content h4, .rst-content p, .rst-content li, .rst-content dd { overflow-wrap: anywhere; }
+.rst-content h1, .rst-content h2, .rst-content h3, .rst-content h4, .rst-content p, .rst-content li, .rst-content dd { overflow-wrap: break-word; }
 .rst-content img { max-width: 100%; height: auto; }
 .rst-content dl.c dt, .rst-content dl.py dt { white-space: normal; overflow-wrap: anywhere; }
 .wy-breadcrumbs li, .wy-breadcrumbs li.wy-breadcrumbs-aside { display: inline; }
@@ -139,25 +139,27 @@ def write(path, text):
 
 def tex(text):
     """A formula as a terminal shows it, in TeX."""
+    text = re.sub(r"^\|\|(.*)\|\|", r"\\lVert \1 \\rVert ", " ".join(text.split()))
     text = re.sub(r"^sqrt\((.*)\)$", r"\\sqrt{\1}", re.sub(r"\bAbar\b", r"\\bar A", text))
     text = re.sub(r"(?<![\\A-Za-z])(sigma|lambda|theta|kappa|tau|beta|nu|chi|Delta|sum|max|min|log)(?![A-Za-z])", r"\\\1", text)
-    text = re.sub(r"(?<![\\A-Za-z])([a-z]{2,})(?![A-Za-z])", r"\\text{\1}", text).replace("<=", r"\le ").replace(">=", r"\ge ")
+    text = re.sub(r"(?<![\\A-Za-z_])([a-z]{2,})(?![A-Za-z])", r"\\text{\1}", text).replace("<=", r"\le ").replace(">=", r"\ge ")
     return re.sub(r"([_^])(-?\w+|\([^()]*\))", r"\1{\2}", text)
 
 
-# A root, a sum with its index, or a number, letter, Greek letter or Abar with an index, an argument or an exponent. Identifiers
-# of more letters are no formulas.
+# A norm, a root, a sum with its index, or a number, letter, Greek letter or Abar with an index, an argument or an exponent. A word
+# is one only with an exponent: identifiers are no formulas.
 INDEX = r"(?:_(?:\{[^{}]*\}|[A-Za-z0-9]{1,2}(?!\w)))"
 EXPONENT = r"(?:\^(?:\{[^{}]*\}|\([^()]*\)|-?[A-Za-z0-9]+))"
-FORMULA = re.compile(r"(?<![\w\\.$/{`-])(?:sqrt\((?:[^()]|\([^()]*\))*\)|sum_\{[^{}]*\}|(?:sigma|lambda|theta|kappa|beta|nu|chi|Delta|Abar|\d+|[A-Za-z]\d?)"
-                     rf"{INDEX}?(?:\([a-z]\))?{EXPONENT}?{INDEX}?'?)(?![\w^]|`|\.\w)")
+NESTED = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+FORMULA = re.compile(rf"(?<![\w\\.$/{{`|-])(?:\|\|(?:\w|[ \^-])+\|\|{INDEX}?{EXPONENT}?|sqrt{NESTED}|sum_\{{[^{{}}]*\}}|[a-z]{{2,}}{EXPONENT}|"
+                     rf"(?:sigma|lambda|theta|kappa|beta|nu|chi|Delta|Abar|\d+|[A-Za-z]\d?){INDEX}?(?:\([a-z]\))?{EXPONENT}?{INDEX}?'?)(?![\w^]|`|\.\w)")
 
 
 def with_equations(text, opening, closing, code):
     """The text with its formulas as equations, outside what `code` matches. Only indices and exponents make a formula."""
     def equation(match):
         found = match[0]
-        return opening + tex(found) + closing if re.search(r"[_^]|^Abar$|^sqrt", found) else found
+        return opening + tex(found) + closing if re.search(r"[_^]|^Abar$|^sqrt|^\|", found) else found
 
     parts = re.split("(" + code + ")", text, flags=re.S)
     for i in range(0, len(parts), 2):
@@ -219,27 +221,42 @@ def check_enumerators(folder):
 
 def rst_text(text):
     """Text of a docstring as reStructuredText: names in backquotes as code, formulas as equations, other characters as they are."""
-    parts = re.split(r"(`[^`]+`)", text)
+    parts = re.split(r"(:math:`[^`]*`|`[^`]+`)", with_equations(text, ":math:`", "`", r"`[^`]*`"))
     for i, part in enumerate(parts):
-        if i % 2:
-            parts[i] = "`" + part + "`"
-            continue
-        part = re.sub(r"([*|\\])", r"\\\1", part)
-        part = re.sub(r"_(?!\w)", r"\_", part)
-        parts[i] = with_equations(part, ":math:`", "`", r"``[^`]*``").replace("`:math:", "`\\ :math:")
-    return re.sub(r"(:math:`[^`]*`)(?=[\w'])", r"\1\\ ", re.sub(r"(?<=[\w=(|])(:math:`)", r"\\ \1", "".join(parts)))
+        if i % 2 == 0:
+            parts[i] = re.sub(r"_(?!\w)", r"\\_", re.sub(r"([*|\\])", r"\\\1", part))
+        elif part.startswith("`"):
+            parts[i] = f"`{part}`"
+        else:
+            parts[i] = ("" if not parts[i - 1] or parts[i - 1][-1].isspace() else r"\ ") + part + ("" if parts[i + 1][:1] in ("", " ", "\n") else r"\ ")
+    return "".join(parts)
+
+
+def displayed_equations():
+    """The displayed formulas of command descriptions in TeX, as docs/reference/cli.md has them."""
+    with open(os.path.join(REPOSITORY, "src", "cli", "opt_equations.c"), encoding="utf8") as file:
+        rows = re.findall(r'\{("(?:[^"\\]|\\.)*"),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\}', file.read())
+    return {ast.literal_eval(ascii): "".join(map(ast.literal_eval, re.findall(r'"(?:[^"\\]|\\.)*"', tex_of))) for ascii, tex_of in rows}
 
 
 def rst_docstring(docstring):
-    """The body of a function's or class's entry. Literal blocks stay as they are."""
-    lines, literal = [], None
+    """The body of a function's or class's entry. Literal blocks stay as they are, except formulas."""
+    equations = displayed_equations()
+    docstring = re.sub(r"^( *)::\n\n +(\S.*)$", lambda m: f"{m[1]}.. math:: {equations[m[2]]}" if m[2] in equations else m[0],
+                       docstring, flags=re.M)
+    blocks, literal = [], None  # lines of prose with the same indentation, and other lines
     for line in docstring.split("\n"):
         indent = len(line) - len(line.lstrip())
         if literal is not None and line.strip() and indent <= literal:
             literal = None
-        lines.append(line if literal is not None or re.fullmatch(r"\s*-+", line) else rst_text(line))
+        prose = literal is None and line.strip() and not re.match(r"\s*(-+$|\.\. math::)", line)
+        if prose and blocks and blocks[-1][0] == indent:
+            blocks[-1][1].append(line)
+        else:
+            blocks.append((indent if prose else None, [line]))
         if literal is None and line.endswith("::"):
             literal = indent
+    lines = [rst_text("\n".join(block)) if indent is not None else block[0] for indent, block in blocks]
     settings = Config(napoleon_use_param=True, napoleon_use_rtype=False, napoleon_use_ivar=True)
     return str(NumpyDocstring("\n".join(lines), settings)).split("\n")
 
@@ -355,8 +372,16 @@ def add_contents(app, name, text):
         text[0] = text[0].replace(f"<!-- keywords: {words} -->", "```{index} " + words + "\n```")
 
 
+def restore_index(app):
+    """Sphinx 5 drops the keywords of pages that did not change from the index of the search."""
+    for page, entries in app.env.get_domain("index").entries.items():
+        app.builder.indexer._index_entries.setdefault(page, sorted({(entry[1].lower(), entry[2], entry[3]) for entry in entries}))
+    return []
+
+
 def setup(app):
     static_files()
     c_reference(app.srcdir)
     python_reference(app.srcdir)
     app.connect("source-read", add_contents)
+    app.connect("html-collect-pages", restore_index)
