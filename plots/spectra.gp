@@ -2,6 +2,7 @@
 # result: svd svd.csv
 # result: connectivity spectrum.csv
 # input: spectrum.csv of cospec connectivity (columns series, index, sigma)
+stats data using (column("index")) name "INDEX" nooutput
 set xlabel "index j (log scale)"
 set ylabel "singular value σ_j"
 set logscale x
@@ -21,7 +22,8 @@ do for [i=1:|S|] {
     do for [j=1:i - 1] { if (objective(S[j]) eq objective(S[i])) { colour[i] = colour[j] } }
     if (colour[i] == 0) { count = count + 1; colour[i] = count; first[i] = 1 }
 }
-curves = "for [i=1:|S|] data using (column('index')):(of(S[i], 'sigma')) with lines lw 2 lt colour[i] dt given(S[i]) ? 3 : 1 title first[i] ? objective(LABEL[i]) : ''"
+style = INDEX_max > 1 ? "lines" : "linespoints pt 7" # a single value has no line
+curves = "for [i=1:|S|] data using (column('index')):(of(S[i], 'sigma')) with " . style . " lw 2 lt colour[i] dt given(S[i]) ? 3 : 1 title first[i] ? objective(LABEL[i]) : ''"
 if (positions) {
     plot @curves, NaN with lines lw 2 lc rgb "#444444" title "position blind", NaN with lines lw 2 dt 3 lc rgb "#444444" title "position given"
 } else {

@@ -65,7 +65,7 @@ DENSE = " A dense matrix becomes CSR, with 12 bytes for each value that is not z
 COPIES = {  # of arrays, and what the command needs in addition
     "svd": DENSE % "The solver holds about three times the size of the CSR in addition.",
     "connectivity": DENSE % "The solver holds about three times the size of the CSR in addition.",
-    "similarity": " Orthonormal bases take the size of both matrices in addition.",
+    "similarity": " A float64 matrix with the columns of both is made in addition.",
     "cooc": " Arrays of int32 ids without padding are not copied. Counting takes up to `memory`.",
 }
 TEXTS = "path, name, list of texts, or DataFrame with a column text (and label)"

@@ -121,6 +121,11 @@ others = [
     (cospec.rank, (h,), dict(curve=True, groups=np.arange(60)), "rank-curve"),
     (cospec.similarity, ({"0": h, "1": h ** 2},), dict(dimension=True), "by-layer"),
     (cospec.design, (), dict(length=6, frontier=3), "pareto"),
+    # the smallest results that have a figure
+    (cospec.tradeoff, (), dict(length=4), "heavy-tails"),
+    (cospec.design, (), dict(length=3, frontier=1), "pareto"),
+    (cospec.svd, ([[1.0]],), dict(k=1), "spectra"),
+    (cospec.connectivity, (h[:2],), dict(pairs=1), "similarity"),
 ]
 
 
@@ -268,6 +273,10 @@ for name, result in results.items():
 for function, arguments, options, figure in others:
     found = figure_of(function(*arguments, **options, **quiet))
     check(found == figure, function.__name__, "has the figure", found, "not", figure)
+# a single value is drawn as a point, more as a line
+for function, x, options in ((cospec.svd, [[1.0]], dict(k=1)), (cospec.connectivity, h[:2], dict(pairs=1))):
+    svg = function(x, **options, **quiet).plot()._repr_svg_()
+    check(re.search(r"<use xlink:href='#gpPt\d+' transform", svg), function.__name__, "draws nothing")
 check({row[0] for row in _commands.figures} == set(results["help"].text and _commands.help("plot", **quiet).text.split(
     "Figures: ")[1].split(".")[0].replace("\n", " ").split(", ")), "not every figure has a command")
 for name, options, part in (("rank", {}, "by-layer needs rows with two or more numbers in column matrix"),
