@@ -79,6 +79,7 @@ corpora = {"iterator": iter(ids.tolist()), "tuple of three or more": tuple(ids),
 names = {"list": list(labels), "object": labels.astype(object), "bytes": labels.astype("S"), "tuple": tuple(labels)}
 bigrams = cospec.cooc(ids, "ar", context="nearest:1", **quiet)["matrix"]
 
+word = "nearest:1"
 try:
     import pandas
 except ImportError:
@@ -92,6 +93,10 @@ if pandas:
     names.update({"Series": pandas.Series(labels), "categories": pandas.Series(labels, dtype="category")})
     fails("missing", ValueError, cospec.rank, pandas.DataFrame({"a": [1, None], "b": [1.0, 2.0]}))
     corpora["DataFrame"] = pandas.DataFrame(ids)
+    assert (cospec.cooc(pandas.Series(ids[0]), "ar", context=word, **quiet)["matrix"] !=
+            cospec.cooc(ids[0], "ar", context=word, **quiet)["matrix"]).nnz == 0
+    for missing in (pandas.Series([0, 1, pandas.NA]), pandas.Series([0, 1, None], dtype="Int64"), pandas.Series([1.0, None])):
+        fails("corpus: expected numbers, got missing values; leave them out or fill them", ValueError, cospec.cooc, missing, "ar")
     names["DataFrame"] = pandas.DataFrame({"label": labels})
     column = pandas.Series(["the cat sat", "the dog sat"])
     for texts in (column, pandas.DataFrame({"any": column}), pandas.DataFrame({"text": column, "label": [1, 2]})):
@@ -123,7 +128,6 @@ if sys.argv[1:] == ["torch"]:
     fails("complex", TypeError, cospec.rank, tensor.to(torch.complex64))
 
 # texts, of any container
-word = "nearest:1"
 for texts in (["the cat sat", "the dog sat"], ("the cat sat", "the dog sat"), iter(["the cat sat", "the dog sat"]),
               np.array(["the cat sat", "the dog sat"]), (text for text in ("the cat sat", "the dog sat"))):
     assert cospec.cooc(texts, "ar", context=word, **quiet)["mass"] == 4

@@ -243,7 +243,7 @@ def labels(name: str, values: Any) -> Any:
 def sequences(name: str, values: Any) -> "tuple[Any, Any]":
     """The ids and the offsets of a pair or list of sequences; (array, None) of one array."""
     wanted = "%s: expected the name of a corpus, texts, or sequences of ids, got " % name
-    if is_of("pandas", values) and hasattr(values, "columns"):
+    if is_of("pandas", values) and (hasattr(values, "columns") or len(values) and not any(hasattr(item, "__iter__") for item in values)):
         values = numpy(name, values)
     if isinstance(values, np.ndarray) and values.dtype != object or is_of("torch", values):
         array = numpy(name, values)
