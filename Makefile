@@ -209,7 +209,7 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(filter $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
+  $(filter $(B)/tests/backend_% $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd_cases.o $(B)/libcospec.a

@@ -1,7 +1,8 @@
-/* Part of ref.c: the scalar type of the reference backend and helpers of its operations.
+/* Part of backend_ref.c: the scalar type of the reference backend and helpers of its operations.
  *
- * ref.c and these parts are compiled twice, for double and (CS_REF_FLOAT) for float; <tgmath.h>
- * selects the functions of the type. All sums are in the type itself, rows in ascending order. */
+ * backend_ref.c and these parts are compiled twice, for double and (CS_REF_FLOAT) for float;
+ * <tgmath.h> selects the functions of the type. All sums are in the type itself, rows in ascending
+ * order. */
 #pragma once
 
 #include <string.h>

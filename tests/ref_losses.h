@@ -1,9 +1,9 @@
-/* Part of ref.c: the losses. Each writes one loss for each row; backward writes z' where the graph
+/* Part of backend_ref.c: the losses. Each writes one loss for each row; backward writes z' where the graph
  * put it: over z itself. Rows with a negative target: loss and lse 0, z' zero. Columns beyond the
  * classes get zero gradient. */
 #pragma once
 
-#include "tensor/ref_scalar_private.h"
+#include "ref_scalar.h"
 
 /* --- cross-entropy: loss[r] = weight[r] (lse(z[r]) - z[r][target]) ---------------------------- */
 

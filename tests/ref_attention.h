@@ -1,11 +1,11 @@
-/* Part of ref.c: attention by rank masks, softmax and linear. Key j is visible to row i iff vis[j]
- * <= lim[i] and it is within the window, if there is one; all are indexed by rows of the whole
- * matrices, b * length + i. */
+/* Part of backend_ref.c: attention by rank masks, softmax and linear. Key j is visible to row i iff
+ * vis[j] <= lim[i] and it is within the window, if there is one; all are indexed by rows of the
+ * whole matrices, b * length + i. */
 #pragma once
 
 #include <stdlib.h>
 
-#include "tensor/ref_scalar_private.h"
+#include "ref_scalar.h"
 #include "tensor/relative.h"
 
 static inline cs_real ref_dot(int64_t n, const cs_real *a, const cs_real *b)

@@ -1,7 +1,7 @@
-/* Part of ref.c: linear maps, embeddings, rows moved, sums and norms. */
+/* Part of backend_ref.c: linear maps, embeddings, rows moved, sums and norms. */
 #pragma once
 
-#include "tensor/ref_scalar_private.h"
+#include "ref_scalar.h"
 
 /* --- linear: y = act(z), z = x w^T + b -------------------------------------------------------- */
 

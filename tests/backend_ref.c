@@ -3,13 +3,15 @@
  * One thread, no blocking, no library: each operation's forward and backward stand together under
  * their equation, in three parts by family (ref_layers, ref_attention, ref_losses). Gradients are
  * checked against central differences in double; the fast backends are checked against this one.
- * Compiled here for double, by ref_float.c for float. Quadratic where it makes the reading easier
- * (scores of attention are formed three times): for tests and tiny models only.
+ * Compiled here for double, by backend_ref_float.c for float. Quadratic where it makes the reading
+ * easier (scores of attention are formed three times): for tests and tiny models only.
  */
+#include "backend_ref.h"
+
 #include "base/mem.h"
-#include "tensor/ref_attention_private.h"
-#include "tensor/ref_layers_private.h"
-#include "tensor/ref_losses_private.h"
+#include "ref_attention.h"
+#include "ref_layers.h"
+#include "ref_losses.h"
 
 /* --- memory: the host's ----------------------------------------------------------------------- */
 
