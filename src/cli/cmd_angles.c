@@ -153,7 +153,7 @@ const cs_command cs_cmd_angles = {
                 "--stride 1 -o ar\n"
                 "cospec cooc --corpus verses.txt --objective masked --unmasked 1 --context all "
                 "--max-length 3 --stride 1 -o masked\n"
-                "cospec angles ar masked -k 4\n",
+                "cospec angles ar masked -k 4",
     .run = run,
     .files = "angles.json angles.csv",
     .shown = "index angle_degrees cosine",

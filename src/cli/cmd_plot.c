@@ -116,6 +116,6 @@ const cs_command cs_cmd_plot = {
         "# the toy spectra of two objectives in one figure\n"
         "cospec toy --objective ar --classes 3 --length 6 --tokens 2 -o ar\n"
         "cospec toy --objective masked --unmasked 2 --classes 3 --length 6 --tokens 2 -o masked\n"
-        "cospec plot toy-spectra ar=ar/toy.csv masked=masked/toy.csv -o figures\n",
+        "cospec plot toy-spectra ar=ar/toy.csv masked=masked/toy.csv -o figures",
     .run = run,
 };

@@ -154,7 +154,7 @@ const cs_command cs_cmd_similarity = {
                 "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
                 "--stride 1 -o ar\n"
                 "cospec svd ar -k 8 --vectors -o factors\n"
-                "cospec similarity factors/u.npy factors/u.npy -k 4 --dimension\n",
+                "cospec similarity factors/u.npy factors/u.npy -k 4 --dimension",
     .run = run,
     .files = "similarity.json similarity.csv similarity-blocks.csv",
     .without = "seed device dry-run",
