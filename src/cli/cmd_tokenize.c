@@ -293,35 +293,9 @@ static cs_status run_tokenize(cs_args *args)
 
 const cs_command cs_cmd_tokenize = {
     .name = "tokenize",
-    .summary = "Train tokenizers; turn text into token ids and back",
-    .description =
-        "  cospec tokenize train --corpus NAME|FILE|DIR -o DIR\n"
-        "  cospec tokenize encode TOKENIZER [FILE]\n"
-        "  cospec tokenize decode TOKENIZER [FILE]\n"
-        "  cospec tokenize stats TOKENIZER --corpus NAME|FILE|DIR\n\n"
-        "TOKENIZER is a tokenizer.json in the format of Hugging Face: BPE, Unigram, WordPiece or "
-        "a word list. A model directory is read as AutoTokenizer of transformers reads it, with "
-        "the tokens that its other files list (docs/reference/tokenizers.md).\n\n"
-        "train writes DIR/tokenizer.json. For images it writes DIR/codes.safetensors, for "
-        "--tokenizer of commands that read images. It then prints the mean squared error of a "
-        "value under its codes, and the error of k-means of the same size, with which vq "
-        "begins.\n\n"
-        "encode prints the ids of each line of FILE or of standard input, decode the text of "
-        "each line of ids. Byte-level BPE restores every byte, except the space that "
-        "add-prefix-space puts before a text. stats measures how a tokenizer fits a corpus; its "
-        "words are runs of non-space.",
+    .help = &cs_help_tokenize,
     .positional = "train|encode|decode|stats [TOKENIZER] [FILE]",
     .groups = tokenize_groups,
-    .examples = "# byte-level BPE of your own text\n"
-                "cospec tokenize train --corpus verses.txt --vocab 300 -o bpe\n"
-                "# ids of each line, and the text again\n"
-                "cospec tokenize encode bpe/tokenizer.json verses.txt > verses.ids\n"
-                "cospec tokenize decode bpe/tokenizer.json verses.ids\n"
-                "# tokens per word, bytes per token\n"
-                "cospec tokenize stats bpe/tokenizer.json --corpus verses.txt\n"
-                "# a matrix over its tokens\n"
-                "cospec cooc --corpus verses.txt --tokenizer bpe/tokenizer.json --objective ar "
-                "--context nearest:1 -o bigrams",
     .run = run_tokenize,
     .without = "device dry-run resume",
 };

@@ -604,46 +604,9 @@ static const cs_opt *const train_groups[] = {
 const cs_command cs_cmd_train = {
     .name = "train",
     .gpu = true,
-    .summary = "Pretrain a Transformer on a corpus under any objective",
-    .description =
-        "One network serves every objective, so that models differ only in their training. The "
-        "defaults are small (one or two minutes on two cores) and follow the recipe of Geiping "
-        "and Goldstein (2023). docs/reference/training-options.md lists them with their sources; "
-        "docs/how-to/train-models.md is a guide.\n\n"
-        "--objective takes three more names: mae-lm (masked, with a decoder), linear (--arch "
-        "linear, masked, with the spectral loss) and multi-token (diverse-ar in one stream, with "
-        "one last layer for each of the next --t tokens). A schedule changes the objective: "
-        "\"NAME until SHARE, NAME(...)\" by shares of the steps, or \"NAME for N, NAME for N\" "
-        "repeatedly. Parameters that are not given have the values of the table of objectives.\n\n"
-        "--arch vit reads images in patches. It has one stream, or with --decoder-layers it is "
-        "an autoencoder (MAE).\n\n"
-        "DIR receives model.safetensors, config.json and tokenizer.json, which the Hugging Face "
-        "libraries load (every --arch but linear, without the options that its class lacks). It "
-        "also receives log.csv (cospec plot training), the last two checkpoints and those of "
-        "--keep-at. Every checkpoint is a model that other commands read.\n\n"
-        "An interrupt (Ctrl-C, SIGTERM) ends the step, writes a checkpoint and exits with 130; "
-        "--time-limit does the same and exits with 0. The same command with --resume continues "
-        "and writes the same bytes as an uninterrupted run on one machine, for any --threads. "
-        "Under --schedule constant --steps may be raised. With --cool-down, --budgets gives the "
-        "models of shorter runs at little extra cost.\n\n"
-        "A step whose gradient is not finite is skipped and counted. --bad-limit consecutive "
-        "ones end the run with exit code 4, and the last good checkpoint is kept. With "
-        "--search-products the algorithms split sums differently, so that the bits of a run, "
-        "also of a resumed one, depend on timing.\n\n"
-        "--dry-run times some steps and prints parameters, memory and operations.",
+    .help = &cs_help_train,
     .main = "corpus objective arch preset steps batch lr max-length device output",
     .groups = train_groups,
-    .examples =
-        "# a small GPT on your own text, then the same with two tokens ahead\n"
-        "cospec train --corpus verses.txt --objective ar --steps 20 --width 32 --layers 2 "
-        "--batch 8 -o ar\n"
-        "cospec train --corpus verses.txt --objective diverse-ar --steps 20 --width 32 "
-        "--layers 2 --batch 8 -o diverse\n"
-        "# their curves\n"
-        "cospec plot training ar=ar/log.csv diverse=diverse/log.csv -o figures\n"
-        "# time and memory of a larger BERT\n"
-        "cospec train --corpus verses.txt --objective masked --keep 0.1 --random 0.1 --preset "
-        "4m --batch 4 --dry-run",
     .run = run_train,
     .without = "csv",
     .continues =

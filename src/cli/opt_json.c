@@ -34,9 +34,9 @@ static json_t *command_json(const cs_command *c)
 {
     option_list to = {c, json_array()};
     (void)cs_opt_each(c, add_option, &to);
-    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?, s:o}", "name", c->name, "summary", c->summary,
-                     "description", c->description, "positional", c->positional, "examples",
-                     c->examples, "options", to.list);
+    return json_pack("{s:s, s:s, s:s, s:s?, s:s, s:o}", "name", c->name, "summary",
+                     c->help->summary, "description", c->help->description, "positional",
+                     c->positional, "examples", c->help->examples, "options", to.list);
 }
 
 void cs_opt_json(const cs_command *const *commands, FILE *out)
