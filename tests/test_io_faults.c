@@ -19,7 +19,6 @@
 #include "io/gzip.h"
 #include "io/json.h"
 #include "io/npy.h"
-#include "io/npy_stream.h"
 #include "io/npz.h"
 #include "io/path_hash.h"
 #include "io/rows.h"

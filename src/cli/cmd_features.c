@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"
-#include "io/npy_stream.h"
+#include "io/npy.h"
 
 typedef struct {
     cs_model_text text;

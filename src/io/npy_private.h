@@ -17,10 +17,6 @@ typedef struct {
     int64_t bytes; /* size * item_size */
 } cs_npy_info;
 
-/* Parses the dictionary of a header, which is overwritten. */
-cs_status cs_npy_info_parse(const char *name, char *dictionary, int64_t length,
-                            cs_npy_info *out) CS_MUST_CHECK;
-
 /* Describes an array of numbers for writing; CS_ERR_USAGE names a value that is out of range. */
 cs_status cs_npy_info_make(cs_dtype dtype, bool fortran, int ndim, const int64_t *shape,
                            cs_npy_info *out) CS_MUST_CHECK;
