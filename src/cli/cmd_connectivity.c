@@ -8,8 +8,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "analysis/measures/population_record.h"
-#include "analysis/measures/population_truth.h"
+#include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/argument_kind.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analysis/measures/mask_rank.h"
-#include "analysis/measures/rank_record.h"
+#include "analysis/measures/effective_rank.h"
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"

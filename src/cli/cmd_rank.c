@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analysis/measures/rank_record.h"
+#include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
