@@ -23,7 +23,7 @@
 #include "io/npy.h"
 #include "io/result.h"
 #include "linalg/gpu.h"
-#include "linalg/vectors_file.h"
+#include "linalg/matrix_file.h"
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,

@@ -13,7 +13,6 @@
 #include "io/file.h"
 #include "io/result.h"
 #include "text/bpe_train.h"
-#include "text/token_counts.h"
 #include "text/token_lines.h"
 #include "text/tokenizer.h"
 
