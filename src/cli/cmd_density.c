@@ -5,7 +5,7 @@
 #include "cli/groups.h"
 #include "cli/language.h"
 #include "cli/output.h"
-#include "cli/tail_report.h"
+#include "cli/results.h"
 #include "cooc/spectrum_density.h"
 #include "io/file.h"
 #include "io/result.h"

@@ -9,7 +9,7 @@
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/scores.h"
+#include "cli/results.h"
 #include "io/file.h"
 
 /* --- results ---------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/verdicts.h"
+#include "cli/results.h"
 #include "io/json.h"
 
 static const double BERT_SHARE = 0.1;

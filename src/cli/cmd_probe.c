@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/rank_rows.h"
-#include "cli/scores.h"
+#include "cli/results.h"
 #include "image/patches.h"
 #include "infer/picture_features.h"
 #include "io/file.h"

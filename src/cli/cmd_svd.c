@@ -14,7 +14,7 @@
 #include "cli/language.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/tail_report.h"
+#include "cli/results.h"
 #include "cooc/ranked.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
