@@ -20,7 +20,6 @@
 #include "io/json.h"
 #include "io/npy.h"
 #include "io/npz.h"
-#include "io/path_hash.h"
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io/table.h"

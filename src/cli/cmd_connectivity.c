@@ -23,7 +23,7 @@
 #include "cooc/build_sequences.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/path_hash.h"
+#include "io/digests.h"
 #include "io/result.h"
 #include "plan/spec.h"
 #include "text/law.h"

@@ -7,7 +7,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/result.h"
-#include "toy/toy_record.h"
+#include "toy/toy.h"
 
 static const cs_opt toy_options[] = {
     CS_HEADING("Toy model"),

@@ -22,7 +22,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "io/path_hash.h"
+#include "io/digests.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 
