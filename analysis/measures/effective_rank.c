@@ -16,7 +16,6 @@
 
 #include "analysis/measures/dimension.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/reals.h"
 #include "base/threads.h"
 #include "linalg/tridiagonal.h"

@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "analysis/measures/effective_rank.h"
 #include "base/mem.h"

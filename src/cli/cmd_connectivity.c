@@ -10,7 +10,6 @@
 
 #include "analysis/measures/population_rows.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/connectivity_digest.h"
@@ -21,12 +20,10 @@
 #include "cli/rank_rows.h"
 #include "cli/unfinished.h"
 #include "cooc/build_sequences.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "io/digests.h"
 #include "io/result.h"
 #include "plan/spec.h"
-#include "text/law.h"
 
 /* --- records ---------------------------------------------------------------------------------- */
 

@@ -3,9 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/scratch.h"
-#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"

@@ -1,15 +1,12 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
 
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/language.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/spectrum_density.h"
-#include "io/file.h"
 #include "io/result.h"
-#include "linalg/matrix_file.h"
 
 static const cs_opt density_options[] = {
     {"known", 'k', CS_OPT_INT, "K", "0", 0, 1e6,

@@ -1,5 +1,4 @@
 /* cospec features: hidden states of a corpus as NPY files. */
-#include <string.h>
 
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"

@@ -1,10 +1,8 @@
 /* cospec finetune: a pretrained model taught a task of labelled texts, by the recipe of GLUE. */
-#include <string.h>
 
 #include "analysis/trained/finetune_runs.h"
 #include "analysis/trained/span_runs.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"

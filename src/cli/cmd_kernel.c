@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "plan/spec.h"
 
 /* The eigenvalues for the record and for its table. */
 static void add_eigenvalues(cs_item *root, const cs_kernel_spectrum *spectrum)

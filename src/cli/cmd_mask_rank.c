@@ -1,6 +1,5 @@
 /* cospec mask-rank: the representation study of MAE-LM on any number of models of one text. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "analysis/measures/mask_rank.h"
 #include "analysis/measures/effective_rank.h"

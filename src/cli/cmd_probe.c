@@ -1,6 +1,5 @@
 /* cospec probe: linear probes on matrices of features, or on the states that a model has of
  * labelled texts. */
-#include <string.h>
 
 #include "analysis/measures/probe_choice.h"
 #include "analysis/trained/patch_runs.h"

@@ -1,6 +1,5 @@
 /* cospec rank: effective ranks of matrices of hidden states. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"

@@ -7,7 +7,6 @@
 #include "analysis/study/report.h"
 #include "analysis/study/standings.h"
 #include "base/child.h"
-#include "base/mem.h"
 #include "base/pace.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"

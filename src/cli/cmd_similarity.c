@@ -2,7 +2,6 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/argument_kind.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/trained/theorem_list.h"
-#include "base/mem.h"
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"

@@ -2,7 +2,6 @@
  * (src/python/generate.py). */
 #include <jansson.h>
 
-#include "base/names.h"
 #include "cli/args.h"
 #include "version.h"
 

@@ -1,6 +1,5 @@
 /* Several sources as one corpus: their documents one after the other, each on the side that its own
  * source puts it, its class the source that it is from. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
