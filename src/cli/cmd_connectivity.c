@@ -20,8 +20,8 @@
 #include "cli/rank_rows.h"
 #include "cli/unfinished.h"
 #include "cooc/build_sequences.h"
-#include "io/json.h"
 #include "io/digests.h"
+#include "io/json.h"
 #include "io/result.h"
 #include "plan/spec.h"
 

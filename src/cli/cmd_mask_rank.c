@@ -1,8 +1,8 @@
 /* cospec mask-rank: the representation study of MAE-LM on any number of models of one text. */
 #include <inttypes.h>
 
-#include "analysis/measures/mask_rank.h"
 #include "analysis/measures/effective_rank.h"
+#include "analysis/measures/mask_rank.h"
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"

@@ -18,10 +18,10 @@
 #include "cli/in_memory.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "io/digests.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 
