@@ -70,7 +70,8 @@ SIMD_SETS := 128 $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),256 512)
 SIMD_256 := -mavx2 -mfma
 SIMD_512 := $(SIMD_256) -mavx512f -mavx512dq -mavx512vl -mavx512bw
 LIB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out $(KERNEL_SRC),$(LIB_SRC))) $(foreach bits,$(SIMD_SETS),$(KERNEL_SRC:%.c=$(B)/%.$(bits).o))
-CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o)
+COMMAND_HELP := $(sort $(wildcard src/cli/commands/*.txt))
+CLI_OBJ := $(CLI_SRC:%.c=$(B)/%.o) $(B)/generated/command_help.o
 TEST_SUPPORT_OBJ := $(TEST_SUPPORT:%.c=$(B)/%.o)
 FUZZ_OBJ := $(patsubst %,$(B)/tests/fuzz/%.o,readers readers_counts readers_files readers_text fixtures)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
@@ -141,6 +142,13 @@ $(B)/generated/version.h: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(LIB_OBJ) $(CLI_OBJ): | $(B)/generated/version.h
 
+# Summaries, descriptions and examples of the commands, built in.
+$(B)/generated/command_help.c: src/cli/commands/generate.awk $(COMMAND_HELP)
+	@mkdir -p $(@D)
+	awk -f $^ > $@
+$(B)/generated/command_help.o: $(B)/generated/command_help.c $(B)/flags | probe
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
 # ../share/cospec of programs and of tests that are not installed.
 SHARE := build/share/cospec $(B)/share/cospec
 build/share/cospec: ; @mkdir -p $(@D) && ln -sfn ../.. $@
@@ -209,7 +217,7 @@ $(B)/tests/test_cuda_emulation: $(B)/tests/cuda_emulation/test_cuda_emulation.o 
 	$(CXX) $(LDFLAGS) -o $@ $^ $(LIBS) -lcmocka
 
 $(B)/tests/gpu/test_gpu: $(B)/tests/gpu/test_gpu.o $(B)/tests/gpu/gpt.o $(B)/tests/cuda_emulation/cuda_cases.o \
-  $(filter $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
+  $(filter $(B)/tests/backend_% $(B)/tests/tensor_% $(B)/tests/parity_% $(B)/tests/gpt_graph.o,$(TEST_SUPPORT_OBJ)) $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/tests/gpu/test_svd: $(B)/tests/gpu/test_svd.o $(B)/tests/cuda_emulation/svd_cases.o $(B)/libcospec.a

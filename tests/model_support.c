@@ -3,6 +3,7 @@
 
 #include "model_support.h"
 
+#include "backend_ref.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "model/batch.h"

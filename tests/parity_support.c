@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "backend_ref.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "plan/spec.h"

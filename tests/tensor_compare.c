@@ -2,6 +2,7 @@
  *
  * Guards: while a case runs, the backend's alloc and release are replaced by versions that put a
  * pattern before and behind every block and look at it when the block goes. */
+#include "backend_ref.h"
 #include "tensor_support.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend_ref.h"
 #include "base/mem.h"
 #include "flip_support.h"
 #include "infer/verify_states.h"

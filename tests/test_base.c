@@ -12,7 +12,6 @@
 #include <cblas.h>
 
 #include "base/hash.h"
-#include "base/leavable.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/scored.h"
@@ -502,10 +501,11 @@ static int held_to_its_end(void)
 {
     doubling d = {.of = 3};
     cs_interrupt_hold(true);
-    cs_status status = cs_leavable(interrupted_and_done, &d, sizeof d);
+    cs_status status = cs_run_abandonable(interrupted_and_done, &d, sizeof d);
     cs_interrupt_hold(false);
-    if (status != CS_OK || d.twice != 6 || cs_mem_kept()) return 2;
-    return cs_leavable(twice, &d, sizeof d) == CS_ERR_INTERRUPT ? 7 : 3; /* no new one begins */
+    if (status != CS_OK || d.twice != 6 || cs_mem_free_is_deferred()) return 2;
+    return cs_run_abandonable(twice, &d, sizeof d) == CS_ERR_INTERRUPT ? 7
+                                                                       : 3; /* no new one begins */
 }
 
 static int left_behind(void)
@@ -513,17 +513,18 @@ static int left_behind(void)
     atomic_int *began = cs_calloc(1, sizeof *began);
     char *kept = cs_strdup("kept");
     doubling d = {.of = 3, .began = began};
-    if (cs_leavable(for_ever, &d, sizeof d) != CS_ERR_INTERRUPT || !atomic_load(began)) return 2;
+    if (cs_run_abandonable(for_ever, &d, sizeof d) != CS_ERR_INTERRUPT || !atomic_load(began))
+        return 2;
     if (d.twice != 0 || strcmp(cs_reason(), "interrupted") != 0) return 3;
     cs_free(kept); /* which frees nothing now */
-    return cs_mem_kept() && strcmp(kept, "kept") == 0 ? 7 : 4;
+    return cs_mem_free_is_deferred() && strcmp(kept, "kept") == 0 ? 7 : 4;
 }
 
 TEST(interrupts_leave_a_library_behind)
 {
     FORK_TEST();
     doubling d = {.of = 21};
-    OK(cs_leavable(twice, &d, sizeof d));
+    OK(cs_run_abandonable(twice, &d, sizeof d));
     assert_int_equal(d.twice, 42);
     int (*const part[])(void) = {held_to_its_end, left_behind};
     for (size_t i = 0; i < sizeof part / sizeof *part; ++i) {

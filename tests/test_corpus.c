@@ -10,7 +10,7 @@
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/path_hash.h"
+#include "io/digests.h"
 #include "io_support.h"
 #include "test.h"
 #include "text/corpus.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend_ref.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io_support.h"

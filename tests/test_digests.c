@@ -12,7 +12,6 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "io/path_hash.h"
 #include "io_support.h"
 #include "test.h"
 

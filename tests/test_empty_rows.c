@@ -12,7 +12,6 @@
 #include "io/npy.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "linalg/vectors_file.h"
 #include "linalg_support.h"
 #include "test.h"
 

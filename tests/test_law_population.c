@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/measures/population_truth.h"
+#include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "backend_ref.h"
 #include "base/rng.h"
 #include "batch_support.h"
 #include "plan/plan.h"

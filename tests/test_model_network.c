@@ -3,6 +3,7 @@
  * case_config's three values. */
 #include <string.h>
 
+#include "backend_ref.h"
 #include "model_support.h"
 #include "test.h"
 

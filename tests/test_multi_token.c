@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend_ref.h"
 #include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "io/float16_private.h"
-#include "io/npy_stream.h"
+#include "io/npy.h"
 #include "io_support.h"
 #include "test.h"
 

@@ -47,11 +47,12 @@ static const cs_opt *const groups[] = {group_one, group_sweep, NULL};
 
 static const cs_command command = {
     .name = "probe",
-    .summary = "A command for tests",
-    .description = "One paragraph.\n\n  x = y / z\n\n.dot starts a line, 'quote' too",
+    .help =
+        &(const cs_command_help){"A command for tests",
+                                 "One paragraph.\n\n  x = y / z\n\n.dot starts a line, 'quote' too",
+                                 "# an example\ncospec probe FILE"},
     .positional = "FILE [MORE]",
     .groups = groups,
-    .examples = "# an example\ncospec probe FILE",
     .without = "dry-run seed",
 };
 static const cs_command *const commands[] = {&command, NULL};

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/measures/average_precision.h"
-#include "analysis/measures/mean_iou.h"
 #include "analysis/measures/patch_heads.h"
 #include "analysis/trained/patch_runs.h"
 #include "base/mem.h"

@@ -1,8 +1,8 @@
-/* analysis/measures/population_record: records through JSON, and verdicts from records made by hand. */
+/* analysis/measures/population_rows: records through JSON, and verdicts from records made by hand. */
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_record.h"
+#include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"

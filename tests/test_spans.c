@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/answer_scores.h"
+#include "backend_ref.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/measures/ridge_private.h"
-#include "analysis/measures/spectral_features_private.h"
+#include "analysis/measures/spectral_probe_private.h"
 #include "analysis/measures/spectral_probe.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -12,7 +12,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/distance.h"
+#include "plan/offsets.h"
 #include "plan/pairs.h"
 #include "plan/sizes.h"
 #include "toy/toy.h"

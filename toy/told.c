@@ -40,10 +40,8 @@ cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind, cs_toy_sp
     status = cs_toy_values_group(&values, out);
     if (status == CS_OK) {
         out->formula = blind->formula;
-        (void)snprintf(
-            out->source, sizeof out->source,
-            "%.100s; position known: 1 - (1 - theta^2)(1 - sigma^2)",
-            blind->source);
+        (void)snprintf(out->source, sizeof out->source,
+                       "%.100s; position known: 1 - (1 - theta^2)(1 - sigma^2)", blind->source);
     }
     cs_free(values.value);
     return status;

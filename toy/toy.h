@@ -25,6 +25,7 @@
 
 #include "base/status.h"
 #include "cooc/labelled.h"
+#include "io/result.h"
 #include "plan/objective.h"
 
 /** A toy model. */
@@ -152,3 +153,17 @@ cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
  * \retval CS_ERR_USAGE no closed form is known for these parameters
  */
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
+
+/** \cond INTERNAL */
+/** A toy model and its spectrum, for the record of a result. */
+typedef struct {
+    const cs_toy *toy;
+    const char *objective, *method;
+    double rows, cols, nnz;
+    cs_toy_spectrum spectrum; /* zeroed: only sizes are known */
+} cs_toy_point;
+
+/** The model, its sizes, values and sums in `item`; in `rows` one for each distinct value: `position`
+ * numbers the values, `index` is the first j with sigma_j = sigma. */
+void cs_toy_record(const cs_toy_point *p, cs_item *item, cs_item *rows);
+/** \endcond */

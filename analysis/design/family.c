@@ -6,7 +6,6 @@
  */
 #include "analysis/design/family_private.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 

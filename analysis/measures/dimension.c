@@ -7,7 +7,6 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/scored.h"
 #include "base/threads.h"
 #include "linalg/dense.h"

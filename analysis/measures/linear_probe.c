@@ -9,7 +9,6 @@
 #include "analysis/measures/linear_probe_private.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/rng.h"
 #include "base/threads.h"
 

@@ -4,10 +4,8 @@
 #include "analysis/measures/population.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
 
 void cs_population_counts_free(cs_population_counts *counts)

@@ -1,6 +1,6 @@
 /* The numbers of a selection of documents, private to the rows of a corpus (population_rows.c) and
- * of its null (population_null.c): one list of values, so that jackknife, smaller corpora and null
- * differ only in their selection. */
+ * of its null: one list of values, so that jackknife, smaller corpora and null differ only in their
+ * selection. */
 #pragma once
 
 #include "analysis/measures/population_rows.h"

@@ -9,8 +9,10 @@
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
+#include "text/law.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -392,4 +394,155 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
     cs_population_study_free(&s);
     cs_free(values);
     return CS_DELIVER(status, out, rows, cs_population_rows_free);
+}
+
+/* --- the record -------------------------------------------------------------------------------- */
+
+static void put_row(const cs_population_source *s, const cs_population_row *row, cs_item *rows)
+{
+    cs_item *item = cs_item_object(rows, NULL);
+    CS_ITEM_FIELDS(item, s, series, context);
+    cs_item_text(item, "target_position", s->position);
+    CS_ITEM_FIELDS(item, row, metric, estimate, definition, value, se, low, high, blocks);
+    cs_item_count(item, "documents", row->documents > 0 ? row->documents : -1);
+    cs_item_int(item, "seed", (int64_t)s->seed);
+    const bool outside = row->value < row->low || row->value > row->high;
+    cs_item_text(item, "note",
+                 outside                   ? "not bias-corrected; outside the interval"
+                 : row->corrected_interval ? "not bias-corrected"
+                                           : "");
+    cs_item_reals(item, "left_out", row->left_out ? row->blocks : 0, row->left_out);
+}
+
+cs_status cs_population_record(const cs_population_source *source, const cs_population_rows *rows,
+                               json_t **out)
+{
+    const cs_spectrum *p = &rows->plug_in.spectrum;
+    cs_result *record = cs_result_new();
+    cs_item *root = cs_result_root(record);
+    CS_ITEM_FIELDS(root, source, series, objective, context);
+    cs_item_text(root, "target_position", source->position);
+    cs_item *numbers = cs_item_array(root, "numbers");
+    for (int64_t i = 0; i < rows->count; ++i) {
+        put_row(source, &rows->row[i], numbers);
+    }
+    for (int i = 0; i < CS_CONNECTIVITY_METRICS && p->sigma; ++i) { /* which the rows begin with */
+        cs_item *metric = cs_item_object(root, rows->row[i].metric);
+        CS_ITEM_FIELDS(metric, &rows->row[i], value, se);
+    }
+    if (p->sigma) {
+        cs_item_reals(root, "sigma", p->k, p->sigma);
+        cs_item *sigma_se = cs_item_array(root, "sigma_se");
+        for (int64_t j = 0; j < p->k; ++j) {
+            const int64_t below = j - p->components;
+            const bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
+            cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : (double)NAN);
+        }
+        cs_item_reals(root, "residual", p->k, p->residual);
+    }
+    cs_item_text(root, "partition", rows->partition);
+    if (p->sigma && source->uncovered >= 0) {
+        cs_item_int(root, "uncovered_tokens", source->uncovered);
+    }
+    cs_status status = cs_result_json(record, out);
+    cs_result_free(&record);
+    return status;
+}
+
+cs_status cs_population_record_as(const json_t *same, const char *position, json_t **out)
+{
+    json_t *record = json_deep_copy(same), *row;
+    cs_status status = record ? CS_OK : CS_ERR_MEMORY;
+    size_t i;
+    if (status == CS_OK) status = cs_json_set(record, "target_position", json_string(position));
+    json_array_foreach(json_object_get(record, "numbers"), i, row)
+    {
+        if (status == CS_OK) status = cs_json_set(row, "target_position", json_string(position));
+    }
+    return CS_DELIVER(status, out, record, cs_json_free);
+}
+
+/* A row, whose blocks are for tables alone. */
+static void add_row(json_t *row, const char *partition, cs_item *rows)
+{
+    json_t *left_out = json_incref(json_object_get(row, "left_out"));
+    (void)json_object_del(row, "left_out");
+    cs_item *item = cs_item_json(rows, NULL, json_incref(row));
+    if (left_out) cs_item_json(item, "~left_out", left_out);
+    cs_item_text(item, "~partition", partition);
+}
+
+cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matrices)
+{
+    const char *series = json_string_value(json_object_get(record, "series"));
+    const char *position = json_string_value(json_object_get(record, "target_position"));
+    const json_t *numbers = json_object_get(record, "numbers");
+    json_t *row;
+    size_t i;
+    if (!series || !position || !json_is_array(numbers)) {
+        return cs_fail(CS_ERR_INPUT, "a record lacks %s",
+                       !series     ? "series"
+                       : !position ? "target_position"
+                                   : "numbers");
+    }
+    json_array_foreach(numbers, i, row)
+    {
+        add_row(row, json_string_value(json_object_get(record, "partition")), rows);
+    }
+    (void)json_object_del(record, "numbers");
+    (void)json_object_del(record, "partition");
+    if (json_object_get(record, "sigma")) {
+        cs_item *item = cs_item_json(matrices, NULL, json_incref(record));
+        cs_item_take(item, "~name", cs_format("%s%s%s", series, *position ? " " : "", position));
+    }
+    return CS_OK;
+}
+
+/* --- the population ---------------------------------------------------------------------------- */
+
+/* The population that the documents of a corpus are drawn from. */
+static cs_status population_of(const cs_corpus *corpus, const cs_cooc_options *build,
+                               cs_corpus *out)
+{
+    cs_status status = cs_law_population_of(corpus->name, build->max_length, build->stride, out);
+    return status == CS_OK &&
+                   (!cs_law_speaks(&out->population->law, corpus) || corpus->unknown_tokens > 0)
+               ? cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
+                         corpus->name)
+               : status;
+}
+
+cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan *plan,
+                              cs_population_rows *rows, char **why)
+{
+    cs_corpus texts = {0};
+    cs_cooc cooc = {0};
+    cs_population_rows truth = {0};
+    cs_cooc_options build = plan->build;
+    if (!cs_law_named(corpus->name)) {
+        return CS_OK;
+    }
+    build.split = CS_SPLIT_ALL;
+    cs_status status = population_of(corpus, &build, &texts);
+    if (status == CS_OK) status = cs_cooc_build(&texts, &build, &cooc);
+    if (status == CS_ERR_MEMORY || status == CS_ERR_INPUT || status == CS_ERR_USAGE) {
+        *why = cs_strdup(cs_reason());
+        cs_reason_clear();
+        cs_corpus_free(&texts);
+        return *why ? CS_OK : CS_ERR_MEMORY;
+    }
+    const bool compared = status == CS_OK && rows->as_blind;
+    if (compared) rows->as_blind = cooc.matrix.a.rows == plan->blind_population;
+    if (status == CS_OK && !compared)
+        status = cs_population_rows_of_matrix(&cooc.matrix.a, &plan->spectrum, &truth);
+    if (status == CS_OK)
+        status = cs_reserve(&rows->row, &rows->room, rows->count + truth.count, sizeof *rows->row);
+    for (int64_t i = 0; i < truth.count && status == CS_OK; ++i) {
+        rows->row[rows->count] = truth.row[i];
+        rows->row[rows->count++].estimate = "population";
+    }
+    cs_population_rows_free(&truth);
+    cs_cooc_free(&cooc);
+    cs_corpus_free(&texts);
+    return status;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/measures/population_record.h"
+#include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"

@@ -4,20 +4,25 @@
 #include <math.h>
 
 #include "analysis/measures/ridge_private.h"
-#include "analysis/measures/spectral_features_private.h"
+#include "analysis/measures/spectral_probe_private.h"
+#include "base/ints.h"
 #include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/build_sequences.h"
+#include "cooc/store.h"
 
 /* The documents of one split that have a label and a token. */
 typedef struct {
     int64_t count;
     int64_t *document;
     int32_t *label;
-} documents;
+} document_list;
 
-static cs_status documents_of(const cs_corpus *corpus, bool held_out, cs_pool *pool, documents *out)
+static cs_status documents_of(const cs_corpus *corpus, bool held_out, cs_pool *pool,
+                              document_list *out)
 {
-    documents d = {.document = cs_pool_take(pool, corpus->documents, sizeof *d.document),
-                   .label = cs_pool_take(pool, corpus->documents, sizeof *d.label)};
+    document_list d = {.document = cs_pool_take(pool, corpus->documents, sizeof *d.document),
+                       .label = cs_pool_take(pool, corpus->documents, sizeof *d.label)};
     if (!d.document || !d.label) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus->documents; ++i) {
         bool test = corpus->held_out && corpus->held_out[i];
@@ -42,7 +47,7 @@ static cs_spectral_probe_score score_of(int64_t right, int64_t n)
         .accuracy = p, .se = sqrt(p * (1 - p) / (double)n), .penalty = NAN, .loo = NAN};
 }
 
-static cs_status majority(const documents *train, const documents *test, int64_t classes,
+static cs_status majority(const document_list *train, const document_list *test, int64_t classes,
                           cs_spectral_probe_score *out)
 {
     int64_t *count = cs_calloc(classes, sizeof *count), right = 0;
@@ -63,8 +68,8 @@ static cs_status majority(const documents *train, const documents *test, int64_t
 }
 
 /* log P(c) + sum_tokens log ((count(c, token) + 1) / (count(c) + V)). */
-static cs_status naive_bayes(const cs_corpus *corpus, const documents *train, const documents *test,
-                             cs_spectral_probe_score *out)
+static cs_status naive_bayes(const cs_corpus *corpus, const document_list *train,
+                             const document_list *test, cs_spectral_probe_score *out)
 {
     const int64_t classes = corpus->labels, vocab = corpus->vocab;
     cs_pool pool = {0};
@@ -107,8 +112,8 @@ done:
     return status;
 }
 
-static cs_status classify(const cs_dense *x, const documents *train, const cs_dense *y,
-                          const documents *test, int64_t classes, cs_spectral_probe_score *out)
+static cs_status classify(const cs_dense *x, const document_list *train, const cs_dense *y,
+                          const document_list *test, int64_t classes, cs_spectral_probe_score *out)
 {
     cs_ridge ridge = {0};
     cs_status status = cs_ridge_fit(x, train->label, classes, &ridge);
@@ -126,7 +131,7 @@ static cs_status classify(const cs_dense *x, const documents *train, const cs_de
 
 /* Features of the documents of one split, from their tokens or from their contexts. */
 static cs_status features_of(const cs_spectral_source *source, bool contexts, cs_split split,
-                             const documents *d, cs_dense *out, cs_spectral_probe_result *r)
+                             const document_list *d, cs_dense *out, cs_spectral_probe_result *r)
 {
     return contexts
                ? cs_spectral_context_features(source, split, d->count, d->document, out,
@@ -136,7 +141,7 @@ static cs_status features_of(const cs_spectral_source *source, bool contexts, cs
 
 /* The unknown shares are those of the test documents, whose features are computed last. */
 static cs_status by_features(const cs_spectral_source *source, bool contexts,
-                             const documents *train, const documents *test,
+                             const document_list *train, const document_list *test,
                              cs_spectral_probe_result *r)
 {
     cs_dense x = {0}, y = {0};
@@ -181,7 +186,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
                             int threads, cs_spectral_probe_result *out)
 {
     cs_pool pool = {0};
-    documents train = {0}, test = {0};
+    document_list train = {0}, test = {0};
     cs_spectral_probe_result r = {.features = features > 0 ? features : spectrum->k,
                                   .classes = corpus->labels};
     cs_spectral_source source = {corpus, options, cooc, spectrum, r.features, threads};
@@ -252,4 +257,182 @@ void cs_spectral_probe_record(const cs_spectral_probe_result *r, cs_item *root)
     record_row(rows, "spectral-contexts", "unknown_share", r->unknown_contexts, NAN, test);
     record_row(rows, "spectral-contexts", "documents_without_known_context", (double)r->featureless,
                NAN, test);
+}
+
+/* --- features of documents --------------------------------------------------------------------- */
+
+/* By tokens and by contexts. A table of the features of each token (or row), stored row by row, so
+ * that a contribution reads one stretch of memory. Documents are independent items: the same bits
+ * for any number of threads. */
+
+typedef struct {
+    cs_pool pool; /* of the table, known, total and first */
+    const cs_spectral_source *source;
+    const double *table; /* columns or rows x features */
+    const int64_t *document;
+    cs_dense *out;
+    double *known, *total; /* documents: mass of known and of all contexts (tokens) */
+    const cs_context_plan *plan;
+    const cs_sequences *sequences;
+    int64_t *first; /* corpus documents + 1: sequences of a document */
+} feature_work;
+
+typedef struct {
+    const feature_work *work;
+    double *sum; /* features */
+    double weight, known, total;
+} visit_state;
+
+/* vectors[i, j] * scale[j] / sqrt(mass[i]), row by row; rows of no mass are 0. */
+static cs_status take_table(feature_work *w, const cs_dense *vectors, const double *mass,
+                            const double *sigma)
+{
+    const int64_t features = w->source->features;
+    double *table = cs_pool_take(&w->pool, vectors->rows * features, sizeof *table);
+    if (!table) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < features; ++j) {
+        double scale = sigma ? 1 / sigma[j] : 1;
+        for (int64_t i = 0; i < vectors->rows; ++i) {
+            if (mass[i] > 0) {
+                table[i * features + j] =
+                    scale * vectors->data[i + j * vectors->ld] / sqrt(mass[i]);
+            }
+        }
+    }
+    w->table = table;
+    return CS_OK;
+}
+
+static cs_status token_item(void *ctx, int64_t item)
+{
+    const feature_work *w = ctx;
+    const cs_corpus *corpus = w->source->corpus;
+    int64_t k = w->source->features, d = w->document[item];
+    double length = (double)(corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]);
+    double *row = w->out->data + item;
+    for (int64_t p = corpus->doc_ptr[d]; p < corpus->doc_ptr[d + 1]; ++p) {
+        int32_t token = corpus->token[p];
+        w->total[item] += 1;
+        if (token >= w->source->spectrum->cols || !(w->source->spectrum->col_mass[token] > 0)) {
+            continue;
+        }
+        w->known[item] += 1;
+        for (int64_t j = 0; j < k; ++j) {
+            row[j * w->out->ld] += w->table[token * k + j] / length;
+        }
+    }
+    return CS_OK;
+}
+
+static cs_status add_context(void *ctx, const cs_contribution *c)
+{
+    visit_state *s = ctx;
+    const feature_work *w = s->work;
+    int64_t k = w->source->features, row = cs_cooc_row_of(w->source->cooc, c->key);
+    double weight = s->weight * c->weight;
+    s->total += weight;
+    if (row < 0 || !(w->source->spectrum->row_mass[row] > 0)) {
+        return CS_OK;
+    }
+    s->known += weight;
+    for (int64_t j = 0; j < k; ++j) {
+        s->sum[j] += weight * w->table[row * k + j];
+    }
+    return CS_OK;
+}
+
+static cs_status context_item(void *ctx, int64_t item)
+{
+    const feature_work *w = ctx;
+    int64_t k = w->source->features, d = w->document[item];
+    visit_state state = {.work = w, .sum = cs_calloc(k, sizeof *state.sum)};
+    cs_status status = state.sum ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t s = w->first[d]; status == CS_OK && s < w->first[d + 1]; ++s) {
+        state.weight = w->source->options->weight_by_document
+                           ? 1
+                           : cs_context_predicted(w->plan, w->sequences->length[s]);
+        status = cs_context_visit(w->plan, w->source->corpus, w->sequences, s, add_context, &state,
+                                  NULL);
+    }
+    for (int64_t j = 0; status == CS_OK && j < k; ++j) {
+        w->out->data[item + j * w->out->ld] = state.known > 0 ? state.sum[j] / state.known : NAN;
+    }
+    w->known[item] = state.known;
+    w->total[item] = state.total;
+    cs_free(state.sum);
+    return status;
+}
+
+/* Runs the items and sums what they knew. */
+static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
+                     int64_t *featureless)
+{
+    CS_POOL_FIELDS(&w->pool, documents, w, known, total);
+    cs_status status = w->pool.status;
+    if (status == CS_OK) status = cs_dense_init(w->out, documents, w->source->features);
+    if (status == CS_OK) status = cs_parallel(documents, w->source->threads, item, w);
+    double known = 0, total = 0;
+    int64_t without = 0;
+    for (int64_t i = 0; status == CS_OK && i < documents; ++i) {
+        known += w->known[i];
+        total += w->total[i];
+        without += !(w->known[i] > 0);
+    }
+    *unknown = total > 0 ? fmax(0, 1 - known / total) : 1;
+    if (featureless) {
+        *featureless = without;
+    }
+    if (status != CS_OK) cs_dense_free(w->out);
+    return status;
+}
+
+cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t documents,
+                                     const int64_t *document, cs_dense *out, double *unknown)
+{
+    const cs_spectrum *s = source->spectrum;
+    feature_work work = {.source = source, .document = document, .out = out};
+    cs_status status = take_table(&work, &s->v, s->col_mass, s->sigma);
+    if (status == CS_OK) status = run(&work, documents, token_item, unknown, NULL);
+    cs_pool_free(&work.pool);
+    return status;
+}
+
+/* first[d] .. first[d + 1] - 1: the sequences of document d; sequences come in document order. */
+static cs_status by_document(feature_work *w)
+{
+    const int64_t documents = w->source->corpus->documents;
+    w->first = cs_pool_take(&w->pool, documents + 1, sizeof *w->first);
+    if (!w->first) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < w->sequences->count; ++i) {
+        ++w->first[w->sequences->document[i] + 1];
+    }
+    cs_starts(documents, w->first);
+    return CS_OK;
+}
+
+cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_split split,
+                                       int64_t documents, const int64_t *document, cs_dense *out,
+                                       double *unknown, int64_t *featureless)
+{
+    const cs_spectrum *s = source->spectrum;
+    cs_cooc_options options = *source->options;
+    options.split = split;
+    cs_sequences sequences = {0};
+    cs_context_plan *plan = NULL;
+    int64_t skipped = 0; /* too short for the objective: such documents are NaN */
+    feature_work work = {
+        .source = source, .document = document, .out = out, .sequences = &sequences};
+    cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, &skipped);
+    if (status == CS_OK) {
+        cs_context_options context = cs_cooc_context_options(&options);
+        status = cs_context_prepare(&sequences, &context, &plan);
+    }
+    work.plan = plan;
+    if (status == CS_OK) status = by_document(&work);
+    if (status == CS_OK) status = take_table(&work, &s->u, s->row_mass, NULL);
+    if (status == CS_OK) status = run(&work, documents, context_item, unknown, featureless);
+    cs_pool_free(&work.pool);
+    cs_context_plan_free(&plan);
+    cs_sequences_free(&sequences);
+    return status;
 }

@@ -35,5 +35,5 @@ cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *l
 cs_status cs_figure_script(const cs_figure *figure, const cs_table *joined) CS_MUST_CHECK;
 
 /* Draws DIR/NAME.FORMAT with gnuplot; format: svg, png or pdf. The file appears only when the drawing is
- * complete (drawing.h): else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
+ * complete: else CS_ERR_IO. CS_ERR_INPUT: gnuplot failed on the script. */
 cs_status cs_figure_draw(const cs_figure *figure, const char *format) CS_MUST_CHECK;

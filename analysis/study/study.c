@@ -3,7 +3,6 @@
 #include "analysis/study/study.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

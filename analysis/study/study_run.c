@@ -19,7 +19,6 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/lock.h"
-#include "io/path_hash.h"
 #include "version.h"
 
 enum { LOG_LIMIT = 1 << 20 };

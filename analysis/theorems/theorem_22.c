@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/reals.h"

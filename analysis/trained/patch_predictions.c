@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/measures/mean_iou.h"
+#include "analysis/measures/average_precision.h"
 #include "base/ints.h"
 #include "base/reals.h"
 

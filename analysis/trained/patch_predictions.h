@@ -3,7 +3,7 @@
  * predictions.csv, a row for each
  *   image and class (background too) that truth or prediction has: pixels of the true class, those
  *   predicted, both, and iou = both / (pixels + predicted - both); summed over images they are those of
- *   measures/mean_iou.h
+ *   measures/average_precision.h
  *   detection: class, score, the box, its overlap with the box of its class in the image that it
  *   overlaps most (0: there is none), and whether it hits one (measures/average_precision.h), in the
  *   order of average precision

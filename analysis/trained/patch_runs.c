@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/mean_iou.h"
+#include "analysis/measures/average_precision.h"
 #include "base/ints.h"
 #include "base/rng.h"
 #include "stats/jackknife.h"

@@ -16,13 +16,13 @@
 static _Atomic int64_t made;
 static _Atomic int64_t fail_at;
 
-/* While computations that were left behind run, what cs_free is given waits here. */
+/* While abandoned calls run, what cs_free is given waits here. */
 typedef struct waiting {
     struct waiting *next;
     void *p;
 } waiting;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int kept;
+static pthread_mutex_t deferred_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int deferrals;
 static waiting *to_free;
 
 /* True when this request may proceed. Allocations are numbered from the last cs_mem_fail_at(). */
@@ -246,22 +246,22 @@ void cs_append(char **text, const char *format, ...)
     cs_free(more);
 }
 
-void cs_mem_keep(void)
+void cs_mem_defer_free(void)
 {
-    (void)pthread_mutex_lock(&kept_lock);
-    atomic_fetch_add(&kept, 1);
-    (void)pthread_mutex_unlock(&kept_lock);
+    (void)pthread_mutex_lock(&deferred_lock);
+    atomic_fetch_add(&deferrals, 1);
+    (void)pthread_mutex_unlock(&deferred_lock);
 }
 
-void cs_mem_release(void)
+void cs_mem_free_deferred(void)
 {
     waiting *list = NULL;
-    (void)pthread_mutex_lock(&kept_lock);
-    if (atomic_fetch_sub(&kept, 1) == 1) {
+    (void)pthread_mutex_lock(&deferred_lock);
+    if (atomic_fetch_sub(&deferrals, 1) == 1) {
         list = to_free;
         to_free = NULL;
     }
-    (void)pthread_mutex_unlock(&kept_lock);
+    (void)pthread_mutex_unlock(&deferred_lock);
     while (list) {
         waiting *next = list->next;
         free(list->p);
@@ -270,28 +270,28 @@ void cs_mem_release(void)
     }
 }
 
-bool cs_mem_kept(void)
+bool cs_mem_free_is_deferred(void)
 {
-    return atomic_load(&kept) > 0;
+    return atomic_load(&deferrals) > 0;
 }
 
 /* Whether p has to wait; without memory for its place in the list it is never freed. */
 static bool waits(void *p)
 {
-    (void)pthread_mutex_lock(&kept_lock);
-    const bool wait = cs_mem_kept();
+    (void)pthread_mutex_lock(&deferred_lock);
+    const bool wait = cs_mem_free_is_deferred();
     waiting *w = wait ? malloc(sizeof *w) : NULL;
     if (w) {
         *w = (waiting){to_free, p};
         to_free = w;
     }
-    (void)pthread_mutex_unlock(&kept_lock);
+    (void)pthread_mutex_unlock(&deferred_lock);
     return wait;
 }
 
 void cs_free(void *p)
 {
-    if (p && (!cs_mem_kept() || !waits(p))) {
+    if (p && (!cs_mem_free_is_deferred() || !waits(p))) {
         free(p);
     }
 }

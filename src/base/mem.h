@@ -108,12 +108,12 @@ void cs_free(void *p);
 void cs_drop(void *held);
 
 /** \cond INTERNAL */
-/** From cs_mem_keep on cs_free frees nothing, because an abandoned computation may still use the
- * memory (base/leavable.h). The last cs_mem_release frees all of it.
+/** From cs_mem_defer_free on cs_free frees nothing, because an abandoned call may still use the
+ * memory (cs_run_abandonable). The last cs_mem_free_deferred frees all of it.
  */
-void cs_mem_keep(void);
-void cs_mem_release(void);
-bool cs_mem_kept(void);
+void cs_mem_defer_free(void);
+void cs_mem_free_deferred(void);
+bool cs_mem_free_is_deferred(void);
 
 /** Frees members of the struct at `of`: CS_FREE_FIELDS(matrix, row, column, value) */
 #define CS_FREE_FIELDS(of, ...)                                                                    \

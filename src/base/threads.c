@@ -16,13 +16,16 @@
  * own. */
 #include "base/threads.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cblas.h>
@@ -477,4 +480,67 @@ cs_status cs_interrupt_late(void)
 void cs_interrupt_hold(bool hold)
 {
     (void)atomic_fetch_add(&held, hold ? 1 : -1);
+}
+
+/* --- a call that can be abandoned --------------------------------------------------------------- */
+
+enum { RUNNING, ABANDONED, DONE };
+
+typedef struct {
+    void (*fn)(void *problem);
+    atomic_int state;
+    _Alignas(max_align_t) char problem[];
+} abandonable;
+
+static void *run_abandonable(void *ctx)
+{
+    abandonable *w = ctx;
+    w->fn(w->problem);
+    if (atomic_exchange(&w->state, DONE) == ABANDONED) cs_mem_free_deferred();
+    return NULL;
+}
+
+/* Waits by pthread_timedjoin_np (glibc), which returns at once when the thread ends, and looks for
+ * the interrupt in between. CS_ERR_INTERRUPT: abandoned. A clock that is set back delays the
+ * interrupt; waiting by another clock needs glibc 2.31. */
+static cs_status wait_for(pthread_t thread, abandonable *w)
+{
+    const long poll = 20 * 1000 * 1000, second = 1000 * 1000 * 1000;
+    for (;;) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (until.tv_nsec + poll) / second;
+        until.tv_nsec = (until.tv_nsec + poll) % second;
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT) {
+            return CS_OK;
+        }
+        cs_status status = cs_interrupt_check();
+        if (status != CS_OK) {
+            cs_mem_defer_free();
+            if (atomic_exchange(&w->state, ABANDONED) == DONE) cs_mem_free_deferred();
+            (void)pthread_detach(thread);
+            return status;
+        }
+    }
+}
+
+cs_status cs_run_abandonable(void (*fn)(void *), void *problem, size_t size)
+{
+    pthread_t thread;
+    abandonable *w = NULL;
+    cs_status status = cs_interrupt_check();
+    if (status == CS_OK && !(w = cs_alloc(1, sizeof *w + size))) status = CS_ERR_MEMORY;
+    if (status != CS_OK) return status;
+    w->fn = fn;
+    atomic_init(&w->state, RUNNING);
+    memcpy(w->problem, problem, size);
+    /* Where the system gives no thread, fn is computed here, to its end. */
+    if (cs_thread_start(&thread, run_abandonable, w)) {
+        status = wait_for(thread, w);
+    } else {
+        (void)run_abandonable(w);
+    }
+    if (status == CS_OK) memcpy(problem, w->problem, size);
+    cs_free(w);
+    return status;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -109,4 +110,13 @@ cs_status cs_interrupt_late(void) CS_MUST_CHECK;
  * hold(true) needs a hold(false).
  */
 void cs_interrupt_hold(bool hold);
+
+/** Runs an uninterruptible library call in a thread that is abandoned on an interrupt: fn(problem)
+ * on a copy of the `size` bytes at problem, which is copied back. After an interrupt fn runs to its
+ * end or to that of the program, and memory is freed only then (cs_mem_defer_free). fn must
+ * therefore read and write the heap, not the stack.
+ *
+ * \retval CS_ERR_INTERRUPT at once when an interrupt arrives (cs_interrupt_check)
+ */
+cs_status cs_run_abandonable(void (*fn)(void *problem), void *problem, size_t size) CS_MUST_CHECK;
 /** \endcond */

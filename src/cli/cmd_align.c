@@ -284,37 +284,11 @@ static const cs_opt align_options[] = {
 
 const cs_command cs_cmd_align = {
     .name = "align",
-    .summary = "Alignment of an objective with the classes of a corpus",
-    .description =
-        "Measures how much of what a linear classifier of documents needs lies in the directions "
-        "that a linear predictor learns from the objective. Tokens have features h_i, and the "
-        "objective predicts token k from the tokens in S with weight w(S, k). Then, with b_S the "
-        "sum of the features in S, x the mean feature of a document and y its class (one-hot),\n\n"
-        "  S_0 = sum w b_S b_S^T,  S_1 = sum w b_S h_k^T\n\n"
-        "  S_xx = E[x x^T],  S_xy = E[x y^T]\n\n"
-        "V has the leading t generalised eigenvectors of (S_1 S_1^T, S_0), U the leading u of "
-        "(S_xy S_xy^T, S_xx), and P is the projection on V:\n\n"
-        "  score = |P U|^2 / |U|^2\n\n"
-        "With ar, --features and -k equal to --task-rank this is the Next Token Perception Score "
-        "(Cheng et al., arXiv 2505.17169). S_0 and S_1 are computed from pairs of positions, "
-        "exactly for documents of any length. A random subspace of t of d dimensions would have "
-        "a score near t / d.\n\n"
-        "The column directions is the number of directions in which S_0 is not 0. The columns "
-        "eigenvalue and next_eigenvalue are number t and t + 1 as shares of the first; if they "
-        "are equal, V is not unique. The column context_tokens is the mean size of S "
-        "(docs/explanation/alignment.md).",
+    .help = &cs_help_align,
     .positional = "OBJECTIVE CORPUS",
     .main = "features layers rank task-rank split max-length vocab output",
     .groups = (const cs_opt *const[]){align_options, cs_group_model_text, cs_group_attention,
                                       cs_group_corpus_reading, NULL},
-    .examples =
-        "# one-hot words: objectives against the classes of a file (label, text)\n"
-        "cospec align ar labelled.tsv -k 4\n"
-        "cospec align 'masked(mask-ratio=0.5)' labelled.tsv -k 4\n"
-        "# states of a model: the Next Token Perception Score of each layer\n"
-        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 --batch 8 "
-        "-o small\n"
-        "cospec align ar labelled.tsv --features small --layers all -k 2 --task-rank 2",
     .run = run_align,
     .files = "align.json align.csv",
     .shown = "objective layer rank task_rank score context_tokens documents",

@@ -139,21 +139,9 @@ static const cs_opt angles_options[] = {
 
 const cs_command cs_cmd_angles = {
     .name = "angles",
-    .summary = "Principal angles between the token subspaces of two objectives",
-    .description =
-        "Computes the angles between the spans of the top k right singular vectors of two "
-        "matrices over the same vocabulary (Bjorck and Golub 1973): cos theta_i = sigma_i(V1^T "
-        "V2). Small angles are computed from their sines. mean_squared_cosine is 1 for equal "
-        "subspaces. If sigma_k = sigma_{k+1}, the subspace is not unique; a line says so when "
-        "the gap is within the error of the two values.",
+    .help = &cs_help_angles,
     .positional = "DIR DIR",
     .groups = (const cs_opt *const[]){angles_options, cs_group_solver, cs_group_certify, NULL},
-    .examples = "# autoregressive against masked on one corpus\n"
-                "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
-                "--stride 1 -o ar\n"
-                "cospec cooc --corpus verses.txt --objective masked --unmasked 1 --context all "
-                "--max-length 3 --stride 1 -o masked\n"
-                "cospec angles ar masked -k 4\n",
     .run = run,
     .files = "angles.json angles.csv",
     .shown = "index angle_degrees cosine",

@@ -429,38 +429,9 @@ static const cs_opt compare_options[] = {
 
 const cs_command cs_cmd_compare = {
     .name = "compare",
-    .summary = "Compare models: one report of representations, predictions and tasks",
-    .description =
-        "MODEL is a directory of cospec train or of Hugging Face, of any kind. A directory of "
-        "checkpoints (folders with a model whose names end with their step, as step1000 or "
-        "checkpoint-2000) becomes a series. For two stacks (t5) MODEL is the encoder, and "
-        "MODEL:decoder the decoder. CORPUS is text, and every model reads the same documents.\n\n"
-        "For each model the report has the states pooled by mean, first and last row; effective "
-        "ranks by layer, with intervals and against the number of documents; the surrogate of "
-        "connectivity, intrinsic dimension and anisotropy. All of these are also measured on the "
-        "same network without training. Further parts are predictions (next token, pseudo, by "
-        "length), linear probes by layer and fine-tuning with --tasks, mask-rank for models with "
-        "[MASK], and CKA and Procrustes distance between layers of all models. The pooling is "
-        "the model's own: the last row for causal attention, else the mean. The other poolings "
-        "are reported too.\n\n"
-        "Every two models are compared on the same documents by paired jackknife, at 5% among "
-        "all comparisons of a family (Holm). DIR/report.html begins with which model is better "
-        "at what. The file scores.csv has every number, claims.csv every difference, and "
-        "models.csv lists what was not measured and why. The file study.json has the steps and "
-        "claims as a study for cospec reproduce. Every step is a cospec run in its own folder. "
-        "--resume keeps the steps whose command and input contents are unchanged, so that a "
-        "further model needs only its own steps. --dry-run lists all steps with estimated times, "
-        "for which it runs one batch of each model, and writes nothing.",
+    .help = &cs_help_compare,
     .positional = "[NAME=]MODEL[:decoder]... CORPUS",
     .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
-    .examples =
-        "# two small models of one text\n"
-        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 --batch 8 "
-        "-o ar\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o masked\n"
-        "cospec compare ar masked verses.txt --read '--split all --limit 40' --pairs 20 -o "
-        "compared",
     .run = run,
     .without = "seed all",
     .continues = "arguments max-length tasks read sources pairs positions probe finetune "

@@ -8,10 +8,8 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "analysis/measures/population_record.h"
-#include "analysis/measures/population_truth.h"
+#include "analysis/measures/population_rows.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/connectivity_digest.h"
@@ -22,12 +20,10 @@
 #include "cli/rank_rows.h"
 #include "cli/unfinished.h"
 #include "cooc/build_sequences.h"
-#include "io/file.h"
+#include "io/digests.h"
 #include "io/json.h"
-#include "io/path_hash.h"
 #include "io/result.h"
 #include "plan/spec.h"
-#include "text/law.h"
 
 /* --- records ---------------------------------------------------------------------------------- */
 
@@ -421,41 +417,7 @@ static const cs_opt connectivity_options[] = {
 
 const cs_command cs_cmd_connectivity = {
     .name = "connectivity",
-    .summary = "Connectivity of co-occurrence matrices, and its estimate from features",
-    .description =
-        "For each matrix A, with Abar = A / sqrt(P_C P_G): the components of its bipartite "
-        "graph, the leading singular values, sum sigma^2 and sum sigma^4. For the heaviest "
-        "component it adds the Cheeger bounds (1 - sigma_2)/2 <= h <= sqrt(1 - sigma_2^2) with "
-        "the sweep cut. Sum sigma^4 is exact if its cost, printed first, is within "
-        "--moment-budget. Otherwise sum_sigma4_samples is above 0, sum_sigma4_error is the "
-        "standard error of the estimate, and sum_sigma4_low and sum_sigma4_high are its 95% "
-        "interval.\n\n"
-        "With --corpus, several objectives are compared on the same documents and contexts, "
-        "target position blind and given, with intervals by delete-block jackknife over "
-        "documents. The estimate `plug-in` is the matrix of the corpus, which consists mostly of "
-        "sampling noise. Two estimates are for the language: `cross-fit` (folds of documents; "
-        "biased downwards) and `distinct-document` (pairs of tokens of one context from two "
-        "documents; mass_seen is the share of such contexts). They cover sum_sigma2, sum_sigma4, "
-        "sigma_1 .. sigma_8 and tail_t = sum_{j>t} sigma_j^4.\n\n"
-        "The bias-corrected sum_sigma4 comes first. If known facts contradict it by a factor of "
-        "two, it is not estimable from this corpus. The row documents_needed is then a lower limit "
-        "of the documents that would do. Intervals exclude bias from contexts that no two "
-        "documents share.\n\n"
-        "A claim about the language needs the distinct-document estimate, a --null interval that "
-        "contains 1, and --curve lines that do not cross. The file verdicts.csv compares each "
-        "series with the first, and blind with given: more or less connected, in the corpus and "
-        "in the language. For a synthetic corpus the rows `population` hold the true values. DIR "
-        "receives connectivity.csv, connectivity-blocks.csv, connectivity.json, verdicts.csv and "
-        "spectrum.csv (docs/explanation/population-estimates.md).\n\n"
-        "With --pairs, connectivity is estimated from features as in LA, Figure 2. A row is an "
-        "input (FILE.npy, FILE.npz:MEMBER, FILE.safetensors:TENSOR). The result has the mean of "
-        "the K most similar pairs, and the mean and quantiles of all pairs. The K largest of "
-        "many pairs are a tail whose mean grows with n. The mean of all cosines depends only on "
-        "the length of the mean direction. The option --truth compares the order of the models "
-        "with the order of the true matrices: sum_sigma4 (smaller is better connected) and gap "
-        "(larger is, for equal numbers of components). Standard errors are over rows; they do "
-        "not include the variation between training seeds. DIR receives features.csv, "
-        "features.json and similarity.csv (cospec plot similarity).",
+    .help = &cs_help_connectivity,
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
@@ -479,19 +441,6 @@ const cs_command cs_cmd_connectivity = {
         "quantile_0.25,"
         "quantile_0.5,quantile_0.75,quantile_0.95,quantile_0.99,quantile_0.999,agree,disagree,"
         "undetermined",
-    .examples =
-        "# two objectives on a file of your own, windows of 3\n"
-        "cospec connectivity --corpus verses.txt --context all --max-length 3 --stride 1 "
-        "--compare ar --compare masked:unmasked=1 --jackknife 5 -k 4 -o truth\n"
-        "# the estimate from the features of two models, compared with it\n"
-        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o ar\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o masked\n"
-        "cospec features ar verses.txt --layers last -o ar-states\n"
-        "cospec features masked verses.txt --layers last -o masked-states\n"
-        "cospec connectivity ar=ar-states/layer-2.npy "
-        "masked:unmasked=1=masked-states/layer-2.npy --pairs 20 --truth truth/connectivity.csv",
     .digest = cs_connectivity_digest,
     .run = run,
 };

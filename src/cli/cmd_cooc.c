@@ -3,9 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/scratch.h"
-#include "base/threads.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -454,62 +452,9 @@ static cs_status run_cooc(cs_args *args)
 
 const cs_command cs_cmd_cooc = {
     .name = "cooc",
-    .summary = "Build the co-occurrence matrix of a corpus under any objective",
-    .description =
-        "A(X, X+) is the joint mass of a context X (a row) and a predicted token X+ (a column). "
-        "The objective says which tokens are predicted from which positions. --context says what "
-        "of these positions makes the row.\n\n"
-        "Masks under nearest and each have exact hypergeometric weights. Under all, every "
-        "conditioning set is enumerated, which needs short windows (--max-length 4 --stride 1); "
-        "otherwise use --draws. Under unique every context is a different row, and no row is "
-        "made. DIR then receives the Gram matrix of tokens, from counts of pairs, for any "
-        "objective and length. svd, density and connectivity compute from it the singular values "
-        "of the full matrix. They bound those of every other context mode of the same events, "
-        "with the same target position.\n\n"
-        "Codes of images: nearest:N uses the Euclidean distance in the plane, and the earlier "
-        "patch on ties. Results show it as nearest:N@C, where C is the number of patches per "
-        "row. nearest:N@C is also accepted, for ids that are grids of C columns. nearest:N@1 is "
-        "the distance in the sequence.\n\n"
-        "DIR receives matrix.npz (scipy.sparse.load_npz reads it), matrix.json, the row keys, "
-        "class masses, the corpus as token ids and the vocabulary. The matrix does not depend on "
-        "--threads or --memory. docs/reference/matrices.md describes the files.\n\n"
-        "An interrupt (Ctrl-C, SIGTERM) ends the program within two seconds and leaves a "
-        "checkpoint in DIR/checkpoint. The same command with --resume continues and makes the "
-        "same matrix; --threads, --memory and --scratch may differ. Long counts also write "
-        "checkpoints from time to time, and an interrupt that has no time to write gigabytes "
-        "keeps the last of them. Contexts each:N and unique that fit in --memory are fast and "
-        "leave no checkpoint.\n\n"
-        "mpirun -n R cospec cooc ... --mpi shares the counting among R processes and makes the "
-        "same matrix (docs/how-to/many-machines.md).\n\n"
-        "--dry-run prints upper bounds of contributions, rows, nonzeros, files, memory (without "
-        "the corpus) and scratch space. It also names a --tail that would make the matrix ten "
-        "times smaller.",
+    .help = &cs_help_cooc,
     .main = "corpus objective mask-ratio unmasked context max-length stride vocab dry-run output",
     .groups = cooc_groups,
-    .examples =
-        "# n-gram contexts of an autoregressive model\n"
-        "cospec cooc --corpus bible-kjv --objective ar --context nearest:2 --split test -o "
-        "ngrams\n"
-        "# exact windows of four, two tokens unmasked, target position unknown\n"
-        "cospec cooc --corpus bible-kjv --objective masked --unmasked 2 --max-length 4 "
-        "--stride 1 --split test -o masked2\n"
-        "# your own plans (docs/reference/plan-files.md) on windows of four\n"
-        "cospec cooc --corpus verses.txt --objective file --plan-file plans.json --max-length "
-        "4 --stride 1 -o own\n"
-        "# plans that depend on the length of the text (the same page)\n"
-        "cospec cooc --corpus verses.txt --objective file --plan-file mix.json --context "
-        "nearest:1 -o mixed\n"
-        "cospec cooc --corpus verses.txt --objective file --plan-file varied.json --max-length 5 "
-        "-o varied\n"
-        "# every context a different row, from counts of pairs\n"
-        "cospec cooc --corpus verses.txt --objective masked --mask-ratio 0.5 --context unique "
-        "--max-length 16 --stride 1 -o limit\n"
-        "# patches of images in windows of 2 x 2, with the nearest patch in the plane\n"
-        "cospec cooc --corpus field:side=8,fields=50 --patch 2 --codes 8 --window 2x2 "
-        "--max-length 4 --objective masked --mask-ratio 0.5 --context nearest:1 -o near\n"
-        "# size estimate\n"
-        "cospec cooc --corpus bible-kjv --objective masked --mask-ratio 0.15 --context each:5 "
-        "--dry-run",
     .run = run_cooc,
     .shown = "objective context draws rows cols nonzeros sequences mass index sigma residual",
     .most = 32,

@@ -38,29 +38,9 @@ static const cs_opt correlate_options[] = {
 
 const cs_command cs_cmd_correlate = {
     .name = "correlate",
-    .summary = "Rank correlation of predictions about objectives with measurements of models",
-    .description =
-        "PATTERN is FILE,COLUMN,COLUMN:VALUE,...: the number in COLUMN of the row that has every "
-        "VALUE. In it * is the object (*1, *2: its parts between dots), % a budget, and # a "
-        "run.\n\n"
-        "Objects with the same exact prediction (without #) count as one, with the mean of their "
-        "outcomes. The result has Kendall's tau of the means over runs with its exact p and a "
-        "95% interval for other objects and runs (jackknife over objects). It also has the error "
-        "for other runs alone, and Spearman's rho. With --loss it adds the values at constant "
-        "loss, and at each run's budget of least loss (best).",
+    .help = &cs_help_correlate,
     .positional = "OBJECT...",
     .groups = (const cs_opt *const[]){correlate_options, NULL},
-    .examples =
-        "# the collision probability of three objectives against the sums of their toy spectra\n"
-        "cospec kernel ar --length 8 -o k-ar\n"
-        "cospec kernel masked:unmasked=4 --length 8 -o k-masked\n"
-        "cospec kernel permuted-ar --length 8 -o k-permuted\n"
-        "cospec toy --objective ar --classes 2 --length 8 --tokens 2 -o t-ar\n"
-        "cospec toy --objective masked --unmasked 4 --classes 2 --length 8 --tokens 2 -o "
-        "t-masked\n"
-        "cospec toy --objective permuted-ar --classes 2 --length 8 --tokens 2 -o t-permuted\n"
-        "cospec correlate ar masked permuted --predict 'kappa=k-*/kernel.csv,kappa' --outcome "
-        "'sum=t-*/toy.csv,sum_sigma4'",
     .run = run,
     .without = "dry-run device",
     .files = "correlations.json correlations.csv values.csv pairs.csv runs.csv",

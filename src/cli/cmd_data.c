@@ -146,27 +146,9 @@ static cs_status run_data(cs_args *args)
 
 const cs_command cs_cmd_data = {
     .name = "data",
-    .summary = "List, prepare and describe corpora",
-    .description =
-        "  cospec data list\n"
-        "  cospec data prepare [NAME...]\n"
-        "  cospec data stats NAME|FILE|DIR\n\n"
-        "The scripts in data/ make named corpora from Debian packages, check them against a "
-        "recorded checksum, and keep them in the cache; --force makes them again. Other corpora "
-        "are files: .tsv (label, tab, text), .csv, .jsonl, .txt (one document per line), .npy "
-        "(token ids), or "
-        "a directory with one folder per class. Text must be UTF-8 (docs/reference/corpora.md).\n\n"
-        "For images (IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a directory of PNG, "
-        "JPEG, PGM and PPM) stats -o DIR also writes contact.png, a sheet of some images of each "
-        "class.",
+    .help = &cs_help_data,
     .positional = "list|prepare|stats [NAME|FILE|DIR...]",
     .groups = data_groups,
-    .examples = "# all named corpora\n"
-                "cospec data list\n"
-                "# make one of them\n"
-                "cospec data prepare wordnet\n"
-                "# classes, lengths and vocabulary\n"
-                "cospec data stats wordnet --json",
     .run = run_data,
     .without = "dry-run",
 };

@@ -177,15 +177,8 @@ static cs_status run(cs_args *args)
 
 const cs_command cs_cmd_demo = {
     .name = "demo",
-    .summary = "A first result: corpus, matrix, spectrum, figure and one theorem",
-    .description =
-        "Runs six commands on WordNet under DIR (default: cospec-demo) and explains each in one "
-        "sentence: two co-occurrence matrices, their spectra, a figure and Theorem 4.1. It takes "
-        "less than a minute on two cores. Without WordNet (Debian package wordnet-base) it uses "
-        "a generated corpus, and without gnuplot it draws no figure; it says so.",
+    .help = &cs_help_demo,
     .groups = (const cs_opt *const[]){NULL},
-    .examples = "# into the folder cospec-demo\n"
-                "cospec demo",
     .run = run,
     .without = "json csv seed device config dry-run resume",
 };

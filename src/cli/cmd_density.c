@@ -1,15 +1,12 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
 
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/language.h"
 #include "cli/output.h"
-#include "cli/tail_report.h"
+#include "cli/results.h"
 #include "cooc/spectrum_density.h"
-#include "io/file.h"
 #include "io/result.h"
-#include "linalg/matrix_file.h"
 
 static const cs_opt density_options[] = {
     {"known", 'k', CS_OPT_INT, "K", "0", 0, 1e6,
@@ -136,35 +133,10 @@ static cs_status run(cs_args *args)
 
 const cs_command cs_cmd_density = {
     .name = "density",
-    .summary = "Spectral density, counts and sums of a matrix too large for an SVD, with intervals",
-    .description =
-        "Reads a matrix as cospec svd does and estimates the distribution of all singular values "
-        "of Abar by stochastic Lanczos quadrature (Ubaru, Chen and Saad 2017). The result has "
-        "the density smoothed by a Gaussian, the counts N(sigma > x), the sum of sigma^4 over "
-        "sigma <= x, and\n\n"
-        "  tail(t) = sum_{j>t} sigma_j^4   (the right side of Theorem 4.1), t = 0..K\n\n"
-        "Components and the top K triplets are exact, so that only the rest has variance. Every "
-        "interval covers two errors. The sampling error uses Student's t at the given level. The "
-        "quadrature error is bounded, not estimated: by Chebyshev-Markov-Stieltjes inequalities "
-        "for counts and partial sums, and by a polynomial approximation bound for the density. "
-        "Sums of sigma^2 and sigma^4 have no quadrature error.\n\n"
-        "Sum sigma^2 is also exact, and so is sum sigma^4 if its cost, printed first, is within "
-        "--moment-budget. Compare the estimates with them.\n\n"
-        "The count of one or two large values is skewed, and its interval misses slightly more "
-        "often than the level says. Use -k to treat large values exactly.\n\n"
-        "DIR receives density.csv (the curves), density.json and tail.csv. cospec plot density "
-        "draws them.\n\n"
-        "--estimate treats the eigenvalues lambda of M / m or Q, which estimate the language's "
-        "spectrum (cospec svd). All but the leading ones are noise around 0; the negative side "
-        "shows the size of the noise.",
+    .help = &cs_help_density,
     .positional = "FILE|DIR",
     .groups = (const cs_opt *const[]){density_options, cs_group_language, cs_group_solver,
                                       cs_group_moments, NULL},
-    .examples = "# the spectrum of a bigram matrix, with its five largest values exact\n"
-                "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o "
-                "bigrams\n"
-                "cospec density bigrams -k 5 -o bigram-density\n"
-                "cospec plot density bigrams=bigram-density/density.csv -o density-figure",
     .run = run,
     .files = "density.json density.csv tail.csv",
     .shown = "sigma lambda density above fourth_below",

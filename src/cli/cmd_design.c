@@ -234,42 +234,9 @@ static const cs_opt design_options[] = {
 
 const cs_command cs_cmd_design = {
     .name = "design",
-    .summary = "Optimise the connectivity of a family of objectives, with a certificate",
-    .description =
-        "Minimises sum_{j>t} sigma_j^4 (t is the number of ones) over a family of objectives "
-        "under linear constraints. A Frank-Wolfe method gives a bound with bound <= least value "
-        "<= value, which limits the gain of any other member of the family "
-        "(docs/explanation/designed-objectives.md).\n\n"
-        "  prefixes    default: each prefix has its own distribution over all\n"
-        "              later tokens\n"
-        "  offsets:D   one distribution of the distances 1..D for all prefixes\n"
-        "              with that many tokens left\n"
-        "  OBJECTIVE   the events of an objective with new weights\n"
-        "  mix:SHARE*OBJECTIVE+...\n"
-        "              a mixture with new shares\n\n"
-        "The toy model's sum is convex if the weights of contexts or of targets are fixed. DIR "
-        "receives plan.json, a plan file (--objective file) for sequences of this length; the "
-        "plan of a mixture holds for any length.\n\n"
-        "With --corpus the documents form one closed stream, in which the first token follows "
-        "the last. cooc --context unique gives slightly different numbers for the plan, because "
-        "its sequences begin with documents.",
+    .help = &cs_help_design,
     .positional = "[FAMILY]",
     .groups = (const cs_opt *const[]){design_options, cs_group_corpus, NULL},
-    .examples =
-        "# half of the weight on the next token, and the rest optimised for connectivity\n"
-        "cospec design --length 12 --next-token 0.5 -o best\n"
-        "cospec toy --objective file --plan-file best/plan.json --classes 2 --length 12 "
-        "--tokens 3\n"
-        "# the same for equal weights of all targets\n"
-        "cospec design --length 12 --next-token 0.5 --fixed targets\n"
-        "# shares of numbers of unmasked tokens, with bounded length misalignment\n"
-        "cospec design 'mix:1*masked(unmasked=2)+1*masked(unmasked=4)+1*masked(unmasked=6)' "
-        "--length 8 --fixed targets --misalignment 0.55\n"
-        "# one distribution of distances for your own text\n"
-        "cospec design offsets:4 --length 5 --corpus verses.txt --next-token 0.5 -o offsets\n"
-        "# connectivity against generation\n"
-        "cospec design --length 8 --frontier 10 -o frontier\n"
-        "cospec plot pareto frontier/frontier.csv -o figure",
     .run = run,
     .without = "dry-run seed",
     .shown = "kind series next_token_weight kappa value bound gap steps",

@@ -1,5 +1,4 @@
 /* cospec features: hidden states of a corpus as NPY files. */
-#include <string.h>
 
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
@@ -9,7 +8,7 @@
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"
-#include "io/npy_stream.h"
+#include "io/npy.h"
 
 typedef struct {
     cs_model_text text;
@@ -235,33 +234,12 @@ static const cs_opt features_options[] = {
 
 const cs_command cs_cmd_features = {
     .name = "features",
-    .summary = "Hidden states of a corpus, layer by layer, as NPY files",
-    .description =
-        "MODEL is a directory of cospec train or of Hugging Face (config.json, one or sharded "
-        "safetensors, tokenizer.json). Its type is gpt2, bert, roberta, roberta-prelayernorm, "
-        "llama, mistral, eurobert, qwen2, qwen3, gpt_neox, modernbert, modernbert-decoder, "
-        "distilbert, electra, albert, xlm-roberta, camembert, opt, gemma2, phi, gptj, bloom, t5 "
-        "or deberta-v2; for images vit or vit_mae.\n\n"
-        "CORPUS is text or images in any form of docs/reference/corpora.md, or an .npy file of "
-        "token ids, for which MODEL needs no tokenizer.\n\n"
-        "DIR receives layer-L.npy (rows x width) for each layer and rows.npy (rows x 5: "
-        "document, piece of the document, position in the piece, token id, 1 if masked + 2 if "
-        "special). Labelled corpora also give labels.npy, the class number of each row; "
-        "features.json has the names. Rows are in the order of the corpus. The files are written "
-        "as the states are computed, so memory does not grow with them. "
-        "docs/reference/hidden-states.md describes them.",
+    .help = &cs_help_features,
     .positional = "MODEL CORPUS",
     .main = "layers pooling mask-ratio split limit max-length batch dtype device output",
     .groups = (const cs_opt *const[]){features_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},
-    .examples =
-        "# a small model, and the mean state of each document in every layer\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o small\n"
-        "cospec features small verses.txt -o states\n"
-        "# one row per token of the last layer, 15% of them masked\n"
-        "cospec features small verses.txt --layers last --pooling none --mask-ratio 0.15 -o masked",
     .run = run_features,
     .files = "features.json features.csv rows.npy",
     .without = "resume",

@@ -1,15 +1,13 @@
 /* cospec finetune: a pretrained model taught a task of labelled texts, by the recipe of GLUE. */
-#include <string.h>
 
 #include "analysis/trained/finetune_runs.h"
 #include "analysis/trained/span_runs.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/scores.h"
+#include "cli/results.h"
 #include "io/file.h"
 
 /* --- results ---------------------------------------------------------------------------------- */
@@ -462,60 +460,11 @@ static const cs_opt recipe_options[] = {
 const cs_command cs_cmd_finetune = {
     .name = "finetune",
     .gpu = true,
-    .summary = "Fine-tune a model on labelled texts: GLUE's recipe, medians over seeds",
-    .description =
-        "MODEL is a directory of cospec train or of Hugging Face, of any type that cospec "
-        "features reads (of t5 the encoder). TRAIN and TEST are labelled corpora in any form "
-        "that cospec cooc reads, with --pair of two texts each. A named corpus gives its "
-        "training side as TRAIN and its test side as TEST; NAME:train and NAME:test choose a "
-        "side. TEST defaults to the held-out documents of TRAIN.\n\n"
-        "The command puts a fresh head on the encoder and trains everything, once for every "
-        "seed. Of two-stream models it uses the content stream, of MAE-LM's the encoder. The "
-        "value of a metric is the median over seeds. Two sources of error are reported "
-        "separately. low and high are the order statistics that cover the median over seeds with "
-        "the given coverage. For five seeds they are the least and the largest, with coverage "
-        "0.9375; for one seed they are empty. The column se is the standard error of one run "
-        "over other test examples (delete-block jackknife, median over seeds). The row constant "
-        "is the score of always predicting the most frequent training class, or the mean value.\n\n"
-        "The recipe follows Geiping and Goldstein (2023) for GLUE, as LA 5.1 does; "
-        "docs/reference/fine-tuning-options.md lists the defaults with their sources. Small "
-        "models need a larger --lr (1e-4 to 1e-3).\n\n"
-        "With --template the task is a cloze (MAE-LM, Table 7). The model fills the gap, and the "
-        "probability of a class is the probability of its word of --verbalisers. The head is the "
-        "language model's, with the rows of these words. With --epochs 0 the command evaluates "
-        "the model without training, and --few 16 trains it on 16 examples per class.\n\n"
-        "With --head spans the model marks answer spans in contexts (SQuAD 1.1 and 2.0; MAE-LM, "
-        "Table 1), with two outputs per row and windows of --max-length tokens. exact and f1 are "
-        "those of SQuAD's scorer; each run writes its predictions.json and null_odds.json into "
-        "DIR/runs/seed-N. A MODEL with such a head keeps it, and --epochs 0 then evaluates it "
-        "without training.\n\n"
-        "With -o DIR every run writes DIR/runs/lr-RATE-seed-N (log.csv, run.json, with "
-        "--save-model the model) when it is done. The same command with --resume makes the "
-        "missing runs. DIR receives finetune.csv, finetune.json and predictions.csv (layer, "
-        "example, truth, the prediction of each seed). The option --against compares with "
-        "another predictions.csv, of this command or of cospec probe, example by example: the "
-        "k-th seed of one run with the k-th of the other. The differences are the rows of "
-        "finetune.csv whose seed is difference. --resume accepts another --against without new "
-        "runs.",
+    .help = &cs_help_finetune,
     .positional = "MODEL [TRAIN] [TEST]",
     .main = "few epochs lr batch seeds metric head max-length tasks output",
     .groups = (const cs_opt *const[]){finetune_options, cs_group_labelled, cs_group_attention,
                                       cs_group_against, recipe_options, cs_group_tasks, NULL},
-    .examples =
-        "# a small model; then a task, with one example per line: label, text\n"
-        "cospec train --corpus verses.txt --objective masked --steps 20 --width 32 --layers 2 "
-        "--batch 8 -o masked\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --epochs 2 --lr 1e-3 --seeds 2 -o "
-        "task\n"
-        "# the same architecture without pretraining, from 4 examples of each class\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --init random --few 4 --epochs 2 "
-        "--lr 1e-3,1e-4 --seeds 2\n"
-        "# from all of them, compared with the pretrained model on the same test examples\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --init random --epochs 2 --lr 1e-3 "
-        "--seeds 2 --against task/predictions.csv\n"
-        "# the task without training (zero-shot)\n"
-        "cospec finetune masked labelled.tsv labelled.tsv --template '{1} a {mask}' "
-        "--verbalisers animal=cat,plant=tree --epochs 0 --seeds 1",
     .run = run_finetune,
     .without = "dry-run metric",
     .continues = "against",

@@ -96,27 +96,9 @@ static const cs_opt generate_options[] = {
 
 const cs_command cs_cmd_generate = {
     .name = "generate",
-    .summary = "Texts drawn from causal, masked, two-stream and diffusion models",
-    .description =
-        "Draws tokens one at a time, each from the model's distribution given the prompt and the "
-        "tokens drawn before. A causal model draws the next token. A masked model (masked, "
-        "diffusion, mntp) draws any token while the other hidden ones are [MASK]. A two-stream "
-        "model uses a query at the position. auto does not use the random order for hybrid "
-        "models.\n\n"
-        "At temperature 1 the texts have the model's own probabilities. The column nll is the "
-        "sum of -log p over the drawn tokens, in the order of drawing (places in --json), as "
-        "perplexity computes it for causal models. Special tokens may be drawn like others.\n\n"
-        "Text number i depends only on --seed and i. DIR receives generate.json and generate.csv.",
+    .help = &cs_help_generate,
     .positional = "MODEL",
     .groups = (const cs_opt *const[]){generate_options, NULL},
-    .examples =
-        "# a small causal model and a small diffusion model of your own text\n"
-        "cospec train --corpus verses.txt --objective ar --empty-prefix shared --steps 5 "
-        "--width 32 --layers 2 --batch 8 -o ar\n"
-        "cospec train --corpus verses.txt --objective diffusion --empty-prefix shared --steps "
-        "5 --width 32 --layers 2 --batch 8 -o diffusion\n"
-        "cospec generate ar --n 3 --length 12\n"
-        "cospec generate diffusion --length 12 --order confidence --top-p 0.9 -o drawn",
     .run = run_generate,
     .files = "generate.json generate.csv",
     .without = "resume dry-run",

@@ -40,19 +40,9 @@ static cs_status run_help(cs_args *args)
 
 const cs_command cs_cmd_help = {
     .name = "help",
-    .summary = "Show the commands, or one command's options and examples",
-    .description =
-        "Without an argument, help lists the commands. The man page, the completion "
-        "scripts, docs/reference/cli.md and the functions of the Python module come from "
-        "the same option tables.",
+    .help = &cs_help_help,
     .positional = "[COMMAND]",
     .groups = help_groups,
-    .examples = "# options of the toy model\n"
-                "cospec help toy\n"
-                "# every option of train\n"
-                "cospec help train --all\n"
-                "# completion in this shell (bash): source <(cospec help --completion bash)\n"
-                "cospec help --completion bash",
     .run = run_help,
     .without = "json csv output seed threads device metric all config dry-run resume force quiet",
 };

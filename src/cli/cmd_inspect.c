@@ -155,16 +155,9 @@ static const cs_opt inspect_options[] = {
 
 const cs_command cs_cmd_inspect = {
     .name = "inspect",
-    .summary = "Rows, singular vectors and nearest neighbours of a built matrix",
-    .description =
-        "Shows the rows, vectors and words of a matrix of cospec cooc. Without options it prints "
-        "the rows of largest mass. Vectors have unit length; `share` is the part of an entry in "
-        "the squared length.",
+    .help = &cs_help_inspect,
     .positional = "DIR",
     .groups = (const cs_opt *const[]){inspect_options, cs_group_solver, cs_group_certify, NULL},
-    .examples = "# what the second singular vector separates\n"
-                "cospec cooc --corpus verses.txt --objective ar --context nearest:1 -o bigrams\n"
-                "cospec inspect bigrams --vector 2 --top 5",
     .run = run,
     .files = "inspect.json inspect.csv",
 };

@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "plan/spec.h"
 
 /* The eigenvalues for the record and for its table. */
 static void add_eigenvalues(cs_item *root, const cs_kernel_spectrum *spectrum)
@@ -58,24 +57,9 @@ static const cs_opt kernel_options[] = {
 
 const cs_command cs_cmd_kernel = {
     .name = "kernel",
-    .summary = "The position kernel of an objective: its effect on a corpus of unique contexts",
-    .description =
-        "Prints the position kernel\n\n"
-        "  R = sum_S w(S,.) w(S,.)^T / W(S)\n\n"
-        "over the conditioning sets S of the objective. w(S, k) is the weight of the event that "
-        "position k is predicted from S, and W(S) their sum. If every context of a corpus occurs "
-        "once, then\n\n"
-        "  Abar^T Abar = D^{-1/2} (sum_kl R_kl K_kl) D^{-1/2}\n\n"
-        "with K_kl(u, v) = P(x_k = u, x_l = v). With the position given R is the identity for "
-        "every objective. The number kappa = tr R is the probability that two targets of one "
-        "context collide: 1 for ar, 1/n for masked with n masked tokens "
-        "(docs/explanation/refinement-and-kernel.md).",
+    .help = &cs_help_kernel,
     .positional = "OBJECTIVE",
     .groups = (const cs_opt *const[]){kernel_options, NULL},
-    .examples = "# one eigenvalue 1/s and s - 1 equal ones for permutation-invariant plans\n"
-                "cospec kernel 'masked(mask-ratio=0.5)' --length 16 --enumerate\n"
-                "# half of the weight on the next token, the rest spread over all distances\n"
-                "cospec kernel offset-ar:offset-weights=mix:0.5 --length 32",
     .run = run,
     .without = "dry-run seed",
     .files = "kernel.json kernel.csv",

@@ -1,9 +1,8 @@
 /* cospec mask-rank: the representation study of MAE-LM on any number of models of one text. */
 #include <inttypes.h>
-#include <string.h>
 
+#include "analysis/measures/effective_rank.h"
 #include "analysis/measures/mask_rank.h"
-#include "analysis/measures/rank_record.h"
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
@@ -11,7 +10,7 @@
 #include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/verdicts.h"
+#include "cli/results.h"
 #include "io/json.h"
 
 static const double BERT_SHARE = 0.1;
@@ -312,54 +311,12 @@ static const cs_opt mask_rank_options[] = {
 
 const cs_command cs_cmd_mask_rank = {
     .name = "mask-rank",
-    .summary = "Rank of a masked model with and without [MASK]: MAE-LM's study",
-    .description =
-        "For each MODEL (masked or mae-lm; a directory of cospec train or of Hugging Face) and "
-        "each layer, computes the effective ranks of its states on CORPUS, streamed into Gram "
-        "matrices:\n\n"
-        "  with-mask      all rows, with a share of the tokens [MASK] (Figure 1a)\n"
-        "  without-mask   all rows of the same text, unmasked (Figure 1a)\n"
-        "  mask-only      the rows at [MASK] (Figure 1b)\n"
-        "  real-only      the other rows of the masked text\n"
-        "  real-sample    a sample of the other rows, one per [MASK] of the piece\n"
-        "  dropped        mae-lm: the text without the masked tokens, as its encoder\n"
-        "                 reads it in training (Figure 5a)\n"
-        "  without-kept   mae-lm: the same tokens' rows in the whole text\n"
-        "  rare-only      --rare: the rows of rare tokens, without masking\n"
-        "  others         --rare: the other rows\n"
-        "  others-sample  --rare: a sample of the other rows, one per rare token\n\n"
-        "The encoder of mae-lm never reads [MASK] in training and does not read it here. The "
-        "same holds for two streams over masks (train --query-position). Fine-tuned models are "
-        "read like others (Figure 5b).\n\n"
-        "The gap of a layer is with-mask minus without-mask, with a delete-block jackknife of "
-        "the difference. For mae-lm it is dropped minus without-kept. With --rare it is "
-        "rare-only minus others-sample, if both have the same number of rows.\n\n"
-        "Further results: the share of the [MASK] rows outside the top space of the real rows, "
-        "and the principal angles of both spaces. Lemma 2.1 with its premise and Theorem 2.2 are "
-        "statements with verdicts. The bound of Theorem 2.2 on residuals is evaluated on the "
-        "model's own heads, as printed and as corrected.\n\n"
-        "With -o DIR: mask_rank.csv, gap.csv, containment.csv, statements.json. Figures: cospec "
-        "plot mask-rank, mask-rank-depth. Exit codes 1 and 4 as in verify: a corrected statement "
-        "failed, or is inconclusive.",
+    .help = &cs_help_mask_rank,
     .positional = "[NAME=]MODEL... CORPUS",
     .main = "mask-ratio rare layers tau split limit max-length blocks device output",
     .groups = (const cs_opt *const[]){mask_rank_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},
-    .examples =
-        "# two small models, and the whole study\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o mlm\n"
-        "cospec train --corpus verses.txt --objective mae-lm --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o mae\n"
-        "cospec mask-rank MLM=mlm MAE-LM=mae verses.txt -o study\n"
-        "# the paper's Figures 1a and 5a, 1b\n"
-        "cospec plot mask-rank study/mask_rank.csv -o figures\n"
-        "cospec plot mask-rank-depth study/mask_rank.csv -o figures\n"
-        "# rare tokens in place of [MASK] (Appendix F)\n"
-        "cospec mask-rank MLM=mlm verses.txt --rare 30 -o rare\n"
-        "# BERT's masking (Figure 6)\n"
-        "cospec mask-rank mlm verses.txt --bert-masking --blocks 5 --json",
     .run = run,
     .files = "mask_rank.csv mask_rank-blocks.csv mask_rank.json gap.csv gap-blocks.csv "
              "containment.csv statements.json",

@@ -265,40 +265,11 @@ static const cs_opt perplexity_options[] = {
 
 const cs_command cs_cmd_perplexity = {
     .name = "perplexity",
-    .summary = "Next-token perplexity of causal, masked, two-stream and MAE-LM models",
-    .description =
-        "  perplexity = exp( -mean log p(x_{k+1} | x_1 .. x_k) )\n\n"
-        "over the first --max-length tokens of each document; --long split reads all pieces. MODEL "
-        "and CORPUS are as "
-        "for cospec features. A causal model runs once per piece. A two-stream model does too, "
-        "with a query at position k+1 that sees the prefix. A masked model needs one forward "
-        "pass per predicted token, n times the work on pieces of n tokens; --positions and "
-        "--limit bound it. The encoder of an mae-lm model reads the prefix, and [MASK] at the "
-        "share --delta of the masked positions as in training.\n\n"
-        "--ask chooses how masked, mntp and mae-lm models predict:\n\n"
-        "  prefix     the prefix alone, as causal models do (hybrid models)\n"
-        "  append     one [MASK] after the prefix\n"
-        "  remaining  [MASK] at all remaining positions\n"
-        "  pseudo     each token masked separately; not a likelihood\n"
-        "  elbo       masked models (diffusion) in random order: an upper bound of\n"
-        "             the nll, from --positions masks per piece (4); not in all\n\n"
-        "Intervals are 95%: standard errors by delete-block jackknife over documents, times "
-        "Student's quantile with one degree of freedom fewer than blocks. Bits per byte are "
-        "exact with byte-level BPE; with other tokenizers the bytes of the text are divided "
-        "among its tokens. DIR receives perplexity.csv, perplexity.json and by-length.csv, the "
-        "negative log-likelihood by the number k of tokens seen (also in --json).",
+    .help = &cs_help_perplexity,
     .positional = "MODEL FILE|CORPUS",
     .groups = (const cs_opt *const[]){perplexity_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_attention, cs_group_corpus_form,
                                       NULL},
-    .examples =
-        "# two small models of one text, on its held-out lines\n"
-        "cospec train --corpus verses.txt --objective ar --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o ar\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o masked\n"
-        "cospec perplexity ar verses.txt --split test --unigram verses.txt\n"
-        "cospec perplexity masked verses.txt --split test --positions 4 -o figures",
     .run = run_perplexity,
     .files = "perplexity.json perplexity.csv by-length.csv perplexity-blocks.csv "
              "by-length-blocks.csv",

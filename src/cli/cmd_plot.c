@@ -104,18 +104,8 @@ static const cs_opt plot_options[] = {
 
 const cs_command cs_cmd_plot = {
     .name = "plot",
-    .summary = "Draw a figure from result tables (SVG, PNG, PDF)",
-    .description =
-        "Joins the tables, adds a column `series` and draws plots/FIGURE.gp with gnuplot. The "
-        "series is the LABEL of a table, with commas as spaces, or the table's own column. DIR "
-        "receives FIGURE.csv, a self-contained FIGURE.gp, and FIGURE.svg, .png and .pdf.\n\n"
-        "Figures: " CS_FIGURES ".",
+    .help = &cs_help_plot,
     .positional = "FIGURE [LABEL=]FILE.csv...",
     .groups = (const cs_opt *const[]){plot_options, NULL},
-    .examples =
-        "# the toy spectra of two objectives in one figure\n"
-        "cospec toy --objective ar --classes 3 --length 6 --tokens 2 -o ar\n"
-        "cospec toy --objective masked --unmasked 2 --classes 3 --length 6 --tokens 2 -o masked\n"
-        "cospec plot toy-spectra ar=ar/toy.csv masked=masked/toy.csv -o figures\n",
     .run = run,
 };

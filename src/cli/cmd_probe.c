@@ -1,6 +1,5 @@
 /* cospec probe: linear probes on matrices of features, or on the states that a model has of
  * labelled texts. */
-#include <string.h>
 
 #include "analysis/measures/probe_choice.h"
 #include "analysis/trained/patch_runs.h"
@@ -15,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/rank_rows.h"
-#include "cli/scores.h"
+#include "cli/results.h"
 #include "image/patches.h"
 #include "infer/picture_features.h"
 #include "io/file.h"
@@ -576,61 +575,12 @@ static cs_status run_probe(cs_args *args)
 
 const cs_command cs_cmd_probe = {
     .name = "probe",
-    .summary = "Linear probes: how well a linear map of frozen features predicts labels",
-    .description =
-        "TRAIN and TEST are matrices of features (FILE.npy, FILE.npz:MEMBER, "
-        "FILE.safetensors:TENSOR) with --labels and --test-labels. Or MODEL is a directory of "
-        "cospec train or of Hugging Face, and TRAIN and TEST are labelled corpora in any form "
-        "that cospec cooc reads. Their features are the model's pooled states; for pairs "
-        "(--pair) they are (u, v, |u - v|, u * v). A named corpus gives its training side as "
-        "TRAIN and its test side as TEST; NAME:train and NAME:test choose a side. TEST defaults "
-        "to the held-out documents of TRAIN. Labelled images add two baselines: untrained (the "
-        "network before training) and pixels.\n\n"
-        "Classes are predicted by multinomial logistic regression, fitted by L-BFGS, on features "
-        "standardised over the training examples. Constant features are left out.\n\n"
-        "  mean_i w_i [-log softmax(W z_i + b)_(y_i)] + (penalty / 2) |W|^2\n\n"
-        "Numbers are predicted by ridge regression in closed form. The penalty with the least "
-        "mean loss on held-out training examples is used. Convergence is decided by the "
-        "recomputed norm of the gradient (gradient_norm). If it is above --tolerance, the "
-        "program says so and exits with 4.\n\n"
-        "Values are medians over seeds, with two intervals. The column se is the standard error "
-        "of one probe over test examples (delete-block jackknife, median over seeds). The "
-        "columns low and high are order statistics over seeds that cover the median with the "
-        "probability coverage; they are empty for one seed. The score of the majority class, or "
-        "of the mean, is given with each score.\n\n"
-        "--pooling auto is the default for images without --layer. It chooses among the layers "
-        "and among mean, first, patches and cells by the least loss on a fifth of the training "
-        "examples (at most 4,000). It then uses --validation-share 0.2 --penalties "
-        "0.1,0.01,1e-3,1e-4 --tolerance 1e-4.\n\n"
-        "With --head segmentation or detection a linear map of patch states predicts masks or "
-        "boxes. The metrics are miou and pixel-accuracy, or ap50 "
-        "(docs/reference/training-images.md has their equations), small analogues of the usual "
-        "benchmarks. The row majority predicts the most frequent class of training pixels "
-        "everywhere. The row targets is the score of the patch targets of the test images. "
-        "Errors come from leaving out images.\n\n"
-        "With -o DIR: probe.csv, probe.json and predictions.csv (layer, example, truth, the "
-        "prediction of each seed), which --against reads. With --head, predictions.csv has one "
-        "row per test image and class (its pixels, predicted, both, iou), or one per detection "
-        "(class, score, box, overlap with the best box of its class, hit). The picture "
-        "predictions.png shows twelve images with truth and predictions; of detections as many "
-        "as there are boxes, those with the highest scores.",
+    .help = &cs_help_probe,
     .positional = "TRAIN|MODEL [TEST|TRAIN] [TEST]",
     .main = "labels test-labels layer pooling few seeds penalties tasks against output",
     .groups = (const cs_opt *const[]){cs_group_probe, cs_group_against, cs_group_probe_texts,
                                       cs_group_stack, cs_group_labelled, cs_group_attention,
                                       cs_group_tasks, NULL},
-    .examples =
-        "# classes of texts from the states of a small model, in every layer\n"
-        "cospec train --corpus verses.txt --objective masked --steps 5 --width 32 --layers 2 "
-        "--batch 8 -o small\n"
-        "cospec probe small labelled.tsv labelled.tsv --layer all -o probed\n"
-        "# another pooling, compared with that run example by example\n"
-        "cospec probe small labelled.tsv labelled.tsv --pooling last --against "
-        "probed/predictions.csv\n"
-        "# the same from states in files\n"
-        "cospec features small labelled.tsv --layers last -o states\n"
-        "cospec probe states/layer-2.npy states/layer-2.npy --labels states/labels.npy "
-        "--test-labels states/labels.npy --json",
     .run = run_probe,
     .files = "probe.json probe.csv probe-blocks.csv predictions.csv predictions.png",
     .without = "metric",

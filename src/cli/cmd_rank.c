@@ -1,8 +1,7 @@
 /* cospec rank: effective ranks of matrices of hidden states. */
 #include <inttypes.h>
-#include <string.h>
 
-#include "analysis/measures/rank_record.h"
+#include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -278,31 +277,9 @@ static const cs_opt rank_options[] = {
 
 const cs_command cs_cmd_rank = {
     .name = "rank",
-    .summary = "Effective ranks of hidden states, with intervals",
-    .description =
-        "Computes effective ranks of matrices of rows: FILE.npy, FILE.npz:MEMBER or "
-        "FILE.safetensors:TENSOR, of float16, bfloat16, float32, float64 or integers. An array "
-        "of more than two dimensions is read as rows of its last dimension. The rows are "
-        "streamed into Gram matrices.\n\n"
-        "The measures are rank_tau, uncorrected and bias-corrected, entropy ranks, RankMe, "
-        "participation ratio, stable and numerical rank, and the exponent of spectral decay. The "
-        "result holds the definition of each. Standard errors come from a delete-block jackknife "
-        "over blocks of rows or of whole groups of rows.\n\n"
-        "Warnings name a row or a direction that holds more than half of the sum of squares. "
-        "Ranks grow with n, so several files must have equal numbers of rows. The metric "
-        "rank_tau is the value of the given rows. The metric rank_tau_corrected removes the part "
-        "of the bias that falls as 1/n and estimates the value of the population. Its standard "
-        "error, over at most 10 parts of the blocks, is not bias-corrected.",
+    .help = &cs_help_rank,
     .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){rank_options, cs_group_rank_rows, NULL},
-    .examples =
-        "# ranks of the token vectors of a factorisation, with definitions\n"
-        "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 --stride "
-        "1 -o ar\n"
-        "cospec svd ar -k 8 --vectors -o factors\n"
-        "cospec rank factors/u.npy --tau 0.9 --json\n"
-        "# without their mean, all measures against n\n"
-        "cospec rank factors/u.npy --center --blocks 5 --curve",
     .run = run,
     .files = "rank.json rank.csv rank-blocks.csv blocks.npz",
     .without = "seed device",

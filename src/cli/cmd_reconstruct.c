@@ -97,34 +97,9 @@ static const cs_opt reconstruct_options[] = {
 
 const cs_command cs_cmd_reconstruct = {
     .name = "reconstruct",
-    .summary = "Predict hidden patches of images with a model, and measure the error",
-    .description =
-        "MODEL is a directory of cospec train --arch vit with a masked objective or two streams, "
-        "or of Hugging Face's ViTMAEForPreTraining. CORPUS has images of the sizes that it "
-        "reads. In each held-out image (in all, if none is held out) a share of the patches is "
-        "hidden, drawn by --seed and the number of the image, and predicted.\n\n"
-        "Scores, for each image and as means: l2, the mean squared error of hidden values; psnr; "
-        "ssim of the whole image. Predictions are scored as they are; reconstruction.png shows "
-        "them clipped to the range of pixels. With --perceptual also d(x, y), the mean over layers "
-        "and "
-        "patches of |u(x) - u(y)|^2, where u are the unit states of that classifier.\n\n"
-        "Two baselines have no network: the mean of the training images, and the best linear "
-        "predictor by their covariance, which is optimal for a Gaussian. Its ridge is chosen on "
-        "64 training images, at most an eighth, which both baselines leave out.\n\n"
-        "A model of --target codes is scored by the most probable code of each hidden patch, "
-        "decoded. A model of --target normalised receives the mean and the standard deviation of "
-        "each hidden patch, as in MAE's figures; compare its scores only with those of such "
-        "models.\n\n"
-        "DIR receives reconstruction.png (one row per image: original, visible patches, model, "
-        "mean, linear predictor), reconstruct.json, reconstruct.csv (means) and scores.csv "
-        "(every image).",
+    .help = &cs_help_reconstruct,
     .positional = "MODEL CORPUS",
     .groups = (const cs_opt *const[]){reconstruct_options, NULL},
-    .examples =
-        "# a small model of Gaussian fields, whose best predictor is linear\n"
-        "cospec train --corpus field --objective masked --mask-ratio 0.75 --arch vit --layers 2 "
-        "--width 16 --heads 2 --batch 8 --steps 5 -o small\n"
-        "cospec reconstruct small field --limit 20 -o filled",
     .run = run_reconstruct,
     .files =
         "reconstruct.json reconstruct.csv reconstruct-blocks.csv scores.csv reconstruction.png",

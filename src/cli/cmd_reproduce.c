@@ -7,7 +7,6 @@
 #include "analysis/study/report.h"
 #include "analysis/study/standings.h"
 #include "base/child.h"
-#include "base/mem.h"
 #include "base/pace.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
@@ -312,20 +311,8 @@ static const cs_opt study_options[] = {
 
 const cs_command cs_cmd_reproduce = {
     .name = "reproduce",
-    .summary = "Run every audit and write one report with figures",
-    .description =
-        "Runs the steps of a study as separate cospec runs under DIR (default: results) and "
-        "fills a template with their results. DIR/report.html is one file with its figures "
-        "inline. Every number links to the CSV or JSON file that it comes from. --resume keeps "
-        "the steps that the same version finished. --dry-run lists the steps that would run, "
-        "with --resume those that are missing.",
+    .help = &cs_help_reproduce,
     .groups = (const cs_opt *const[]){study_options, cs_group_study_job, NULL},
-    .examples = "# the whole study, as 'make reproduce' runs it\n"
-                "cospec reproduce -o results --resume\n"
-                "# which of its steps are missing\n"
-                "cospec reproduce -o results --resume --dry-run\n"
-                "# the claims of one table alone\n"
-                "cospec reproduce --claims LA-tab1 -o table1",
     .run = run,
     .continues = "any-version jobs template claims",
     .whole = cs_study_check_tables,

@@ -153,16 +153,9 @@ static cs_status run_rerun(cs_args *args)
 
 const cs_command cs_cmd_rerun = {
     .name = "rerun",
-    .summary = "Repeat the run of a manifest",
-    .description =
-        "Every run with -o DIR writes DIR/manifest.json. rerun repeats it with the same options "
-        "and arguments, after it checks the SHA-256 of the inputs. Without -o it writes nothing "
-        "and prints the result, for commands that do not need -o.",
+    .help = &cs_help_rerun,
     .positional = "MANIFEST|DIR",
     .groups = NULL,
-    .examples = "# a run, and the same run again into another folder\n"
-                "cospec toy --objective ar --classes 2 --length 4 --tokens 2 -o first\n"
-                "cospec rerun first/manifest.json -o second",
     .run = run_rerun,
     .without = "seed threads device config dry-run resume",
 };

@@ -2,7 +2,6 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -135,26 +134,9 @@ static const cs_opt similarity_options[] = {
 
 const cs_command cs_cmd_similarity = {
     .name = "similarity",
-    .summary = "CKA, Procrustes distance and principal angles of two matrices of states",
-    .description =
-        "Row i of both matrices is input i, for two layers or two models. All measures centre "
-        "the columns and are invariant under rotations and scaling of either side. They are "
-        "linear CKA with the biased and the unbiased HSIC, the orthogonal Procrustes distance of "
-        "the normalised matrices, and the principal angles between the spans of the first K "
-        "principal components. The biased CKA is near 1 for any two matrices with fewer rows "
-        "than columns; use the unbiased one.\n\n"
-        "--with compares each FILE with each of the given matrices, for example all layers of "
-        "one model with all layers of another.\n\n"
-        "With --blocks a 95% interval is value +- t se, with t the quantile of Student's "
-        "distribution at B - 1 degrees of freedom (10 blocks: 2.26). The measures of --dimension "
-        "then all use the sampled rows.",
+    .help = &cs_help_similarity,
     .positional = "[NAME=]FILE...",
     .groups = (const cs_opt *const[]){similarity_options, NULL},
-    .examples = "# autoregressive against masked contexts, as token vectors\n"
-                "cospec cooc --corpus verses.txt --objective ar --context all --max-length 3 "
-                "--stride 1 -o ar\n"
-                "cospec svd ar -k 8 --vectors -o factors\n"
-                "cospec similarity factors/u.npy factors/u.npy -k 4 --dimension\n",
     .run = run,
     .files = "similarity.json similarity.csv similarity-blocks.csv",
     .without = "seed device dry-run",

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/argument_kind.h"
@@ -14,7 +13,7 @@
 #include "cli/language.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cli/tail_report.h"
+#include "cli/results.h"
 #include "cooc/ranked.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
@@ -23,7 +22,7 @@
 #include "io/npy.h"
 #include "io/result.h"
 #include "linalg/gpu.h"
-#include "linalg/vectors_file.h"
+#include "linalg/matrix_file.h"
 
 static const cs_opt svd_options[] = {
     {"rank", 'k', CS_OPT_TEXT, "K|all", NULL, 0, 0,
@@ -475,63 +474,10 @@ done:
 
 const cs_command cs_cmd_svd = {
     .name = "svd",
-    .summary = "Normalised singular value decomposition with certificates",
-    .description =
-        "Reads a matrix of counts or probabilities (.npz of scipy.sparse, .npy, .mtx, or a "
-        "directory of cospec cooc) and computes the largest singular triplets of\n\n"
-        "  Abar(X, X+) = A(X, X+) / sqrt(P_C(X) P_G(X+))\n\n"
-        "Rows and columns without mass are dropped. Each connected component has the singular "
-        "value 1 in closed form. Proportional rows and columns are merged, which changes no "
-        "nonzero singular value. A solver computes the rest, and residuals are recomputed with "
-        "the whole matrix. Zero singular values are counted separately.\n\n"
-        "Certificates state what is proved, above which value nothing is missing, and why a "
-        "certificate was not run or proves nothing:\n\n"
-        "  components  the multiplicity of 1\n"
-        "  moments     no large value is missing, from sums over the spectrum,\n"
-        "              which are assumed correct\n"
-        "  probe       a random start finds nothing larger, with a stated\n"
-        "              probability of failure\n"
-        "  inertia     exactly k values exceed a number just below sigma_k: a\n"
-        "              factorisation of every component, up to order 8192\n"
-        "  residual    the recomputed residuals\n\n"
-        "With --device cuda, a GPU solves large components: dense by cuSOLVER, or truncated by "
-        "the block solver. The CPU still computes residuals and certificates. --dry-run then "
-        "prints the GPU memory of both methods.\n\n"
-        "The tails sum_{j>t} sigma_j^4 (right side of Theorem 4.1) for t = 0..K are sum sigma^4 "
-        "minus the first t terms. They are in tail.csv and in the result. The sum is exact if it "
-        "costs at most 1e8 multiply-adds, or, with --moment-budget or --certify, if it fits the "
-        "budget; its cost is printed first. Otherwise it is an estimate with an interval. cospec "
-        "density needs no triplets for the same tails.\n\n"
-        "A result that did not converge is printed as far as it is known, with exit code 4. An "
-        "interrupt (Ctrl-C, SIGTERM) in the block solver, the default for large sparse matrices, "
-        "prints and writes the converged triplets without certificates, with exit code 130. It "
-        "keeps the leading triplets that can be finished in one second; an interrupt after the "
-        "solver keeps all of them.\n\n"
-        "Results do not depend on --threads, with one exception: dense decompositions of "
-        "components larger than about 1,700 x 1,700 (--solver lapack, or more than a quarter of "
-        "all values) may differ in the last bits.\n\n"
-        "--estimate needs a folder of cospec cooc and estimates the spectrum of the language "
-        "(docs/explanation/population-estimates.md). The estimate distinct-document computes the "
-        "leading eigenvalues lambda of M / m, which estimate sigma^2, from pairs of tokens of "
-        "two documents that share a context. It adds sums, tails and jackknife errors over "
-        "documents. The estimate cross-fit does the same for Q, from two quarters of the "
-        "documents.\n\n"
-        "mpirun -n R cospec svd MATRIX --mpi divides the larger side of the matrix among R "
-        "processes (docs/how-to/many-machines.md). There mpirun handles the interrupt: it ends "
-        "all processes without a partial result, with its own exit code.",
+    .help = &cs_help_svd,
     .positional = "FILE|DIR",
     .gpu = true,
     .groups = svd_groups,
-    .examples =
-        "# a matrix of bigrams, then its ten largest singular values\n"
-        "cospec cooc --corpus bible-kjv --objective ar --context nearest:1 --split test -o m\n"
-        "cospec svd m -k 10\n"
-        "# with vectors, as NumPy files\n"
-        "cospec svd m -k 5 --vectors -o svd5 --json\n"
-        "# estimate for the language\n"
-        "cospec svd m -k 5 --estimate distinct-document\n"
-        "# a proof that exactly 5 values are that large\n"
-        "cospec svd m -k 5 --certify components,inertia --json",
     .run = run_svd,
     .most = 12,
     .rows = "rank",

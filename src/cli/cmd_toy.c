@@ -7,7 +7,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "io/result.h"
-#include "toy/toy_record.h"
+#include "toy/toy.h"
 
 static const cs_opt toy_options[] = {
     CS_HEADING("Toy model"),
@@ -116,41 +116,8 @@ static cs_status run_toy(cs_args *args)
 
 const cs_command cs_cmd_toy = {
     .name = "toy",
-    .summary = "Exact spectra of the toy model under any objective",
-    .description =
-        "The toy model of Look Ahead or Look Around? 4.1 draws a class uniformly. Given the "
-        "class, the tokens are independent and uniform, with T tokens for each class and "
-        "position. A(X, X+) is the joint probability of a context X and a target token X+. The "
-        "normalised matrix is\n\n"
-        "  Abar(X, X+) = A(X, X+) / sqrt(P(X) P(X+))\n\n"
-        "Its singular values are printed with their multiplicities, without zeros.\n\n"
-        "The method enumerate builds the whole matrix, after a check of its size. The method "
-        "reduce takes the matrix of conditioning sets and target positions, which has the same "
-        "spectrum for any number of classes and tokens. The method closed evaluates a formula, "
-        "if one is known.\n\n"
-        "With --position-known THETA, a position comes with each context. It is the target's "
-        "position with probability THETA. Otherwise the position is drawn like the target's, "
-        "given the context. Of n masked tokens it is therefore correct with probability THETA + "
-        "(1 - THETA) / n.\n\n"
-        "A number written A:B:STEP is a sweep; several sweeps give all combinations. With --csv "
-        "every singular value is a row.",
+    .help = &cs_help_toy,
     .groups = toy_groups,
-    .examples =
-        "# masked modelling with 2 of 4 tokens unmasked\n"
-        "cospec toy --objective masked --unmasked 2 --classes 4 --length 4 --tokens 3\n"
-        "# the same by enumeration of all contents, as JSON\n"
-        "cospec toy --objective masked --unmasked 2 --classes 4 --length 4 --tokens 3 --method "
-        "enumerate --json\n"
-        "# a million classes\n"
-        "cospec toy --objective diverse-ar --t 4 --classes 1000000 --length 128 --tokens 50000 "
-        "--json\n"
-        "# your own plans (docs/reference/plan-files.md)\n"
-        "cospec toy --objective file --plan-file plans.json --classes 2 --length 4 --tokens 3\n"
-        "# a mixture that depends on the length (the same page)\n"
-        "cospec toy --objective file --plan-file mix.json --classes 2 --length 3:9:2 --tokens 3\n"
-        "# connectivity against the mask ratio\n"
-        "cospec toy --objective masked --mask-ratio 0.1:0.9:0.1 --classes 10 --length 20 "
-        "--tokens 5 --csv",
     .run = run_toy,
     .files = "toy.json toy.csv",
     .shown = "objective classes length tokens index sigma multiplicity",

@@ -58,19 +58,8 @@ static const cs_opt tradeoff_options[] = {
 
 const cs_command cs_cmd_tradeoff = {
     .name = "tradeoff",
-    .summary = "Connectivity against generation on the toy model",
-    .description =
-        "For each objective at length s, prints the weight of the next token, the mean length "
-        "misalignment, the second singular value, and the tail sum_{j>=2} sigma_j^4 per class. "
-        "The misalignment is the mean of 1 - (min(l,m)/max(l,m))^2, of conditioning sets of size "
-        "m against prefixes of every length l. The command then prints the frontier of "
-        "permutation-invariant objectives: the numbers of unmasked tokens on the lower hull of "
-        "(misalignment, sigma^2). These are predictions for the toy model, to be tested by "
-        "training.",
+    .help = &cs_help_tradeoff,
     .groups = (const cs_opt *const[]){tradeoff_options, NULL},
-    .examples = "# heavy-tailed offsets against windows\n"
-                "cospec tradeoff --length 64 --compare diverse-ar:t=4 --compare "
-                "offset-ar:offset-weights=power:1",
     .run = run,
     .files = "tradeoff.json tradeoff.csv",
     .shown = "kind series next_token_weight misalignment sigma2 tail",

@@ -20,119 +20,6 @@
 #include "train/examples.h"
 #include "train/specials.h"
 
-/* --- the corpus ------------------------------------------------------------------------------- */
-
-/* Words for the ids of an .npy file. */
-static cs_status name_numbers(const cs_args *args, cs_corpus *corpus)
-{
-    int64_t vocab = corpus->vocab;
-    const char *text = cs_args_text(args, "vocab");
-    cs_status status = CS_OK;
-    if (cs_args_given(args, "vocab") && strcmp(text, "all") != 0) {
-        status = cs_parse_int(text, "--vocab N|all", 1, INT32_MAX - 1, &vocab);
-    }
-    return status == CS_OK ? cs_corpus_name_numbers(corpus, vocab) : status;
-}
-
-/* The words of the corpus itself, or the tokenizer of --tokenizer FILE.json; nothing goes around a
- * text, for training shows documents bare. */
-static cs_status load_own(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
-{
-    cs_status status = cs_args_load_corpus(args, cs_args_text(args, "corpus"), corpus);
-    bool file = cs_args_tokenizer_file(args), numbers = false;
-    if (status == CS_OK && !file && !corpus->word) {
-        numbers = true;
-        status = name_numbers(args, corpus);
-    }
-    if (status == CS_OK && !file) status = cs_corpus_specials_first(corpus);
-    if (status == CS_OK)
-        status = numbers ? cs_tokenizer_of_corpus(corpus, CS_SPLITTER_WHITESPACE, tokenizer)
-                         : cs_args_tokenizer(args, corpus, tokenizer);
-    if (status == CS_OK) cs_tokenizer_drop_post(*tokenizer);
-    return status;
-}
-
-/* Encoded by the tokenizer in the folder of a model. */
-static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
-                         cs_tokenizer **tokenizer)
-{
-    cs_corpus_options options = {0};
-    cs_status status = cs_args_tokenizer_input(args, from);
-    if (status == CS_OK) status = cs_tokenizer_read(from, tokenizer);
-    if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
-    if (status == CS_OK) {
-        options.encoder = *tokenizer;
-        CS_ARGS_FIELDS(args, &options, min_tokens);
-        status = cs_args_read_corpus(args, cs_args_text(args, "corpus"), &options, corpus);
-    }
-    return status;
-}
-
-/* The model's own tokenizer in place of one with the same tokens: what it puts around a text is the
- * model's. */
-static cs_status take_same(const char *from, cs_tokenizer **tokenizer)
-{
-    cs_tokenizer *there = NULL;
-    cs_status status = cs_tokenizer_read(from, &there);
-    if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
-    if (status == CS_OK) {
-        cs_tokenizer_free(tokenizer);
-        *tokenizer = there;
-    } else {
-        cs_tokenizer_free(&there);
-    }
-    return status;
-}
-
-/* A hash may hold out all of a few documents, one document in five times: then there is nothing to
- * train on, and nobody asked for it. */
-static void keep_some(const cs_args *args, cs_corpus *corpus)
-{
-    enum { FEW = 8 };
-    int64_t held = 0;
-    for (int64_t d = 0; d < corpus->documents; ++d) {
-        held += corpus->held_out[d] != 0;
-    }
-    if (held == 0 || held < corpus->documents || held > FEW || cs_args_given(args, "test-share")) {
-        return;
-    }
-    memset(corpus->held_out, 0, (size_t)corpus->documents);
-    cs_output_note(args, "no document would be left for training, so nothing is held out and there "
-                         "is no evaluation");
-}
-
-/* --corpus by --tokenizer, or by the tokenizer of --init-from. A vocabulary of the corpus's own
- * words is renumbered: <s> <pad> </s> <unk> <mask> first, as in RoBERTa's files, then the words by
- * falling frequency; .npy ids are words written as decimal numbers, 0 .. --vocab - 1 or the
- * largest. CS_ERR_INPUT: an id that is not below --vocab; a --tokenizer that is not that of
- * --init-from. */
-static cs_status read_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **tokenizer)
-{
-    const char *from = cs_args_text(args, "init-from");
-    if (!cs_args_text(args, "corpus")) {
-        return cs_fail(CS_ERR_USAGE, "train needs --corpus NAME|FILE|DIR");
-    }
-    const char *path = from ? cs_args_join(args, from, "tokenizer.json") : NULL;
-    cs_status status = path || !from ? CS_OK : CS_ERR_MEMORY;
-    if (!from) {
-        status = load_own(args, corpus, tokenizer);
-    } else if (status == CS_OK && !cs_args_given(args, "tokenizer") &&
-               !cs_args_given(args, "vocab")) {
-        status = load_by(args, from, corpus, tokenizer);
-    } else if (status == CS_OK) {
-        status = load_own(args, corpus, tokenizer);
-        if (status == CS_OK && cs_path_exists(path)) status = take_same(from, tokenizer);
-    }
-    if (status == CS_OK && cs_args_given(args, "train-documents")) {
-        cs_corpus few = {0};
-        status = cs_corpus_select_train(corpus, cs_args_int(args, "train-documents"), &few);
-        cs_corpus_free(corpus);
-        *corpus = few;
-    }
-    if (status == CS_OK) keep_some(args, corpus);
-    return status;
-}
-
 typedef struct {
     cs_plan_file plan;
     cs_phases phases;
@@ -299,7 +186,7 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK) status = cs_args_model_pictures(args, &r->model, &r->images, &r->corpus);
     if (status == CS_OK) {
         r->options.length = r->corpus.doc_ptr[1];
-        keep_some(args, &r->corpus);
+        cs_args_keep_some(args, &r->corpus);
         status = cs_model_order(&r->model.config, &r->order);
     }
     if (status == CS_OK) status = set_view(args, r->model.config.patch, r);
@@ -436,8 +323,9 @@ static cs_status prepare(cs_args *args, run *r)
     const char *from = cs_args_text(args, "init-from");
     if (status == CS_OK && from) status = cs_args_model_inputs(args, from);
     if (status == CS_OK && (status = open_backend(args, &r->backend)) == CS_OK &&
-        (status = of_pictures(args) ? read_pictures(args, r)
-                                    : read_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
+        (status = of_pictures(args)
+                      ? read_pictures(args, r)
+                      : cs_args_train_corpus(args, &r->corpus, &r->tokenizer)) == CS_OK &&
         (status = count_steps(args, r)) == CS_OK) {
         status = make_model(args, r);
     }
@@ -604,46 +492,9 @@ static const cs_opt *const train_groups[] = {
 const cs_command cs_cmd_train = {
     .name = "train",
     .gpu = true,
-    .summary = "Pretrain a Transformer on a corpus under any objective",
-    .description =
-        "One network serves every objective, so that models differ only in their training. The "
-        "defaults are small (one or two minutes on two cores) and follow the recipe of Geiping "
-        "and Goldstein (2023). docs/reference/training-options.md lists them with their sources; "
-        "docs/how-to/train-models.md is a guide.\n\n"
-        "--objective takes three more names: mae-lm (masked, with a decoder), linear (--arch "
-        "linear, masked, with the spectral loss) and multi-token (diverse-ar in one stream, with "
-        "one last layer for each of the next --t tokens). A schedule changes the objective: "
-        "\"NAME until SHARE, NAME(...)\" by shares of the steps, or \"NAME for N, NAME for N\" "
-        "repeatedly. Parameters that are not given have the values of the table of objectives.\n\n"
-        "--arch vit reads images in patches. It has one stream, or with --decoder-layers it is "
-        "an autoencoder (MAE).\n\n"
-        "DIR receives model.safetensors, config.json and tokenizer.json, which the Hugging Face "
-        "libraries load (every --arch but linear, without the options that its class lacks). It "
-        "also receives log.csv (cospec plot training), the last two checkpoints and those of "
-        "--keep-at. Every checkpoint is a model that other commands read.\n\n"
-        "An interrupt (Ctrl-C, SIGTERM) ends the step, writes a checkpoint and exits with 130; "
-        "--time-limit does the same and exits with 0. The same command with --resume continues "
-        "and writes the same bytes as an uninterrupted run on one machine, for any --threads. "
-        "Under --schedule constant --steps may be raised. With --cool-down, --budgets gives the "
-        "models of shorter runs at little extra cost.\n\n"
-        "A step whose gradient is not finite is skipped and counted. --bad-limit consecutive "
-        "ones end the run with exit code 4, and the last good checkpoint is kept. With "
-        "--search-products the algorithms split sums differently, so that the bits of a run, "
-        "also of a resumed one, depend on timing.\n\n"
-        "--dry-run times some steps and prints parameters, memory and operations.",
+    .help = &cs_help_train,
     .main = "corpus objective arch preset steps batch lr max-length device output",
     .groups = train_groups,
-    .examples =
-        "# a small GPT on your own text, then the same with two tokens ahead\n"
-        "cospec train --corpus verses.txt --objective ar --steps 20 --width 32 --layers 2 "
-        "--batch 8 -o ar\n"
-        "cospec train --corpus verses.txt --objective diverse-ar --steps 20 --width 32 "
-        "--layers 2 --batch 8 -o diverse\n"
-        "# their curves\n"
-        "cospec plot training ar=ar/log.csv diverse=diverse/log.csv -o figures\n"
-        "# time and memory of a larger BERT\n"
-        "cospec train --corpus verses.txt --objective masked --keep 0.1 --random 0.1 --preset "
-        "4m --batch 4 --dry-run",
     .run = run_train,
     .without = "csv",
     .continues =

@@ -81,26 +81,9 @@ static const cs_opt verify_model_options[] = {
 
 const cs_command cs_cmd_verify_model = {
     .name = "verify-model",
-    .summary = "Hidden states and logits of a model against those of another program",
-    .description =
-        "  cospec verify-model DIR REFERENCE.npz\n\n"
-        "Compares the states of a model with those of another program. The file REFERENCE.npz "
-        "holds input_ids (n x s; -1 or attention_mask 0: padding), hidden_states_0 .. "
-        "hidden_states_N (n x s x width; some may be missing) and optionally logits (n x s x "
-        "vocabulary). The script tests/oracle/make_reference.py makes such a file with "
-        "transformers. For --stack decoder the arrays are decoder_hidden_states_L and "
-        "decoder_logits, with decoder_input_ids (else input_ids shifted right) and "
-        "decoder_attention_mask.\n\n"
-        "For each layer the command prints the largest absolute difference, and the mean and "
-        "standard deviation of the difference. It exits with 1 if a layer exceeds its "
-        "tolerance.\n\n"
-        "The default tolerance is for float32 and counts logits as layer N + 1. A row of layer l "
-        "has passed about 8 l sums of at most m = max(width, inner, length) products. Each sum "
-        "is rounded like a random walk: sqrt(m) 2^-24 of the largest state.",
+    .help = &cs_help_verify_model,
     .positional = "DIR REFERENCE.npz",
     .groups = (const cs_opt *const[]){verify_model_options, cs_group_stack, NULL},
-    .examples = "# a model of Hugging Face against transformers\n"
-                "cospec verify-model gpt2-tiny gpt2-tiny/reference.npz",
     .run = run_verify_model,
     .files = "verify-model.json verify-model.csv",
     .without = "dry-run resume seed",

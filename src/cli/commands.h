@@ -1,5 +1,5 @@
-/* The commands. To add one: write cmd_<name>.c with a `const cs_command cs_cmd_<name>`, and add its
- * line to COMMANDS below. */
+/* The commands. To add one: write cmd_<name>.c with a `const cs_command cs_cmd_<name>` and
+ * commands/<name>.txt with its texts, and add its line to CS_COMMANDS below. */
 #pragma once
 
 #include "cli/opt.h"
@@ -39,7 +39,9 @@
     X(rerun)                                                                                       \
     X(help)
 
-#define CS_DECLARE_COMMAND(name) extern const cs_command cs_cmd_##name;
+#define CS_DECLARE_COMMAND(name)                                                                   \
+    extern const cs_command cs_cmd_##name;                                                         \
+    extern const cs_command_help cs_help_##name;
 CS_COMMANDS(CS_DECLARE_COMMAND)
 #undef CS_DECLARE_COMMAND
 

@@ -16,7 +16,6 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/plural.h"
-#include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_text.h"

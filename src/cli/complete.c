@@ -104,7 +104,7 @@ static void kind(completion *c, const char *name, size_t length)
         each_of(c, CS_FIGURES, ", ");
     } else if (strcmp(text, "COMMAND") == 0) {
         for (const cs_command *const *d = cs_commands; *d; ++d) {
-            one(c, (*d)->name, (*d)->summary);
+            one(c, (*d)->name, (*d)->help->summary);
         }
     }
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {

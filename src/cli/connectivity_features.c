@@ -12,7 +12,6 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
-#include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
 #include "plan/spec.h"

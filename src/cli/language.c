@@ -2,7 +2,7 @@
 
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "linalg/vectors_file.h"
+#include "linalg/matrix_file.h"
 
 const cs_opt cs_group_language[] = {
     CS_HEADING("Estimate for the language"),

@@ -89,7 +89,7 @@ _Noreturn static void leave(int code)
 {
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
-    if (__lsan_do_leak_check && !cs_mem_kept()) {
+    if (__lsan_do_leak_check && !cs_mem_free_is_deferred()) {
         __lsan_do_leak_check();
     }
     _exit(code);

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"

@@ -66,17 +66,22 @@ typedef struct {
 
 typedef struct cs_args cs_args;
 
+/* The texts of a command, from src/cli/commands/NAME.txt. */
 typedef struct {
-    const char *name;            /* "cooc" */
-    const char *summary;         /* one line */
-    const char *description;     /* paragraphs for help and man page; formulas welcome */
+    const char *summary;     /* one line */
+    const char *description; /* paragraphs for help and man page; formulas welcome */
+    const char *examples;    /* lines "cospec ...", each preceded by a comment line "# ..."; the
+                                tests run them */
+} cs_command_help;
+
+typedef struct {
+    const char *name; /* "cooc" */
+    const cs_command_help *help;
     const char *positional;      /* "FILE|DIR", "[CORPUS]", "DIR..."; NULL: none */
     const cs_opt *const *groups; /* NULL-terminated list of option groups */
     /* names, separated by spaces, of the options that --help explains first; it lists the others by
      * name only, and --help-all explains all of them. NULL: --help explains all of them */
     const char *main;
-    const char *examples; /* lines "cospec ..." each preceded by a comment line "# ..." ; run by the
-                             tests */
     cs_status (*run)(cs_args *args);
     /* common options without meaning for this command, "seed dry-run": they are refused and not
      * listed; NULL: it takes all of them */

@@ -127,7 +127,7 @@ static void put_description(FILE *out, const char *text,
 {
     size_t length = 0;
     bool verbatim = false;
-    while (text && (text = block_of(text, &length, &verbatim)) != NULL) {
+    while ((text = block_of(text, &length, &verbatim)) != NULL) {
         write(out, text, length, verbatim);
         text += length;
     }
@@ -243,27 +243,25 @@ static void print_main(const cs_command *command, FILE *out)
 static void help(const cs_command *command, bool all, FILE *out)
 {
     int column = fprintf(out, "cospec %s: ", command->name);
-    wrap(out, command->summary, strlen(command->summary), column, column);
+    wrap(out, command->help->summary, strlen(command->help->summary), column, column);
     char usage[256];
     (void)snprintf(usage, sizeof usage, "%s%s%s [options]", command->name,
                    command->positional ? " " : "", command->positional ? command->positional : "");
     column = fprintf(out, "\nUsage: cospec ") - 1;
     wrap(out, usage, strlen(usage), column, 7);
     (void)fputc('\n', out);
-    put_description(out, command->description, print_block);
+    put_description(out, command->help->description, print_block);
     if (command->main && !all) {
         print_main(command, out);
     } else {
         option_list list = {.out = out, .common = true};
         (void)cs_opt_each(command, print_section, &list);
     }
-    if (command->examples) {
-        (void)fprintf(out, "\nExamples:\n");
-        for (const char *p = command->examples; *p;) {
-            size_t line = strcspn(p, "\n");
-            (void)fprintf(out, "  %.*s\n", (int)line, p);
-            p += line + (p[line] == '\n');
-        }
+    (void)fprintf(out, "\nExamples:\n");
+    for (const char *p = command->help->examples; *p;) {
+        size_t line = strcspn(p, "\n");
+        (void)fprintf(out, "  %.*s\n", (int)line, p);
+        p += line + (p[line] == '\n');
     }
 }
 
@@ -283,7 +281,7 @@ void cs_opt_overview(const cs_command *const *commands, FILE *out)
                        "Usage: cospec COMMAND [options]\n\nCommands:\n");
     for (const cs_command *const *c = commands; *c; ++c) {
         int column = fprintf(out, "  %-14s", (*c)->name);
-        wrap(out, (*c)->summary, strlen((*c)->summary), column, column);
+        wrap(out, (*c)->help->summary, strlen((*c)->help->summary), column, column);
     }
     (void)fprintf(out, "\n'cospec help COMMAND' shows a command's options and examples.\n");
 }
@@ -375,16 +373,14 @@ static void roff_command(FILE *out, const cs_command *c)
         roff_text(out, c->positional);
     }
     (void)fputs(" [options]\"\n", out);
-    roff_text(out, c->summary);
+    roff_text(out, c->help->summary);
     (void)fputs(".\n", out);
-    put_description(out, c->description, roff_block);
+    put_description(out, c->help->description, roff_block);
     option_list list = {.out = out};
     (void)cs_opt_each(c, roff_section, &list);
-    if (c->examples) {
-        (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
-        roff_text(out, c->examples);
-        (void)fputs("\n.RE\n.fi\n", out);
-    }
+    (void)fputs(".PP\nExamples:\n.PP\n.nf\n.RS 4\n", out);
+    roff_text(out, c->help->examples);
+    (void)fputs("\n.RE\n.fi\n", out);
 }
 
 void cs_opt_man(const cs_command *const *commands, FILE *out)
@@ -534,19 +530,16 @@ static void markdown_block(FILE *out, const char *text, size_t length, bool verb
 static void markdown_command(FILE *out, const cs_command *c)
 {
     (void)fprintf(out, "## cospec %s\n\n%s.\n\n```\ncospec %s%s%s [options]\n```\n\n", c->name,
-                  c->summary, c->name, c->positional ? " " : "",
+                  c->help->summary, c->name, c->positional ? " " : "",
                   c->positional ? c->positional : "");
-    put_description(out, c->description, markdown_block);
+    put_description(out, c->help->description, markdown_block);
     option_list list = {.out = out};
     (void)cs_opt_each(c, markdown_section, &list);
     if (c->without) {
         (void)fprintf(out, "%sWithout the common options `%s`.\n", list.heading ? "\n" : "",
                       c->without);
     }
-    if (c->examples) {
-        (void)fprintf(out, "\n```sh\n%s\n```\n", c->examples);
-    }
-    (void)fputc('\n', out);
+    (void)fprintf(out, "\n```sh\n%s\n```\n\n", c->help->examples);
 }
 
 /* The list of plan/objectives.h. */

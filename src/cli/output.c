@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/names.h"
@@ -19,10 +18,10 @@
 #include "cli/in_memory.h"
 #include "cli/manifest.h"
 #include "cli/progress.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "io/path_hash.h"
 
 /* --- standard error --------------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "infer/picture_features.h"

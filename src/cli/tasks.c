@@ -1,4 +1,4 @@
-#include "cli/scores.h"
+#include "cli/results.h"
 
 #include <string.h>
 

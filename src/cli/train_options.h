@@ -4,6 +4,8 @@
 #include "cli/opt.h"
 #include "model/config.h"
 #include "plan/plan_file.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
 #include "train/trainer.h"
 
 /* --objective with mae-lm and linear; --keep ... --loss. */
@@ -44,3 +46,15 @@ void cs_args_note_divergence(const cs_args *args, const cs_train_options *option
 
 /* CS_ERR_USAGE if an option of sizes or architecture is given with --init-from. */
 cs_status cs_args_refuse_model(const cs_args *args) CS_MUST_CHECK;
+
+/* --corpus by --tokenizer, or by the tokenizer of --init-from. A vocabulary of the corpus's own
+ * words is renumbered: <s> <pad> </s> <unk> <mask> first, as in RoBERTa's files, then the words by
+ * falling frequency; .npy ids are words written as decimal numbers, 0 .. --vocab - 1 or the
+ * largest. CS_ERR_INPUT: an id that is not below --vocab; a --tokenizer that is not that of
+ * --init-from. */
+cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus,
+                               cs_tokenizer **tokenizer) CS_MUST_CHECK;
+
+/* Puts all documents on the training side if a hash holds out all of a few, which happens to one
+ * document in five times: there would be nothing to train on, without --test-share requesting it. */
+void cs_args_keep_some(const cs_args *args, cs_corpus *corpus);

@@ -10,7 +10,7 @@
 #include "cli/language.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
-#include "cli/tail_report.h"
+#include "cli/results.h"
 #include "cooc/build_sequences.h"
 #include "cooc/store.h"
 #include "io/file.h"

@@ -62,3 +62,9 @@ cs_status cs_digest_json(json_t *object, char hex[65]) CS_MUST_CHECK;
 /* The first input of a manifest whose hash has changed: "PATH: its SHA-256 was X and is Y" in fresh
  * memory; NULL if there is none. CS_ERR_IO if an input cannot be read. */
 cs_status cs_digest_changed_input(const json_t *manifest, char **change) CS_MUST_CHECK;
+
+/* SHA-256 of a file, or for a directory that of the list of the names and hashes of its files in
+ * byte order; *bytes receives their total size. A file of a result must match its manifest.json,
+ * else CS_ERR_INPUT. CS_ERR_IO names a path that cannot be read, CS_ERR_INPUT folders
+ * nested too deeply and links back to a parent folder. */
+cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;

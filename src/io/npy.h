@@ -143,3 +143,38 @@ void cs_items_decode(cs_dtype dtype, int64_t count, const void *raw, int64_t at,
  * \retval CS_ERR_INPUT the array is not text, or holds invalid Unicode
  */
 cs_status cs_array_text(const cs_array *array, int64_t index, char **out) CS_MUST_CHECK;
+
+/** An array whose number of rows is known only at the end: rows are appended, and closing rewrites
+ * the header in place. Constant memory; the file appears whole or not at all. */
+typedef struct cs_npy_stream cs_npy_stream;
+
+/** Begins an array.
+ *
+ * \param dtype type of the items
+ * \param columns items of a row; 0: a 1-D array
+ * \param out receives the stream; close it with cs_npy_stream_close or cs_npy_stream_abort
+ * \retval CS_ERR_USAGE text, or a negative number of columns
+ * \retval CS_ERR_IO the file cannot be written
+ */
+cs_status cs_npy_stream_open(const char *path, cs_dtype dtype, int64_t columns,
+                             cs_npy_stream **out) CS_MUST_CHECK;
+
+/** Appends `count` rows in C order, of items of the dtype. */
+cs_status cs_npy_stream_append(cs_npy_stream *stream, const void *rows,
+                               int64_t count) CS_MUST_CHECK;
+
+/** Appends `count` rows of floats, converted to the type of the stream: float32, or float16 (to
+ * nearest, ties to even).
+ *
+ * \retval CS_ERR_USAGE the stream has another type
+ * \retval CS_ERR_INPUT names a finite value that float16 cannot represent
+ */
+cs_status cs_npy_stream_floats(cs_npy_stream *stream, const float *rows,
+                               int64_t count) CS_MUST_CHECK;
+
+/** Writes the header and renames the file into place; consumes the stream (sets `*stream` to NULL),
+ * also on failure. */
+cs_status cs_npy_stream_close(cs_npy_stream **stream) CS_MUST_CHECK;
+
+/** Drops the stream and its file; accepts a pointer to NULL. */
+void cs_npy_stream_abort(cs_npy_stream **stream);

@@ -17,7 +17,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
-#include "io/npy_load_private.h"
+#include "io/npy_private.h"
 
 struct cs_npz {
     zip_t *zip;

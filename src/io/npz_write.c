@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/npy_load_private.h"
+#include "io/npy_private.h"
 #include "io/npz.h"
 
 enum { PIECE = 1 << 20, ITEM = 8 }; /* bytes of a piece, which stays in the cache; of a made item */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/npy_load_private.h"
+#include "io/npy_private.h"
 #include "io/npz.h"
 #include "io/safetensors.h"
 

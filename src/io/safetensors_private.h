@@ -1,4 +1,4 @@
-/* Shared by reader, header parser and writer of safetensors. Private to src/io. */
+/* Shared by reader and writer of safetensors. Private to src/io. */
 #pragma once
 
 #include <jansson.h>
@@ -33,8 +33,3 @@ const char *cs_safetensors_dtype_name(cs_dtype dtype);
 /* Number of items and bytes of a shape; CS_ERR_INPUT (without the name of the tensor) for a
  * negative length or a size beyond 63 bits. */
 cs_status cs_safetensors_size(cs_safetensors_entry *entry) CS_MUST_CHECK;
-
-/* Appends the tensors of a header to s->entry and its metadata to the file; performs all checks
- * that involve a single file. */
-cs_status cs_safetensors_header_parse(cs_safetensors *s, int file, const char *text,
-                                      int64_t size) CS_MUST_CHECK;

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/csr_private.h"
-#include "linalg/tile_private.h"
 
 enum {
     TILE = CS_PANEL,      /* doubles of one 64-byte cache line */

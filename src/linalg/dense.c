@@ -19,7 +19,6 @@
 #include <lapacke.h>
 
 #include "base/ints.h"
-#include "base/leavable.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -48,7 +47,7 @@ static cs_status compute(double flops, void (*fn)(void *), library_call *call)
     cs_status status = CS_OK;
     if (hold) cs_threads_blas_hold(true);
     if (flops >= LONG_WORK) {
-        status = cs_leavable(fn, call, sizeof *call);
+        status = cs_run_abandonable(fn, call, sizeof *call);
     } else {
         fn(call);
     }

@@ -12,8 +12,9 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "base/threads.h"
-#include "linalg/density_private.h"
+#include "linalg/jacobi_private.h"
 #include "stats/student.h"
 
 static const double ROUNDING = 1e-12; /* of a sample's mass */
@@ -35,6 +36,213 @@ void cs_density_free(cs_density *d)
 {
     cs_pool_free(&d->pool);
     *d = (cs_density){0};
+}
+
+/* --- Lanczos ----------------------------------------------------------------------------------- */
+
+/* Lanczos with full reorthogonalisation on P A^T A P from sign vectors, a group of samples at a
+ * time: the products of a group are one block product, its orthogonalisations run side by side.
+ * Every vector is made orthogonal to the known ones and, twice (Kahan's "twice is enough"), to all
+ * before it: without that, copies of values already found would turn up as nodes, and the bounds of
+ * jacobi.h are for the true Jacobi matrix. A sample ends when what is left is rounding noise of the
+ * product. `degree` vectors a sample are kept. Sums over a vector run in a fixed order in one
+ * thread; BLAS is not used, for its bits depend on its threads. */
+
+/* Samples that share each product. More than one, so that the bits of a sample do not depend on its
+ * group (csr_apply.c sums a single column in another order). */
+enum { GROUP = 8 };
+
+/* Memory of one group; j[c] is the measure of sample first + c after a run. */
+typedef struct {
+    cs_dense basis[GROUP]; /* cols x degree */
+    cs_dense x, y, half;   /* panels: cols, cols, rows x GROUP */
+    cs_jacobi j[GROUP];
+    cs_pool pool; /* owns all of these */
+} sample_group;
+
+static const double NOISE = 1e-13; /* of the largest value: the Krylov space has ended */
+static const double EMPTY = 1e-10; /* of a start: the known vectors span everything */
+
+typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Eight partial sums, whose order is the same everywhere. */
+static double dot(int64_t n, const double *x, const double *y)
+{
+    v4 a = {0}, b = {0};
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        a += *(const v4 *)(x + i) * *(const v4 *)(y + i);
+        b += *(const v4 *)(x + i + 4) * *(const v4 *)(y + i + 4);
+    }
+    a += b;
+    double sum = (a[0] + a[1]) + (a[2] + a[3]);
+    for (; i < n; ++i) {
+        sum += x[i] * y[i];
+    }
+    return sum;
+}
+
+/* y -= s x. */
+static void subtract(int64_t n, double s, const double *x, double *y)
+{
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        *(v4 *)(y + i) -= s * *(const v4 *)(x + i);
+    }
+    for (; i < n; ++i) {
+        y[i] -= s * x[i];
+    }
+}
+
+static void free_group(sample_group *g)
+{
+    cs_pool_free(&g->pool);
+    *g = (sample_group){0};
+}
+
+double cs_density_room(int64_t rows, int64_t cols, int64_t degree)
+{
+    return GROUP * ((double)cols * (double)(degree + 2) + (double)rows);
+}
+
+static cs_status init_group(const cs_linop *a, int64_t degree, sample_group *out)
+{
+    sample_group g = {0};
+    g.x = cs_dense_in(&g.pool, a->cols, GROUP);
+    g.y = cs_dense_in(&g.pool, a->cols, GROUP);
+    g.half = cs_dense_in(&g.pool, a->rows, GROUP);
+    for (int c = 0; c < GROUP; ++c) {
+        g.basis[c] = cs_dense_in(&g.pool, a->cols, degree);
+        g.j[c].alpha = cs_pool_take(&g.pool, degree, sizeof(double));
+        g.j[c].beta = cs_pool_take(&g.pool, degree, sizeof(double));
+    }
+    if (g.pool.status != CS_OK) {
+        cs_pool_free(&g.pool);
+        return CS_ERR_MEMORY;
+    }
+    *out = g;
+    return CS_OK;
+}
+
+/* x := (I - V V^T) x. */
+static void project_out(const cs_density_known *known, double *x)
+{
+    for (int64_t b = 0; known && b < known->blocks; ++b) {
+        const cs_dense *v = &known->v[b];
+        for (int64_t k = 0; k < v->cols; ++k) {
+            const double *column = v->data + k * v->ld;
+            double *part = x + known->start[b];
+            subtract(v->rows, dot(v->rows, column, part), column, part);
+        }
+    }
+}
+
+typedef struct {
+    const cs_linop *a;
+    const cs_density_options *options;
+    sample_group *group;
+    int64_t first, step;
+    double scale; /* the largest value known: a product's rounding is relative to it */
+    bool running[GROUP];
+} lanczos;
+
+static double *column_of(const cs_dense *panel, int64_t c)
+{
+    return panel->data + c * panel->ld;
+}
+
+/* The start of one sample into its first basis vector and the panel. */
+static cs_status begin_sample(void *ctx, int64_t c)
+{
+    lanczos *l = ctx;
+    int64_t n = l->a->cols;
+    double *z = column_of(&l->group->x, c);
+    cs_jacobi *j = &l->group->j[c];
+    cs_rng rng = cs_rng_at(l->options->seed, CS_STREAM_DENSITY, (uint64_t)(l->first + c));
+    cs_rng_signs(&rng, n, z);
+    project_out(l->options->known, z);
+    project_out(l->options->known, z);
+    double norm = sqrt(dot(n, z, z));
+    l->running[c] = norm > EMPTY * sqrt((double)n);
+    j->order = 0;
+    j->mass = l->running[c] ? norm * norm : 0;
+    for (int64_t i = 0; i < n; ++i) {
+        z[i] = l->running[c] ? z[i] / norm : 0;
+    }
+    memcpy(l->group->basis[c].data, z, (size_t)n * sizeof *z);
+    return CS_OK;
+}
+
+/* From the product in y: alpha, beta and the next basis vector of one sample. */
+static cs_status step_sample(void *ctx, int64_t c)
+{
+    lanczos *l = ctx;
+    int64_t n = l->a->cols, k = l->step;
+    double *x = column_of(&l->group->x, c), *w = column_of(&l->group->y, c);
+    const cs_dense *basis = &l->group->basis[c];
+    cs_jacobi *j = &l->group->j[c];
+    if (!l->running[c]) {
+        return CS_OK;
+    }
+    j->alpha[k] = dot(n, x, w);
+    if (!isfinite(j->alpha[k])) {
+        return cs_fail(CS_ERR_INPUT, "the product of A with a vector is not finite");
+    }
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int64_t i = 0; i <= k; ++i) {
+            const double *q = basis->data + i * basis->ld;
+            subtract(n, dot(n, q, w), q, w);
+        }
+        project_out(l->options->known, w);
+    }
+    double left = sqrt(dot(n, w, w)), scale = l->scale;
+    for (int64_t i = 0; i <= k; ++i) {
+        scale = fmax(scale, j->alpha[i]);
+    }
+    j->order = k + 1;
+    l->running[c] = left > NOISE * scale && k + 1 < n;
+    j->beta[k] = l->running[c] ? left : 0;
+    for (int64_t i = 0; i < n; ++i) {
+        x[i] = l->running[c] ? w[i] / left : 0;
+    }
+    if (k + 1 < l->options->degree) {
+        memcpy(basis->data + (k + 1) * basis->ld, x, (size_t)n * sizeof *x);
+    }
+    return CS_OK;
+}
+
+static bool any_running(const lanczos *l)
+{
+    bool any = false;
+    for (int c = 0; c < GROUP; ++c) {
+        any = any || l->running[c];
+    }
+    return any;
+}
+
+/* Runs samples first .. first + count - 1, count <= GROUP. */
+static cs_status run_group(const cs_linop *a, const cs_density_options *options, int64_t first,
+                           int64_t count, sample_group *group)
+{
+    lanczos l = {.a = a, .options = options, .group = group, .first = first};
+    const cs_density_known *known = options->known;
+    cs_dense *first_half = options->gram ? &group->y : &group->half;
+    for (int64_t i = 0; known && i < known->count; ++i) {
+        l.scale = fmax(l.scale, known->sigma[i] * known->sigma[i]);
+    }
+    memset(group->x.data, 0, (size_t)(group->x.ld * group->x.cols) * sizeof *group->x.data);
+    cs_status status = cs_parallel(count, options->threads, begin_sample, &l);
+    for (; status == CS_OK && l.step < options->degree && any_running(&l); ++l.step) {
+        status = cs_interrupt_check();
+        if (status == CS_OK) status = cs_linop_apply(a, false, &group->x, first_half);
+        if (status == CS_OK && !options->gram)
+            status = cs_linop_apply(a, true, &group->half, &group->y);
+        if (status == CS_OK) status = cs_parallel(count, options->threads, step_sample, &l);
+        cs_progress_report(options->progress, "Lanczos steps",
+                           first / GROUP * options->degree + l.step + 1,
+                           (options->samples + GROUP - 1) / GROUP * options->degree);
+    }
+    return status;
 }
 
 static cs_status check_known(const cs_linop *a, const cs_density_known *known)
@@ -115,7 +323,7 @@ static double kernel_error(double top, double width, int64_t degree)
 
 typedef struct {
     const cs_density_options *options;
-    const cs_density_group *group;
+    const sample_group *group;
     double width;
     int64_t quantities;
     double *value; /* GROUP x quantities */
@@ -172,13 +380,13 @@ static void add_sample(averages *a, int64_t quantities, const double *value, con
 }
 
 static cs_status draw_all(const cs_linop *a, const cs_density_options *o, evaluation *e,
-                          cs_density_group *group, averages *av, cs_density *d)
+                          sample_group *group, averages *av, cs_density *d)
 {
     cs_status status = CS_OK;
     e->group = group;
-    for (int64_t first = 0; first < o->samples && status == CS_OK; first += CS_DENSITY_GROUP) {
-        int64_t left = o->samples - first, count = cs_least(left, CS_DENSITY_GROUP);
-        status = cs_density_group_run(a, o, first, count, group);
+    for (int64_t first = 0; first < o->samples && status == CS_OK; first += GROUP) {
+        int64_t left = o->samples - first, count = cs_least(left, GROUP);
+        status = run_group(a, o, first, count, group);
         if (status == CS_OK) status = cs_parallel(count, o->threads, evaluate_sample, e);
         for (int64_t c = 0; c < count && status == CS_OK; ++c) {
             const cs_jacobi *j = &group->j[c];
@@ -235,7 +443,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     cs_density d = {.dimension = a->cols,
                     .known = options->known ? options->known->count : 0,
                     .points = options->points};
-    cs_density_group group = {0};
+    sample_group group = {0};
     cs_pool pool = {0};
     averages av = {0};
     evaluation e = {.options = options};
@@ -250,10 +458,10 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     e.room_size = 4 * q + cs_jacobi_room(q);
     CS_POOL_FIELDS(&d.pool, n, &d, density, above, fourth_below);
     CS_POOL_FIELDS(&pool, e.quantities, &av, mean, square);
-    e.value = cs_pool_take(&pool, e.quantities, CS_DENSITY_GROUP * sizeof *e.value);
-    e.room = cs_pool_take(&pool, e.room_size, CS_DENSITY_GROUP * sizeof *e.room);
+    e.value = cs_pool_take(&pool, e.quantities, GROUP * sizeof *e.value);
+    e.room = cs_pool_take(&pool, e.room_size, GROUP * sizeof *e.room);
     status = d.pool.status ? d.pool.status : pool.status;
-    status = status ? status : cs_density_group_init(a, q, &group);
+    status = status ? status : init_group(a, q, &group);
     status = status ? status : draw_all(a, options, &e, &group, &av, &d);
     if (status != CS_OK) goto done;
     d.bias = 2 * av.mass * kernel_error(options->top, d.width, q);
@@ -263,7 +471,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     d.rest4_error = error_of(&av, SUM4);
     fill_curves(options, &av, &d);
 done:
-    cs_density_group_free(&group);
+    free_group(&group);
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, d, cs_density_free);
 }

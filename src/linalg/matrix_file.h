@@ -44,3 +44,21 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers) 
  * digits, '.' in every locale. A comment line marks a Gram form.
  */
 cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers) CS_MUST_CHECK;
+
+/** Writes vectors over the rows of a matrix, a vector in each column: NPY, rows x k, Fortran order,
+ * doubles, atomic.
+ *
+ * \param a the entries of the kept rows; the others are zeros, which take no memory
+ * \retval CS_ERR_IO the file cannot be written
+ * \retval CS_ERR_MEMORY memory is exhausted
+ */
+cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows,
+                           const cs_dense *a) CS_MUST_CHECK;
+
+/** Reads such a file, floats in either order. Takes the memory of the file.
+ *
+ * \param out receives rows->count x k entries; free them with cs_dense_free
+ * \retval CS_ERR_INPUT the file does not have rows->rows rows and at least one column, or a value
+ *     of the kept rows is not finite
+ */
+cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *out) CS_MUST_CHECK;

@@ -8,7 +8,6 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "linalg/tile_private.h"
 

@@ -6,8 +6,6 @@
  */
 #include "linalg/shard.h"
 
-#include <string.h>
-
 #include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/matrix_stream_private.h"

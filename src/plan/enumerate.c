@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/distance.h"
+#include "plan/offsets.h"
 #include "plan/gvp.h"
 #include "plan/laws_private.h"
 #include "plan/plan_file.h"

@@ -1,5 +1,4 @@
 /* Objectives as JSON: every parameter under its key, whether it is taken or not. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/mem.h"

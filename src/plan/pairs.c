@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "plan/count.h"
-#include "plan/distance.h"
+#include "plan/offsets.h"
 #include "plan/laws_private.h"
 
 enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };

@@ -74,7 +74,7 @@ void cospec_interrupt(int set)
 /* Whether a computation that an interrupt left behind still runs. */
 int cospec_busy(void)
 {
-    return cs_mem_kept();
+    return cs_mem_free_is_deferred();
 }
 
 /* --- arguments ------------------------------------------------------------------------------------ */

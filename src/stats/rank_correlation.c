@@ -1,7 +1,6 @@
 #include "stats/rank_correlation.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/rng.h"

@@ -99,10 +99,6 @@ struct cs_backend {
     void (*free)(cs_backend *backend);
 };
 
-/* The specification: plain loops, one thread. */
-cs_status cs_backend_ref(cs_backend **out) CS_MUST_CHECK;   /* float */
-cs_status cs_backend_ref64(cs_backend **out) CS_MUST_CHECK; /* double */
-
 /* threads 0: cs_threads(). */
 cs_status cs_backend_cpu(int threads, cs_backend **out) CS_MUST_CHECK;
 

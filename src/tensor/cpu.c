@@ -2,7 +2,7 @@
  *
  * Operations stand in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
  * cpu_loss.c, the matrix product in cpu_gemm.c, everything that depends on the vector unit in
- * cpu_kernels.c. tensor/ref.c is the specification.
+ * cpu_kernels.c. tests/backend_ref.c is the specification.
  *
  * Same bits for any number of threads and in every run on one machine: workers take items whose
  * number and content depend on shapes alone, sums within an item run in a fixed order, and partial

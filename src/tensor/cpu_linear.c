@@ -3,7 +3,6 @@
  * Backward turns y' into z' in place, row block by row block, just before the product that makes x'
  * packs those rows; the same pass sums the bias' gradient by chunks of CS_CPU_CHUNK rows.
  */
-#include <string.h>
 
 #include "base/threads.h"
 #include "tensor/cpu_private.h"

@@ -1,10 +1,12 @@
 /* The CUDA backend out of the plug-in (base/plugin.h). */
 #include "tensor/device.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "base/plugin.h"
+#include "tensor/backend.h"
 #include "tensor/plugin.h"
 
 cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *options,
@@ -80,4 +82,26 @@ cs_status cs_device_open(const char *device, const cs_device_options *options, c
         cs_reason_clear();
     }
     return cs_backend_cpu(o.threads, out);
+}
+
+/* --- shared by all backends -------------------------------------------------------------------- */
+
+void cs_backend_free(cs_backend **held)
+{
+    if (*held) {
+        (*held)->free(*held);
+        *held = NULL;
+    }
+}
+
+int64_t cs_real_size(cs_real_kind kind)
+{
+    switch (kind) {
+    case CS_REAL_F64:
+        return 8;
+    case CS_REAL_BF16:
+        return 2;
+    default:
+        return 4;
+    }
 }

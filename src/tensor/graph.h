@@ -3,7 +3,7 @@
  * The model emits operations once (cs_graph_linear, ...); cs_graph_finish sizes every arena by a
  * dry run, so that a step allocates nothing. A run (tensor/run.h) walks the list forward, and
  * backward in reverse. The operations below are all there are; each backend (tensor/backend.h) has
- * a forward and a backward function for each. tensor/ref.c is their specification in code.
+ * a forward and a backward function for each. tests/backend_ref.c is their specification in code.
  *
  * A tensor is a matrix, row-major, whose rows belong to a *row set*: `batch` sequences of `length`
  * rows, row b * length + i (batches may be smaller and sequences shorter from step to step, within

@@ -8,16 +8,208 @@
  * there it stays, so that the pair may come up once more when such a token brings it back. */
 #include "text/bpe_train.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/status.h"
 #include "base/threads.h"
-#include "text/bpe_pairs_private.h"
+#include "text/pair_queue_private.h"
 #include "text/pretokenize.h"
 #include "text/tokenizer_private.h"
 #include "text/utf8_private.h"
 
 enum { DEFAULT_VOCAB = 8192, DEFAULT_FREQUENCY = 2, REPORT_EVERY = 256 };
+
+/* --- pairs ------------------------------------------------------------------------------------- */
+
+/* Counts of pairs of adjacent tokens, and where they occur. Counts change far more often than the
+ * most frequent pair is needed, so the queue holds counts as they were when queued: an entry whose
+ * pair has lost occurrences since goes back with its present count when it comes up, and a pair
+ * that gains some is queued again. Places are linked lists in one block; a place whose pair has
+ * gone from the piece is found out when it is used. */
+
+typedef struct {
+    int32_t left, right;
+    int64_t count; /* occurrences, weighted by the counts of the pieces */
+    int32_t place; /* first of its list of places, -1 at the end */
+    bool gained;   /* in the list of pairs to be queued */
+} bpe_pair;
+
+/* A piece that contains, or once contained, the pair. */
+typedef struct {
+    int32_t piece, next;
+} pair_place;
+
+typedef struct {
+    bpe_pair *pair; /* by first appearance */
+    int64_t pairs, pair_room;
+    int32_t *slot; /* open addressing: pair + 1, 0 when free */
+    int64_t slots;
+    pair_place *place;
+    int64_t places, place_room;
+    int32_t free_place; /* list of places that were freed, -1 when empty */
+    int32_t *gained;    /* pairs that gained occurrences since the last queueing */
+    int64_t gains, gain_room;
+    cs_queued *heap;
+    int64_t heap_size, heap_room;
+} pair_table;
+
+static void pair_table_init(pair_table *t)
+{
+    *t = (pair_table){.free_place = -1};
+}
+
+static void pair_table_free(pair_table *t)
+{
+    CS_FREE_FIELDS(t, pair, slot, place, gained, heap);
+    memset(t, 0, sizeof *t);
+}
+
+static cs_status reserve(void *array, int64_t *room, int64_t wanted, size_t size)
+{
+    return wanted < INT32_MAX ? cs_reserve(array, room, wanted, size)
+                              : cs_fail(CS_ERR_INPUT,
+                                        "the training text has more than %d pairs or occurrences "
+                                        "of pairs; train on less text",
+                                        INT32_MAX - 1);
+}
+
+static uint64_t probe(const pair_table *t, int32_t left, int32_t right)
+{
+    return cs_pair_slot(t->slot, t->slots, t->pair, sizeof *t->pair, left, right);
+}
+
+/* At most half of the slots are taken. */
+static cs_status grow_slots(pair_table *t)
+{
+    int64_t slots = t->slots > 0 ? 2 * t->slots : 8192;
+    int32_t *slot = cs_calloc(slots, sizeof *slot);
+    if (!slot) return CS_ERR_MEMORY;
+    cs_free(t->slot);
+    t->slot = slot;
+    t->slots = slots;
+    for (int64_t i = 0; i < t->pairs; ++i) {
+        slot[probe(t, t->pair[i].left, t->pair[i].right)] = (int32_t)i + 1;
+    }
+    return CS_OK;
+}
+
+static cs_status find(pair_table *t, int32_t left, int32_t right, int32_t *out)
+{
+    cs_status status = reserve(&t->pair, &t->pair_room, t->pairs + 1, sizeof *t->pair);
+    if (status == CS_OK && 2 * (t->pairs + 1) > t->slots) status = grow_slots(t);
+    if (status != CS_OK) return status;
+    uint64_t s = probe(t, left, right);
+    if (t->slot[s] == 0) {
+        t->pair[t->pairs] = (bpe_pair){left, right, 0, -1, false};
+        t->pairs += 1;
+        t->slot[s] = (int32_t)t->pairs;
+    }
+    *out = t->slot[s] - 1;
+    return CS_OK;
+}
+
+static cs_status new_place(pair_table *t, int32_t *out)
+{
+    if (t->free_place >= 0) {
+        *out = t->free_place;
+        t->free_place = t->place[t->free_place].next;
+        return CS_OK;
+    }
+    cs_status status = reserve(&t->place, &t->place_room, t->places + 1, sizeof *t->place);
+    if (status == CS_OK) *out = (int32_t)t->places++;
+    return status;
+}
+
+/* Adds `change` occurrences of (left, right) in a piece; a positive change also adds the place.
+ * CS_ERR_INPUT past 2^31 - 2 pairs or places. */
+static cs_status pair_table_change(pair_table *t, int32_t left, int32_t right, int32_t piece,
+                                   int64_t change)
+{
+    int32_t p = 0, place = 0;
+    cs_status status = find(t, left, right, &p);
+    if (status != CS_OK) return status;
+    bpe_pair *pair = &t->pair[p];
+    pair->count += change;
+    if (change < 0) {
+        return CS_OK;
+    }
+    if (!pair->gained) {
+        status = reserve(&t->gained, &t->gain_room, t->gains + 1, sizeof *t->gained);
+        if (status != CS_OK) return status;
+        t->gained[t->gains++] = p;
+        pair->gained = true;
+    }
+    /* Places of one piece are added together: one of them is enough. */
+    if (pair->place >= 0 && t->place[pair->place].piece == piece) {
+        return CS_OK;
+    }
+    status = new_place(t, &place);
+    if (status == CS_OK) {
+        t->place[place] = (pair_place){piece, pair->place};
+        pair->place = place;
+    }
+    return status;
+}
+
+/* Removes the first place from the list of a pair; -1 when it is empty. */
+static int32_t pair_table_next_piece(pair_table *t, int32_t pair)
+{
+    int32_t place = t->pair[pair].place;
+    if (place < 0) {
+        return -1;
+    }
+    t->pair[pair].place = t->place[place].next;
+    t->place[place].next = t->free_place;
+    t->free_place = place;
+    return t->place[place].piece;
+}
+
+/* The largest count first, ties by smaller ids. */
+static cs_status push(pair_table *t, int32_t number)
+{
+    const bpe_pair *pair = &t->pair[number];
+    cs_status status = reserve(&t->heap, &t->heap_room, t->heap_size + 1, sizeof *t->heap);
+    if (status == CS_OK && pair->count > 0) {
+        const uint64_t ids = (uint64_t)(uint32_t)pair->left << 32 | (uint32_t)pair->right;
+        cs_queue_push(t->heap, &t->heap_size, (cs_queued){~(uint64_t)pair->count, ids});
+    }
+    return status;
+}
+
+/* Queues the pairs that gained occurrences, with their current counts. */
+static cs_status pair_table_queue(pair_table *t)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < t->gains && status == CS_OK; ++i) {
+        t->pair[t->gained[i]].gained = false;
+        status = push(t, t->gained[i]);
+    }
+    t->gains = 0;
+    return status;
+}
+
+/* Removes the most frequent pair from the queue; -1 when no queued pair has a positive count. */
+static cs_status pair_table_top(pair_table *t, int32_t *pair)
+{
+    cs_status status = CS_OK;
+    while (t->heap_size > 0 && status == CS_OK) {
+        const cs_queued top = cs_queue_pop(t->heap, &t->heap_size);
+        const int64_t count = (int64_t)~top.first;
+        *pair = t->slot[probe(t, (int32_t)(top.then >> 32), (int32_t)(top.then & UINT32_MAX))] - 1;
+        if (count == t->pair[*pair].count) {
+            return CS_OK;
+        }
+        /* A larger count has an entry of its own. */
+        if (t->pair[*pair].count < count) {
+            status = push(t, *pair);
+        }
+    }
+    *pair = -1;
+    return status;
+}
 
 static const char *const default_special[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
 
@@ -30,7 +222,7 @@ typedef struct {
     int32_t byte_token[256];
     int32_t *token;  /* the pieces as tokens, end to end in the places of their bytes */
     int32_t *length; /* pieces: tokens left */
-    cs_pair_table pairs;
+    pair_table pairs;
     cs_bpe_merge *merge;
     int64_t merges, merge_room;
     char *spelling; /* of two tokens joined */
@@ -41,7 +233,7 @@ static void trainer_free(trainer *r)
 {
     cs_tokenizer_free(&r->made);
     cs_word_table_free(&r->pieces);
-    cs_pair_table_free(&r->pairs);
+    pair_table_free(&r->pairs);
     CS_FREE_FIELDS(r, spaced, token, length, merge, spelling);
 }
 
@@ -151,12 +343,12 @@ static cs_status start_pieces(trainer *r)
         }
         r->length[w] = (int32_t)(end - first);
         for (int64_t i = first; i + 1 < end; ++i) {
-            cs_status status = cs_pair_table_change(&r->pairs, r->token[i], r->token[i + 1],
-                                                    (int32_t)w, p->count[w]);
+            cs_status status =
+                pair_table_change(&r->pairs, r->token[i], r->token[i + 1], (int32_t)w, p->count[w]);
             if (status != CS_OK) return status;
         }
     }
-    return cs_pair_table_queue(&r->pairs);
+    return pair_table_queue(&r->pairs);
 }
 
 /* --- merging --- */
@@ -201,14 +393,14 @@ static cs_status merge_piece(trainer *r, int32_t piece, const cs_bpe_merge *m)
             continue;
         }
         if (to > 0) {
-            status = cs_pair_table_change(&r->pairs, token[to - 1], m->left, piece, -weight);
+            status = pair_table_change(&r->pairs, token[to - 1], m->left, piece, -weight);
             if (status == CS_OK)
-                status = cs_pair_table_change(&r->pairs, token[to - 1], m->token, piece, weight);
+                status = pair_table_change(&r->pairs, token[to - 1], m->token, piece, weight);
         }
         if (i + 2 < length && status == CS_OK) {
-            status = cs_pair_table_change(&r->pairs, m->right, token[i + 2], piece, -weight);
+            status = pair_table_change(&r->pairs, m->right, token[i + 2], piece, -weight);
             if (status == CS_OK)
-                status = cs_pair_table_change(&r->pairs, m->token, token[i + 2], piece, weight);
+                status = pair_table_change(&r->pairs, m->token, token[i + 2], piece, weight);
         }
         token[to++] = m->token;
         i += 1;
@@ -222,12 +414,12 @@ static cs_status apply_merge(trainer *r, int32_t pair, const cs_bpe_merge *m)
 {
     cs_status status = CS_OK;
     for (;;) {
-        int32_t piece = cs_pair_table_next_piece(&r->pairs, pair);
+        int32_t piece = pair_table_next_piece(&r->pairs, pair);
         if (piece < 0 || status != CS_OK) break;
         status = merge_piece(r, piece, m);
     }
     r->pairs.pair[pair].count = 0;
-    return status == CS_OK ? cs_pair_table_queue(&r->pairs) : status;
+    return status == CS_OK ? pair_table_queue(&r->pairs) : status;
 }
 
 static cs_status merge_pairs(trainer *r)
@@ -238,7 +430,7 @@ static cs_status merge_pairs(trainer *r)
     while (table->words < r->options.vocab_size && status == CS_OK) {
         int32_t pair = -1;
         bool special = false;
-        status = cs_pair_table_top(&r->pairs, &pair);
+        status = pair_table_top(&r->pairs, &pair);
         if (status != CS_OK || pair < 0 || r->pairs.pair[pair].count < r->options.min_frequency)
             break;
         cs_bpe_merge m = {.left = r->pairs.pair[pair].left, .right = r->pairs.pair[pair].right};
@@ -296,7 +488,7 @@ cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_opti
                                  cs_tokenizer **out)
 {
     trainer r = {0};
-    cs_pair_table_init(&r.pairs);
+    pair_table_init(&r.pairs);
     cs_status status = resolve(options, &r.options);
     if (status == CS_OK) {
         r.made = cs_tokenizer_new();

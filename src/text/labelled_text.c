@@ -14,7 +14,6 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/number.h"
-#include "text/corpus_read_private.h"
 #include "text/utf8_private.h"
 #include "text/vocab.h"
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/names.h"
 #include "text/pretokenize.h"
 #include "text/steps_private.h"

@@ -1,4 +1,5 @@
-/* Lines of text as token ids, and back: the output of `cospec tokenize encode` and `decode`. */
+/* Output of `cospec tokenize`: lines of text as token ids, and back; statistics of a tokenizer on a
+ * text. */
 #pragma once
 
 #include <jansson.h>
@@ -6,6 +7,8 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "io/result.h"
+#include "text/bpe_train.h"
 #include "text/tokenizer.h"
 
 /* Lines in memory, which end at LF, and the outputs. */
@@ -27,3 +30,16 @@ cs_status cs_encode_lines(const cs_tokenizer *tokenizer, bool special,
  * a token id. */
 cs_status cs_decode_lines(const cs_tokenizer *tokenizer, bool plain,
                           const cs_token_lines *lines) CS_MUST_CHECK;
+
+typedef struct {
+    int64_t bytes, words, tokens; /* words: runs of non-space */
+    /* tokens that are <unk>; number of ids, and of those that occur */
+    int64_t unknown, vocabulary, used;
+} cs_token_counts;
+
+/* One pass over the documents, in order. */
+cs_status cs_token_counts_of(const cs_tokenizer *t, const cs_text_source *source,
+                             cs_token_counts *out) CS_MUST_CHECK;
+
+/* The counts, and tokens_per_word, bytes_per_token, unknown_share, used_share; 0 of nothing. */
+void cs_token_counts_record(const cs_token_counts *c, cs_item *root);

@@ -3,7 +3,6 @@
  * without a word.
  *
  * Limits: no dropout, no merge given twice, no prefix or suffix beside byte_fallback. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"

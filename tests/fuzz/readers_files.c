@@ -19,7 +19,6 @@
 #include "io/safetensors.h"
 #include "linalg/gram.h"
 #include "linalg/matrix_file.h"
-#include "linalg/vectors_file.h"
 #include "model/model.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
