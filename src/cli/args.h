@@ -70,6 +70,7 @@ struct cs_args {
     bool part;
     bool delegated; /* another command ran in its place and wrote the manifest */
     bool follows;   /* another process prints the result or the reason, and has the exit code */
+    struct cs_task_tables *tables; /* a task of --tasks: takes the tables in place of stdout */
     struct cs_in_memory *memory; /* arguments in memory (cli/in_memory.h); NULL: all are in files */
 };
 

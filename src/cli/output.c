@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/trained/task_scores.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/plural.h"
@@ -323,7 +324,7 @@ static cs_status set_printed(cs_args *args, const forms *f)
 cs_status cs_output_print(cs_args *args)
 {
     cs_progress_clear();
-    size_t size = args->printed_size;
+    size_t size = args->tables ? 0 : args->printed_size;
     bool ok = size == 0 || fwrite(args->printed, 1, size, stdout) == size;
     if (!ok || fflush(stdout) != 0) {
         return cs_fail(CS_ERR_IO, "standard output: %s", strerror(errno));
@@ -375,6 +376,13 @@ cs_item *cs_output_root(cs_args *args)
     return cs_result_root(args->record);
 }
 
+/* To the command that runs this one as a task. */
+static void give_table(cs_table *table, cs_table *out)
+{
+    *out = *table;
+    *table = (cs_table){0};
+}
+
 cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
 {
     json_t *json = NULL;
@@ -393,6 +401,7 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
                             &(forms){.json = json,
                                      .table = view ? &table : NULL,
                                      .brief = other ? &brief : &table});
+    if (status == CS_OK && args->tables) give_table(&table, &args->tables->scores);
     json_decref(json);
     cs_table_free(&table);
     cs_table_free(&brief);
@@ -409,6 +418,7 @@ cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
     if (status == CS_OK) status = cs_result_table(args->record, view, &table);
     if (status == CS_OK)
         status = args->memory ? keep_table(args, file, &table) : cs_table_write_csv(&table, path);
+    if (status == CS_OK && args->tables) give_table(&table, &args->tables->blocks);
     cs_table_free(&table);
     return status;
 }
@@ -440,6 +450,11 @@ cs_status cs_output_again(cs_args *args, const char *name)
     if (status == CS_OK)
         status = set_printed(
             args, &(forms){.json = json, .table = has_table ? &table : NULL, .brief = &table});
+    if (status == CS_OK && args->tables) {
+        const char *blocks = cs_args_format(args, "%s/%s-blocks.csv", dir, name);
+        give_table(&table, &args->tables->scores);
+        status = blocks ? cs_table_read_csv(blocks, &args->tables->blocks) : CS_ERR_MEMORY;
+    }
     json_decref(json);
     cs_table_free(&table);
     return status;

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-#include "analysis/trained/task_runs.h"
+#include "analysis/trained/task_scores.h"
+#include "base/mem.h"
 #include "cli/args.h"
+#include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 
@@ -35,6 +37,74 @@ static cs_status check(const cs_args *args)
     return status;
 }
 
+/* --- the run of a task -------------------------------------------------------------------------*/
+
+static cs_status add_word(cs_words *words, const char *word)
+{
+    return cs_words_take(words, cs_strdup(word));
+}
+
+/* The words given, except --tasks and -o with their values, and those of the task. */
+static cs_status task_words(const cs_args *args, const cs_labelled_task *task, const char *folder,
+                            cs_words *out)
+{
+    const struct {
+        const char *option;
+        int64_t value;
+    } column[] = {{"--label-column", task->label},
+                  {"--test-label-column", task->test ? task->test_label : 0},
+                  {"--text-column", task->text},
+                  {"--pair-column", task->pair}};
+    /* Without --all a note would say what the table leaves out, which is not printed. */
+    const char *const last[] = {cs_args_flag(args, "all") ? NULL : "--all", "-o", folder};
+    cs_status status = CS_OK;
+    for (int i = 0; i < args->line.count && status == CS_OK; ++i) {
+        const char *w = args->line.text[i];
+        if (strcmp(w, "--tasks") == 0 || strcmp(w, "-o") == 0 || strcmp(w, "--output") == 0) {
+            ++i;
+        } else if (strncmp(w, "--tasks=", 8) != 0 && strncmp(w, "--output=", 9) != 0 &&
+                   strncmp(w, "-o", 2) != 0) {
+            status = add_word(out, w);
+        }
+    }
+    if (status == CS_OK) status = add_word(out, task->train);
+    if (status == CS_OK && task->test) status = add_word(out, task->test);
+    for (int i = 0; i < 4 && status == CS_OK; ++i) {
+        if (column[i].value <= 0) continue;
+        status = add_word(out, column[i].option);
+        if (status == CS_OK)
+            status = cs_words_take(out, cs_format("%lld", (long long)column[i].value));
+    }
+    if (status == CS_OK && task->regression) status = add_word(out, "--regression");
+    if (status == CS_OK && task->pictures && strcmp(args->command->name, "probe") == 0) {
+        status = add_word(out, "--baselines"); /* one layer, so that a score is the model's */
+        if (status == CS_OK) status = add_word(out, "no");
+    }
+    for (int i = 0; i < 3 && status == CS_OK; ++i) {
+        if (last[i]) status = add_word(out, last[i]);
+    }
+    return status;
+}
+
+/* *open counts the tasks that did not converge, which are results too. */
+static cs_status run_task(cs_args *args, const cs_labelled_task *task, cs_task_tables *tables,
+                          int64_t *open)
+{
+    const char *folder = cs_args_join(args, cs_args_text(args, "output"), task->name);
+    cs_words words = {0};
+    cs_status status = folder ? task_words(args, task, folder, &words) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_blame(cs_command_task(args->command, words.count, words.text, tables),
+                          "task %s", task->name);
+    if (status == CS_ERR_CONVERGE) {
+        cs_reason_clear();
+        status = CS_OK;
+        ++*open;
+    }
+    cs_words_free(&words);
+    return status;
+}
+
 cs_status cs_args_tasks(cs_args *args)
 {
     static const cs_view
@@ -55,16 +125,23 @@ cs_status cs_args_tasks(cs_args *args)
     }
     if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv tasks-blocks.csv");
     cs_item *root = cs_output_root(args);
-    const cs_task_plan plan = {.command = cs_args_command(args)->name,
-                               .word = args->line.text,
-                               .words = args->line.count,
-                               .dir = cs_args_text(args, "output")};
     cs_item_text(root, "model", cs_args_positional(args, 0));
-    if (status == CS_OK) status = cs_tasks_run(&list, &plan, root, &open);
+    cs_task_tables *tables =
+        status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
+    if (status == CS_OK && !tables) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
+        status = run_task(args, &list.task[i], &tables[i], &open);
+    }
+    if (status == CS_OK) status = cs_task_scores_record(&list, tables, root);
     if (status == CS_OK) status = cs_output_csv(args, "tasks-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "tasks", &view);
     if (status == CS_OK && open > 0)
         status = cs_fail(CS_ERR_CONVERGE, "%lld of the tasks did not converge", (long long)open);
+    for (int64_t i = 0; tables && i < list.count; ++i) {
+        cs_table_free(&tables[i].scores);
+        cs_table_free(&tables[i].blocks);
+    }
+    cs_free(tables);
     cs_tasks_free(&list);
     return status;
 }
