@@ -57,6 +57,16 @@ static double bytes_of(void **state, const char *name)
     return stat(in_dir(state, path), &file) == 0 ? (double)file.st_size : 0;
 }
 
+static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
+                              const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
+{
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, o, &p);
+    if (status == CS_OK) status = cs_cooc_smaller_tail(&p, whole, tail, size);
+    cs_cooc_prepared_free(&p);
+    return status;
+}
+
 TEST(columns_without_memory_are_refused)
 {
     const int64_t length[] = {3};
@@ -181,7 +191,7 @@ TEST(the_least_tail_that_makes_a_tenth)
         OK(cs_context_parse("nearest:2", &o.context));
         o.tail = i > 0 ? tails[2 * i] : 0;
         OK(cs_cooc_estimate(&corpus, &o, &whole));
-        OK(cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut));
+        OK(smaller_tail(&corpus, &o, &whole, &tail, &cut));
         for (size_t t = 0; t < sizeof tails / sizeof *tails && least == 0; ++t) {
             cs_cooc_options other = o;
             other.tail = tails[t];
@@ -285,7 +295,7 @@ TEST(every_allocation_may_fail)
         for (int64_t n = 1; status != CS_OK; ++n) {
             (void)cs_mem_fail_at(n);
             status = cs_cooc_estimate(&corpus, &o, &whole);
-            if (status == CS_OK) status = cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut);
+            if (status == CS_OK) status = smaller_tail(&corpus, &o, &whole, &tail, &cut);
             const int64_t made = cs_mem_fail_at(0);
             cs_reason_clear();
             assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);

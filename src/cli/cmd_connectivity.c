@@ -197,8 +197,13 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
         (int64_t)json_number_value(json_object_get(json_object_get(blind, "rows"), "value"));
     plan.blind_population = population_contexts(blind);
     cs_output_note(args, "%s, target position %s", series, position);
-    if (status == CS_OK && !null)
-        status = cs_args_note_uncovered(args, corpus, &plan.build, &t->uncovered);
+    if (status == CS_OK && !null) {
+        cs_cooc_prepared p = {0};
+        status = cs_cooc_prepare(corpus, &plan.build, &p);
+        if (status == CS_OK) cs_args_note_uncovered(args, &p);
+        t->uncovered = p.uncovered;
+        cs_cooc_prepared_free(&p);
+    }
     if (status == CS_OK)
         status =
             null ? cs_population_null(corpus, &plan, &rows) : measure(corpus, &plan, &rows, &why);

@@ -462,17 +462,13 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;
 }
 
-cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
-                                 const cs_cooc_options *options, int64_t *uncovered)
+void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *p)
 {
-    int64_t tokens = 0;
-    cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
-    if (status == CS_OK && *uncovered > 0)
+    if (p->uncovered > 0)
         cs_output_note(
-            args, "%lld of %lld tokens are not counted: %s", (long long)*uncovered,
-            (long long)tokens,
-            options->stride > 0
+            args, "%lld of %lld tokens are not counted: %s", (long long)p->uncovered,
+            (long long)p->tokens,
+            p->options.stride > 0
                 ? "no full window contains them, or their document is too short for the objective"
                 : "their document or piece is too short for the objective");
-    return status;
 }

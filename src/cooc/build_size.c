@@ -266,21 +266,17 @@ static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
     return status;
 }
 
-cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
-                           cs_cooc_size *out)
+cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
 {
+    const cs_corpus *corpus = p->corpus;
+    const cs_cooc_options *options = &p->options;
     cs_build_resources use = {0};
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
     cs_context_size size = {0};
-    int64_t skipped = 0;
     double off = 0;
-    const cs_context_options context = cs_cooc_context_options(options);
     cs_status status = cs_build_resources_of(options, &use);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
+    if (status == CS_OK) status = cs_cooc_plan(p);
     if (status == CS_OK)
-        status = size_of(plan, corpus, &sequences, options, use.workers, &size, &off);
+        status = size_of(p->plan, corpus, &p->sequences, options, use.workers, &size, &off);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
         const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
@@ -302,8 +298,6 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
                                         ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
                               .scratch = run_bytes(&use, records) + (in_files ? foreseen : 0)};
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return status;
 }
 
@@ -329,66 +323,55 @@ static cs_status least_of(const cs_context_plan *plan, const cs_corpus *corpus,
     return status;
 }
 
-cs_status cs_cooc_check_disk(const cs_corpus *corpus, const cs_cooc_options *options,
-                             const char *dir)
+cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
 {
     cs_build_resources use = {0};
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
     cs_context_size least = {0};
-    int64_t skipped = 0;
     double space = 0;
-    const cs_context_options context = cs_cooc_context_options(options);
-    cs_status status = cs_build_resources_of(options, &use);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
+    cs_status status = cs_build_resources_of(&p->options, &use);
+    if (status == CS_OK) status = cs_cooc_plan(p);
     if (status == CS_OK) status = cs_store_space(dir, &space);
     if (status == CS_OK) {
-        const double all = contributions_of(plan, &sequences);
-        if (stored_at_most(corpus, most_rows(plan, corpus, all), most_entries(plan, corpus, all)) >
-            space)
-            status = least_of(plan, corpus, &sequences, options, use.workers, &least);
+        const double all = contributions_of(p->plan, &p->sequences);
+        if (stored_at_most(p->corpus, most_rows(p->plan, p->corpus, all),
+                           most_entries(p->plan, p->corpus, all)) > space)
+            status =
+                least_of(p->plan, p->corpus, &p->sequences, &p->options, use.workers, &least);
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return status ? status
-                  : cs_store_check(dir, cs_store_bytes(corpus, least.rows, least.entries, 0, 0),
+                  : cs_store_check(dir, cs_store_bytes(p->corpus, least.rows, least.entries, 0, 0),
                                    "by a low estimate, the files of the matrix");
 }
 
-/* Contributions under a tail, without looking at the corpus's words. */
-static cs_status contributions_under(const cs_sequences *sequences, const cs_cooc_options *options,
-                                     double *out)
+cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
+                           cs_cooc_size *out)
 {
-    cs_context_plan *plan = NULL;
-    const cs_context_options context = cs_cooc_context_options(options);
-    cs_status status = cs_context_prepare(sequences, &context, &plan);
-    if (status == CS_OK) *out = contributions_of(plan, sequences);
-    cs_context_plan_free(&plan);
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (status == CS_OK) status = cs_cooc_estimate_prepared(&p, out);
+    cs_cooc_prepared_free(&p);
     return status;
 }
 
-cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
-                               const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
+cs_status cs_cooc_smaller_tail(const cs_cooc_prepared *p, const cs_cooc_size *whole, double *tail,
+                               cs_cooc_size *size)
 {
     static const double tails[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1};
     enum { TENFOLD = 10, NEAR = 3 }; /* far patterns fall together less often than near ones */
-    cs_sequences sequences = {0};
-    int64_t skipped = 0;
-    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    cs_status status = CS_OK;
     *tail = 0;
     for (size_t i = 0; i < sizeof tails / sizeof *tails && status == CS_OK && *tail == 0; ++i) {
-        cs_cooc_options cut = *options;
-        double contributions = INFINITY;
-        cut.tail = tails[i];
-        if (tails[i] > options->tail) {
-            status = contributions_under(&sequences, &cut, &contributions);
-        }
-        if (status == CS_OK && NEAR * contributions <= whole->contributions) {
-            status = cs_cooc_estimate(corpus, &cut, size);
+        cs_cooc_prepared cut = *p; /* borrows the sequences */
+        cut.options.tail = tails[i];
+        cut.plan = NULL;
+        if (tails[i] <= p->options.tail) continue;
+        status = cs_cooc_plan(&cut);
+        if (status == CS_OK &&
+            NEAR * contributions_of(cut.plan, &cut.sequences) <= whole->contributions) {
+            status = cs_cooc_estimate_prepared(&cut, size);
             *tail = status == CS_OK && size->matrix * TENFOLD <= whole->matrix ? tails[i] : 0;
         }
+        cs_context_plan_free(&cut.plan);
     }
-    cs_sequences_free(&sequences);
     return status;
 }

@@ -55,11 +55,10 @@ typedef struct {
 } worker;
 
 typedef struct {
-    const cs_corpus *corpus;
+    const cs_corpus *corpus; /* of cs_cooc_prepared, as the next three */
     const cs_cooc_options *options;
-    cs_sequences sequences;
-    int64_t skipped;
-    cs_context_plan *plan;
+    const cs_sequences *sequences;
+    const cs_context_plan *plan;
     cs_law_spread law; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
@@ -98,11 +97,11 @@ static cs_status cut_blocks(build *b)
     cs_status status = CS_OK;
     int64_t first = 0;
     double held = 0;
-    for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
-        const int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
+    for (int64_t i = 0; i < b->sequences->count && status == CS_OK; ++i) {
+        const int64_t outer = cs_context_outer(b->plan, b->sequences->length[i]);
         const double contributions =
             b->law.population ? 2.0 * BLOCK * (double)outer /* a block each */
-                              : cs_context_contributions(b->plan, b->sequences.length[i]);
+                              : cs_context_contributions(b->plan, b->sequences->length[i]);
         b->expected += contributions;
         if (contributions < 2 * BLOCK) {
             held += contributions + 1;
@@ -125,8 +124,8 @@ static cs_status cut_blocks(build *b)
         first = i + 1;
         held = 0;
     }
-    if (status == CS_OK && first < b->sequences.count)
-        status = add_block(b, first, b->sequences.count, 0, 0);
+    if (status == CS_OK && first < b->sequences->count)
+        status = add_block(b, first, b->sequences->count, 0, 0);
     return status;
 }
 
@@ -179,7 +178,7 @@ static cs_status emit_words(void *ctx, const cs_contribution *c, int64_t code)
 static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64_t to,
                       double *dropped)
 {
-    const cs_sequences *s = &b->sequences;
+    const cs_sequences *s = b->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
     double weight = cs_build_weight(b->plan, b->corpus, s, b->options, sequence);
     emitter *e = &w->emitter;
@@ -219,7 +218,7 @@ static cs_status run_block(void *ctx, int64_t item, int number)
         status = walk(b, w, k->first, k->from, k->to, &k->dropped);
     }
     for (int64_t i = k->first; k->to == 0 && i < k->last && status == CS_OK; ++i) {
-        int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
+        int64_t outer = cs_context_outer(b->plan, b->sequences->length[i]);
         status = walk(b, w, i, 0, outer, &k->dropped);
     }
     (void)pthread_mutex_lock(&b->lock);
@@ -350,7 +349,7 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
                              .collector = collector,
                              .vocab = b->corpus->vocab,
                              .labels = b->corpus->labels,
-                             .sequences = b->sequences.count};
+                             .sequences = b->sequences->count};
     for (int i = 0; i < b->may_use.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         collector[i] = &b->worker[i].collector;
@@ -458,27 +457,21 @@ static cs_status check_columns(const cs_corpus *corpus)
                         corpus->name ? corpus->name : "corpus", (long long)corpus->vocab);
 }
 
-static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options, build *b)
+static cs_status begin(cs_cooc_prepared *p, build *b)
 {
+    const cs_corpus *corpus = p->corpus;
+    const cs_cooc_options *options = &p->options;
     memset(b, 0, sizeof *b);
     b->corpus = corpus;
     b->options = options;
+    b->sequences = &p->sequences;
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
     cs_status status = cs_build_resources_of(options, &b->may_use);
-    if (status == CS_OK && options->by_document &&
-        (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
-        status = cs_fail(
-            CS_ERR_INPUT,
-            "rows by document need a context with rows and at most 2^32 documents, not %lld",
-            (long long)corpus->documents);
     if (status == CS_OK) status = check_columns(corpus);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
-    if (status == CS_OK) {
-        cs_context_options context = cs_cooc_context_options(options);
-        status = cs_context_prepare(&b->sequences, &context, &b->plan);
-    }
-    return status == CS_OK ? cs_law_spread_init(b->plan, corpus, &b->sequences, &b->law) : status;
+    if (status == CS_OK) status = cs_cooc_plan(p);
+    b->plan = p->plan;
+    return status == CS_OK ? cs_law_spread_init(b->plan, corpus, b->sequences, &b->law) : status;
 }
 
 static void release(build *b)
@@ -486,10 +479,8 @@ static void release(build *b)
     stop_workers(b);
     cs_runs_free(&b->runs);
     cs_law_spread_free(&b->law);
-    cs_context_plan_free(&b->plan);
     cs_checkpoint_close(&b->checkpoint);
     json_decref(b->identity);
-    cs_sequences_free(&b->sequences);
     cs_free(b->block);
     (void)pthread_mutex_destroy(&b->lock);
 }
@@ -584,7 +575,7 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
 static cs_windows_job windows_job(const build *b)
 {
     return (cs_windows_job){.corpus = b->corpus,
-                            .sequences = &b->sequences,
+                            .sequences = b->sequences,
                             .plan = b->plan,
                             .options = b->options,
                             .scale = b->scale,
@@ -611,17 +602,22 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     build b;
-    cs_status status = prepare(corpus, options, &b);
-    release(&b);
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (status == CS_OK) {
+        status = begin(&p, &b);
+        release(&b);
+    }
+    cs_cooc_prepared_free(&p);
     return status;
 }
 
-cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options, double *bytes)
+cs_status cs_cooc_lacking(cs_cooc_prepared *p, double *bytes)
 {
     build b;
-    cs_status status = prepare(corpus, options, &b);
+    cs_status status = begin(p, &b);
     *bytes = 0;
-    if (status == CS_OK && !options->comm) {
+    if (status == CS_OK && !p->options.comm) {
         const cs_windows_job job = windows_job(&b);
         (void)cs_windows_apply(&job, bytes);
     }
@@ -631,12 +627,24 @@ cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *option
 
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
 {
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (options->comm) status = cs_comm_agree(options->comm, status);
+    if (status == CS_OK) status = cs_cooc_build_prepared(&p, out);
+    cs_cooc_prepared_free(&p);
+    return status;
+}
+
+cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
+{
+    const cs_corpus *corpus = p->corpus;
+    const cs_cooc_options *options = &p->options;
     build b;
     cs_cooc result = {0};
     cs_assembler *assembler = NULL;
-    cs_status status = prepare(corpus, options, &b);
+    cs_status status = begin(p, &b);
     if (status == CS_OK) {
-        b.scale = cs_build_scale(b.plan, corpus, &b.sequences, options, &b.exact);
+        b.scale = cs_build_scale(b.plan, corpus, b.sequences, options, &b.exact);
         status = cut_blocks(&b);
         b.expected = b.law.population ? b.law.contributions : b.expected;
         deal_blocks(&b);
@@ -653,13 +661,13 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                                   &assembler);
     if (status == CS_OK) status = count(&b, assembler, &result);
     if (status == CS_OK) {
-        result.sequences = cs_cooc_windows(options, &b.sequences);
-        result.skipped_sequences = b.skipped;
+        result.sequences = cs_cooc_windows(options, b.sequences);
+        result.skipped_sequences = p->skipped;
         status = cs_assembler_finish(assembler, &result);
         result.matrix.a.gram = cs_context_gram(&options->context);
     }
     if (status == CS_OK && b.law.population && result.matrix.a.rows > 0) {
-        status = cs_law_witnesses(&b.law, &b.sequences, &result);
+        status = cs_law_witnesses(&b.law, b.sequences, &result);
         result.sequences = result.matrix.a.rows;
     }
     if (status == CS_OK && options->use) status = options->use(options->use_ctx, &result);
