@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "cli/opt.h"
+#include "io/digests.h"
 
 /* Texts that are freed together. */
 typedef struct {
@@ -50,6 +51,7 @@ struct cs_args {
     cs_words claimed; /* names in DIR, by cs_output_claim */
     int inputs;
     cs_opt_input *input;
+    cs_digest_cache digests; /* of the folders of inputs */
     int outputs;
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */

@@ -271,7 +271,8 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     int64_t bytes = 0;
     double cost = 0;
     bool kept = false;
-    cs_status status = cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, t->input, &bytes);
+    cs_status status =
+        cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, NULL, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);

@@ -267,30 +267,18 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
     return status;
 }
 
-typedef struct {
-    const char *source;
-    const cs_corpus_options *options;
-    cs_corpus *out;
-} reading;
-
-static cs_status read_corpus(void *ctx)
-{
-    const reading *r = ctx;
-    return cs_corpus_load(r->source, r->options, r->out);
-}
-
 /* The source and its hash at once, where it is one file. */
 static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
                                cs_corpus *out)
 {
     char *file = NULL;
     cs_corpus corpus = {0};
-    reading r = {source, options, &corpus};
+    cs_input_hash hash = {0};
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
+    if (status == CS_OK && file) status = cs_input_hash_async(args, file, options->threads, &hash);
     if (status == CS_OK)
-        status = file ? cs_output_input_beside(args, file, options->threads, read_corpus, &r)
-                      : read_corpus(&r);
+        status = cs_input_hash_wait(&hash, cs_corpus_load(source, options, &corpus));
     if (status == CS_OK) note_corpus(args, source, &corpus);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);

@@ -4,8 +4,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -506,59 +506,41 @@ cs_status cs_output_input(cs_args *args, const char *path)
     int at = -1;
     cs_status status = add_input(args, path, &at);
     if (status != CS_OK || at < 0) return status;
-    return cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
+    return cs_path_sha256(path, &args->digests, args->input[at].sha256, &args->input[at].bytes);
 }
 
-/* A file being hashed, and what is done meanwhile. */
-typedef struct {
-    const char *path;
-    char sha256[65];
-    int64_t bytes;
-    cs_output_work work;
-    void *ctx;
-    atomic_bool begun, hashed;
-    cs_status status; /* of the work, and its reason: a failure of the hash comes before it */
-    char *reason;
-} beside;
-
-/* The caller is to do the work, since the loops in it want the threads that have no item here. */
-static cs_status one_of_both(void *ctx, int64_t item, int worker)
+static void *hash_input(void *ctx)
 {
-    beside *b = ctx;
-    (void)item;
-    const bool hash =
-        worker == 0 ? atomic_exchange(&b->begun, true) : !atomic_exchange(&b->hashed, true);
-    if (hash) {
-        return cs_path_sha256(b->path, b->sha256, &b->bytes);
-    }
-    b->status = b->work(b->ctx);
-    if (b->status != CS_OK) {
-        b->reason = cs_strdup(cs_reason());
+    cs_input_hash *h = ctx;
+    h->status = cs_path_sha256(h->path, &h->args->digests, h->sha256, &h->bytes);
+    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason()); /* of this thread */
+    return NULL;
+}
+
+cs_status cs_input_hash_async(cs_args *args, const char *path, int threads, cs_input_hash *h)
+{
+    *h = (cs_input_hash){.args = args};
+    cs_status status = add_input(args, path, &h->at);
+    if (status != CS_OK || h->at < 0) return status;
+    h->path = args->input[h->at].path;
+    h->running = (threads > 0 ? threads : cs_threads()) > 1 &&
+                 pthread_create(&h->thread, NULL, hash_input, h) == 0;
+    return h->running ? CS_OK
+                      : cs_path_sha256(path, &args->digests, args->input[h->at].sha256,
+                                       &args->input[h->at].bytes);
+}
+
+cs_status cs_input_hash_wait(cs_input_hash *h, cs_status status)
+{
+    if (!h->running) return status;
+    (void)pthread_join(h->thread, NULL);
+    memcpy(h->args->input[h->at].sha256, h->sha256, sizeof h->sha256);
+    h->args->input[h->at].bytes = h->bytes;
+    if (h->status != CS_OK) {
         cs_reason_clear();
+        status = cs_fail(h->status, "%s", h->reason ? h->reason : "out of memory");
     }
-    return CS_OK;
-}
-
-cs_status cs_output_input_beside(cs_args *args, const char *path, int threads, cs_output_work work,
-                                 void *ctx)
-{
-    int at = -1;
-    beside b = {.path = path, .work = work, .ctx = ctx};
-    cs_status status = add_input(args, path, &at);
-    if (status != CS_OK) return status;
-    if (at < 0) {
-        status = work(ctx);
-    } else if (threads == 1) {
-        status = cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
-        if (status == CS_OK) status = work(ctx);
-    } else {
-        status = cs_parallel_workers(2, threads, one_of_both, &b);
-        memcpy(args->input[at].sha256, b.sha256, sizeof b.sha256); /* it may have moved */
-        args->input[at].bytes = b.bytes;
-        if (status == CS_OK && b.status != CS_OK)
-            status = cs_fail(b.status, "%s", b.reason ? b.reason : "out of memory");
-    }
-    cs_free(b.reason);
+    cs_free(h->reason);
     return status;
 }
 
@@ -582,15 +564,13 @@ cs_status cs_output_input_rows(cs_args *args, const char *text)
     return status;
 }
 
-cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs_output_work work,
-                                void *ctx)
+cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads, cs_input_hash *h)
 {
     char *path = NULL;
-    if (cs_args_item(args, text)) {
-        return work(ctx);
-    }
+    *h = (cs_input_hash){0};
+    if (cs_args_item(args, text)) return CS_OK;
     cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_output_input_beside(args, path, threads, work, ctx);
+    if (status == CS_OK) status = cs_input_hash_async(args, path, threads, h);
     cs_free(path);
     return status;
 }

@@ -224,9 +224,37 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                    checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
+void cs_digest_cache_free(cs_digest_cache *cache)
+{
+    for (int64_t i = 0; i < cache->count; ++i) {
+        cs_free(cache->folder[i].dir);
+        json_decref(cache->folder[i].outputs);
+    }
+    cs_free(cache->folder);
+    *cache = (cs_digest_cache){0};
+}
+
+/* cs_digest_record, at most once for each folder. */
+static cs_status cached_record(cs_digest_cache *cache, const char *dir, json_t **outputs)
+{
+    for (int64_t i = 0; cache && i < cache->count; ++i) {
+        if (strcmp(cache->folder[i].dir, dir) != 0) continue;
+        *outputs = json_incref(cache->folder[i].outputs);
+        return CS_OK;
+    }
+    cs_status status = cs_digest_record(dir, outputs);
+    if (status != CS_OK || !cache) return status;
+    struct cs_digest_folder *grown = cs_realloc(cache->folder, cache->count + 1, sizeof *grown);
+    char *name = grown ? cs_strdup(dir) : NULL;
+    cache->folder = grown ? grown : cache->folder;
+    if (!name) return CS_ERR_MEMORY;
+    grown[cache->count++] = (struct cs_digest_folder){name, json_incref(*outputs)};
+    return CS_OK;
+}
+
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not
  * there. */
-static cs_status check_where(const char *path, const char *sha256)
+static cs_status check_where(const char *path, const char *sha256, cs_digest_cache *cache)
 {
     char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
@@ -238,7 +266,7 @@ static cs_status check_where(const char *path, const char *sha256)
         }
         const char *in = !slash ? "." : *dir ? dir : "/";
         json_t *outputs = NULL;
-        status = cs_digest_record(in, &outputs);
+        status = cached_record(cache, in, &outputs);
         if (status == CS_OK) status = cs_digest_check_in(outputs, in, name, sha256);
         json_decref(outputs);
         if (!slash || !*dir) {
@@ -249,15 +277,15 @@ static cs_status check_where(const char *path, const char *sha256)
     return status;
 }
 
-cs_status cs_digest_check(const char *path, const char *sha256)
+cs_status cs_digest_check(const char *path, const char *sha256, cs_digest_cache *cache)
 {
     struct stat st;
     char *target = NULL;
-    cs_status status = check_where(path, sha256);
+    cs_status status = check_where(path, sha256, cache);
     if (status == CS_OK &&
         (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && !(target = realpath(path, NULL)))))
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    if (status == CS_OK && target) status = check_where(target, sha256);
+    if (status == CS_OK && target) status = check_where(target, sha256, cache);
     free(target);
     return status;
 }
@@ -266,7 +294,8 @@ cs_status cs_digest_check_file(const char *path)
 {
     char hex[65];
     int64_t bytes = 0;
-    return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : check_where(path, NULL);
+    return cs_path_exists(path) ? cs_path_sha256(path, NULL, hex, &bytes)
+                                : check_where(path, NULL, NULL);
 }
 
 /* What is read of a result without its models and arrays. */
@@ -353,7 +382,7 @@ cs_status cs_digest_changed_input(const json_t *manifest, char **change)
         if (!path || !sha256) {
             return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
         }
-        cs_status status = cs_path_sha256(path, hex, &bytes);
+        cs_status status = cs_path_sha256(path, NULL, hex, &bytes);
         if (status != CS_OK) return status;
         if (strcmp(hex, sha256) != 0) {
             *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);

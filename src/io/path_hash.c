@@ -12,7 +12,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "io/digests.h"
 #include "io/file.h"
 
 /* A folder and those that it is in, up to the one that was asked for. */
@@ -98,7 +97,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
-    if (status == CS_OK && link) status = cs_digest_check(path, hex);
+    if (status == CS_OK && link) status = cs_digest_check(path, hex, NULL);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
@@ -107,7 +106,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
 }
 /* NOLINTEND(misc-no-recursion) */
 
-cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
+cs_status cs_path_sha256(const char *path, cs_digest_cache *cache, char hex[65], int64_t *bytes)
 {
     struct stat st;
     *bytes = 0;
@@ -118,7 +117,7 @@ cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
     }
     if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
-        if (status == CS_OK) status = cs_digest_check(path, hex);
+        if (status == CS_OK) status = cs_digest_check(path, hex, cache);
         *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }
