@@ -55,9 +55,9 @@ static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir
         const char *path = cs_args_join(args, dir, cs_cooc_file(i));
         status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
     }
-    return status ? status
-                  : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"),
-                                  force);
+    return status
+               ? status
+               : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
 }
 
 /* What a built matrix is stored with. */
@@ -130,8 +130,7 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
 static cs_status build_into(cs_args *args, cs_cooc_prepared *p, const char *dir, cs_cooc *cooc)
 {
     const char *checkpoint = cs_args_join(args, dir, "checkpoint");
-    cs_status status =
-        checkpoint ? build_and_store(args, p, dir, checkpoint, cooc) : CS_ERR_MEMORY;
+    cs_status status = checkpoint ? build_and_store(args, p, dir, checkpoint, cooc) : CS_ERR_MEMORY;
     if (status == CS_ERR_INTERRUPT && !args->part && cs_path_exists(checkpoint))
         cs_output_note(args, "%s: give --resume to continue from here", checkpoint);
     if (status == CS_OK) note_built(args, dir, cooc);
@@ -241,8 +240,7 @@ static cs_status note_tail(const cs_args *args, const cs_cooc_prepared *p,
     static const double SMALL = 1e8; /* bytes */
     cs_cooc_size size = {0};
     double tail = 0;
-    cs_status status =
-        whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(p, whole, &tail, &size);
+    cs_status status = whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(p, whole, &tail, &size);
     if (status == CS_OK && tail > 0)
         cs_output_note(args,
                        "--tail %g would drop at most that share of an event and make the matrix "
@@ -312,8 +310,7 @@ static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
     }
     cs_status status = o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
     status = cs_comm_agree(o->comm, status);
-    if (status == CS_OK)
-        status = cs_ranks_alone(args, o->comm, cs_cooc_build_prepared(p, &cooc));
+    if (status == CS_OK) status = cs_ranks_alone(args, o->comm, cs_cooc_build_prepared(p, &cooc));
     if (status == CS_OK) cs_ranks_note(args, o->comm);
     if (status == CS_OK && o->comm->rank == 0) {
         status = store(args, p, dir, cs_args_flag(args, "force"), &cooc);

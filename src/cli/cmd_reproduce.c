@@ -201,8 +201,7 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
 {
     char self[PATH_MAX];
     j->args = args;
-    cs_study_run_options options = {
-        .program = self, .announce = announce, .note = note, .ctx = j};
+    cs_study_run_options options = {.program = self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (j->times && cs_args_flag(args, "dry-run")) {
         cs_status checked = check(args, j);

@@ -126,8 +126,7 @@ cs_status cs_args_tasks(cs_args *args)
     if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv tasks-blocks.csv");
     cs_item *root = cs_output_root(args);
     cs_item_text(root, "model", cs_args_positional(args, 0));
-    cs_task_tables *tables =
-        status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
+    cs_task_tables *tables = status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
     if (status == CS_OK && !tables) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
         status = run_task(args, &list.task[i], &tables[i], &open);

@@ -335,8 +335,7 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
         const double all = contributions_of(p->plan, &p->sequences);
         if (stored_at_most(p->corpus, most_rows(p->plan, p->corpus, all),
                            most_entries(p->plan, p->corpus, all)) > space)
-            status =
-                least_of(p->plan, p->corpus, &p->sequences, &p->options, use.workers, &least);
+            status = least_of(p->plan, p->corpus, &p->sequences, &p->options, use.workers, &least);
     }
     return status ? status
                   : cs_store_check(dir, cs_store_bytes(p->corpus, least.rows, least.entries, 0, 0),
