@@ -39,51 +39,42 @@ static cs_status check(const cs_args *args)
 
 /* --- the run of a task -------------------------------------------------------------------------*/
 
-static cs_status add_word(cs_words *words, const char *word)
+/* Copies of words that are not NULL. */
+static cs_status add_words(cs_words *words, int count, const char *const *word)
 {
-    return cs_words_take(words, cs_strdup(word));
+    cs_status status = CS_OK;
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        if (word[i]) status = cs_words_take(words, cs_strdup(word[i]));
+    }
+    return status;
 }
 
 /* The words given, except --tasks and -o with their values, and those of the task. */
 static cs_status task_words(const cs_args *args, const cs_labelled_task *task, const char *folder,
                             cs_words *out)
 {
-    const struct {
-        const char *option;
-        int64_t value;
-    } column[] = {{"--label-column", task->label},
-                  {"--test-label-column", task->test ? task->test_label : 0},
-                  {"--text-column", task->text},
-                  {"--pair-column", task->pair}};
-    /* Without --all a note would say what the table leaves out, which is not printed. */
-    const char *const last[] = {cs_args_flag(args, "all") ? NULL : "--all", "-o", folder};
-    cs_status status = CS_OK;
+    /* The baselines of images are layers, but a score is the model's. What --all prints is not
+     * printed here, and neither is a note of what is not shown. */
+    const bool layers = task->pictures && strcmp(args->command->name, "probe") == 0;
+    const char *const last[] = {layers ? "--baselines" : NULL, layers ? "no" : NULL,
+                                cs_args_flag(args, "all") ? NULL : "--all", "-o", folder};
+    char *columns = cs_task_columns(task), *rest = columns, *word = NULL;
+    cs_status status = columns ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < args->line.count && status == CS_OK; ++i) {
         const char *w = args->line.text[i];
         if (strcmp(w, "--tasks") == 0 || strcmp(w, "-o") == 0 || strcmp(w, "--output") == 0) {
             ++i;
         } else if (strncmp(w, "--tasks=", 8) != 0 && strncmp(w, "--output=", 9) != 0 &&
                    strncmp(w, "-o", 2) != 0) {
-            status = add_word(out, w);
+            status = add_words(out, 1, &w);
         }
     }
-    if (status == CS_OK) status = add_word(out, task->train);
-    if (status == CS_OK && task->test) status = add_word(out, task->test);
-    for (int i = 0; i < 4 && status == CS_OK; ++i) {
-        if (column[i].value <= 0) continue;
-        status = add_word(out, column[i].option);
-        if (status == CS_OK)
-            status = cs_words_take(out, cs_format("%lld", (long long)column[i].value));
+    if (status == CS_OK) status = add_words(out, 2, (const char *const[]){task->train, task->test});
+    while (status == CS_OK && (word = strsep(&rest, " "))) {
+        status = *word ? add_words(out, 1, (const char *const *)&word) : CS_OK;
     }
-    if (status == CS_OK && task->regression) status = add_word(out, "--regression");
-    if (status == CS_OK && task->pictures && strcmp(args->command->name, "probe") == 0) {
-        status = add_word(out, "--baselines"); /* one layer, so that a score is the model's */
-        if (status == CS_OK) status = add_word(out, "no");
-    }
-    for (int i = 0; i < 3 && status == CS_OK; ++i) {
-        if (last[i]) status = add_word(out, last[i]);
-    }
-    return status;
+    cs_free(columns);
+    return status == CS_OK ? add_words(out, 5, last) : status;
 }
 
 /* *open counts the tasks that did not converge, which are results too. */

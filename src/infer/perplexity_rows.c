@@ -189,20 +189,17 @@ static bool shown(const filler *f, int64_t t)
 static void fill_masked(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    const cs_text_rows text = begun(f);
+    cs_text_rows text = begun(f);
     const int64_t before = text.befores, s = filled(o, f->job);
     const int64_t top = f->b * f->batch->length + before + f->job->target;
-    int64_t i = 0;
+    text.tokens = s; /* [MASK] beyond those of the piece */
     ask(f, top - cs_kind_shifts(o->kind), f->job->target);
-    for (; i < before + s; ++i) {
-        if (i < before || shown(f, i - before)) {
+    for (int64_t i = 0; i < before + s + o->around.afters; ++i) {
+        if (i < before || i >= before + s || shown(f, i - before)) {
             cs_text_row(&text, i, i, i, 0);
         } else {
             content(f, i, f->config->mask_id, i, 0);
         }
-    }
-    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
-        content(f, i, o->around.after[e], i, 0);
     }
 }
 
@@ -213,17 +210,14 @@ static void fill_elbo(const filler *f)
     const int64_t before = o->around.befores, row = f->b * f->batch->length;
     cs_rng rng = cs_ask_rng(o, f->job);
     (void)cs_rng_uniform(&rng);
-    int64_t left = f->job->n, wanted = f->job->masked, i = 0;
-    for (; i < before + f->job->n; ++i) {
-        if (i >= before && cs_rng_selects(&rng, &left, &wanted)) {
+    int64_t left = f->job->n, wanted = f->job->masked;
+    for (int64_t i = 0; i < before + f->job->n + o->around.afters; ++i) {
+        if (i >= before && left > 0 && cs_rng_selects(&rng, &left, &wanted)) {
             content(f, i, f->config->mask_id, i, 0);
             ask(f, row + i, i - before);
         } else {
             cs_text_row(&f->text, i, i, i, 0);
         }
-    }
-    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
-        content(f, i, o->around.after[e], i, 0);
     }
 }
 

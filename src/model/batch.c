@@ -166,29 +166,23 @@ void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b,
     batch->vis[row] = batch->lim[row] = rank;
 }
 
-void cs_batch_real(cs_batch *batch, int64_t row, const float *values)
-{
-    batch->real_row[row] = (int32_t)row;
-    memcpy(batch->real + row * batch->real_width, values,
-           (size_t)batch->real_width * sizeof *values);
-}
-
-void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values)
-{
-    batch->extra_number[b] = batch->extra_row[b * batch->length + i] = (int32_t)b;
-    memcpy(batch->extra + b * batch->extra_width, values,
-           (size_t)batch->extra_width * sizeof *values);
-}
-
 void cs_text_row_shown(const cs_text_rows *t, int64_t i, int64_t at, int32_t shown, int64_t place,
                        int32_t rank)
 {
-    const int64_t k = at - t->befores;
+    cs_batch *x = t->batch;
+    const int64_t k = at - t->befores, row = t->b * x->length + i;
     const bool real = t->real && k >= 0 && k < t->tokens && shown == t->token[k];
-    cs_batch_content(t->batch, t->config, t->b, i, real ? -1 : shown, place, rank);
-    if (real)
-        cs_batch_real(t->batch, t->b * t->batch->length + i, t->real + k * t->config->real_width);
-    if (at == 0 && t->extra) cs_batch_extra(t->batch, t->b, i, t->extra);
+    cs_batch_content(x, t->config, t->b, i, real ? -1 : shown, place, rank);
+    if (real) {
+        x->real_row[row] = (int32_t)row;
+        memcpy(x->real + row * x->real_width, t->real + k * x->real_width,
+               (size_t)x->real_width * sizeof *t->real);
+    }
+    if (at == 0 && t->extra) {
+        x->extra_number[t->b] = x->extra_row[row] = (int32_t)t->b;
+        memcpy(x->extra + t->b * x->extra_width, t->extra,
+               (size_t)x->extra_width * sizeof *t->extra);
+    }
 }
 
 void cs_text_row(const cs_text_rows *t, int64_t i, int64_t at, int64_t place, int32_t rank)

@@ -106,12 +106,6 @@ cs_replacement cs_replacement_of(const cs_model_config *config, double keep, dou
 cs_status cs_replacement_check(const cs_replacement *r) CS_MUST_CHECK;
 int32_t cs_replacement_draw(const cs_replacement *r, cs_rng *rng, int32_t token);
 
-/* Content row `row` reads these real_width values in place of an id (its token must be -1). */
-void cs_batch_real(cs_batch *batch, int64_t row, const float *values);
-
-/* Content row i of sequence b reads these extra_width values in addition to its id. */
-void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values);
-
 /* Query row `row` = b * queries + i, at `position`, which attends to content rows of vis <= lim. */
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim);
 
