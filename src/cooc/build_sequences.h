@@ -17,7 +17,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
  */
 int64_t cs_cooc_windows(const cs_cooc_options *options, const cs_sequences *sequences);
 
-/* What a build is made from: made once, and passed to notes, estimate, build and record. The plan
+/* The inputs of a build: made once, and passed to notes, estimate, build and record. The plan
  * borrows the options, so a struct with a plan must not move. */
 typedef struct {
     const cs_corpus *corpus; /* borrowed */
