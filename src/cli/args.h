@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "cli/opt.h"
-#include "io/digests.h"
 
 /* Texts that are freed together. */
 typedef struct {
@@ -51,7 +50,7 @@ struct cs_args {
     cs_words claimed; /* names in DIR, by cs_output_claim */
     int inputs;
     cs_opt_input *input;
-    cs_digest_cache digests; /* of the folders of inputs */
+    json_t *digests; /* records of the folders of inputs (io/digests.h) */
     int outputs;
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */

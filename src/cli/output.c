@@ -495,6 +495,7 @@ static cs_status add_input(cs_args *args, const char *path, int *out)
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     args->input = grown;
+    if (!args->digests) args->digests = json_object();
     cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!input.path) return CS_ERR_MEMORY;
     args->input[ *out = args->inputs++] = input;
@@ -506,13 +507,13 @@ cs_status cs_output_input(cs_args *args, const char *path)
     int at = -1;
     cs_status status = add_input(args, path, &at);
     if (status != CS_OK || at < 0) return status;
-    return cs_path_sha256(path, &args->digests, args->input[at].sha256, &args->input[at].bytes);
+    return cs_path_sha256(path, args->digests, args->input[at].sha256, &args->input[at].bytes);
 }
 
 static void *hash_input(void *ctx)
 {
     cs_input_hash *h = ctx;
-    h->status = cs_path_sha256(h->path, &h->args->digests, h->sha256, &h->bytes);
+    h->status = cs_path_sha256(h->path, h->args->digests, h->sha256, &h->bytes);
     if (h->status != CS_OK) h->reason = cs_strdup(cs_reason()); /* of this thread */
     return NULL;
 }
@@ -526,7 +527,7 @@ cs_status cs_input_hash_async(cs_args *args, const char *path, int threads, cs_i
     h->running = (threads > 0 ? threads : cs_threads()) > 1 &&
                  pthread_create(&h->thread, NULL, hash_input, h) == 0;
     return h->running ? CS_OK
-                      : cs_path_sha256(path, &args->digests, args->input[h->at].sha256,
+                      : cs_path_sha256(path, args->digests, args->input[h->at].sha256,
                                        &args->input[h->at].bytes);
 }
 

@@ -224,37 +224,21 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                    checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
-void cs_digest_cache_free(cs_digest_cache *cache)
-{
-    for (int64_t i = 0; i < cache->count; ++i) {
-        cs_free(cache->folder[i].dir);
-        json_decref(cache->folder[i].outputs);
-    }
-    cs_free(cache->folder);
-    *cache = (cs_digest_cache){0};
-}
-
 /* cs_digest_record, at most once for each folder. */
-static cs_status cached_record(cs_digest_cache *cache, const char *dir, json_t **outputs)
+static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
 {
-    for (int64_t i = 0; cache && i < cache->count; ++i) {
-        if (strcmp(cache->folder[i].dir, dir) != 0) continue;
-        *outputs = json_incref(cache->folder[i].outputs);
-        return CS_OK;
-    }
-    cs_status status = cs_digest_record(dir, outputs);
-    if (status != CS_OK || !cache) return status;
-    struct cs_digest_folder *grown = cs_realloc(cache->folder, cache->count + 1, sizeof *grown);
-    char *name = grown ? cs_strdup(dir) : NULL;
-    cache->folder = grown ? grown : cache->folder;
-    if (!name) return CS_ERR_MEMORY;
-    grown[cache->count++] = (struct cs_digest_folder){name, json_incref(*outputs)};
-    return CS_OK;
+    json_t *known = json_object_get(cache, dir);
+    *outputs = json_is_null(known) ? NULL : json_incref(known);
+    cs_status status = known ? CS_OK : cs_digest_record(dir, outputs);
+    if (status == CS_OK && cache && !known) /* a path need not be UTF-8 */
+        (void)json_object_set_new_nocheck(cache, dir,
+                                          *outputs ? json_incref(*outputs) : json_null());
+    return status;
 }
 
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not
  * there. */
-static cs_status check_where(const char *path, const char *sha256, cs_digest_cache *cache)
+static cs_status check_where(const char *path, const char *sha256, json_t *cache)
 {
     char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
@@ -277,7 +261,7 @@ static cs_status check_where(const char *path, const char *sha256, cs_digest_cac
     return status;
 }
 
-cs_status cs_digest_check(const char *path, const char *sha256, cs_digest_cache *cache)
+cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache)
 {
     struct stat st;
     char *target = NULL;

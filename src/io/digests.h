@@ -27,21 +27,10 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name) CS_M
  * those of another run into the same folder. */
 cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
 
-/* The records of folders, read once for the checks of several files. Zeroed before. */
-typedef struct {
-    int64_t count;
-    struct cs_digest_folder {
-        char *dir;
-        json_t *outputs;
-    } * folder;
-} cs_digest_cache;
-void cs_digest_cache_free(cs_digest_cache *cache);
-
 /* CS_ERR_INPUT, with advice, if the file differs from its record or the record is damaged. sha256:
- * of the file. Reads O(1) other files, and the file itself if it is large. cache: NULL or the
- * records that were read before. */
-cs_status cs_digest_check(const char *path, const char *sha256,
-                          cs_digest_cache *cache) CS_MUST_CHECK;
+ * of the file. Reads O(1) other files, and the file itself if it is large. cache: an
+ * object of the records that were read before, by folder; NULL: each is read. */
+cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache) CS_MUST_CHECK;
 
 /* The same for a file whose digest is unknown; a missing file passes unless it is recorded. */
 cs_status cs_digest_check_file(const char *path) CS_MUST_CHECK;

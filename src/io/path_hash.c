@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "io/digests.h"
 #include "io/file.h"
 
 /* A folder and those that it is in, up to the one that was asked for. */
@@ -106,7 +107,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
 }
 /* NOLINTEND(misc-no-recursion) */
 
-cs_status cs_path_sha256(const char *path, cs_digest_cache *cache, char hex[65], int64_t *bytes)
+cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65], int64_t *bytes)
 {
     struct stat st;
     *bytes = 0;
