@@ -344,27 +344,23 @@ TEST(units_are_as_small_as_fits)
     cs_corpus corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        cs_sequences sequences = {0};
-        cs_context_plan *plan = NULL;
-        int64_t skipped = 0;
+        cs_cooc_prepared p = {0};
         bool exact = true;
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));
         o.draws = cases[i / 2].draws;
         o.weight_by_document = i % 2;
-        const cs_context_options context = cs_cooc_context_options(&o);
-        OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
-        OK(cs_context_prepare(&sequences, &context, &plan));
-        const double scale = cs_build_scale(plan, &corpus, &sequences, &o, &exact);
+        OK(cs_cooc_prepare(&corpus, &o, &p));
+        OK(cs_cooc_plan(&p));
+        const double scale = cs_build_scale(&p, &exact);
         double all = 0;
-        for (int64_t q = 0; q < sequences.count; ++q) {
-            all += i % 2 ? 1 : cs_context_predicted(plan, sequences.length[q]);
+        for (int64_t q = 0; q < p.sequences.count; ++q) {
+            all += i % 2 ? 1 : cs_context_predicted(p.plan, p.sequences.length[q]);
         }
         const double units = all * scale * (o.draws > 0 ? 8 : 1);
         assert_true(!exact && scale == exp2(rint(log2(scale))));
         assert_true(units <= 0x1p61 && units > 0x1p60);
-        cs_context_plan_free(&plan);
-        cs_sequences_free(&sequences);
+        cs_cooc_prepared_free(&p);
     }
     cs_corpus_free(&corpus);
 }

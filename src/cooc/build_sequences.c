@@ -156,7 +156,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     }
 done:
     cs_free(exists);
-    *skipped = left_out;
+    if (skipped) *skipped = left_out;
     return CS_DELIVER(status, out, s, cs_sequences_free);
 }
 

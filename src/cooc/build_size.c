@@ -40,27 +40,25 @@ cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resourc
     return CS_OK;
 }
 
-double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
-                       const cs_sequences *sequences, const cs_cooc_options *options, int64_t i)
+double cs_build_weight(const cs_cooc_prepared *p, int64_t i)
 {
     const double own =
-        options->weight_by_document ? 1 : cs_context_predicted(plan, sequences->length[i]);
-    return corpus->weight ? own * corpus->weight[sequences->document[i]] : own;
+        p->options.weight_by_document ? 1 : cs_context_predicted(p->plan, p->sequences.length[i]);
+    return p->corpus->weight ? own * p->corpus->weight[p->sequences.document[i]] : own;
 }
 
-double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,
-                      const cs_sequences *sequences, const cs_cooc_options *options, bool *exact)
+double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
 {
     double total = 0;
-    for (int64_t i = 0; i < sequences->count; ++i) {
-        total += cs_build_weight(plan, corpus, sequences, options, i) *
-                 (double)cs_context_windows(plan, sequences->length[i]);
+    for (int64_t i = 0; i < p->sequences.count; ++i) {
+        total +=
+            cs_build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
-    double room = options->draws > 0 ? 8 : 1;
-    int64_t d = cs_context_denominator(plan, options->weight_by_document);
-    *exact = d > 0 && !corpus->weight && total * (double)d * room < 0x1p53;
+    double room = p->options.draws > 0 ? 8 : 1;
+    int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
+    *exact = d > 0 && !p->corpus->weight && total * (double)d * room < 0x1p53;
     return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
@@ -236,8 +234,7 @@ static cs_status size_of(const cs_cooc_prepared *p, int workers, cs_context_size
         return size_of_population(p, out);
     }
     cs_context_size s = {.contributions = contributions_of(p),
-                         .scale =
-                             cs_build_scale(plan, p->corpus, &p->sequences, &p->options, &exact),
+                         .scale = cs_build_scale(p, &exact),
                          .by_document = p->options.weight_by_document};
     cs_context_size estimated = s, rest = s;
     estimated.contributions = 0;
