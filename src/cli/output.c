@@ -513,8 +513,8 @@ cs_status cs_output_input(cs_args *args, const char *path)
 static void *hash_input(void *ctx)
 {
     cs_input_hash *h = ctx;
-    h->status = cs_path_sha256(h->path, h->args->digests, h->sha256, &h->bytes);
-    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason()); /* of this thread */
+    h->status = cs_path_sha256(h->path, NULL, h->sha256, &h->bytes); /* args are the caller's */
+    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason());      /* of this thread */
     return NULL;
 }
 
