@@ -8,8 +8,8 @@
 bool cs_cooc_in_split(const cs_corpus *corpus, cs_split split, int64_t document);
 
 /* The sequences that the options select: of the documents of the split, at lengths where the
- * objective exists; *skipped (NULL: not wanted): those of the split at other lengths. CS_ERR_INPUT if none is left,
- * with the length needed. O(tokens / stride + documents). */
+ * objective exists; *skipped (NULL: not wanted): those of the split at other lengths. CS_ERR_INPUT
+ * if none is left, with the length needed. O(tokens / stride + documents). */
 cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *options,
                             cs_sequences *out, int64_t *skipped) CS_MUST_CHECK;
 

@@ -71,8 +71,8 @@ int32_t cs_batch_position(const cs_model_config *config, int64_t place);
 void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
                       int32_t token, int64_t place, int32_t rank);
 
-/* The text that content rows of sequence b read: ids before a text, its ids or vectors, ids after it. The
- * places of all of these are numbered from 0. */
+/* The text that content rows of sequence b read: ids before a text, its ids or vectors, ids after
+ * it. The places of all of these are numbered from 0. */
 typedef struct {
     cs_batch *batch;
     const cs_model_config *config;
@@ -91,8 +91,8 @@ void cs_text_row_shown(const cs_text_rows *text, int64_t i, int64_t at, int32_t 
 /* Rows 0..rows - 1 read the same places; causal: each attends to those before it, else to all. */
 void cs_text_rows_fill(const cs_text_rows *text, int64_t rows, bool causal);
 
-/* Replacement of a masked token in the input: with the share `keep` it stays, with the share `random`
- * it is a random token that is not special, else [MASK]. */
+/* Replacement of a masked token in the input: with the share `keep` it stays, with the share
+ * `random` it is a random token that is not special, else [MASK]. */
 enum { CS_SPECIALS = 5 };
 typedef struct {
     double keep, random;
