@@ -53,7 +53,7 @@ static int verify_stack(cs_model *model, const char *dir, const char *file, bool
     cs_array array = {0};
     int count = 0;
     assert_true(snprintf(path, sizeof path, "%s/%s", dir, file) > 0);
-    OK(cs_model_kind_read(dir, &model->config, &kind));
+    OK(cs_model_kind_read(dir, model, &kind));
     OK(cs_npz_open(path, 0, &reference));
     OK(cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
     assert_true(array.size <= MOST);
@@ -252,7 +252,7 @@ static bool matters(const char *dir, const char *golden, const json_t *config)
         cs_model_kind kind;
         assert_true(snprintf(path, sizeof path, "%s/reference.npz", golden) > 0);
         OK(cs_npz_open(path, 0, &reference));
-        OK(cs_model_kind_read(dir, &model.config, &kind));
+        OK(cs_model_kind_read(dir, &model, &kind));
         const bool causal = kind.attention == CS_ATTENTION_CAUSAL;
         changed =
             departs(&model, reference, causal, false) ||

@@ -67,11 +67,12 @@ TEST(pieces_are_those_of_a_walk)
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("ar", cut); /* needs two tokens */
         const pieces all = walk(&corpus, &o);
-        cs_sequences s = {0};
-        int64_t skipped = 0, kept = 0, uncovered = 0, tokens = 0;
+        cs_cooc_prepared p = {0};
+        int64_t kept = 0;
         static bool covered[100];
         memset(covered, 0, sizeof covered);
-        OK(cs_cooc_sequences(&corpus, &o, &s, &skipped));
+        OK(cs_cooc_prepare(&corpus, &o, &p));
+        const cs_sequences s = p.sequences;
         for (int64_t i = 0; i < all.count; ++i) {
             for (int64_t t = 0; t < all.length[i]; ++t) {
                 covered[all.start[i] + t] |= all.length[i] > 1;
@@ -82,16 +83,15 @@ TEST(pieces_are_those_of_a_walk)
             }
         }
         assert_int_equal(kept, s.count);
-        OK(cs_cooc_uncovered(&corpus, &o, &uncovered, &tokens));
         for (int64_t d = 0; d < DOCUMENTS; ++d) {
             const bool in = cs_cooc_in_split(&corpus, o.split, d);
             for (int64_t t = corpus.doc_ptr[d]; t < corpus.doc_ptr[d + 1]; ++t) {
-                tokens -= in;
-                uncovered -= in && !covered[t];
+                p.tokens -= in;
+                p.uncovered -= in && !covered[t];
             }
         }
-        assert_true(tokens == 0 && uncovered == 0);
-        cs_sequences_free(&s);
+        assert_true(p.tokens == 0 && p.uncovered == 0);
+        cs_cooc_prepared_free(&p);
     }
     cs_corpus_free(&corpus);
 }
@@ -122,16 +122,9 @@ TEST(clamped_pieces_are_counted)
 
 static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const char *reason)
 {
-    cs_sequences s = {0};
-    int64_t skipped = 0, uncovered = 0, tokens = 0;
-    bool enumerable = true;
-    assert_fails(cs_cooc_sequences(corpus, o, &s, &skipped), CS_ERR_INPUT, reason);
-    assert_null(s.start);
-    assert_fails(cs_cooc_uncovered(corpus, o, &uncovered, &tokens), CS_ERR_INPUT, reason);
-    cs_cooc_options all = *o;
-    OK(cs_context_parse("all", &all.context));
-    assert_fails(cs_cooc_enumerable(corpus, o, &enumerable), CS_ERR_INPUT, reason);
-    assert_fails(cs_cooc_enumerable(corpus, &all, &enumerable), CS_ERR_INPUT, reason);
+    cs_cooc_prepared p = {0};
+    assert_fails(cs_cooc_prepare(corpus, o, &p), CS_ERR_INPUT, reason);
+    assert_null(p.sequences.start);
 }
 
 TEST_IN_DIR(nothing_to_read_is_said)

@@ -57,6 +57,16 @@ static double bytes_of(void **state, const char *name)
     return stat(in_dir(state, path), &file) == 0 ? (double)file.st_size : 0;
 }
 
+static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
+                              const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
+{
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, o, &p);
+    if (status == CS_OK) status = cs_cooc_smaller_tail(&p, whole, tail, size);
+    cs_cooc_prepared_free(&p);
+    return status;
+}
+
 TEST(columns_without_memory_are_refused)
 {
     const int64_t length[] = {3};
@@ -181,7 +191,7 @@ TEST(the_least_tail_that_makes_a_tenth)
         OK(cs_context_parse("nearest:2", &o.context));
         o.tail = i > 0 ? tails[2 * i] : 0;
         OK(cs_cooc_estimate(&corpus, &o, &whole));
-        OK(cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut));
+        OK(smaller_tail(&corpus, &o, &whole, &tail, &cut));
         for (size_t t = 0; t < sizeof tails / sizeof *tails && least == 0; ++t) {
             cs_cooc_options other = o;
             other.tail = tails[t];
@@ -285,7 +295,7 @@ TEST(every_allocation_may_fail)
         for (int64_t n = 1; status != CS_OK; ++n) {
             (void)cs_mem_fail_at(n);
             status = cs_cooc_estimate(&corpus, &o, &whole);
-            if (status == CS_OK) status = cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut);
+            if (status == CS_OK) status = smaller_tail(&corpus, &o, &whole, &tail, &cut);
             const int64_t made = cs_mem_fail_at(0);
             cs_reason_clear();
             assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
@@ -334,27 +344,23 @@ TEST(units_are_as_small_as_fits)
     cs_corpus corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        cs_sequences sequences = {0};
-        cs_context_plan *plan = NULL;
-        int64_t skipped = 0;
+        cs_cooc_prepared p = {0};
         bool exact = true;
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));
         o.draws = cases[i / 2].draws;
         o.weight_by_document = i % 2;
-        const cs_context_options context = cs_cooc_context_options(&o);
-        OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
-        OK(cs_context_prepare(&sequences, &context, &plan));
-        const double scale = cs_build_scale(plan, &corpus, &sequences, &o, &exact);
+        OK(cs_cooc_prepare(&corpus, &o, &p));
+        OK(cs_cooc_plan(&p));
+        const double scale = cs_build_scale(&p, &exact);
         double all = 0;
-        for (int64_t q = 0; q < sequences.count; ++q) {
-            all += i % 2 ? 1 : cs_context_predicted(plan, sequences.length[q]);
+        for (int64_t q = 0; q < p.sequences.count; ++q) {
+            all += i % 2 ? 1 : cs_context_predicted(p.plan, p.sequences.length[q]);
         }
         const double units = all * scale * (o.draws > 0 ? 8 : 1);
         assert_true(!exact && scale == exp2(rint(log2(scale))));
         assert_true(units <= 0x1p61 && units > 0x1p60);
-        cs_context_plan_free(&plan);
-        cs_sequences_free(&sequences);
+        cs_cooc_prepared_free(&p);
     }
     cs_corpus_free(&corpus);
 }

@@ -1,5 +1,6 @@
 /* cooc/builder on corpora that pass the least budget: the same bits for any budget and any number of
  * threads; and estimates beside what is built. */
+#include "cooc/build_sequences.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -89,7 +90,10 @@ TEST(estimates_come_near_the_build)
         const double rows = (double)m.matrix.a.rows, nnz = (double)cs_csr_nnz(&m.matrix.a);
         assert_true(size.rows >= rows && size.rows <= 2 * rows);
         assert_true(size.entries >= nnz && size.entries <= 2 * nnz);
-        OK(cs_cooc_smaller_tail(&corpus, &o, &size, &tail, &cut));
+        cs_cooc_prepared p = {0};
+        OK(cs_cooc_prepare(&corpus, &o, &p));
+        OK(cs_cooc_smaller_tail(&p, &size, &tail, &cut));
+        cs_cooc_prepared_free(&p);
         cs_cooc_free(&m);
         if (tail > 0) {
             assert_true(10 * cut.matrix <= size.matrix);

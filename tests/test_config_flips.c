@@ -76,7 +76,7 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
                                      .masks.attention = CS_ATTENTION_BIDIRECTIONAL,
                                      .around = {.before = &c->bos_id, .befores = 1}};
         status = cs_hidden_states(model, &corpus, &o, keep, s);
-    } else if (status == CS_OK && (status = cs_model_kind_read(dir, c, &kind)) == CS_OK) {
+    } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
         cs_patch_reader reader = {0};
         const int64_t values = corpus.tokens * corpus.real_width;
         int32_t *group = test_room(corpus.tokens, sizeof *group);

@@ -52,7 +52,7 @@ static cs_status hash(const char *path)
 {
     char hex[65];
     int64_t bytes = 0;
-    return cs_path_sha256(path, hex, &bytes);
+    return cs_path_sha256(path, NULL, hex, &bytes);
 }
 
 TEST_IN_DIR(digests_are_of_the_bytes)

@@ -286,8 +286,15 @@ TEST(masked_tokens_are_kept_or_random)
     rows *some = states_of(&t, &o), *again = states_of(&t, &o);
     assert_same_rows(some, again, 0);
     int64_t masked = 0, shown[3] = {0};
+    const cs_replacement replacement = cs_replacement_of(c, o.mask_keep, o.mask_random);
+    cs_rng rng = {0};
     for (int64_t i = 0; i < all->rows; ++i) {
         const cs_hidden_row *a = &all->about[i], *b = &some->about[i];
+        if (i == 0 || b->document != b[-1].document || b->piece != b[-1].piece)
+            rng = cs_rng_at(o.mask_seed, CS_STREAM_SHOWN,
+                            (uint64_t)b->document << 20 | (uint64_t)b->piece);
+        if (b->masked) /* as training draws it */
+            assert_int_equal(b->shown, cs_replacement_draw(&replacement, &rng, b->token));
         assert_true(a->masked == b->masked && a->token == b->token);
         assert_int_equal(a->shown, a->masked ? c->mask_id : a->token);
         masked += b->masked;

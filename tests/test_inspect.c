@@ -240,7 +240,10 @@ TEST(a_build_is_recorded)
     o.max_length = 3; /* d a b, a c a, and the last b, too short for a pair */
     o.seed = 5;
     OK(cs_cooc_build(&corpus, &o, &m));
-    OK(cs_cooc_record("hand", &corpus, &o, &m, cs_result_root(r)));
+    cs_cooc_prepared prepared = {0};
+    OK(cs_cooc_prepare(&corpus, &o, &prepared));
+    cs_cooc_record("hand", &prepared, &m, cs_result_root(r));
+    cs_cooc_prepared_free(&prepared);
     OK(cs_result_json(r, &json));
     const struct {
         const char *key;

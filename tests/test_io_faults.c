@@ -325,7 +325,7 @@ static cs_status hash_all(const char *path)
 {
     char hex[65];
     int64_t bytes = 0;
-    return cs_path_sha256(path, hex, &bytes);
+    return cs_path_sha256(path, NULL, hex, &bytes);
 }
 
 static cs_status list_names(const char *path)

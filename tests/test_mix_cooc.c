@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cooc/builder.h"
+#include "cooc/build_sequences.h"
 #include "cooc/store.h"
 #include "io_support.h"
 #include "mix_support.h"
@@ -96,11 +96,14 @@ TEST(all_sets_of_a_mixture_are_counted)
     assert_fails(cs_cooc_build(&corpus, &o, &out), CS_ERR_USAGE,
                  "all under mix at length 40 has 2.3e+07 contexts, but at most 1.05e+06 are "
                  "supported: give shorter");
-    OK(cs_cooc_enumerable(&corpus, &o, &enumerable));
+    cs_cooc_prepared p = {0};
+    OK(cs_cooc_prepare(&corpus, &o, &p));
+    OK(cs_cooc_enumerable(&p, &enumerable));
     assert_false(enumerable);
-    OK(cs_context_parse("nearest:2", &o.context));
-    OK(cs_cooc_enumerable(&corpus, &o, &enumerable));
+    OK(cs_context_parse("nearest:2", &p.options.context));
+    OK(cs_cooc_enumerable(&p, &enumerable));
     assert_true(enumerable);
+    cs_cooc_prepared_free(&p);
     cs_plan_file_free(&file);
     cs_corpus_free(&corpus);
 }

@@ -11,6 +11,19 @@
 #include "test.h"
 #include "train/model_kind.h"
 
+/* cs_model_kind_read of a folder without weights. */
+static cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
+{
+    cs_model model = {.config = *config};
+    char path[700];
+    (void)snprintf(path, sizeof path, "%s/config.json", dir);
+    cs_status status = cs_json_read(path, &model.source);
+    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
+    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
+    json_decref(model.source);
+    return status;
+}
+
 static void put(void **state, const char *name, const char *text)
 {
     OK(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
@@ -22,11 +35,11 @@ TEST_IN_DIR(kinds_are_read)
     cs_model_kind kind = {0};
     put(state, "config.json", "{}");
     cs_model_kind_free(&kind);
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && !kind.trained_here && kind.likelihood);
     put(state, "config.json", "{\"is_decoder\": true}");
     cs_model_kind_free(&kind);
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_int_equal(kind.kind, CS_KIND_CAUSAL);
     const struct {
         const char *objective;
@@ -44,7 +57,7 @@ TEST_IN_DIR(kinds_are_read)
         put(state, "train.json", text);
         config.decoder.layers = known[i].decoder;
         cs_model_kind_free(&kind);
-        OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+        OK(read_kind(in_dir(state, "."), &config, &kind));
         assert_true(kind.kind == known[i].kind && kind.trained_here && !kind.from_nothing);
         cs_kind named;
         OK(cs_kind_by_name(cs_kind_name(kind.kind), &named));
@@ -54,19 +67,19 @@ TEST_IN_DIR(kinds_are_read)
     put(state, "manifest.json",
         "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
     cs_model_kind_free(&kind);
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.from_nothing && !kind.likelihood && kind.decoder_resets);
     assert_true(fabs(kind.delta - 0.25) < 1e-15);
     put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
     config.arch = CS_ARCH_LINEAR;
     cs_model_kind_free(&kind);
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_LINEAR && !kind.likelihood);
     cs_model_kind_free(&kind);
     put(state, "train.json", "{\"objective\": \"ars\"}");
-    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
+    assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
     put(state, "train.json", "{}");
-    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
+    assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
                  "'objective' is missing");
     cs_kind named;
     assert_fails(cs_kind_by_name("causl", &named), CS_ERR_USAGE, "causl");
@@ -83,7 +96,7 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     put(state, "config.json",
         "{\"cospec\": {\"trained\": {\"kind\": \"two-stream\", \"attention\": \"causal\", "
         "\"objective\": \"group-ar t=3 event-weight=token\", \"plan_file\": null}}}");
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_TWO_STREAM && kind.trained_here && kind.likelihood);
     assert_int_equal(kind.attention, CS_ATTENTION_CAUSAL); /* as it was fine-tuned */
     assert_int_equal(kind.pretrained, CS_ATTENTION_PLAN);
@@ -91,8 +104,7 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     assert_true(objective.kind == CS_OBJ_GROUP_AR && objective.t == 3);
     cs_model_kind_free(&kind);
     put(state, "config.json", "{\"cospec\": {\"trained\": {\"kind\": \"masked\"}}}");
-    assert_fails(cs_model_kind_read(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
-                 "config.json");
+    assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "config.json");
 }
 
 /* A checkpoint of before: its run is in trainer.json. */
@@ -104,7 +116,7 @@ TEST_IN_DIR(a_checkpoint_of_before)
     put(state, "trainer.json",
         "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
         "\"cross-entropy\"}}");
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
     cs_model_kind_free(&kind);
 }
@@ -143,7 +155,7 @@ TEST_IN_DIR(records_are_read_back)
                     0);
         OK(cs_json_write(in_dir(state, "config.json"), json));
         json_decref(json);
-        OK(cs_model_kind_read(in_dir(state, "."), &config, &read));
+        OK(read_kind(in_dir(state, "."), &config, &read));
         assert_true(read.kind == made.kind && read.pretrained == attention[i]);
         assert_true(made.attention == attention[i] && read.attention == CS_ATTENTION_CAUSAL);
         assert_true(queries[i] ? strcmp(read.query_position, queries[i]) == 0

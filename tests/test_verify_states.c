@@ -24,7 +24,7 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     (void)snprintf(path, sizeof path, "%s/reference.npz", dir);
     OK(cs_backend_cpu(1, &backend));
     OK(cs_model_read(dir, backend, false, &model));
-    OK(cs_model_kind_read(dir, &model.config, &kind));
+    OK(cs_model_kind_read(dir, &model, &kind));
     assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
     cs_verify_options o = *options;
     o.causal = (kind.attention == CS_ATTENTION_CAUSAL) != o.causal;

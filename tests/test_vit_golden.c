@@ -157,7 +157,7 @@ TEST(masked_autoencoder)
     int64_t checked = 0;
     assert_int_equal(w.model.config.target, CS_TARGET_PIXELS);
     assert_true(w.model.config.waves);
-    OK(cs_model_kind_read(FOLDER "mae", &w.model.config, &kind));
+    OK(cs_model_kind_read(FOLDER "mae", &w.model, &kind));
     OK(cs_patch_reader_open(&w.model, &kind, 2, &reader));
     numbers(&w, "hidden", N * GRID, hidden);
     numbers(&w, "predicted", N * GRID * OF_PATCH, theirs);

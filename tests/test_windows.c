@@ -24,6 +24,7 @@
 typedef struct {
     cs_corpus corpus;
     cs_cooc_options options;
+    cs_cooc_prepared prepared; /* the next two are its */
     cs_sequences sequences;
     cs_context_plan *plan;
     cs_windows_job job;
@@ -32,29 +33,27 @@ typedef struct {
 static void build_of(cs_corpus corpus, const char *spec, const char *context, int64_t max_length,
                      int64_t stride, build *out)
 {
-    int64_t skipped = 0;
     bool exact = false;
     *out = (build){.corpus = corpus,
                    .options = {.threads = 2, .max_length = max_length, .stride = stride}};
     OK(cs_objective_parse(spec, &out->options.objective));
     OK(cs_context_parse(context, &out->options.context));
-    OK(cs_cooc_sequences(&out->corpus, &out->options, &out->sequences, &skipped));
-    const cs_context_options o = cs_cooc_context_options(&out->options);
-    OK(cs_context_prepare(&out->sequences, &o, &out->plan));
-    out->job = (cs_windows_job){
-        .corpus = &out->corpus,
-        .sequences = &out->sequences,
-        .plan = out->plan,
-        .options = &out->options,
-        .scale = cs_build_scale(out->plan, &out->corpus, &out->sequences, &out->options, &exact),
-        .workers = 2,
-        .budget = INT64_C(1) << 40};
+    OK(cs_cooc_prepare(&out->corpus, &out->options, &out->prepared));
+    OK(cs_cooc_plan(&out->prepared));
+    out->sequences = out->prepared.sequences;
+    out->plan = out->prepared.plan;
+    out->job = (cs_windows_job){.corpus = &out->corpus,
+                                .sequences = &out->sequences,
+                                .plan = out->plan,
+                                .options = &out->options,
+                                .scale = cs_build_scale(&out->prepared, &exact),
+                                .workers = 2,
+                                .budget = INT64_C(1) << 40};
 }
 
 static void release(build *b)
 {
-    cs_context_plan_free(&b->plan);
-    cs_sequences_free(&b->sequences);
+    cs_cooc_prepared_free(&b->prepared);
     cs_corpus_free(&b->corpus);
 }
 

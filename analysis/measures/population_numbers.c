@@ -66,14 +66,13 @@ static cs_status order_documents(cs_population_study *s)
 {
     const cs_cooc_options *build = &s->plan->build;
     cs_sequences sequences = {0};
-    int64_t skipped = 0;
     int32_t *order = cs_pool_take(&s->pool, s->corpus->documents, sizeof *order);
     cs_status status = s->pool.status;
     for (int64_t d = 0; d < s->corpus->documents && status == CS_OK; ++d) {
         s->rank[d] = cs_cooc_in_split(s->corpus, build->split, d) ? 0 : -1;
         s->documents += s->rank[d] == 0;
     }
-    if (status == CS_OK) status = cs_cooc_sequences(s->corpus, build, &sequences, &skipped);
+    if (status == CS_OK) status = cs_cooc_sequences(s->corpus, build, &sequences, NULL);
     for (int64_t i = 0; i < sequences.count; ++i) { /* in the order of documents */
         s->filled += i == 0 || sequences.document[i] != sequences.document[i - 1];
     }

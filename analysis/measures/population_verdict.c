@@ -19,6 +19,28 @@ typedef struct {
     char reason[REASON];
 } verdict;
 
+/* The numbers that verdicts rest on. */
+enum { SUM, SUM_LOW, SUM_HIGH, CORRECTED, METRICS };
+enum { PLUG_IN, POPULATION, DISTINCT, ESTIMATES };
+static const char *const metric_name[METRICS] = {"sum_sigma4", "sum_sigma4_low", "sum_sigma4_high",
+                                                 "sum_sigma4_corrected"};
+static const char *const estimate_name[ESTIMATES] = {"plug-in", "population", "distinct-document"};
+
+typedef struct {
+    double documents, value, low, high; /* NaN: not known */
+    int64_t blocks;
+    const json_t *left_out;
+} number;
+
+/* A record. */
+typedef struct {
+    const char *series, *position, *partition;
+    number whole[METRICS][ESTIMATES]; /* of the most documents */
+    int64_t sizes;
+    number *size; /* the corrected sums of the curve and of the whole */
+    bool has[ESTIMATES], null;
+} side;
+
 static const char *text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -27,39 +49,59 @@ static const char *text_of(const json_t *object, const char *key)
 
 static double real_of(const json_t *row, const char *key)
 {
-    const json_t *x = row ? json_object_get(row, key) : NULL;
+    const json_t *x = json_object_get(row, key);
     return json_is_number(x) ? json_number_value(x) : (double)NAN;
 }
 
-/* The number of a record of that many documents; 0: of the most. NULL: it has none. */
-static const json_t *number_of(const json_t *record, const char *metric, const char *estimate,
-                               double documents)
+/* The place of a name among `count`; -1: none. */
+static int find(const char *name, int count, const char *const *names)
 {
-    const json_t *found = NULL;
-    json_t *row;
-    size_t i;
-    json_array_foreach(json_object_get(record, "numbers"), i, row)
-    {
-        const double n = real_of(row, "documents");
-        const bool fits = strcmp(text_of(row, "metric"), metric) == 0 &&
-                          strcmp(text_of(row, "estimate"), estimate) == 0 &&
-                          (documents == 0 || n == documents);
-        if (fits && (!found || n > real_of(found, "documents"))) {
-            found = row;
-        }
+    int i = count - 1;
+    while (i >= 0 && strcmp(names[i], name) != 0) {
+        --i;
     }
-    return found;
+    return i;
 }
 
-static const json_t *record_of(const json_t *records, const char *series, const char *position)
+/* Records come from this run or from the file of an interrupted one. */
+static cs_status read_side(const json_t *record, cs_pool *pool, side *out)
 {
-    json_t *record;
+    const json_t *rows = json_object_get(record, "numbers");
+    json_t *row;
     size_t i;
-    json_array_foreach(records, i, record)
+    *out = (side){.series = text_of(record, "series"),
+                  .position = text_of(record, "target_position"),
+                  .partition = text_of(record, "partition"),
+                  .null = !json_object_get(record, "sigma"),
+                  .size = cs_pool_take(pool, (int64_t)json_array_size(rows), sizeof(number))};
+    for (int k = 0; k < METRICS * ESTIMATES; ++k) {
+        out->whole[k / ESTIMATES][k % ESTIMATES] = (number){-INFINITY, NAN, NAN, NAN, 0, NULL};
+    }
+    json_array_foreach(rows, i, row)
     {
-        if (strcmp(text_of(record, "series"), series) == 0 &&
-            strcmp(text_of(record, "target_position"), position) == 0) {
-            return record;
+        const json_t *left_out = json_object_get(row, "left_out");
+        const int m = find(text_of(row, "metric"), METRICS, metric_name),
+                  e = find(text_of(row, "estimate"), ESTIMATES, estimate_name);
+        const number x = {real_of(row, "documents"),
+                          real_of(row, "value"),
+                          real_of(row, "low"),
+                          real_of(row, "high"),
+                          (int64_t)json_array_size(left_out),
+                          left_out};
+        if (m < 0 || e < 0 || !out->size) continue;
+        if (m == CORRECTED && e == DISTINCT) out->size[out->sizes++] = x;
+        out->has[e] = out->has[e] || m == SUM;
+        number *whole = &out->whole[m][e];
+        *whole = isinf(whole->documents) || x.documents > whole->documents ? x : *whole;
+    }
+    return pool->status;
+}
+
+static const side *side_of(int64_t count, const side *all, const char *series, const char *position)
+{
+    for (int64_t i = 0; i < count; ++i) {
+        if (strcmp(all[i].series, series) == 0 && strcmp(all[i].position, position) == 0) {
+            return &all[i];
         }
     }
     return NULL;
@@ -84,17 +126,17 @@ static void withhold(verdict *v, const char *reason)
 
 /* --- corpus and population --------------------------------------------------------------------- */
 
-/* Of matrices that are known: "plug-in" of the corpus, "population" of the law. */
-static verdict of_matrix(const json_t *left, const json_t *right, const char *estimate)
+/* Of matrices that are known: of the corpus (PLUG_IN) or of the synthetic language. */
+static verdict of_matrix(const side *left, const side *right, int estimate)
 {
-    const json_t *side[] = {left, right};
-    double value[2], low[2], high[2];
-    for (int i = 0; i < 2; ++i) {
-        value[i] = real_of(number_of(side[i], "sum_sigma4", estimate, 0), "value");
-        low[i] = real_of(number_of(side[i], "sum_sigma4_low", estimate, 0), "value");
-        high[i] = real_of(number_of(side[i], "sum_sigma4_high", estimate, 0), "value");
+    double x[2][SUM_HIGH + 1];
+    for (int m = SUM; m <= SUM_HIGH; ++m) {
+        x[0][m] = left->whole[m][estimate].value;
+        x[1][m] = right->whole[m][estimate].value;
     }
-    verdict v = {.ratio = value[0] / value[1], .low = low[0] / high[1], .high = high[0] / low[1]};
+    verdict v = {.ratio = x[0][SUM] / x[1][SUM],
+                 .low = x[0][SUM_LOW] / x[1][SUM_HIGH],
+                 .high = x[0][SUM_HIGH] / x[1][SUM_LOW]};
     v.sign = sign_of(v.low, v.high);
     if (isnan(v.ratio)) {
         undetermined(&v, "a sum is not known");
@@ -106,95 +148,75 @@ static verdict of_matrix(const json_t *left, const json_t *right, const char *es
 
 /* --- language --------------------------------------------------------------------------------- */
 
-static const char SUM[] = "sum_sigma4", CORRECTED[] = "sum_sigma4_corrected",
-                  DISTINCT[] = "distinct-document";
-
-/* The logarithm of a corrected sum, and what it is without each block. */
-typedef struct {
-    int64_t blocks;
-    double value, *left_out;
-} logarithm;
-
-static cs_status logarithm_of(const json_t *record, logarithm *out)
+/* Logarithms of a sum without each block. */
+static double *logs_of(const number *n, cs_pool *pool)
 {
-    const json_t *row = number_of(record, CORRECTED, DISTINCT, 0),
-                 *list = row ? json_object_get(row, "left_out") : NULL;
-    out->blocks = (int64_t)json_array_size(list);
-    out->value = log(real_of(row, "value"));
-    if (!(out->left_out = cs_alloc(out->blocks, sizeof *out->left_out))) return CS_ERR_MEMORY;
-    for (int64_t b = 0; b < out->blocks; ++b) {
-        const json_t *x = json_array_get(list, (size_t)b);
-        out->left_out[b] = json_is_number(x) ? log(json_number_value(x)) : (double)NAN;
+    double *out = cs_pool_take(pool, n->blocks, sizeof *out);
+    for (int64_t b = 0; b < n->blocks && out; ++b) {
+        const json_t *x = json_array_get(n->left_out, (size_t)b);
+        out[b] = json_is_number(x) ? log(json_number_value(x)) : (double)NAN;
     }
+    return out;
+}
+
+static cs_status take_ratio(const side *left, const side *right, cs_pool *pool, verdict *v)
+{
+    const bool same = strcmp(left->partition, right->partition) == 0;
+    const number *l = &left->whole[CORRECTED][DISTINCT], *r = &right->whole[CORRECTED][DISTINCT];
+    const double *x = logs_of(l, pool), *y = logs_of(r, pool);
+    if (!x || !y) return CS_ERR_MEMORY;
+    const double d = log(l->value) - log(r->value),
+                 se = same ? cs_jackknife_difference(l->blocks, x, y, 1)
+                           : hypot(cs_jackknife_error(l->blocks, x, 1),
+                                   cs_jackknife_error(r->blocks, y, 1)),
+                 width = l->blocks > 1 ? cs_student_width(0.95, (double)(l->blocks - 1)) * se
+                                       : (double)NAN;
+    *v = (verdict){.ratio = exp(d), .low = exp(d - width), .high = exp(d + width)};
+    v->sign = sign_of(v->low, v->high);
     return CS_OK;
 }
 
-static cs_status take_ratio(const json_t *left, const json_t *right, verdict *v)
+/* Whether the interval of the side's null contains 1; false also where there is none. */
+static cs_status null_holds(int64_t count, const side *all, const side *s, bool *there, bool *holds)
 {
-    const bool same = strcmp(text_of(left, "partition"), text_of(right, "partition")) == 0;
-    logarithm l = {0}, r = {0};
-    cs_status status = logarithm_of(left, &l);
-    if (status == CS_OK) status = logarithm_of(right, &r);
-    if (status == CS_OK) {
-        const double d = l.value - r.value,
-                     se = same ? cs_jackknife_difference(l.blocks, l.left_out, r.left_out, 1)
-                               : hypot(cs_jackknife_error(l.blocks, l.left_out, 1),
-                                       cs_jackknife_error(r.blocks, r.left_out, 1)),
-                     width = l.blocks > 1 ? cs_student_width(0.95, (double)(l.blocks - 1)) * se
-                                          : (double)NAN;
-        *v = (verdict){.ratio = exp(d), .low = exp(d - width), .high = exp(d + width)};
-        v->sign = sign_of(v->low, v->high);
-    }
-    cs_free(l.left_out);
-    cs_free(r.left_out);
-    return status;
-}
-
-/* Whether the interval of the record's null holds 1; false also where there is none. */
-static cs_status null_holds(const json_t *records, const json_t *record, bool *there, bool *holds)
-{
-    char *series = cs_format("%s shuffled", text_of(record, "series"));
+    char *series = cs_format("%s shuffled", s->series);
     if (!series) return CS_ERR_MEMORY;
-    const json_t *null = record_of(records, series, text_of(record, "target_position")),
-                 *row = null ? number_of(null, SUM, DISTINCT, 0) : NULL;
-    const double low = real_of(row, "low"), high = real_of(row, "high");
-    *there = *there && !isnan(low) && !isnan(high);
-    *holds = *holds && low <= 1 && 1 <= high;
+    const side *null = side_of(count, all, series, s->position);
+    const number *n = null ? &null->whole[SUM][DISTINCT] : NULL;
+    *there = *there && n && !isnan(n->low) && !isnan(n->high);
+    *holds = *holds && n && n->low <= 1 && 1 <= n->high;
     cs_free(series);
     return CS_OK;
 }
 
 /* Sizes of the curve below the whole, and whether the difference has another sign at one of them. */
-static int sizes_of(const json_t *left, const json_t *right, int sign, double *crossed)
+static int sizes_of(const side *left, const side *right, int sign, double *crossed)
 {
-    const double whole = real_of(number_of(left, SUM, DISTINCT, 0), "documents");
+    const number *whole = &left->whole[SUM][DISTINCT];
     int sizes = 0;
-    json_t *row;
-    size_t i;
-    json_array_foreach(json_object_get(left, "numbers"), i, row)
-    {
-        const double n = real_of(row, "documents");
-        const json_t *other = strcmp(text_of(row, "metric"), CORRECTED) == 0 && n < whole
-                                  ? number_of(right, CORRECTED, DISTINCT, n)
-                                  : NULL;
-        const double d = other ? real_of(row, "value") - real_of(other, "value") : 0;
-        sizes += other != NULL;
-        *crossed = other && !(sign * d > 0) ? n : *crossed;
+    for (int64_t i = 0; i < left->sizes; ++i) {
+        const number *x = &left->size[i], *y = NULL;
+        for (int64_t j = 0; j < right->sizes && !y && x->documents < whole->documents; ++j) {
+            y = right->size[j].documents == x->documents ? &right->size[j] : NULL;
+        }
+        if (!y) continue;
+        sizes += 1;
+        *crossed = sign * (x->value - y->value) > 0 ? *crossed : x->documents;
     }
     return sizes;
 }
 
-static cs_status of_language(const json_t *records, const json_t *left, const json_t *right,
-                             verdict *v)
+static cs_status of_language(int64_t count, const side *all, const side *left, const side *right,
+                             cs_pool *pool, verdict *v)
 {
     bool there = true, holds = true;
     double crossed = 0;
-    cs_status status = take_ratio(left, right, v);
-    if (status == CS_OK) status = null_holds(records, left, &there, &holds);
-    if (status == CS_OK) status = null_holds(records, right, &there, &holds);
+    cs_status status = take_ratio(left, right, pool, v);
+    if (status == CS_OK) status = null_holds(count, all, left, &there, &holds);
+    if (status == CS_OK) status = null_holds(count, all, right, &there, &holds);
     if (status != CS_OK) return status;
     const int sizes = sizes_of(left, right, v->sign, &crossed);
-    if (!number_of(left, SUM, DISTINCT, 0) || !number_of(right, SUM, DISTINCT, 0)) {
+    if (!left->has[DISTINCT] || !right->has[DISTINCT]) {
         withhold(v, "the contexts are not available");
     } else if (isnan(v->high)) {
         withhold(v, "there is no interval (--jackknife)");
@@ -217,14 +239,13 @@ static cs_status of_language(const json_t *records, const json_t *left, const js
 
 /* --- list ------------------------------------------------------------------------------------- */
 
-static void put(const json_t *left, const json_t *right, const char *of, const verdict *v,
-                cs_item *out)
+static void put(const side *left, const side *right, const char *of, const verdict *v, cs_item *out)
 {
     cs_item *item = cs_item_object(out, NULL);
-    cs_item_text(item, "series", text_of(left, "series"));
-    cs_item_text(item, "target_position", text_of(left, "target_position"));
-    cs_item_text(item, "against", text_of(right, "series"));
-    cs_item_text(item, "against_position", text_of(right, "target_position"));
+    cs_item_text(item, "series", left->series);
+    cs_item_text(item, "target_position", left->position);
+    cs_item_text(item, "against", right->series);
+    cs_item_text(item, "against_position", right->position);
     cs_item_text(item, "of", of);
     CS_ITEM_FIELDS(item, v, ratio, low, high, reason, withheld);
     cs_item_text(item, "verdict",
@@ -235,29 +256,31 @@ static void put(const json_t *left, const json_t *right, const char *of, const v
 
 cs_status cs_population_verdicts(const json_t *records, cs_item *out)
 {
-    const char *first = text_of(json_array_get(records, 0), "series");
-    cs_status status = CS_OK;
-    json_t *left;
-    size_t i;
-    json_array_foreach(records, i, left)
-    {
-        const char *series = text_of(left, "series"), *position = text_of(left, "target_position");
-        const bool null = !json_object_get(left, "sigma"), given = strcmp(position, "given") == 0;
-        const json_t *against[] = {strcmp(series, first) != 0 ? record_of(records, first, position)
-                                                              : NULL,
-                                   given ? NULL : record_of(records, series, "given")};
-        for (int j = 0; j < 2 && !null && status == CS_OK; ++j) {
-            if (against[j]) {
-                verdict v = of_matrix(left, against[j], "plug-in");
-                put(left, against[j], "corpus", &v, out);
-                if (number_of(left, "sum_sigma4", "population", 0)) {
-                    v = of_matrix(left, against[j], "population");
-                    put(left, against[j], "population", &v, out);
-                }
-                status = of_language(records, left, against[j], &v);
-                put(left, against[j], "language", &v, out);
+    cs_pool pool = {0};
+    const int64_t count = (int64_t)json_array_size(records);
+    side *all = cs_pool_take(&pool, count, sizeof *all);
+    cs_status status = pool.status;
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        status = read_side(json_array_get(records, (size_t)i), &pool, &all[i]);
+    }
+    for (int64_t i = 0; i < count && status == CS_OK; ++i) {
+        const side *left = &all[i];
+        const bool first = strcmp(left->series, all[0].series) == 0,
+                   given = strcmp(left->position, "given") == 0;
+        const side *against[] = {first ? NULL : side_of(count, all, all[0].series, left->position),
+                                 given ? NULL : side_of(count, all, left->series, "given")};
+        for (int j = 0; j < 2 && !left->null && status == CS_OK; ++j) {
+            if (!against[j]) continue;
+            verdict v = of_matrix(left, against[j], PLUG_IN);
+            put(left, against[j], "corpus", &v, out);
+            if (left->has[POPULATION]) {
+                v = of_matrix(left, against[j], POPULATION);
+                put(left, against[j], "population", &v, out);
             }
+            status = of_language(count, all, left, against[j], &pool, &v);
+            put(left, against[j], "language", &v, out);
         }
     }
+    cs_pool_free(&pool);
     return status;
 }

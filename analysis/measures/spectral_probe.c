@@ -417,22 +417,16 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     const cs_spectrum *s = source->spectrum;
     cs_cooc_options options = *source->options;
     options.split = split;
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
-    int64_t skipped = 0; /* too short for the objective: such documents are NaN */
+    cs_cooc_prepared p = {0}; /* documents too short for the objective are NaN */
     feature_work work = {
-        .source = source, .document = document, .out = out, .sequences = &sequences};
-    cs_status status = cs_cooc_sequences(source->corpus, &options, &sequences, &skipped);
-    if (status == CS_OK) {
-        cs_context_options context = cs_cooc_context_options(&options);
-        status = cs_context_prepare(&sequences, &context, &plan);
-    }
-    work.plan = plan;
+        .source = source, .document = document, .out = out, .sequences = &p.sequences};
+    cs_status status = cs_cooc_prepare(source->corpus, &options, &p);
+    if (status == CS_OK) status = cs_cooc_plan(&p);
+    work.plan = p.plan;
     if (status == CS_OK) status = by_document(&work);
     if (status == CS_OK) status = take_table(&work, &s->u, s->row_mass, NULL);
     if (status == CS_OK) status = run(&work, documents, context_item, unknown, featureless);
     cs_pool_free(&work.pool);
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
+    cs_cooc_prepared_free(&p);
     return status;
 }

@@ -52,7 +52,7 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
     cs_status status = CS_OK;
     if (i == known->count) {
         memcpy(now.path, path, strlen(path) + 1);
-        status = cs_path_sha256(path, now.sha256, &bytes);
+        status = cs_path_sha256(path, NULL, now.sha256, &bytes);
         if (status == CS_OK)
             status = cs_reserve(&known->input, &known->room, i + 1, sizeof *known->input);
         if (status == CS_OK) known->input[known->count++] = now;

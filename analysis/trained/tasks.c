@@ -347,9 +347,9 @@ void cs_tasks_free(cs_task_list *list)
     *list = (cs_task_list){0};
 }
 
-char *cs_task_words(const cs_labelled_task *t)
+char *cs_task_columns(const cs_labelled_task *t)
 {
-    char *words = cs_format("%s%s%s", t->train, t->test ? " " : "", t->test ? t->test : "");
+    char *words = cs_strdup("");
     if (t->label > 0) cs_append(&words, " --label-column %" PRId64, t->label);
     if (t->test_label > 0 && t->test)
         cs_append(&words, " --test-label-column %" PRId64, t->test_label);

@@ -43,6 +43,6 @@ cs_status cs_tasks_find(const char *list, const cs_corpus_options *reading,
                         cs_task_list *out) CS_MUST_CHECK;
 void cs_tasks_free(cs_task_list *list);
 
-/* "TRAIN [TEST]" and the options of columns and --regression with which a command reads the task,
+/* The options of columns and --regression with which a command reads the task, each after a blank,
  * in fresh memory; NULL without memory. */
-char *cs_task_words(const cs_labelled_task *task) CS_MUST_CHECK;
+char *cs_task_columns(const cs_labelled_task *task) CS_MUST_CHECK;

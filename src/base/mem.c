@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/ints.h"
@@ -403,7 +404,12 @@ void cs_mem_available_at_most(int64_t bytes)
 
 int64_t cs_mem_available(void)
 {
-    const int64_t available = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
+    struct sysinfo info;
+    const int64_t listed = number_in("/proc/meminfo", "MemAvailable:", 0) * 1024,
+                  unused = listed == 0 && sysinfo(&info) == 0 /* /proc is not mounted */
+                               ? (int64_t)(info.freeram + info.bufferram) * info.mem_unit
+                               : 0,
+                  available = listed + unused,
                   left = cs_least(address_space_left(), atomic_load(&available_at_most));
     return cs_least(cs_least(available, left), cs_mem_group_left(""));
 }

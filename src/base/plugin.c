@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -28,6 +29,16 @@ cs_status cs_device_parse(const char *word, cs_device_kind *kind, int *number)
     return CS_OK;
 }
 
+cs_status cs_program_path(char out[PATH_MAX])
+{
+    const ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    out[length > 0 ? length : 0] = '\0';
+    return length > 0 || (started && realpath(started, out))
+               ? CS_OK
+               : cs_fail(CS_ERR_IO, "the path of the program is unknown: /proc is not mounted");
+}
+
 /* dladdr names the shared library as it was opened, but the program as it was typed. */
 static bool own_path(char out[PATH_MAX])
 {
@@ -38,9 +49,9 @@ static bool own_path(char out[PATH_MAX])
     if (dladdr(here, &info) != 0 && info.dli_fname && strstr(info.dli_fname, ".so")) {
         return realpath(info.dli_fname, out) != NULL;
     }
-    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
-    out[length > 0 ? length : 0] = '\0';
-    return length > 0;
+    const bool known = cs_program_path(out) == CS_OK;
+    if (!known) cs_reason_clear();
+    return known;
 }
 
 char *cs_beside_program(int count, const char *const *places)

@@ -3,6 +3,7 @@
  * (src/tensor, src/linalg) has a table, found by its symbol. */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,6 +21,9 @@ static inline bool cs_device_is_cuda(const char *word)
 {
     return strncmp(word, "cuda", 4) == 0;
 }
+
+/* The absolute path of the running program, also where /proc is not mounted. CS_ERR_IO: unknown. */
+cs_status cs_program_path(char out[PATH_MAX]) CS_MUST_CHECK;
 
 /* The first readable one of these paths, which are relative to the folder of the program (or of
  * libcospec.so if a program has loaded it), in fresh memory; "" if none is readable, NULL without

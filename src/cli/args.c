@@ -66,6 +66,7 @@ void cs_args_free(cs_args **held)
     cs_words_free(&args->kept);
     cs_words_free(&args->claimed);
     CS_FREE_FIELDS(args, input, output);
+    json_decref(args->digests);
     free(args->printed);
     cs_result_free(&args->record);
     cs_free(args);

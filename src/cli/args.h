@@ -50,6 +50,7 @@ struct cs_args {
     cs_words claimed; /* names in DIR, by cs_output_claim */
     int inputs;
     cs_opt_input *input;
+    json_t *digests; /* records of the folders of inputs (io/digests.h) */
     int outputs;
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */
@@ -70,6 +71,7 @@ struct cs_args {
     bool part;
     bool delegated; /* another command ran in its place and wrote the manifest */
     bool follows;   /* another process prints the result or the reason, and has the exit code */
+    struct cs_task_tables *tables; /* a task of --tasks: takes the tables in place of stdout */
     struct cs_in_memory *memory; /* arguments in memory (cli/in_memory.h); NULL: all are in files */
 };
 

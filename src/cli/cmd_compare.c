@@ -171,8 +171,13 @@ static cs_status add_tasks(job *j)
         const cs_labelled_task *t = &j->list.task[j->tasks];
         if (!t->named) status = cs_output_input(j->args, t->train);
         if (status == CS_OK && !t->named && t->test) status = cs_output_input(j->args, t->test);
-        j->task[j->tasks] = (cs_compare_task){t->name, cs_args_keep(j->args, cs_task_words(t)),
-                                              cs_metric_name(t->look_ahead)};
+        const char *columns = cs_args_keep(j->args, cs_task_columns(t));
+        j->task[j->tasks] = (cs_compare_task){
+            t->name,
+            columns ? cs_args_format(j->args, "%s%s%s%s", t->train, t->test ? " " : "",
+                                     t->test ? t->test : "", columns)
+                    : NULL,
+            cs_metric_name(t->look_ahead)};
         if (!j->task[j->tasks].words) status = CS_ERR_MEMORY;
     }
     return status;

@@ -193,8 +193,13 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
         (int64_t)json_number_value(json_object_get(json_object_get(blind, "rows"), "value"));
     plan.blind_population = population_contexts(blind);
     cs_output_note(args, "%s, target position %s", series, position);
-    if (status == CS_OK && !null)
-        status = cs_args_note_uncovered(args, corpus, &plan.build, &t->uncovered);
+    if (status == CS_OK && !null) {
+        cs_cooc_prepared p = {0};
+        status = cs_cooc_prepare(corpus, &plan.build, &p);
+        if (status == CS_OK) cs_args_note_uncovered(args, &p);
+        t->uncovered = p.uncovered;
+        cs_cooc_prepared_free(&p);
+    }
     if (status == CS_OK)
         status =
             null ? cs_population_null(corpus, &plan, &rows) : measure(corpus, &plan, &rows, &why);
@@ -262,7 +267,8 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     int64_t bytes = 0;
     double cost = 0;
     bool kept = false;
-    cs_status status = cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, t->input, &bytes);
+    cs_status status =
+        cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, NULL, t->input, &bytes);
     if (status == CS_OK) status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);

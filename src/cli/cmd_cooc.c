@@ -34,36 +34,34 @@ static const cs_opt *const cooc_groups[] = {
     cs_group_cooc,   cooc_options,       cs_group_ranks, cs_group_moments, NULL};
 
 /* One matrix: its sizes as one row. */
-static cs_status print_build(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
-                             const cs_cooc *cooc)
+static cs_status print_build(cs_args *args, const cs_cooc_prepared *p, const cs_cooc *cooc)
 {
     static const cs_view view = {
         "",
         "corpus objective context target_position rows cols nonzeros sequences skipped_sequences "
         "uncovered_tokens contributions draws seed sampled exact unit mass dropped_mass "
         "label_noise"};
-    cs_status status =
-        cs_cooc_record(cs_args_text(args, "corpus"), corpus, options, cooc, cs_output_root(args));
-    return status == CS_OK ? cs_output_record(args, "cooc", &view) : status;
+    cs_cooc_record(cs_args_text(args, "corpus"), p, cooc, cs_output_root(args));
+    return cs_output_record(args, "cooc", &view);
 }
 
-static cs_status store(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
-                       const char *dir, bool force, const cs_cooc *cooc)
+static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir, bool force,
+                       const cs_cooc *cooc)
 {
     cs_status status = cs_dir_make(dir);
     for (int i = 0; status == CS_OK && cs_cooc_file(i); ++i) {
         const char *path = cs_args_join(args, dir, cs_cooc_file(i));
         status = path ? cs_output_begin(args, path) : CS_ERR_MEMORY;
     }
-    return status ? status
-                  : cs_cooc_write(dir, corpus, options, cooc, cs_args_flag(args, "mtx"), force);
+    return status
+               ? status
+               : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
 }
 
 /* What a built matrix is stored with. */
 typedef struct {
     cs_args *args;
-    const cs_corpus *corpus;
-    const cs_cooc_options *options;
+    const cs_cooc_prepared *prepared;
     const char *dir;
     bool force;
 } storing;
@@ -71,14 +69,13 @@ typedef struct {
 static cs_status store_built(void *ctx, const cs_cooc *cooc)
 {
     const storing *s = ctx;
-    return store(s->args, s->corpus, s->options, s->dir, s->force, cooc);
+    return store(s->args, s->prepared, s->dir, s->force, cooc);
 }
 
-static cs_status note_lacking(const cs_args *args, const cs_corpus *corpus,
-                              const cs_cooc_options *options)
+static cs_status note_lacking(const cs_args *args, cs_cooc_prepared *p)
 {
     double bytes = 0;
-    cs_status status = cs_cooc_lacking(corpus, options, &bytes);
+    cs_status status = cs_cooc_lacking(p, &bytes);
     if (bytes > 0)
         cs_output_note(args,
                        "counting by sorted records; --memory %.0fM would allow counting row by "
@@ -88,17 +85,15 @@ static cs_status note_lacking(const cs_args *args, const cs_corpus *corpus,
 }
 
 /* Builds and stores; what an interrupt leaves in DIR/checkpoint is for --resume to go on from. */
-static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
-                                 const cs_cooc_options *options, const char *dir,
+static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char *dir,
                                  const char *checkpoint, cs_cooc *cooc)
 {
     bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
-    cs_cooc_options resumable = *options;
-    resumable.checkpoint = checkpoint;
-    resumable.resume = resume && !force;
-    storing with = {args, corpus, options, dir, force || resume};
-    resumable.use = store_built;
-    resumable.use_ctx = &with;
+    storing with = {args, p, dir, force || resume};
+    p->options.checkpoint = checkpoint;
+    p->options.resume = resume && !force;
+    p->options.use = store_built;
+    p->options.use_ctx = &with;
     cs_status status = cs_link_refuse(checkpoint);
     if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
@@ -107,9 +102,9 @@ static cs_status build_and_store(cs_args *args, const cs_corpus *corpus,
                        "--force to start again",
                        checkpoint);
     }
-    status = cs_cooc_check_disk(corpus, options, dir);
-    if (status == CS_OK) status = note_lacking(args, corpus, options);
-    status = status ? status : cs_cooc_build(corpus, &resumable, cooc);
+    status = cs_cooc_check_disk(p, dir);
+    if (status == CS_OK) status = note_lacking(args, p);
+    status = status ? status : cs_cooc_build_prepared(p, cooc);
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
 }
@@ -130,36 +125,34 @@ static void note_built(const cs_args *args, const char *dir, const cs_cooc *cooc
     }
 }
 
-static cs_status build_into(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
-                            const char *dir, cs_cooc *cooc)
+static cs_status build_into(cs_args *args, cs_cooc_prepared *p, const char *dir, cs_cooc *cooc)
 {
     const char *checkpoint = cs_args_join(args, dir, "checkpoint");
-    cs_status status =
-        checkpoint ? build_and_store(args, corpus, options, dir, checkpoint, cooc) : CS_ERR_MEMORY;
+    cs_status status = checkpoint ? build_and_store(args, p, dir, checkpoint, cooc) : CS_ERR_MEMORY;
     if (status == CS_ERR_INTERRUPT && !args->part && cs_path_exists(checkpoint))
         cs_output_note(args, "%s: give --resume to continue from here", checkpoint);
     if (status == CS_OK) note_built(args, dir, cooc);
     return status;
 }
 
-static cs_status build_one(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
+static cs_status build_one(cs_args *args, cs_cooc_prepared *p)
 {
     cs_cooc cooc = {0};
-    cs_status status = build_into(args, corpus, options, cs_args_text(args, "output"), &cooc);
-    if (status == CS_OK) status = print_build(args, corpus, options, &cooc);
+    cs_status status = build_into(args, p, cs_args_text(args, "output"), &cooc);
+    if (status == CS_OK) status = print_build(args, p, &cooc);
     cs_cooc_free(&cooc);
     return status;
 }
 
 /* The matrix and what it was counted from become the caller's. */
-static cs_status build_in_memory(cs_args *args, cs_corpus *corpus, const cs_cooc_options *options)
+static cs_status build_in_memory(cs_args *args, cs_corpus *corpus, cs_cooc_prepared *p)
 {
     cs_in_memory *memory = cs_args_in_memory(args);
-    cs_status status = note_lacking(args, corpus, options);
-    if (status == CS_OK) status = cs_cooc_build(corpus, options, &memory->cooc);
+    cs_status status = note_lacking(args, p);
+    if (status == CS_OK) status = cs_cooc_build_prepared(p, &memory->cooc);
     if (status != CS_OK) return status;
     note_built(args, NULL, &memory->cooc);
-    status = print_build(args, corpus, options, &memory->cooc);
+    status = print_build(args, p, &memory->cooc);
     memory->corpus = *corpus;
     *corpus = (cs_corpus){0};
     return status;
@@ -178,9 +171,9 @@ static cs_status claim_draws(cs_args *args, int64_t draws)
 }
 
 /* One number of draws: the matrix into DIR/draws-N, its top singular values into the result. */
-static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options,
-                             cs_item *list, bool *converged)
+static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, bool *converged)
 {
+    const cs_cooc_options *options = &p->options;
     enum { TOP = 16 };
     cs_cooc cooc = {0};
     cs_spectrum spectrum = {0};
@@ -188,7 +181,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
                                      (long long)options->draws);
     cs_status status = dir ? claim_draws(args, options->draws) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make_own(dir);
-    if (status == CS_OK) status = build_into(args, corpus, options, dir, &cooc);
+    if (status == CS_OK) status = build_into(args, p, dir, &cooc);
     if (status == CS_OK) {
         const cs_csr *a = &cooc.matrix.a;
         int64_t side = a->rows < a->cols ? a->rows : a->cols;
@@ -201,10 +194,9 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
                                       .progress = options->progress};
         status = cs_spectrum_of(a, &wanted, &spectrum);
     }
-    cs_item *item = status == CS_OK ? cs_item_object(list, NULL) : NULL;
-    if (status == CS_OK)
-        status = cs_cooc_record(cs_args_text(args, "corpus"), corpus, options, &cooc, item);
     if (status == CS_OK) {
+        cs_item *item = cs_item_object(list, NULL);
+        cs_cooc_record(cs_args_text(args, "corpus"), p, &cooc, item);
         *converged = *converged && spectrum.converged;
         CS_ITEM_FIELDS(item, &spectrum, components, sum_sigma2, sum_sigma4, sum_sigma4_error);
         cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
@@ -215,8 +207,7 @@ static cs_status build_draws(cs_args *args, const cs_corpus *corpus, const cs_co
     return status;
 }
 
-static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_options *options,
-                            int64_t count, const int64_t *draws)
+static cs_status build_list(cs_args *args, cs_cooc_prepared *p, int64_t count, const int64_t *draws)
 {
     static const cs_view view = {
         "draws[].sigma[]",
@@ -227,8 +218,8 @@ static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_opti
     cs_item *list = cs_item_array(cs_output_root(args), "draws");
     cs_status status = CS_OK;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        options->draws = draws[i];
-        status = build_draws(args, corpus, options, list, &converged);
+        cs_cooc_set_draws(p, draws[i]);
+        status = build_draws(args, p, list, &converged);
     }
     if (status == CS_OK) status = cs_output_record(args, "draws", &view);
     if (status == CS_OK && !converged) {
@@ -241,14 +232,13 @@ static cs_status build_list(cs_args *args, const cs_corpus *corpus, cs_cooc_opti
 /* --- run -------------------------------------------------------------------------------------- */
 
 /* The smallest --tail that makes a matrix ten times smaller that is worth it, if there is one. */
-static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
-                           const cs_cooc_options *options, const cs_cooc_size *whole)
+static cs_status note_tail(const cs_args *args, const cs_cooc_prepared *p,
+                           const cs_cooc_size *whole)
 {
     static const double SMALL = 1e8; /* bytes */
     cs_cooc_size size = {0};
     double tail = 0;
-    cs_status status =
-        whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(corpus, options, whole, &tail, &size);
+    cs_status status = whole->stored < SMALL ? CS_OK : cs_cooc_smaller_tail(p, whole, &tail, &size);
     if (status == CS_OK && tail > 0)
         cs_output_note(args,
                        "--tail %g would drop at most that share of an event and make the matrix "
@@ -257,12 +247,10 @@ static cs_status note_tail(const cs_args *args, const cs_corpus *corpus,
     return status;
 }
 
-static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_options *options)
+static cs_status estimate(cs_args *args, cs_cooc_prepared *p)
 {
     cs_cooc_size size = {0};
-    int64_t uncovered = 0, tokens = 0;
-    cs_status status = cs_cooc_estimate(corpus, options, &size);
-    status = status ? status : cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
+    cs_status status = cs_cooc_estimate_prepared(p, &size);
     if (status != CS_OK) return status;
     cs_item *root = cs_output_root(args);
     CS_ITEM_FIELDS(root, &size, contributions, rows);
@@ -270,11 +258,11 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
     cs_item_real(root, "stored_bytes", size.stored);
     cs_item_real(root, "memory_bytes", size.memory);
     cs_item_real(root, "scratch_bytes", size.scratch);
-    CS_ITEM_FIELDS(root, corpus, documents, tokens);
-    cs_item_int(root, "uncovered_tokens", uncovered);
+    CS_ITEM_FIELDS(root, p->corpus, documents, tokens);
+    cs_item_int(root, "uncovered_tokens", p->uncovered);
     cs_item_real(root, "nonzeros", size.entries);
     status = cs_output_record(args, "cooc", NULL);
-    const char *scratch = cs_scratch_dir(options->scratch);
+    const char *scratch = cs_scratch_dir(p->options.scratch);
     if (size.scratch > cs_disk_free(scratch)) {
         cs_output_note(args,
                        "scratch files may take up to %.3g GB, but %s has only %.3g GB free; a "
@@ -288,7 +276,7 @@ static cs_status estimate(cs_args *args, const cs_corpus *corpus, const cs_cooc_
                        "free",
                        size.stored / 1e9, dir, cs_disk_free(dir) / 1e9);
     }
-    return status ? status : note_tail(args, corpus, options, &size);
+    return status ? status : note_tail(args, p, &size);
 }
 
 static cs_status claim_all(cs_args *args, bool list)
@@ -308,27 +296,25 @@ static cs_status claim_all(cs_args *args, bool list)
 }
 
 /* --mpi: every rank counts its part, rank 0 receives the matrix and stores it. */
-static cs_status build_over_ranks(cs_args *args, const cs_corpus *corpus,
-                                  const cs_cooc_options *options)
+static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
 {
     const char *dir = cs_args_text(args, "output");
     cs_cooc cooc = {0};
-    cs_cooc_options shared = *options;
-    shared.progress = options->comm->rank == 0 ? options->progress : NULL;
-    if (shared.memory_budget == 0) { /* of what is free, for all ranks on this machine */
-        int64_t part = cs_mem_available() / 4 / options->comm->neighbours;
-        shared.memory_budget = part > 1 << 20 ? part : 1 << 20;
+    cs_cooc_options *o = &p->options;
+    o->progress = o->comm->rank == 0 ? o->progress : NULL;
+    if (o->memory_budget == 0) { /* of what is free, for all ranks on this machine */
+        int64_t part = cs_mem_available() / 4 / o->comm->neighbours;
+        o->memory_budget = part > 1 << 20 ? part : 1 << 20;
     }
-    cs_status status = options->comm->rank == 0 ? cs_cooc_check_disk(corpus, options, dir) : CS_OK;
-    status = cs_comm_agree(options->comm, status);
-    if (status == CS_OK)
-        status = cs_ranks_alone(args, options->comm, cs_cooc_build(corpus, &shared, &cooc));
-    if (status == CS_OK) cs_ranks_note(args, options->comm);
-    if (status == CS_OK && options->comm->rank == 0) {
-        status = store(args, corpus, options, dir, cs_args_flag(args, "force"), &cooc);
+    cs_status status = o->comm->rank == 0 ? cs_cooc_check_disk(p, dir) : CS_OK;
+    status = cs_comm_agree(o->comm, status);
+    if (status == CS_OK) status = cs_ranks_alone(args, o->comm, cs_cooc_build_prepared(p, &cooc));
+    if (status == CS_OK) cs_ranks_note(args, o->comm);
+    if (status == CS_OK && o->comm->rank == 0) {
+        status = store(args, p, dir, cs_args_flag(args, "force"), &cooc);
         if (status == CS_OK) {
             note_built(args, dir, &cooc);
-            status = print_build(args, corpus, options, &cooc);
+            status = print_build(args, p, &cooc);
         }
     }
     cs_cooc_free(&cooc);
@@ -349,11 +335,10 @@ static void note_target_position(const cs_args *args, const cs_cooc_options *opt
 }
 
 /* Sampling where the exact weights are at hand is for studying sampling alone. */
-static cs_status note_sampling(const cs_args *args, const cs_corpus *corpus,
-                               const cs_cooc_options *options)
+static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
 {
     bool exact = false;
-    cs_status status = options->draws > 0 ? cs_cooc_enumerable(corpus, options, &exact) : CS_OK;
+    cs_status status = p->options.draws > 0 ? cs_cooc_enumerable(p, &exact) : CS_OK;
     if (exact) {
         cs_output_note(args,
                        "--draws samples, although exact weights of --context %s are available "
@@ -394,18 +379,18 @@ static cs_status load(cs_args *args, cs_cooc_options *options, cs_corpus *corpus
     return comm->agreed ? status : cs_comm_agree(comm, status);
 }
 
-static cs_status build(cs_args *args, cs_corpus *corpus, cs_cooc_options *options, int64_t count,
+static cs_status build(cs_args *args, cs_corpus *corpus, cs_cooc_prepared *p, int64_t count,
                        const int64_t *draws)
 {
     if (cs_args_flag(args, "dry-run")) {
-        return estimate(args, corpus, options);
+        return estimate(args, p);
     }
     if (cs_args_in_memory(args) && !cs_args_given(args, "output")) {
-        return build_in_memory(args, corpus, options);
+        return build_in_memory(args, corpus, p);
     }
-    return options->comm ? build_over_ranks(args, corpus, options)
-           : count > 1   ? build_list(args, corpus, options, count, draws)
-                         : build_one(args, corpus, options);
+    return p->options.comm ? build_over_ranks(args, p)
+           : count > 1     ? build_list(args, p, count, draws)
+                           : build_one(args, p);
 }
 
 static cs_status run_cooc(cs_args *args)
@@ -413,6 +398,7 @@ static cs_status run_cooc(cs_args *args)
     cs_corpus corpus = {0};
     cs_plan_file file = {0};
     cs_cooc_options options = {0};
+    cs_cooc_prepared prepared = {0};
     cs_comm comm = {0};
     int64_t count = 0, *draws = NULL;
     const char *list = cs_args_text(args, "draws");
@@ -434,16 +420,17 @@ static cs_status run_cooc(cs_args *args)
         note_target_position(args, &options);
         cs_args_note_masked(args, &corpus, &options);
     }
-    int64_t uncovered = 0;
-    status = status ? status : cs_args_note_uncovered(args, &corpus, &options, &uncovered);
+    status = status ? status : cs_cooc_prepare(&corpus, &options, &prepared);
+    if (status == CS_OK) cs_args_note_uncovered(args, &prepared);
     if (options.comm && !comm.agreed) { /* one rank reports a corpus that does not fit */
         status = cs_comm_agree(&comm, status);
     }
     if (status == CS_OK) {
-        options.draws = count > 0 ? draws[count - 1] : 0;
-        status = note_sampling(args, &corpus, &options);
+        cs_cooc_set_draws(&prepared, count > 0 ? draws[count - 1] : 0);
+        status = note_sampling(args, &prepared);
     }
-    status = status ? status : build(args, &corpus, &options, count, draws);
+    status = status ? status : build(args, &corpus, &prepared, count, draws);
+    cs_cooc_prepared_free(&prepared);
     cs_free(draws);
     cs_corpus_free(&corpus);
     cs_plan_file_free(&file);

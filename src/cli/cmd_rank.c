@@ -73,41 +73,34 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
 }
 
 /* The blocks of one argument. */
-typedef struct {
-    study *study;
-    const char *text;
-    cs_gram *out;
-} taking;
-
-static cs_status take_blocks(void *ctx)
+static cs_status read_blocks(study *s, const char *text, cs_gram *out)
 {
-    const taking *t = ctx;
-    study *s = t->study;
     bool stored = false;
-    cs_status status = holds_blocks(t->text, &stored);
+    cs_status status = holds_blocks(text, &stored);
     if (status != CS_OK) return status;
     if (!stored) {
-        return blocks_of_rows(s, t->text, t->out);
+        return blocks_of_rows(s, text, out);
     }
     cs_gram g = {0};
-    status = cs_gram_read(t->text, &g);
+    status = cs_gram_read(text, &g);
     cs_row_partition(NULL, g.total, -g.groups,
                      s->partition); /* which rows, the file does not say */
     if (status == CS_OK && (g.normalise != s->gram.normalise || (s->gram.shift && !g.shift))) {
         status = cs_fail(CS_ERR_USAGE,
                          "%s: blocks of rows %s%s; --row-norm and --center must be given to "
                          "the run that stores blocks",
-                         t->text, g.normalise ? "divided by their norms" : "not normalised",
+                         text, g.normalise ? "divided by their norms" : "not normalised",
                          g.shift ? ", shifted" : "");
     }
-    return CS_DELIVER(status, t->out, g, cs_gram_free);
+    return CS_DELIVER(status, out, g, cs_gram_free);
 }
 
 static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 {
     cs_gram g = {0};
-    taking t = {s, text, &g};
-    cs_status status = cs_output_rows_beside(s->args, text, s->gram.threads, take_blocks, &t);
+    cs_input_hash hash;
+    cs_status status = cs_rows_hash_async(s->args, text, s->gram.threads, &hash);
+    if (status == CS_OK) status = cs_input_hash_wait(&hash, read_blocks(s, text, &g));
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
 

@@ -6,8 +6,8 @@
 
 #include "analysis/study/report.h"
 #include "analysis/study/standings.h"
-#include "base/child.h"
 #include "base/pace.h"
+#include "base/plugin.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -98,16 +98,13 @@ static cs_status claim(cs_args *args, const cs_study *study)
 static cs_status draw(cs_study_job *j, const char *figure, const char *table, const char *folder)
 {
     const char *to = NULL, *before = cs_args_join(j->args, j->study.dir, "manifest.json");
-    int exit_code = 0;
+    bool refuted = false;
     cs_status status = before ? cs_output_path(j->args, folder, &to) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
     (void)unlink(before);
-    const char *const argv[] = {j->self, "plot", figure, table, "-o", to, "--force", NULL};
-    status = cs_child_run(&(cs_child){.argv = argv}, &exit_code);
-    return status == CS_OK && exit_code != 0
-               ? cs_fail(CS_ERR_INPUT, "plot %s %s ended with exit code %d", figure, table,
-                         exit_code)
-               : status;
+    char *argv[] = {(char *)figure, (char *)table, "-o", (char *)to, "--force"};
+    return cs_blame(cs_command_execute(&cs_cmd_plot, 5, argv, true, &refuted), "plot %s %s", figure,
+                    table);
 }
 
 typedef cs_status write_claims(const cs_claims *claims, const char *path, int64_t *count);
@@ -201,14 +198,9 @@ static cs_status record_steps(const cs_study_job *j)
 
 cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
 {
-    ssize_t length = readlink("/proc/self/exe", j->self, sizeof j->self - 1);
-    if (length < 0) {
-        return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
-    }
-    j->self[length] = '\0';
+    char self[PATH_MAX];
     j->args = args;
-    cs_study_run_options options = {
-        .program = j->self, .announce = announce, .note = note, .ctx = j};
+    cs_study_run_options options = {.program = self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (j->times && cs_args_flag(args, "dry-run")) {
         cs_status checked = check(args, j);
@@ -216,7 +208,8 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
             checked = cs_study_find_kept(&j->study, &options);
         return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;
     }
-    cs_status status = prepare(args, j);
+    cs_status status = cs_program_path(self);
+    if (status == CS_OK) status = prepare(args, j);
     if (status == CS_OK && j->begin) status = j->begin(args, j->ctx);
     if (status == CS_OK) status = cs_study_run(&j->study, &options);
     if (status == CS_OK) status = record_steps(j);

@@ -189,6 +189,20 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
     return status;
 }
 
+cs_status cs_command_task(const cs_command *command, int argc, char **argv,
+                          struct cs_task_tables *tables)
+{
+    cs_args *args = NULL;
+    cs_status status = cs_args_parse(command, argc, argv, &args);
+    if (status == CS_OK) {
+        args->tables = tables;
+        status = run(command, args);
+        cs_output_release(args);
+    }
+    cs_args_free(&args);
+    return status;
+}
+
 cs_status cs_command_in_memory(const cs_command *command, int argc, char **argv,
                                cs_in_memory *memory, char **json)
 {

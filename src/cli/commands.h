@@ -64,5 +64,11 @@ cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands) CS_MU
 cs_status cs_command_execute(const cs_command *command, int argc, char **argv, bool part,
                              bool *refuted) CS_MUST_CHECK;
 
-/* The same, returning the exit code of the program; the reason is kept in cs_reason(). */
+/* The same without printing, for a task of --tasks, whose folder -o names: `tables` receives the
+ * tables of its result. */
+struct cs_task_tables;
+cs_status cs_command_task(const cs_command *command, int argc, char **argv,
+                          struct cs_task_tables *tables) CS_MUST_CHECK;
+
+/* cs_command_execute, returning the exit code of the program; the reason is kept in cs_reason(). */
 int cs_command_run(const cs_command *command, int argc, char **argv);

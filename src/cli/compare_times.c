@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/plugin.h"
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -75,16 +76,14 @@ typedef struct {
 
 static cs_status time_start(estimate *e)
 {
-    char self[4096];
+    char self[PATH_MAX];
     int code = 0;
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
-    self[length] = '\0';
+    cs_status status = cs_program_path(self);
+    if (status != CS_OK) return status;
     FILE *nowhere = fopen("/dev/null", "w");
     if (!nowhere) return cs_fail(CS_ERR_IO, "/dev/null cannot be opened");
     const char *const argv[] = {self, "--version", NULL};
     const double from = cs_seconds();
-    cs_status status = CS_OK;
     for (int i = 0; i < STARTS && status == CS_OK; ++i) {
         status = cs_child_run(&(cs_child){.argv = argv, .out = fileno(nowhere)}, &code);
     }

@@ -337,28 +337,17 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given)
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 
-typedef struct {
-    const cs_args *args;
-    const char *path;
-    cs_kept_rows *rows;
-    cs_csr *out;
-} matrix_reading;
-
-static cs_status read_matrix(void *ctx)
-{
-    const matrix_reading *r = ctx;
-    return cs_args_read_matrix(r->args, r->path, r->rows, r->out);
-}
-
 cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
                          cs_csr *out)
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    matrix_reading r = {args, *path, rows, out};
+    cs_input_hash hash;
     if (status == CS_OK)
-        status = *path ? cs_output_input_beside(args, *path, cs_args_threads(args), read_matrix, &r)
-                       : CS_ERR_MEMORY;
+        status =
+            *path ? cs_input_hash_async(args, *path, cs_args_threads(args), &hash) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_input_hash_wait(&hash, cs_args_read_matrix(args, *path, rows, out));
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 

@@ -5,7 +5,7 @@
 
 #include "cli/args.h"
 #include "cli/opt.h"
-#include "cooc/builder.h"
+#include "cooc/build_sequences.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
 #include "image/images.h"
@@ -184,10 +184,9 @@ void cs_args_note_share_of_length(const cs_args *args, const cs_objective *objec
 void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
                          const cs_cooc_options *options);
 
-/* Notes on stderr the number of tokens of the split that are in no sequence of the build
- * (*uncovered); silent if there is none. */
-cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
-                                 const cs_cooc_options *options, int64_t *uncovered) CS_MUST_CHECK;
+/* Notes on stderr the number of tokens of the split that are in no sequence of the build; silent if
+ * there is none. */
+void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *prepared);
 
 /* All options of the spectrum except `k` and the GPU. CS_ERR_USAGE: a solver that is not available
  * on --device. */

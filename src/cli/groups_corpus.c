@@ -267,30 +267,18 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
     return status;
 }
 
-typedef struct {
-    const char *source;
-    const cs_corpus_options *options;
-    cs_corpus *out;
-} reading;
-
-static cs_status read_corpus(void *ctx)
-{
-    const reading *r = ctx;
-    return cs_corpus_load(r->source, r->options, r->out);
-}
-
 /* The source and its hash at once, where it is one file. */
 static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
                                cs_corpus *out)
 {
     char *file = NULL;
     cs_corpus corpus = {0};
-    reading r = {source, options, &corpus};
+    cs_input_hash hash = {0};
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
+    if (status == CS_OK && file) status = cs_input_hash_async(args, file, options->threads, &hash);
     if (status == CS_OK)
-        status = file ? cs_output_input_beside(args, file, options->threads, read_corpus, &r)
-                      : read_corpus(&r);
+        status = cs_input_hash_wait(&hash, cs_corpus_load(source, options, &corpus));
     if (status == CS_OK) note_corpus(args, source, &corpus);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
@@ -462,17 +450,13 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;
 }
 
-cs_status cs_args_note_uncovered(const cs_args *args, const cs_corpus *corpus,
-                                 const cs_cooc_options *options, int64_t *uncovered)
+void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *p)
 {
-    int64_t tokens = 0;
-    cs_status status = cs_cooc_uncovered(corpus, options, uncovered, &tokens);
-    if (status == CS_OK && *uncovered > 0)
+    if (p->uncovered > 0)
         cs_output_note(
-            args, "%lld of %lld tokens are not counted: %s", (long long)*uncovered,
-            (long long)tokens,
-            options->stride > 0
+            args, "%lld of %lld tokens are not counted: %s", (long long)p->uncovered,
+            (long long)p->tokens,
+            p->options.stride > 0
                 ? "no full window contains them, or their document is too short for the objective"
                 : "their document or piece is too short for the objective");
-    return status;
 }

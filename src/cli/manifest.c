@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/manifest.h"
@@ -108,8 +109,14 @@ static json_t *start_time(double wall_seconds)
  * now: an interrupt that comes this late loses none of it. */
 static cs_status program_hash(char hex[65])
 {
+    char path[PATH_MAX];
     cs_interrupt_hold(true);
-    cs_status status = cs_sha256_file("/proc/self/exe", hex);
+    cs_status status = cs_sha256_file("/proc/self/exe", hex); /* also of a file since replaced */
+    if (status != CS_OK) {
+        cs_reason_clear();
+        status = cs_program_path(path);
+        if (status == CS_OK) status = cs_sha256_file(path, hex);
+    }
     cs_interrupt_hold(false);
     return status;
 }

@@ -4,12 +4,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/trained/task_scores.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/plural.h"
@@ -322,7 +323,7 @@ static cs_status set_printed(cs_args *args, const forms *f)
 cs_status cs_output_print(cs_args *args)
 {
     cs_progress_clear();
-    size_t size = args->printed_size;
+    size_t size = args->tables ? 0 : args->printed_size;
     bool ok = size == 0 || fwrite(args->printed, 1, size, stdout) == size;
     if (!ok || fflush(stdout) != 0) {
         return cs_fail(CS_ERR_IO, "standard output: %s", strerror(errno));
@@ -374,6 +375,13 @@ cs_item *cs_output_root(cs_args *args)
     return cs_result_root(args->record);
 }
 
+/* To the command that runs this one as a task. */
+static void give_table(cs_table *table, cs_table *out)
+{
+    *out = *table;
+    *table = (cs_table){0};
+}
+
 cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
 {
     json_t *json = NULL;
@@ -392,6 +400,7 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
                             &(forms){.json = json,
                                      .table = view ? &table : NULL,
                                      .brief = other ? &brief : &table});
+    if (status == CS_OK && args->tables) give_table(&table, &args->tables->scores);
     json_decref(json);
     cs_table_free(&table);
     cs_table_free(&brief);
@@ -408,6 +417,7 @@ cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
     if (status == CS_OK) status = cs_result_table(args->record, view, &table);
     if (status == CS_OK)
         status = args->memory ? keep_table(args, file, &table) : cs_table_write_csv(&table, path);
+    if (status == CS_OK && args->tables) give_table(&table, &args->tables->blocks);
     cs_table_free(&table);
     return status;
 }
@@ -439,6 +449,11 @@ cs_status cs_output_again(cs_args *args, const char *name)
     if (status == CS_OK)
         status = set_printed(
             args, &(forms){.json = json, .table = has_table ? &table : NULL, .brief = &table});
+    if (status == CS_OK && args->tables) {
+        const char *blocks = cs_args_format(args, "%s/%s-blocks.csv", dir, name);
+        give_table(&table, &args->tables->scores);
+        status = blocks ? cs_table_read_csv(blocks, &args->tables->blocks) : CS_ERR_MEMORY;
+    }
     json_decref(json);
     cs_table_free(&table);
     return status;
@@ -479,6 +494,7 @@ static cs_status add_input(cs_args *args, const char *path, int *out)
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
     args->input = grown;
+    if (!args->digests) args->digests = json_object();
     cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!input.path) return CS_ERR_MEMORY;
     args->input[ *out = args->inputs++] = input;
@@ -490,59 +506,41 @@ cs_status cs_output_input(cs_args *args, const char *path)
     int at = -1;
     cs_status status = add_input(args, path, &at);
     if (status != CS_OK || at < 0) return status;
-    return cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
+    return cs_path_sha256(path, args->digests, args->input[at].sha256, &args->input[at].bytes);
 }
 
-/* A file being hashed, and what is done meanwhile. */
-typedef struct {
-    const char *path;
-    char sha256[65];
-    int64_t bytes;
-    cs_output_work work;
-    void *ctx;
-    atomic_bool begun, hashed;
-    cs_status status; /* of the work, and its reason: a failure of the hash comes before it */
-    char *reason;
-} beside;
-
-/* The caller is to do the work, since the loops in it want the threads that have no item here. */
-static cs_status one_of_both(void *ctx, int64_t item, int worker)
+static void *hash_input(void *ctx)
 {
-    beside *b = ctx;
-    (void)item;
-    const bool hash =
-        worker == 0 ? atomic_exchange(&b->begun, true) : !atomic_exchange(&b->hashed, true);
-    if (hash) {
-        return cs_path_sha256(b->path, b->sha256, &b->bytes);
-    }
-    b->status = b->work(b->ctx);
-    if (b->status != CS_OK) {
-        b->reason = cs_strdup(cs_reason());
+    cs_input_hash *h = ctx;
+    h->status = cs_path_sha256(h->path, NULL, h->sha256, &h->bytes); /* args are the caller's */
+    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason());      /* of this thread */
+    return NULL;
+}
+
+cs_status cs_input_hash_async(cs_args *args, const char *path, int threads, cs_input_hash *h)
+{
+    *h = (cs_input_hash){.args = args};
+    cs_status status = add_input(args, path, &h->at);
+    if (status != CS_OK || h->at < 0) return status;
+    h->path = args->input[h->at].path;
+    h->running = (threads > 0 ? threads : cs_threads()) > 1 &&
+                 pthread_create(&h->thread, NULL, hash_input, h) == 0;
+    return h->running ? CS_OK
+                      : cs_path_sha256(path, args->digests, args->input[h->at].sha256,
+                                       &args->input[h->at].bytes);
+}
+
+cs_status cs_input_hash_wait(cs_input_hash *h, cs_status status)
+{
+    if (!h->running) return status;
+    (void)pthread_join(h->thread, NULL);
+    memcpy(h->args->input[h->at].sha256, h->sha256, sizeof h->sha256);
+    h->args->input[h->at].bytes = h->bytes;
+    if (h->status != CS_OK) {
         cs_reason_clear();
+        status = cs_fail(h->status, "%s", h->reason ? h->reason : "out of memory");
     }
-    return CS_OK;
-}
-
-cs_status cs_output_input_beside(cs_args *args, const char *path, int threads, cs_output_work work,
-                                 void *ctx)
-{
-    int at = -1;
-    beside b = {.path = path, .work = work, .ctx = ctx};
-    cs_status status = add_input(args, path, &at);
-    if (status != CS_OK) return status;
-    if (at < 0) {
-        status = work(ctx);
-    } else if (threads == 1) {
-        status = cs_path_sha256(path, args->input[at].sha256, &args->input[at].bytes);
-        if (status == CS_OK) status = work(ctx);
-    } else {
-        status = cs_parallel_workers(2, threads, one_of_both, &b);
-        memcpy(args->input[at].sha256, b.sha256, sizeof b.sha256); /* it may have moved */
-        args->input[at].bytes = b.bytes;
-        if (status == CS_OK && b.status != CS_OK)
-            status = cs_fail(b.status, "%s", b.reason ? b.reason : "out of memory");
-    }
-    cs_free(b.reason);
+    cs_free(h->reason);
     return status;
 }
 
@@ -566,15 +564,13 @@ cs_status cs_output_input_rows(cs_args *args, const char *text)
     return status;
 }
 
-cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs_output_work work,
-                                void *ctx)
+cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads, cs_input_hash *h)
 {
     char *path = NULL;
-    if (cs_args_item(args, text)) {
-        return work(ctx);
-    }
+    *h = (cs_input_hash){0};
+    if (cs_args_item(args, text)) return CS_OK;
     cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_output_input_beside(args, path, threads, work, ctx);
+    if (status == CS_OK) status = cs_input_hash_async(args, path, threads, h);
     cs_free(path);
     return status;
 }

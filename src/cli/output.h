@@ -7,6 +7,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <pthread.h>
 
 #include "base/progress.h"
 #include "base/status.h"
@@ -70,14 +71,25 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
  */
 cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
-/* cs_output_input (for rows: cs_output_input_rows) concurrently with `work`, which reads the same
- * file, on two or more threads: a hash uses one thread. If both fail, the failure is that of the
- * hash, as if it had come first. */
-typedef cs_status (*cs_output_work)(void *ctx);
-cs_status cs_output_input_beside(cs_args *args, const char *path, int threads, cs_output_work work,
-                                 void *ctx) CS_MUST_CHECK;
-cs_status cs_output_rows_beside(cs_args *args, const char *text, int threads, cs_output_work work,
-                                void *ctx) CS_MUST_CHECK;
+/* cs_output_input (for rows: cs_output_input_rows) in a separate thread while the caller reads the
+ * same file; on one thread it is done before. cs_input_hash_wait follows a success and takes the
+ * status of the reading; a failure of the hash takes precedence, as if it had come first. */
+typedef struct {
+    cs_args *args;
+    int at; /* number of the input; -1: recorded before */
+    const char *path;
+    bool running;
+    pthread_t thread;
+    char sha256[65];
+    int64_t bytes;
+    cs_status status;
+    char *reason;
+} cs_input_hash;
+cs_status cs_input_hash_async(cs_args *args, const char *path, int threads,
+                              cs_input_hash *hash) CS_MUST_CHECK;
+cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads,
+                             cs_input_hash *hash) CS_MUST_CHECK;
+cs_status cs_input_hash_wait(cs_input_hash *hash, cs_status status) CS_MUST_CHECK;
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);

@@ -21,7 +21,6 @@ typedef struct {
     void *ctx;
     /* set by the run */
     const char *report, *verdicts;
-    char self[4096];
     cs_args *args;
 } cs_study_job;
 

@@ -2,8 +2,10 @@
 
 #include <string.h>
 
-#include "analysis/trained/task_runs.h"
+#include "analysis/trained/task_scores.h"
+#include "base/mem.h"
 #include "cli/args.h"
+#include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 
@@ -35,6 +37,65 @@ static cs_status check(const cs_args *args)
     return status;
 }
 
+/* --- the run of a task -------------------------------------------------------------------------*/
+
+/* Copies of words that are not NULL. */
+static cs_status add_words(cs_words *words, int count, const char *const *word)
+{
+    cs_status status = CS_OK;
+    for (int i = 0; i < count && status == CS_OK; ++i) {
+        if (word[i]) status = cs_words_take(words, cs_strdup(word[i]));
+    }
+    return status;
+}
+
+/* The words given, except --tasks and -o with their values, and those of the task. */
+static cs_status task_words(const cs_args *args, const cs_labelled_task *task, const char *folder,
+                            cs_words *out)
+{
+    /* The baselines of images are layers, but a score is the model's. What --all prints is not
+     * printed here, and neither is a note of what is not shown. */
+    const bool layers = task->pictures && strcmp(args->command->name, "probe") == 0;
+    const char *const last[] = {layers ? "--baselines" : NULL, layers ? "no" : NULL,
+                                cs_args_flag(args, "all") ? NULL : "--all", "-o", folder};
+    char *columns = cs_task_columns(task), *rest = columns, *word = NULL;
+    cs_status status = columns ? CS_OK : CS_ERR_MEMORY;
+    for (int i = 0; i < args->line.count && status == CS_OK; ++i) {
+        const char *w = args->line.text[i];
+        if (strcmp(w, "--tasks") == 0 || strcmp(w, "-o") == 0 || strcmp(w, "--output") == 0) {
+            ++i;
+        } else if (strncmp(w, "--tasks=", 8) != 0 && strncmp(w, "--output=", 9) != 0 &&
+                   strncmp(w, "-o", 2) != 0) {
+            status = add_words(out, 1, &w);
+        }
+    }
+    if (status == CS_OK) status = add_words(out, 2, (const char *const[]){task->train, task->test});
+    while (status == CS_OK && (word = strsep(&rest, " "))) {
+        status = *word ? add_words(out, 1, (const char *const *)&word) : CS_OK;
+    }
+    cs_free(columns);
+    return status == CS_OK ? add_words(out, 5, last) : status;
+}
+
+/* *open counts the tasks that did not converge, which are results too. */
+static cs_status run_task(cs_args *args, const cs_labelled_task *task, cs_task_tables *tables,
+                          int64_t *open)
+{
+    const char *folder = cs_args_join(args, cs_args_text(args, "output"), task->name);
+    cs_words words = {0};
+    cs_status status = folder ? task_words(args, task, folder, &words) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = cs_blame(cs_command_task(args->command, words.count, words.text, tables),
+                          "task %s", task->name);
+    if (status == CS_ERR_CONVERGE) {
+        cs_reason_clear();
+        status = CS_OK;
+        ++*open;
+    }
+    cs_words_free(&words);
+    return status;
+}
+
 cs_status cs_args_tasks(cs_args *args)
 {
     static const cs_view
@@ -55,16 +116,22 @@ cs_status cs_args_tasks(cs_args *args)
     }
     if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv tasks-blocks.csv");
     cs_item *root = cs_output_root(args);
-    const cs_task_plan plan = {.command = cs_args_command(args)->name,
-                               .word = args->line.text,
-                               .words = args->line.count,
-                               .dir = cs_args_text(args, "output")};
     cs_item_text(root, "model", cs_args_positional(args, 0));
-    if (status == CS_OK) status = cs_tasks_run(&list, &plan, root, &open);
+    cs_task_tables *tables = status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
+    if (status == CS_OK && !tables) status = CS_ERR_MEMORY;
+    for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
+        status = run_task(args, &list.task[i], &tables[i], &open);
+    }
+    if (status == CS_OK) status = cs_task_scores_record(&list, tables, root);
     if (status == CS_OK) status = cs_output_csv(args, "tasks-blocks.csv", &blocks);
     if (status == CS_OK) status = cs_output_record(args, "tasks", &view);
     if (status == CS_OK && open > 0)
         status = cs_fail(CS_ERR_CONVERGE, "%lld of the tasks did not converge", (long long)open);
+    for (int64_t i = 0; tables && i < list.count; ++i) {
+        cs_table_free(&tables[i].scores);
+        cs_table_free(&tables[i].blocks);
+    }
+    cs_free(tables);
     cs_tasks_free(&list);
     return status;
 }

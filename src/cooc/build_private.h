@@ -1,8 +1,7 @@
 /* Resources of a build, the units it counts in, and the division of its sequences into blocks. */
 #pragma once
 
-#include "cooc/builder.h"
-#include "text/sequences.h"
+#include "cooc/build_sequences.h"
 
 /* Resources of a build: threads, bytes for contributions, bytes of the matrix in memory. */
 enum { CS_BUILD_WORKERS = 256 };
@@ -18,10 +17,8 @@ cs_status cs_build_resources_of(const cs_cooc_options *options,
 
 /* Weight of sequence i, and units of weight 1: an integer number of them in every contribution if
  * *exact, which is never so for documents with weights. */
-double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
-                       const cs_sequences *sequences, const cs_cooc_options *options, int64_t i);
-double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,
-                      const cs_sequences *sequences, const cs_cooc_options *options, bool *exact);
+double cs_build_weight(const cs_cooc_prepared *p, int64_t i);
+double cs_build_scale(const cs_cooc_prepared *p, bool *exact);
 
 /* Whole sequences first..last-1, or the outer items from..to-1 of sequence `first` (to > 0). */
 typedef struct {

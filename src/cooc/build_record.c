@@ -1,12 +1,9 @@
 #include "cooc/build_record.h"
 
-#include "cooc/build_sequences.h"
-
-cs_status cs_cooc_record(const char *source, const cs_corpus *corpus,
-                         const cs_cooc_options *options, const cs_cooc *cooc, cs_item *item)
+void cs_cooc_record(const char *source, const cs_cooc_prepared *prepared, const cs_cooc *cooc,
+                    cs_item *item)
 {
-    int64_t tokens = 0, uncovered = 0;
-    cs_status status = cs_cooc_uncovered(corpus, options, &uncovered, &tokens);
+    const cs_cooc_options *options = &prepared->options;
     cs_item_text(item, "corpus", source);
     cs_item_take(item, "objective", cs_objective_describe(&options->objective));
     cs_item_take(item, "context", cs_context_describe(&options->context));
@@ -15,10 +12,9 @@ cs_status cs_cooc_record(const char *source, const cs_corpus *corpus,
     cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
     CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, exact, unit, mass,
                    dropped_mass);
-    cs_item_int(item, "uncovered_tokens", uncovered);
+    cs_item_int(item, "uncovered_tokens", prepared->uncovered);
     cs_item_int(item, "draws", options->draws);
     cs_item_int(item, "seed", (int64_t)options->seed);
     cs_item_flag(item, "sampled", options->draws > 0);
     cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
-    return status;
 }

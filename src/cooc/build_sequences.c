@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
 #include "plan/plan_file.h"
@@ -155,7 +156,7 @@ cs_status cs_cooc_sequences(const cs_corpus *corpus, const cs_cooc_options *opti
     }
 done:
     cs_free(exists);
-    *skipped = left_out;
+    if (skipped) *skipped = left_out;
     return CS_DELIVER(status, out, s, cs_sequences_free);
 }
 
@@ -220,23 +221,43 @@ bool cs_cooc_masked(const cs_corpus *corpus, const cs_cooc_options *options,
     return tokens > 0;
 }
 
-cs_status cs_cooc_uncovered(const cs_corpus *corpus, const cs_cooc_options *options,
-                            int64_t *uncovered, int64_t *tokens)
+cs_status cs_cooc_prepare(const cs_corpus *corpus, const cs_cooc_options *options,
+                          cs_cooc_prepared *out)
 {
-    cs_sequences sequences = {0};
-    int64_t skipped = 0;
-    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK) {
-        *tokens = 0;
-        for (int64_t d = 0; d < corpus->documents; ++d) {
-            *tokens += cs_cooc_in_split(corpus, options->split, d)
-                           ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d]
-                           : 0;
-        }
-        *uncovered = *tokens - cs_sequences_covered(&sequences);
+    cs_cooc_prepared p = {.corpus = corpus, .options = *options};
+    cs_status status = CS_OK;
+    if (options->by_document &&
+        (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "rows by document need a context with rows and at most 2^32 documents, not %lld",
+            (long long)corpus->documents);
+    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &p.sequences, &p.skipped);
+    for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
+        const bool in = cs_cooc_in_split(corpus, options->split, d);
+        p.tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;
     }
-    cs_sequences_free(&sequences);
+    p.uncovered = p.tokens - cs_sequences_covered(&p.sequences);
+    *out = p;
     return status;
+}
+
+cs_status cs_cooc_plan(cs_cooc_prepared *p)
+{
+    const cs_context_options context = cs_cooc_context_options(&p->options);
+    return p->plan ? CS_OK : cs_context_prepare(&p->sequences, &context, &p->plan);
+}
+
+void cs_cooc_set_draws(cs_cooc_prepared *p, int64_t draws)
+{
+    if (draws != p->options.draws) cs_context_plan_free(&p->plan);
+    p->options.draws = draws;
+}
+
+void cs_cooc_prepared_free(cs_cooc_prepared *p)
+{
+    cs_context_plan_free(&p->plan);
+    cs_sequences_free(&p->sequences);
 }
 
 /* Whether every conditioning set of every length can be listed, longest first. */
@@ -257,19 +278,17 @@ static cs_status sets_enumerable(const cs_cooc_options *options, const cs_sequen
     return status;
 }
 
-cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options, bool *out)
+cs_status cs_cooc_enumerable(const cs_cooc_prepared *p, bool *out)
 {
-    cs_sequences sequences = {0};
     cs_context_plan *plan = NULL;
-    int64_t skipped = 0;
     bool enumerable = true;
-    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK && cs_context_kind_of(options->context.mode)->whole) {
-        status = sets_enumerable(options, &sequences, &enumerable);
-    } else if (status == CS_OK) {
-        cs_context_options context = cs_cooc_context_options(options);
+    cs_status status = CS_OK;
+    if (cs_context_kind_of(p->options.context.mode)->whole) {
+        status = sets_enumerable(&p->options, &p->sequences, &enumerable);
+    } else {
+        cs_context_options context = cs_cooc_context_options(&p->options);
         context.draws = 0;
-        status = cs_context_prepare(&sequences, &context, &plan);
+        status = cs_context_prepare(&p->sequences, &context, &plan);
         if (status == CS_ERR_USAGE) {
             cs_reason_clear();
             enumerable = false;
@@ -277,7 +296,6 @@ cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *opt
         }
     }
     cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     if (status == CS_OK) *out = enumerable;
     return status;
 }

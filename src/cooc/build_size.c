@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_private.h"
@@ -39,27 +40,25 @@ cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resourc
     return CS_OK;
 }
 
-double cs_build_weight(const cs_context_plan *plan, const cs_corpus *corpus,
-                       const cs_sequences *sequences, const cs_cooc_options *options, int64_t i)
+double cs_build_weight(const cs_cooc_prepared *p, int64_t i)
 {
     const double own =
-        options->weight_by_document ? 1 : cs_context_predicted(plan, sequences->length[i]);
-    return corpus->weight ? own * corpus->weight[sequences->document[i]] : own;
+        p->options.weight_by_document ? 1 : cs_context_predicted(p->plan, p->sequences.length[i]);
+    return p->corpus->weight ? own * p->corpus->weight[p->sequences.document[i]] : own;
 }
 
-double cs_build_scale(const cs_context_plan *plan, const cs_corpus *corpus,
-                      const cs_sequences *sequences, const cs_cooc_options *options, bool *exact)
+double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
 {
     double total = 0;
-    for (int64_t i = 0; i < sequences->count; ++i) {
-        total += cs_build_weight(plan, corpus, sequences, options, i) *
-                 (double)cs_context_windows(plan, sequences->length[i]);
+    for (int64_t i = 0; i < p->sequences.count; ++i) {
+        total +=
+            cs_build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
-    double room = options->draws > 0 ? 8 : 1;
-    int64_t d = cs_context_denominator(plan, options->weight_by_document);
-    *exact = d > 0 && !corpus->weight && total * (double)d * room < 0x1p53;
+    double room = p->options.draws > 0 ? 8 : 1;
+    int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
+    *exact = d > 0 && !p->corpus->weight && total * (double)d * room < 0x1p53;
     return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
@@ -131,9 +130,9 @@ typedef struct {
 } measurer;
 
 typedef struct {
-    const cs_context_plan *plan;
-    const cs_sequences *sequences;
-    bool listed; /* listed events alone */
+    const cs_cooc_prepared *of;
+    int64_t count; /* its first sequences */
+    bool listed;   /* listed events alone */
     measurer *worker;
 } measuring;
 
@@ -148,29 +147,28 @@ static cs_status measure(void *ctx, const cs_contribution *c)
 static cs_status measure_sequences(void *ctx, int64_t item, int number)
 {
     const measuring *job = ctx;
-    const cs_sequences *s = job->sequences;
+    const cs_sequences *s = &job->of->sequences;
     cs_status status = CS_OK;
-    int64_t end = (item + 1) * WALKED < s->count ? (item + 1) * WALKED : s->count;
+    const int64_t end = cs_least((item + 1) * WALKED, job->count);
     for (int64_t i = item * WALKED; i < end && status == CS_OK; ++i) {
-        const cs_context_table *t = cs_context_table_of(job->plan, s->length[i]);
+        const cs_context_table *t = cs_context_table_of(job->of->plan, s->length[i]);
         status = cs_context_walk(
             &job->worker[number].walker, i, s->start[i], s->length[i], s->document[i], 0,
-            job->listed ? t->pairs.events : cs_context_outer(job->plan, s->length[i]));
+            job->listed ? t->pairs.events : cs_context_outer(job->of->plan, s->length[i]));
     }
     return status;
 }
 
-static cs_status size_by_walk(const cs_context_plan *plan, const cs_corpus *corpus,
-                              const cs_sequences *sequences, bool listed, int workers,
+static cs_status size_by_walk(const cs_cooc_prepared *p, int64_t count, bool listed, int workers,
                               cs_context_size *out)
 {
-    measuring job = {plan, sequences, listed, cs_calloc(workers, sizeof *job.worker)};
+    measuring job = {p, count, listed, cs_calloc(workers, sizeof *job.worker)};
     cs_status status = job.worker ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < workers && status == CS_OK; ++i) {
-        status =
-            cs_context_walker_init(&job.worker[i].walker, plan, corpus, measure, &job.worker[i]);
+        status = cs_context_walker_init(&job.worker[i].walker, p->plan, p->corpus, measure,
+                                        &job.worker[i]);
     }
-    int64_t items = (sequences->count + WALKED - 1) / WALKED;
+    const int64_t items = (count + WALKED - 1) / WALKED;
     if (status == CS_OK) status = cs_parallel_workers(items, workers, measure_sequences, &job);
     for (int i = 1; i < workers && status == CS_OK; ++i) {
         cs_sketch_merge(&job.worker[0].rows, &job.worker[i].rows);
@@ -187,11 +185,11 @@ static cs_status size_by_walk(const cs_context_plan *plan, const cs_corpus *corp
     return status;
 }
 
-static double contributions_of(const cs_context_plan *plan, const cs_sequences *sequences)
+static double contributions_of(const cs_cooc_prepared *p)
 {
     double all = 0;
-    for (int64_t i = 0; i < sequences->count; ++i) {
-        all += cs_context_contributions(plan, sequences->length[i]);
+    for (int64_t i = 0; i < p->sequences.count; ++i) {
+        all += cs_context_contributions(p->plan, p->sequences.length[i]);
     }
     return all;
 }
@@ -205,27 +203,20 @@ static bool has_patterns(const cs_context_plan *plan)
     return found;
 }
 
-/* Rows and entries of so many contributions: at most. */
-static double most_rows(const cs_context_plan *plan, const cs_corpus *corpus, double contributions)
+/* Rows (entries: entries) from this number of contributions: at most. */
+static double most_of(const cs_cooc_prepared *p, double contributions, bool entries)
 {
-    return cs_context_rows_are_tokens(&plan->context) ? fmin(contributions, (double)corpus->vocab)
-                                                      : contributions;
-}
-
-static double most_entries(const cs_context_plan *plan, const cs_corpus *corpus,
-                           double contributions)
-{
-    const double vocab = (double)corpus->vocab;
-    return cs_context_rows_are_tokens(&plan->context) ? fmin(contributions, vocab * vocab)
-                                                      : contributions;
+    const double vocab = (double)p->corpus->vocab;
+    return cs_context_rows_are_tokens(&p->plan->context)
+               ? fmin(contributions, entries ? vocab * vocab : vocab)
+               : contributions;
 }
 
 /* Of a population, each contribution an entry and a row. */
-static cs_status size_of_population(const cs_context_plan *plan, const cs_corpus *corpus,
-                                    const cs_sequences *sequences, cs_context_size *out)
+static cs_status size_of_population(const cs_cooc_prepared *p, cs_context_size *out)
 {
     cs_law_spread law = {0};
-    cs_status status = cs_law_spread_init(plan, corpus, sequences, &law);
+    cs_status status = cs_law_spread_init(p->plan, p->corpus, &p->sequences, &law);
     const double all = law.contributions;
     cs_law_spread_free(&law);
     *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
@@ -234,53 +225,47 @@ static cs_status size_of_population(const cs_context_plan *plan, const cs_corpus
 
 /* The mode's estimate, and a walk over the rest. Rows and entries are at most *off times the true
  * ones; infinity where they are simply the contributions. */
-static cs_status size_of(const cs_context_plan *plan, const cs_corpus *corpus,
-                         const cs_sequences *sequences, const cs_cooc_options *options, int workers,
-                         cs_context_size *out, double *off)
+static cs_status size_of(const cs_cooc_prepared *p, int workers, cs_context_size *out, double *off)
 {
+    const cs_context_plan *plan = p->plan;
     bool exact = false;
     *off = INFINITY;
-    if (corpus->population) {
-        return size_of_population(plan, corpus, sequences, out);
+    if (p->corpus->population) {
+        return size_of_population(p, out);
     }
-    cs_context_size s = {.contributions = contributions_of(plan, sequences),
-                         .scale = cs_build_scale(plan, corpus, sequences, options, &exact),
-                         .by_document = options->weight_by_document};
+    cs_context_size s = {.contributions = contributions_of(p),
+                         .scale = cs_build_scale(p, &exact),
+                         .by_document = p->options.weight_by_document};
     cs_context_size estimated = s, rest = s;
     estimated.contributions = 0;
     cs_status status = CS_OK;
     const bool estimates = plan->kind->size && has_patterns(plan);
-    if (estimates) status = plan->kind->size(plan, corpus, sequences, workers, &estimated);
+    if (estimates) status = plan->kind->size(plan, p->corpus, &p->sequences, workers, &estimated);
     rest.rows = rest.entries = rest.contributions = s.contributions - estimated.contributions;
     if (status == CS_OK && rest.contributions <= MOST_WALKED) {
         *off = estimated.contributions > 0 ? ESTIMATED : SKETCHED * SKETCHED;
         if (rest.contributions > 0)
-            status = size_by_walk(plan, corpus, sequences, estimates, workers, &rest);
+            status = size_by_walk(p, p->sequences.count, estimates, workers, &rest);
     }
     s.rows = estimated.rows + rest.rows;
     s.entries = estimated.entries + rest.entries;
-    s.rows = fmin(SKETCHED * s.rows, most_rows(plan, corpus, s.contributions));
-    s.entries = fmin(SKETCHED * s.entries, most_entries(plan, corpus, s.contributions));
+    s.rows = fmin(SKETCHED * s.rows, most_of(p, s.contributions, false));
+    s.entries = fmin(SKETCHED * s.entries, most_of(p, s.contributions, true));
     s.rows = fmin(s.rows, s.entries);
     *out = s;
     return status;
 }
 
-cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
-                           cs_cooc_size *out)
+cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
 {
+    const cs_corpus *corpus = p->corpus;
+    const cs_cooc_options *options = &p->options;
     cs_build_resources use = {0};
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
     cs_context_size size = {0};
-    int64_t skipped = 0;
     double off = 0;
-    const cs_context_options context = cs_cooc_context_options(options);
     cs_status status = cs_build_resources_of(options, &use);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
-    if (status == CS_OK)
-        status = size_of(plan, corpus, &sequences, options, use.workers, &size, &off);
+    if (status == CS_OK) status = cs_cooc_plan(p);
+    if (status == CS_OK) status = size_of(p, use.workers, &size, &off);
     if (status == CS_OK) {
         const bool by_row = cs_context_gram(&options->context); /* windows_unique.c */
         const double records = by_row ? 0 : size.contributions * sizeof(cs_record);
@@ -302,26 +287,21 @@ cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *optio
                                         ((double)corpus->labels + 2) * vocab * sizeof(int64_t),
                               .scratch = run_bytes(&use, records) + (in_files ? foreseen : 0)};
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return status;
 }
 
 /* Rows and entries: at least. Those of the first sequences alone, where a walk over all would take
  * too long. */
-static cs_status least_of(const cs_context_plan *plan, const cs_corpus *corpus,
-                          const cs_sequences *sequences, const cs_cooc_options *options,
-                          int workers, cs_context_size *out)
+static cs_status least_of(const cs_cooc_prepared *p, int workers, cs_context_size *out)
 {
-    cs_sequences first = *sequences;
     double contributions = 0, off = 0;
-    cs_status status = size_of(plan, corpus, sequences, options, workers, out, &off);
-    if (status == CS_OK && isinf(off) && !corpus->population) {
-        first.count = 0;
-        while (first.count < sequences->count && contributions <= MOST_WALKED) {
-            contributions += cs_context_contributions(plan, sequences->length[first.count++]);
+    cs_status status = size_of(p, workers, out, &off);
+    if (status == CS_OK && isinf(off) && !p->corpus->population) {
+        int64_t first = 0;
+        while (first < p->sequences.count && contributions <= MOST_WALKED) {
+            contributions += cs_context_contributions(p->plan, p->sequences.length[first++]);
         }
-        status = size_by_walk(plan, corpus, &first, false, workers, out);
+        status = size_by_walk(p, first, false, workers, out);
         off = SKETCHED;
     }
     out->rows /= off;
@@ -329,66 +309,52 @@ static cs_status least_of(const cs_context_plan *plan, const cs_corpus *corpus,
     return status;
 }
 
-cs_status cs_cooc_check_disk(const cs_corpus *corpus, const cs_cooc_options *options,
-                             const char *dir)
+cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
 {
     cs_build_resources use = {0};
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
     cs_context_size least = {0};
-    int64_t skipped = 0;
     double space = 0;
-    const cs_context_options context = cs_cooc_context_options(options);
-    cs_status status = cs_build_resources_of(options, &use);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
-    if (status == CS_OK) status = cs_context_prepare(&sequences, &context, &plan);
+    cs_status status = cs_build_resources_of(&p->options, &use);
+    if (status == CS_OK) status = cs_cooc_plan(p);
     if (status == CS_OK) status = cs_store_space(dir, &space);
     if (status == CS_OK) {
-        const double all = contributions_of(plan, &sequences);
-        if (stored_at_most(corpus, most_rows(plan, corpus, all), most_entries(plan, corpus, all)) >
-            space)
-            status = least_of(plan, corpus, &sequences, options, use.workers, &least);
+        const double all = contributions_of(p);
+        if (stored_at_most(p->corpus, most_of(p, all, false), most_of(p, all, true)) > space)
+            status = least_of(p, use.workers, &least);
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return status ? status
-                  : cs_store_check(dir, cs_store_bytes(corpus, least.rows, least.entries, 0, 0),
+                  : cs_store_check(dir, cs_store_bytes(p->corpus, least.rows, least.entries, 0, 0),
                                    "by a low estimate, the files of the matrix");
 }
 
-/* Contributions under a tail, without looking at the corpus's words. */
-static cs_status contributions_under(const cs_sequences *sequences, const cs_cooc_options *options,
-                                     double *out)
+cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
+                           cs_cooc_size *out)
 {
-    cs_context_plan *plan = NULL;
-    const cs_context_options context = cs_cooc_context_options(options);
-    cs_status status = cs_context_prepare(sequences, &context, &plan);
-    if (status == CS_OK) *out = contributions_of(plan, sequences);
-    cs_context_plan_free(&plan);
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (status == CS_OK) status = cs_cooc_estimate_prepared(&p, out);
+    cs_cooc_prepared_free(&p);
     return status;
 }
 
-cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
-                               const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
+cs_status cs_cooc_smaller_tail(const cs_cooc_prepared *p, const cs_cooc_size *whole, double *tail,
+                               cs_cooc_size *size)
 {
     static const double tails[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1};
     enum { TENFOLD = 10, NEAR = 3 }; /* far patterns fall together less often than near ones */
-    cs_sequences sequences = {0};
-    int64_t skipped = 0;
-    cs_status status = cs_cooc_sequences(corpus, options, &sequences, &skipped);
+    cs_status status = CS_OK;
     *tail = 0;
     for (size_t i = 0; i < sizeof tails / sizeof *tails && status == CS_OK && *tail == 0; ++i) {
-        cs_cooc_options cut = *options;
-        double contributions = INFINITY;
-        cut.tail = tails[i];
-        if (tails[i] > options->tail) {
-            status = contributions_under(&sequences, &cut, &contributions);
-        }
-        if (status == CS_OK && NEAR * contributions <= whole->contributions) {
-            status = cs_cooc_estimate(corpus, &cut, size);
+        cs_cooc_prepared cut = *p; /* borrows the sequences */
+        cut.options.tail = tails[i];
+        cut.plan = NULL;
+        if (tails[i] <= p->options.tail) continue;
+        status = cs_cooc_plan(&cut);
+        if (status == CS_OK && NEAR * contributions_of(&cut) <= whole->contributions) {
+            status = cs_cooc_estimate_prepared(&cut, size);
             *tail = status == CS_OK && size->matrix * TENFOLD <= whole->matrix ? tails[i] : 0;
         }
+        cs_context_plan_free(&cut.plan);
     }
-    cs_sequences_free(&sequences);
     return status;
 }

@@ -55,11 +55,7 @@ typedef struct {
 } worker;
 
 typedef struct {
-    const cs_corpus *corpus;
-    const cs_cooc_options *options;
-    cs_sequences sequences;
-    int64_t skipped;
-    cs_context_plan *plan;
+    const cs_cooc_prepared *of;
     cs_law_spread law; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
@@ -98,11 +94,11 @@ static cs_status cut_blocks(build *b)
     cs_status status = CS_OK;
     int64_t first = 0;
     double held = 0;
-    for (int64_t i = 0; i < b->sequences.count && status == CS_OK; ++i) {
-        const int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
+    for (int64_t i = 0; i < b->of->sequences.count && status == CS_OK; ++i) {
+        const int64_t outer = cs_context_outer(b->of->plan, b->of->sequences.length[i]);
         const double contributions =
             b->law.population ? 2.0 * BLOCK * (double)outer /* a block each */
-                              : cs_context_contributions(b->plan, b->sequences.length[i]);
+                              : cs_context_contributions(b->of->plan, b->of->sequences.length[i]);
         b->expected += contributions;
         if (contributions < 2 * BLOCK) {
             held += contributions + 1;
@@ -125,15 +121,15 @@ static cs_status cut_blocks(build *b)
         first = i + 1;
         held = 0;
     }
-    if (status == CS_OK && first < b->sequences.count)
-        status = add_block(b, first, b->sequences.count, 0, 0);
+    if (status == CS_OK && first < b->of->sequences.count)
+        status = add_block(b, first, b->of->sequences.count, 0, 0);
     return status;
 }
 
 /* The blocks that other ranks count are done for this one. */
 static void deal_blocks(build *b)
 {
-    const cs_comm *c = b->options->comm;
+    const cs_comm *c = b->of->options.comm;
     for (int64_t i = 0; c && i < b->blocks; ++i) {
         b->block[i].done = i % c->ranks != c->rank;
         b->done += b->block[i].done;
@@ -179,19 +175,19 @@ static cs_status emit_words(void *ctx, const cs_contribution *c, int64_t code)
 static cs_status walk(build *b, worker *w, int64_t sequence, int64_t from, int64_t to,
                       double *dropped)
 {
-    const cs_sequences *s = &b->sequences;
+    const cs_sequences *s = &b->of->sequences;
     int64_t length = s->length[sequence], document = s->document[sequence];
-    double weight = cs_build_weight(b->plan, b->corpus, s, b->options, sequence);
+    double weight = cs_build_weight(b->of, sequence);
     emitter *e = &w->emitter;
     e->sequence = e->of = sequence;
     e->sequences = s->count;
     w->spreader.document = document;
-    e->document = b->options->by_document ? document : -1;
+    e->document = b->of->options.by_document ? document : -1;
     e->scale = weight * b->scale;
     e->weight = e->exact = 0;
     e->weighed = 0;
     e->lost = 0;
-    e->label = b->corpus->labels > 0 ? b->corpus->label[document] : -1;
+    e->label = b->of->corpus->labels > 0 ? b->of->corpus->label[document] : -1;
     w->walker.dropped = 0;
     cs_status status =
         cs_context_walk(&w->walker, sequence, s->start[sequence], length, document, from, to);
@@ -219,14 +215,14 @@ static cs_status run_block(void *ctx, int64_t item, int number)
         status = walk(b, w, k->first, k->from, k->to, &k->dropped);
     }
     for (int64_t i = k->first; k->to == 0 && i < k->last && status == CS_OK; ++i) {
-        int64_t outer = cs_context_outer(b->plan, b->sequences.length[i]);
+        int64_t outer = cs_context_outer(b->of->plan, b->of->sequences.length[i]);
         status = walk(b, w, i, 0, outer, &k->dropped);
     }
     (void)pthread_mutex_lock(&b->lock);
     k->done = status == CS_OK;
     b->whole = b->whole && k->done;
     if (k->done) {
-        cs_progress_report(b->options->progress, "blocks of sequences", ++b->done, b->blocks);
+        cs_progress_report(b->of->options.progress, "blocks of sequences", ++b->done, b->blocks);
         expect_runs(b);
     }
     (void)pthread_mutex_unlock(&b->lock);
@@ -247,12 +243,13 @@ static cs_status start_workers(build *b)
                      ? cs_law_spreader_init(&b->law, emit_words, &w->emitter, &w->spreader)
                      : CS_OK;
         if (status == CS_OK)
-            status = b->law.population ? cs_context_walker_init(&w->walker, b->plan, b->corpus,
-                                                                cs_law_spread_visit, &w->spreader)
-                                       : cs_context_walker_init(&w->walker, b->plan, b->corpus,
-                                                                emit, &w->emitter);
+            status = b->law.population
+                         ? cs_context_walker_init(&w->walker, b->of->plan, b->of->corpus,
+                                                  cs_law_spread_visit, &w->spreader)
+                         : cs_context_walker_init(&w->walker, b->of->plan, b->of->corpus, emit,
+                                                  &w->emitter);
         if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
-        w->collector.patient = b->options->checkpoint != NULL;
+        w->collector.patient = b->of->options.checkpoint != NULL;
         w->emitter.collector = &w->collector;
     }
     return status;
@@ -327,7 +324,7 @@ static cs_status merge_over_ranks(build *b, cs_assembler *assembler, int64_t *ru
 {
     cs_exchange *exchange = NULL;
     cs_status status =
-        cs_exchange_open(b->options->comm, b->options->scratch, b->may_use.budget, &exchange);
+        cs_exchange_open(b->of->options.comm, b->of->options.scratch, b->may_use.budget, &exchange);
     if (status == CS_OK)
         status = cs_parallel(b->may_use.workers, b->may_use.workers, spill_collector, b);
     *runs = b->runs.count;
@@ -348,9 +345,9 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
                              .runs = &b->runs,
                              .collectors = b->may_use.workers,
                              .collector = collector,
-                             .vocab = b->corpus->vocab,
-                             .labels = b->corpus->labels,
-                             .sequences = b->sequences.count};
+                             .vocab = b->of->corpus->vocab,
+                             .labels = b->of->corpus->labels,
+                             .sequences = b->of->sequences.count};
     for (int i = 0; i < b->may_use.workers; ++i) {
         const emitter *e = &b->worker[i].emitter;
         collector[i] = &b->worker[i].collector;
@@ -395,7 +392,7 @@ static cs_status write_checkpoint(build *b)
 {
     cs_collector *collector[CS_BUILD_WORKERS];
     const cs_checkpoint_state s = state_of(b, collector);
-    cs_status status = cs_checkpoint_write(b->options->checkpoint, b->identity, &s);
+    cs_status status = cs_checkpoint_write(b->of->options.checkpoint, b->identity, &s);
     if (status == CS_OK) b->kept = b->done;
     return status;
 }
@@ -405,7 +402,7 @@ static cs_status write_checkpoint(build *b)
 static cs_status save_meanwhile(build *b)
 {
     enum { SHARE = 20 };
-    const double start = cs_seconds(), every = b->options->checkpoint_every;
+    const double start = cs_seconds(), every = b->of->options.checkpoint_every;
     cs_status status = finish_collectors(b);
     if (status != CS_OK) return status;
     const bool written = write_checkpoint(b) == CS_OK;
@@ -433,12 +430,12 @@ static cs_status save(build *b)
     return status == CS_OK
                ? cs_fail(CS_ERR_INTERRUPT,
                          "interrupted after %lld of %lld blocks of sequences, kept in %s",
-                         (long long)b->done, blocks, b->options->checkpoint)
+                         (long long)b->done, blocks, b->of->options.checkpoint)
            : b->kept > 0
                ? cs_fail(CS_ERR_INTERRUPT,
                          "interrupted after %lld of %lld blocks of sequences; %lld are kept in %s, "
                          "and there was no time to write the others",
-                         (long long)b->done, blocks, (long long)b->kept, b->options->checkpoint)
+                         (long long)b->done, blocks, (long long)b->kept, b->of->options.checkpoint)
                : cs_fail(CS_ERR_INTERRUPT,
                          "interrupted after %lld of %lld blocks of sequences; there was no time to "
                          "write them, and nothing is kept",
@@ -458,27 +455,18 @@ static cs_status check_columns(const cs_corpus *corpus)
                         corpus->name ? corpus->name : "corpus", (long long)corpus->vocab);
 }
 
-static cs_status prepare(const cs_corpus *corpus, const cs_cooc_options *options, build *b)
+static cs_status begin(cs_cooc_prepared *p, build *b)
 {
+    const cs_cooc_options *options = &p->options;
     memset(b, 0, sizeof *b);
-    b->corpus = corpus;
-    b->options = options;
+    b->of = p;
     cs_runs_init(&b->runs, options->scratch);
     (void)pthread_mutex_init(&b->lock, NULL);
     cs_status status = cs_build_resources_of(options, &b->may_use);
-    if (status == CS_OK && options->by_document &&
-        (cs_context_gram(&options->context) || corpus->documents > CS_MOST_DOCUMENTS))
-        status = cs_fail(
-            CS_ERR_INPUT,
-            "rows by document need a context with rows and at most 2^32 documents, not %lld",
-            (long long)corpus->documents);
-    if (status == CS_OK) status = check_columns(corpus);
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, options, &b->sequences, &b->skipped);
-    if (status == CS_OK) {
-        cs_context_options context = cs_cooc_context_options(options);
-        status = cs_context_prepare(&b->sequences, &context, &b->plan);
-    }
-    return status == CS_OK ? cs_law_spread_init(b->plan, corpus, &b->sequences, &b->law) : status;
+    if (status == CS_OK) status = check_columns(p->corpus);
+    if (status == CS_OK) status = cs_cooc_plan(p);
+    return status == CS_OK ? cs_law_spread_init(p->plan, p->corpus, &p->sequences, &b->law)
+                           : status;
 }
 
 static void release(build *b)
@@ -486,10 +474,8 @@ static void release(build *b)
     stop_workers(b);
     cs_runs_free(&b->runs);
     cs_law_spread_free(&b->law);
-    cs_context_plan_free(&b->plan);
     cs_checkpoint_close(&b->checkpoint);
     json_decref(b->identity);
-    cs_sequences_free(&b->sequences);
     cs_free(b->block);
     (void)pthread_mutex_destroy(&b->lock);
 }
@@ -518,7 +504,7 @@ static cs_status share_dropped(build *b)
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         dropped[i] = b->block[i].dropped; /* 0 elsewhere: sums are exact */
     }
-    if (status == CS_OK) status = cs_comm_sum(b->options->comm, b->blocks, dropped);
+    if (status == CS_OK) status = cs_comm_sum(b->of->options.comm, b->blocks, dropped);
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         b->block[i].dropped = dropped[i];
     }
@@ -536,13 +522,13 @@ static cs_status add_up(const build *b, cs_cooc *out)
         out->contributions += e->contributions;
         overflow |= e->overflow || __builtin_add_overflow(units, e->units, &units);
     }
-    if (b->options->comm &&
-        add_ranks(b->options->comm, &out->contributions, &units, &overflow) != CS_OK) {
+    if (b->of->options.comm &&
+        add_ranks(b->of->options.comm, &out->contributions, &units, &overflow) != CS_OK) {
         return CS_ERR_MEMORY;
     }
     if (overflow || (b->exact && units > INT64_C(1) << 53)) {
-        if (b->options->comm) {
-            b->options->comm->agreed = true; /* all ranks come to this */
+        if (b->of->options.comm) {
+            b->of->options.comm->agreed = true; /* all ranks come to this */
         }
         return cs_fail(CS_ERR_INPUT,
                        "the sampled plans have far more mass than expected: it exceeds %g",
@@ -553,12 +539,12 @@ static cs_status add_up(const build *b, cs_cooc *out)
 
 static cs_status collect(build *b)
 {
-    const double every = b->options->checkpoint_every;
+    const double every = b->of->options.checkpoint_every;
     cs_status status = CS_OK;
     b->whole = b->collects = true;
     expect_runs(b);
-    b->due = !b->options->checkpoint ? INFINITY
-                                     : cs_seconds() + (every > 0 ? every : CS_CHECKPOINT_EVERY);
+    b->due = !b->of->options.checkpoint ? INFINITY
+                                        : cs_seconds() + (every > 0 ? every : CS_CHECKPOINT_EVERY);
     while (b->done < b->blocks && status == CS_OK) {
         status = cs_parallel_workers(b->blocks, b->may_use.workers, run_block, b);
         if (b->done < b->blocks && status == CS_OK) status = save_meanwhile(b);
@@ -574,19 +560,19 @@ static cs_status collect_and_merge(build *b, cs_assembler *assembler, cs_cooc *r
     if (status == CS_OK) status = collect(b);
     if (status == CS_OK) status = add_up(b, result);
     if (status == CS_OK) {
-        cs_progress_report(b->options->progress, "merge", 0, 0);
-        status = b->options->comm ? merge_over_ranks(b, assembler, &result->runs)
-                                  : merge_all(b, assembler, &result->runs);
+        cs_progress_report(b->of->options.progress, "merge", 0, 0);
+        status = b->of->options.comm ? merge_over_ranks(b, assembler, &result->runs)
+                                     : merge_all(b, assembler, &result->runs);
     }
     return status;
 }
 
 static cs_windows_job windows_job(const build *b)
 {
-    return (cs_windows_job){.corpus = b->corpus,
-                            .sequences = &b->sequences,
-                            .plan = b->plan,
-                            .options = b->options,
+    return (cs_windows_job){.corpus = b->of->corpus,
+                            .sequences = &b->of->sequences,
+                            .plan = b->of->plan,
+                            .options = &b->of->options,
                             .scale = b->scale,
                             .blocks = b->blocks,
                             .block = b->block,
@@ -598,10 +584,10 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
 {
     const cs_windows_job job = windows_job(b);
     double lacking = 0;
-    cs_status status = !b->checkpoint && !b->options->comm && cs_windows_apply(&job, &lacking)
+    cs_status status = !b->checkpoint && !b->of->options.comm && cs_windows_apply(&job, &lacking)
                            ? cs_windows_count(&job, assembler, &result->contributions)
                            : collect_and_merge(b, assembler, result);
-    status = status || !b->options->comm ? status : share_dropped(b);
+    status = status || !b->of->options.comm ? status : share_dropped(b);
     for (int64_t i = 0; i < b->blocks && status == CS_OK; ++i) {
         result->dropped_mass += b->block[i].dropped;
     }
@@ -611,17 +597,22 @@ static cs_status count(build *b, cs_assembler *assembler, cs_cooc *result)
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     build b;
-    cs_status status = prepare(corpus, options, &b);
-    release(&b);
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (status == CS_OK) {
+        status = begin(&p, &b);
+        release(&b);
+    }
+    cs_cooc_prepared_free(&p);
     return status;
 }
 
-cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options, double *bytes)
+cs_status cs_cooc_lacking(cs_cooc_prepared *p, double *bytes)
 {
     build b;
-    cs_status status = prepare(corpus, options, &b);
+    cs_status status = begin(p, &b);
     *bytes = 0;
-    if (status == CS_OK && !options->comm) {
+    if (status == CS_OK && !p->options.comm) {
         const cs_windows_job job = windows_job(&b);
         (void)cs_windows_apply(&job, bytes);
     }
@@ -631,12 +622,24 @@ cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *option
 
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
 {
+    cs_cooc_prepared p = {0};
+    cs_status status = cs_cooc_prepare(corpus, options, &p);
+    if (options->comm) status = cs_comm_agree(options->comm, status);
+    if (status == CS_OK) status = cs_cooc_build_prepared(&p, out);
+    cs_cooc_prepared_free(&p);
+    return status;
+}
+
+cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
+{
+    const cs_corpus *corpus = p->corpus;
+    const cs_cooc_options *options = &p->options;
     build b;
     cs_cooc result = {0};
     cs_assembler *assembler = NULL;
-    cs_status status = prepare(corpus, options, &b);
+    cs_status status = begin(p, &b);
     if (status == CS_OK) {
-        b.scale = cs_build_scale(b.plan, corpus, &b.sequences, options, &b.exact);
+        b.scale = cs_build_scale(p, &b.exact);
         status = cut_blocks(&b);
         b.expected = b.law.population ? b.law.contributions : b.expected;
         deal_blocks(&b);
@@ -653,13 +656,13 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
                                   &assembler);
     if (status == CS_OK) status = count(&b, assembler, &result);
     if (status == CS_OK) {
-        result.sequences = cs_cooc_windows(options, &b.sequences);
-        result.skipped_sequences = b.skipped;
+        result.sequences = cs_cooc_windows(options, &b.of->sequences);
+        result.skipped_sequences = p->skipped;
         status = cs_assembler_finish(assembler, &result);
         result.matrix.a.gram = cs_context_gram(&options->context);
     }
     if (status == CS_OK && b.law.population && result.matrix.a.rows > 0) {
-        status = cs_law_witnesses(&b.law, &b.sequences, &result);
+        status = cs_law_witnesses(&b.law, &b.of->sequences, &result);
         result.sequences = result.matrix.a.rows;
     }
     if (status == CS_OK && options->use) status = options->use(options->use_ctx, &result);

@@ -165,24 +165,12 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
 /** All errors of cs_cooc_build that are known before anything is counted. O(tokens + tables). */
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options) CS_MUST_CHECK;
 
-/** The memory_budget, in bytes, at which the build would count row by row, several times faster
- * than by sorted records, if only that is missing; else `*bytes` is 0.
- */
-cs_status cs_cooc_lacking(const cs_corpus *corpus, const cs_cooc_options *options,
-                          double *bytes) CS_MUST_CHECK;
-
 /** Removes the checkpoint in a folder, and the folder unless it holds something else. A missing
  * checkpoint is no error.
  *
  * \retval CS_ERR_IO a file cannot be removed
  */
 cs_status cs_cooc_checkpoint_remove(const char *dir) CS_MUST_CHECK;
-
-/** Whether the exact weights of every context can be computed, so that draws would only add noise.
- * `draws` and the budget are ignored. O(tokens + tables). Errors of cs_cooc_build.
- */
-cs_status cs_cooc_enumerable(const cs_corpus *corpus, const cs_cooc_options *options,
-                             bool *out) CS_MUST_CHECK;
 
 /** Upper bounds on the size of a build without draws. */
 typedef struct {
@@ -207,18 +195,3 @@ typedef struct {
 /** Estimates the size of a build. Errors of cs_cooc_check. */
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out) CS_MUST_CHECK;
-
-/** Checks the disk space for the files of a build before the build: CS_ERR_IO if `dir` lacks space
- * for the smallest size that they can have. Space of an older matrix in `dir` counts as free.
- * Walks the contributions (a tenth of the time of the build, seconds at most) only where the
- * largest possible size does not fit. Errors of cs_cooc_check.
- */
-cs_status cs_cooc_check_disk(const cs_corpus *corpus, const cs_cooc_options *options,
-                             const char *dir) CS_MUST_CHECK;
-
-/** The least tail of 1e-6, ..., 1e-1 for which the matrix has at most a tenth of the size `whole`,
- * and its size; `*tail` is 0 if there is none.
- */
-cs_status cs_cooc_smaller_tail(const cs_corpus *corpus, const cs_cooc_options *options,
-                               const cs_cooc_size *whole, double *tail,
-                               cs_cooc_size *size) CS_MUST_CHECK;

@@ -237,10 +237,9 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
                .options = options,
                .context = context,
                .count = count};
-    int64_t skipped = 0;
     whole.context = (cs_context){.mode = CS_CONTEXT_ALL, .n = 1};
     cs_status status = r.pool.status;
-    if (status == CS_OK) status = cs_cooc_sequences(corpus, &whole, &sequences, &skipped);
+    if (status == CS_OK) status = cs_cooc_sequences(corpus, &whole, &sequences, NULL);
     if (status == CS_OK) {
         s.base = cs_pool_take(&pool, sequences.count + 1, sizeof *s.base);
         s.view = cs_pool_take(&pool, count, sizeof *s.view);

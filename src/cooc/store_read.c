@@ -195,9 +195,7 @@ static cs_status check_witnesses(const cs_cooc *m, int64_t sequences)
 /* The sequences of the build, cut from the stored corpus. */
 static cs_status recut(const char *path, cs_cooc_store *store)
 {
-    int64_t skipped = 0;
-    cs_status status =
-        cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, &skipped);
+    cs_status status = cs_cooc_sequences(&store->corpus, &store->options, &store->sequences, NULL);
     const int64_t cut = cs_cooc_windows(&store->options, &store->sequences);
     if (status == CS_OK && cut != store->cooc.sequences)
         status = cs_fail(CS_ERR_INPUT, "%lld sequences are recorded, but the corpus gives %lld",

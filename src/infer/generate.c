@@ -142,15 +142,19 @@ static void fill_rows(drawing *d, int64_t b, int64_t rows)
 {
     const cs_model_config *c = &d->model->config;
     const cs_around *around = &d->options.around;
-    const int64_t length = d->options.length;
-    for (int64_t i = 0; i < d->begins + rows + d->ends; ++i) {
-        const int64_t k = i - d->begins;
-        const bool shown = k >= 0 && k < rows && d->rank[b * length + k] != HIDDEN;
-        const int32_t token = k >= rows ? around->after[k - rows]
-                              : k < 0   ? around->befores > 0 ? around->before[i] : c->bos_id
-                              : shown   ? d->out->token[b * length + k]
-                                        : c->mask_id;
-        cs_batch_content(&d->pass.batch, c, b, i, token, i, d->causal ? (int32_t)i : 0);
+    const int64_t first = b * d->options.length;
+    const cs_text_rows text = {.batch = &d->pass.batch,
+                               .config = c,
+                               .b = b,
+                               .before = around->befores > 0 ? around->before : &c->bos_id,
+                               .befores = d->begins,
+                               .after = around->after,
+                               .token = d->out->token + first,
+                               .tokens = rows};
+    cs_text_rows_fill(&text, d->begins + rows + d->ends, d->causal);
+    for (int64_t k = 0; k < rows; ++k) {
+        if (d->rank[first + k] == HIDDEN)
+            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] = c->mask_id;
     }
 }
 

@@ -21,8 +21,7 @@
 enum {
     PIECES_IN_WINDOW = 16, /* batches */
     WINDOW_NUMBERS = 1 << 26,
-    PIECE_BITS = 20,
-    MOST_DRAWS = 64 /* of a random token: at most five tokens of a vocabulary are rejected */
+    PIECE_BITS = 20
 };
 
 /* A piece in the window. */
@@ -99,6 +98,7 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
     if (o->drop_masked && o->mask_keep + o->mask_random > 0) {
         return cs_fail(CS_ERR_USAGE, "dropped masked tokens can be neither kept nor random");
     }
+    const cs_replacement replacement = cs_replacement_of(c, o->mask_keep, o->mask_random);
     bool needs_mask = o->mask_ratio > 0 && !o->drop_masked && o->mask_keep < 1;
     if (o->decoder && (o->mask_ratio > 0 || o->masks.attention != CS_ATTENTION_BIDIRECTIONAL)) {
         return cs_fail(CS_ERR_USAGE, "hidden states of a decoder need an input without masked "
@@ -107,7 +107,7 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
     if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
-    return CS_OK;
+    return cs_replacement_check(&replacement);
 }
 
 /* Fills in what is 0. */
@@ -170,31 +170,6 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
     return status;
 }
 
-/* The input at a masked token: the token itself, a random one that is not special, or [MASK]. */
-static int32_t shown_of(const walk *w, cs_rng *rng, int32_t token)
-{
-    const cs_hidden_options *o = &w->options;
-    const cs_model_config *c = &w->model->config;
-    const int32_t special[] = {c->pad_id, c->bos_id, c->eos_id, c->mask_id, c->unk_id};
-    double u = o->mask_keep + o->mask_random > 0 ? cs_rng_uniform(rng) : 1;
-    if (u < o->mask_keep) {
-        return token;
-    }
-    if (!(u < o->mask_keep + o->mask_random)) {
-        return c->mask_id;
-    }
-    bool again = true;
-    int32_t drawn = token;
-    for (int tries = 0; again && tries < MOST_DRAWS; ++tries) {
-        drawn = (int32_t)cs_rng_below(rng, c->vocab);
-        again = false;
-        for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
-            again = again || drawn == special[i];
-        }
-    }
-    return drawn;
-}
-
 /* Of all pieces of the corpus: what its random numbers are drawn by. */
 static uint64_t number_of(const piece *p)
 {
@@ -205,6 +180,8 @@ static uint64_t number_of(const piece *p)
 static void describe(const walk *w, const piece *p)
 {
     const cs_hidden_options *o = &w->options;
+    const cs_replacement replacement =
+        cs_replacement_of(&w->model->config, o->mask_keep, o->mask_random);
     cs_hidden_row *row = w->about + p->first;
     cs_rng rng = cs_rng_at(o->mask_seed, CS_STREAM_REPLACE, number_of(p));
     cs_rng show = cs_rng_at(o->mask_seed, CS_STREAM_SHOWN, number_of(p));
@@ -223,7 +200,8 @@ static void describe(const walk *w, const piece *p)
                                  .piece = p->number,
                                  .position = (int32_t)i,
                                  .token = token,
-                                 .shown = masked ? shown_of(w, &show, token) : token,
+                                 .shown = masked ? cs_replacement_draw(&replacement, &show, token)
+                                                 : token,
                                  .masked = masked,
                                  .special = !text};
     }
@@ -231,48 +209,40 @@ static void describe(const walk *w, const piece *p)
 
 /* --- a batch -----------------------------------------------------------------------------------*/
 
-/* What the encoder reads in place of a piece. */
-static void fill_source(walk *w, const piece *p, int64_t b)
+/* What sequence b of a batch reads: the piece with the ids around it. */
+static cs_text_rows text_of(walk *w, const piece *p, int64_t b)
 {
+    const cs_corpus *c = w->corpus;
     const cs_around *around = &w->options.around;
-    const int32_t *token = NULL;
-    const int64_t n = cs_source_of(w->options.sources, p->document, &token);
-    for (int64_t i = 0; i < around->befores + n + around->afters; ++i) {
-        const int64_t t = i - around->befores;
-        cs_batch_content(&w->pass.batch, &w->model->config, b, i,
-                         t < 0   ? around->before[i]
-                         : t < n ? token[t]
-                                 : around->after[t - n],
-                         (int32_t)i, 0);
-    }
+    return (cs_text_rows){.batch = &w->pass.batch,
+                          .config = &w->model->config,
+                          .b = b,
+                          .before = around->before,
+                          .befores = around->befores,
+                          .after = around->after,
+                          .token = c->token + p->start,
+                          .tokens = p->tokens,
+                          .real = c->real ? c->real + p->start * c->real_width : NULL,
+                          .extra = c->extra ? c->extra + p->document * c->extra_width : NULL};
 }
 
 static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
 {
+    cs_text_rows text = text_of(w, p, b);
     cs_status status = cs_content_ranks(&w->options.masks, number_of(p), draw, p->rows, w->rank);
     for (int64_t i = 0; i < p->rows && status == CS_OK; ++i) {
         const cs_hidden_row *about = w->about + p->first + i;
         if (w->source == 0) {
-            cs_batch_content(&w->pass.batch, &w->model->config, b, i, about->shown, about->position,
-                             w->rank[i]);
+            cs_text_row_shown(&text, i, about->position, about->shown, about->position, w->rank[i]);
         }
         if (w->options.decoder) {
             (void)cs_batch_decoder(&w->pass.batch, &w->model->config, b, i, i, -1,
                                    i == 0 ? w->model->config.decoder.start : about[-1].shown);
         }
-        if (i == 0 && w->corpus->extra) {
-            cs_batch_extra(&w->pass.batch, b, 0,
-                           w->corpus->extra + p->document * w->corpus->extra_width);
-        }
-        if (about->shown >= 0 && w->corpus->real && !about->special &&
-            about->shown == about->token) {
-            int64_t row = b * w->pass.batch.length + i;
-            w->pass.batch.token[row] = -1;
-            cs_batch_real(&w->pass.batch, row,
-                          w->corpus->real +
-                              (p->start + about->position - w->options.around.befores) *
-                                  w->corpus->real_width);
-        }
+    }
+    if (status == CS_OK && w->source > 0) { /* which the encoder reads in place of the piece */
+        text.tokens = cs_source_of(w->options.sources, p->document, &text.token);
+        cs_text_rows_fill(&text, text.befores + text.tokens + w->options.around.afters, false);
     }
     return status;
 }
@@ -342,7 +312,6 @@ static cs_status compute_draw(walk *w, int64_t first, int64_t count, int64_t dra
     cs_status status = cs_pass_begin(&w->pass, count, length, 0);
     for (int64_t b = 0; status == CS_OK && b < count; ++b) {
         status = fill_rows(w, &w->piece[w->order[first + b]], b, draw);
-        if (w->source > 0) fill_source(w, &w->piece[w->order[first + b]], b);
     }
     if (status == CS_OK) status = cs_pass_forward(&w->pass, 1, (cs_run_key){0});
     for (int64_t l = 0; status == CS_OK && l < o->layers; ++l) {

@@ -103,6 +103,7 @@ typedef struct {
     int32_t number;
     int64_t b;
     cs_batch *batch;
+    cs_text_rows text; /* the piece with the ids before it */
 } filler;
 
 static void content(const filler *f, int64_t i, int32_t token, int64_t place, int32_t rank)
@@ -110,29 +111,13 @@ static void content(const filler *f, int64_t i, int32_t token, int64_t place, in
     cs_batch_content(f->batch, f->config, f->b, i, token, place, rank);
 }
 
-/* Content row i reads token t of the piece, or its vector. */
-static void reads(const filler *f, int64_t i, int64_t t, int64_t place, int32_t rank)
+/* The piece with a begin token, where its first token is predicted from nothing. */
+static cs_text_rows begun(const filler *f)
 {
-    const float *real = f->job->real;
-    content(f, i, real ? -1 : f->job->token[t], place, rank);
-    if (real) {
-        const int64_t width = f->config->real_width;
-        cs_batch_real(f->batch, f->b * f->batch->length + i, real + t * width);
-    }
-}
-
-/* Content row i of a text behind so many ids around it. */
-static void behind(const filler *f, int64_t before, int64_t i, int32_t rank)
-{
-    const cs_around *around = &f->options->around;
-    if (i >= before) {
-        reads(f, i, i - before, i, rank);
-    } else {
-        content(f, i, around->befores == 0 ? f->config->bos_id : around->before[i], i, rank);
-        if (i == 0 && f->job->extra) {
-            cs_batch_extra(f->batch, f->b, 0, f->job->extra);
-        }
-    }
+    cs_text_rows text = f->text;
+    text.befores = cs_ask_begins(f->options);
+    text.before = f->options->around.befores == 0 ? &f->config->bos_id : text.before;
+    return text;
 }
 
 /* The next loss row reads row `top` and predicts a token of the job. */
@@ -152,10 +137,9 @@ static void join_first(const filler *f)
 static void fill_causal(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    int64_t before = cs_ask_begins(o), row = f->b * f->batch->length;
-    for (int64_t i = 0; i < before + f->job->n - 1; ++i) {
-        behind(f, before, i, (int32_t)i);
-    }
+    const cs_text_rows text = begun(f);
+    const int64_t before = text.befores, row = f->b * f->batch->length;
+    cs_text_rows_fill(&text, before + f->job->n - 1, true);
     join_first(f);
     for (int64_t t = cs_ask_first(o); t < f->job->n; ++t) {
         ask(f, row + before + t - 1, t);
@@ -167,9 +151,7 @@ static void fill_queries(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     int64_t before = o->around.befores, q = f->b * f->batch->queries;
-    for (int64_t i = 0; i < before + f->job->n; ++i) {
-        behind(f, before, i, (int32_t)i);
-    }
+    cs_text_rows_fill(&f->text, before + f->job->n, true);
     join_first(f);
     for (int64_t t = cs_ask_first(o); t < f->job->n; ++t, ++q) {
         cs_batch_query(f->batch, q, cs_batch_position(f->config, before + t),
@@ -189,7 +171,7 @@ static cs_status fill_prefix(const filler *f)
     cs_status status =
         rank ? cs_content_ranks(o->content, piece, job->draw, n, rank) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        behind(f, o->around.befores, i, rank[i]);
+        cs_text_row(&f->text, i, i, i, rank[i]);
     }
     const int64_t q = f->b * f->batch->queries;
     cs_batch_query(f->batch, q, cs_batch_position(f->config, n), INT32_MAX - 1);
@@ -207,19 +189,17 @@ static bool shown(const filler *f, int64_t t)
 static void fill_masked(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    const int64_t before = cs_ask_begins(o), s = filled(o, f->job);
+    cs_text_rows text = begun(f);
+    const int64_t before = text.befores, s = filled(o, f->job);
     const int64_t top = f->b * f->batch->length + before + f->job->target;
-    int64_t i = 0;
+    text.tokens = s; /* [MASK] beyond those of the piece */
     ask(f, top - cs_kind_shifts(o->kind), f->job->target);
-    for (; i < before + s; ++i) {
-        if (i < before || shown(f, i - before)) {
-            behind(f, before, i, 0);
+    for (int64_t i = 0; i < before + s + o->around.afters; ++i) {
+        if (i < before || i >= before + s || shown(f, i - before)) {
+            cs_text_row(&text, i, i, i, 0);
         } else {
             content(f, i, f->config->mask_id, i, 0);
         }
-    }
-    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
-        content(f, i, o->around.after[e], i, 0);
     }
 }
 
@@ -230,17 +210,14 @@ static void fill_elbo(const filler *f)
     const int64_t before = o->around.befores, row = f->b * f->batch->length;
     cs_rng rng = cs_ask_rng(o, f->job);
     (void)cs_rng_uniform(&rng);
-    int64_t left = f->job->n, wanted = f->job->masked, i = 0;
-    for (; i < before + f->job->n; ++i) {
-        if (i >= before && cs_rng_selects(&rng, &left, &wanted)) {
+    int64_t left = f->job->n, wanted = f->job->masked;
+    for (int64_t i = 0; i < before + f->job->n + o->around.afters; ++i) {
+        if (i >= before && left > 0 && cs_rng_selects(&rng, &left, &wanted)) {
             content(f, i, f->config->mask_id, i, 0);
             ask(f, row + i, i - before);
         } else {
-            behind(f, before, i, 0);
+            cs_text_row(&f->text, i, i, i, 0);
         }
-    }
-    for (int64_t e = 0; e < o->around.afters; ++e, ++i) {
-        content(f, i, o->around.after[e], i, 0);
     }
 }
 
@@ -256,13 +233,9 @@ static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
 static void fill_decoder(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    const cs_around *around = &o->around;
-    const int32_t *token = f->job->token;
-    const int64_t n = o->sources ? cs_source_of(o->sources, f->job->document, &token) : f->job->n;
-    for (int64_t i = 0; i < around->befores + n + around->afters; ++i) {
-        const int64_t t = i - around->befores;
-        content(f, i, t < 0 ? around->before[i] : t < n ? token[t] : around->after[t - n], i, 0);
-    }
+    cs_text_rows text = f->text;
+    if (o->sources) text.tokens = cs_source_of(o->sources, f->job->document, &text.token);
+    cs_text_rows_fill(&text, text.befores + text.tokens + o->around.afters, false);
     for (int64_t t = 0; t < f->job->n; ++t) {
         const int32_t before = t > 0 ? f->job->token[t - 1] : f->config->decoder.start;
         ask(f, cs_batch_decoder(f->batch, f->config, f->b, t, t, -1, before), t);
@@ -280,7 +253,7 @@ static void fill_mae(const filler *f)
     int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - target;
     int64_t kept = cs_ratio_round(o->delta, masked), row = f->b * f->batch->length;
     for (; encoded < extra; ++encoded) {
-        content(f, encoded, o->around.before[encoded], encoded, 0);
+        cs_text_row(&f->text, encoded, encoded, encoded, 0);
         if (attention != CS_DECODER_CROSS) {
             (void)decoder_row(f, decoded++, encoded - extra, row + encoded);
         }
@@ -290,7 +263,7 @@ static void fill_mae(const filler *f)
         int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
         kept -= stays;
         if (taken) {
-            reads(f, encoded++, t, extra + t, 0);
+            cs_text_row(&f->text, encoded++, extra + t, extra + t, 0);
         } else if (stays) {
             content(f, encoded++, f->config->mask_id, extra + t, 0);
         }
@@ -312,8 +285,22 @@ cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *con
         [CS_KIND_TWO_STREAM] = fill_queries, [CS_KIND_MAE] = fill_mae,
         [CS_KIND_LINEAR] = fill_queries,     [CS_KIND_MNTP] = fill_masked,
         [CS_KIND_HYBRID] = fill_masked};
-    const filler f = {
-        .options = o, .config = config, .job = job, .number = number, .b = b, .batch = batch};
+    const filler f = {.options = o,
+                      .config = config,
+                      .job = job,
+                      .number = number,
+                      .b = b,
+                      .batch = batch,
+                      .text = {.batch = batch,
+                               .config = config,
+                               .b = b,
+                               .before = o->around.before,
+                               .befores = o->around.befores,
+                               .after = o->around.after,
+                               .token = job->token,
+                               .tokens = job->n,
+                               .real = job->real,
+                               .extra = job->extra}};
     if (o->kind == CS_KIND_TWO_STREAM && cs_ask_each(o)) {
         return fill_prefix(&f);
     }

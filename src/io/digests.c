@@ -225,9 +225,21 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                    checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
+/* cs_digest_record, at most once for each folder. */
+static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
+{
+    json_t *known = json_object_get(cache, dir);
+    *outputs = json_is_null(known) ? NULL : json_incref(known);
+    cs_status status = known ? CS_OK : cs_digest_record(dir, outputs);
+    if (status == CS_OK && cache && !known) /* a path need not be UTF-8 */
+        (void)json_object_set_new_nocheck(cache, dir,
+                                          *outputs ? json_incref(*outputs) : json_null());
+    return status;
+}
+
 /* Against the records of the folder that `path` is in and of those above. sha256 NULL: the file is not
  * there. */
-static cs_status check_where(const char *path, const char *sha256)
+static cs_status check_where(const char *path, const char *sha256, json_t *cache)
 {
     char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
@@ -239,7 +251,7 @@ static cs_status check_where(const char *path, const char *sha256)
         }
         const char *in = !slash ? "." : *dir ? dir : "/";
         json_t *outputs = NULL;
-        status = cs_digest_record(in, &outputs);
+        status = cached_record(cache, in, &outputs);
         if (status == CS_OK) status = cs_digest_check_in(outputs, in, name, sha256);
         json_decref(outputs);
         if (!slash || !*dir) {
@@ -250,15 +262,15 @@ static cs_status check_where(const char *path, const char *sha256)
     return status;
 }
 
-cs_status cs_digest_check(const char *path, const char *sha256)
+cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache)
 {
     struct stat st;
     char *target = NULL;
-    cs_status status = check_where(path, sha256);
+    cs_status status = check_where(path, sha256, cache);
     if (status == CS_OK &&
         (lstat(path, &st) != 0 || (S_ISLNK(st.st_mode) && !(target = realpath(path, NULL)))))
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-    if (status == CS_OK && target) status = check_where(target, sha256);
+    if (status == CS_OK && target) status = check_where(target, sha256, cache);
     free(target);
     return status;
 }
@@ -267,7 +279,8 @@ cs_status cs_digest_check_file(const char *path)
 {
     char hex[65];
     int64_t bytes = 0;
-    return cs_path_exists(path) ? cs_path_sha256(path, hex, &bytes) : check_where(path, NULL);
+    return cs_path_exists(path) ? cs_path_sha256(path, NULL, hex, &bytes)
+                                : check_where(path, NULL, NULL);
 }
 
 /* What is read of a result without its models and arrays. */
@@ -354,7 +367,7 @@ cs_status cs_digest_changed_input(const json_t *manifest, char **change)
         if (!path || !sha256) {
             return cs_fail(CS_ERR_INPUT, "the manifest's input %zu has no path or hash", i);
         }
-        cs_status status = cs_path_sha256(path, hex, &bytes);
+        cs_status status = cs_path_sha256(path, NULL, hex, &bytes);
         if (status != CS_OK) return status;
         if (strcmp(hex, sha256) != 0) {
             *change = cs_format("%s: its SHA-256 was %s and is %s", path, sha256, hex);
@@ -449,7 +462,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
     char hex[65];
     status = cs_sha256_file(path, hex);
     if (status == CS_OK) status = check_digest(path, in, hex);
-    if (status == CS_OK && link) status = cs_digest_check(path, hex);
+    if (status == CS_OK && link) status = cs_digest_check(path, hex, NULL);
     if (status == CS_OK) {
         (void)fprintf(list, "%s\n", hex);
         *bytes += st.st_size;
@@ -458,7 +471,7 @@ static cs_status list_tree(FILE *list, const char *path, const folder *in, int d
 }
 /* NOLINTEND(misc-no-recursion) */
 
-cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
+cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65], int64_t *bytes)
 {
     struct stat st;
     *bytes = 0;
@@ -469,7 +482,7 @@ cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes)
     }
     if (!S_ISDIR(st.st_mode)) {
         cs_status status = cs_sha256_file(path, hex);
-        if (status == CS_OK) status = cs_digest_check(path, hex);
+        if (status == CS_OK) status = cs_digest_check(path, hex, cache);
         *bytes = status == CS_OK ? (int64_t)st.st_size : 0;
         return status;
     }

@@ -28,8 +28,9 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name) CS_M
 cs_status cs_digest_keep(json_t *outputs, const char *dir) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT, with advice, if the file differs from its record or the record is damaged. sha256:
- * of the file. Reads O(1) other files, and the file itself if it is large. */
-cs_status cs_digest_check(const char *path, const char *sha256) CS_MUST_CHECK;
+ * of the file. Reads O(1) other files, and the file itself if it is large. cache: an
+ * object of the records that were read before, by folder; NULL: each is read. */
+cs_status cs_digest_check(const char *path, const char *sha256, json_t *cache) CS_MUST_CHECK;
 
 /* The same for a file whose digest is unknown; a missing file passes unless it is recorded. */
 cs_status cs_digest_check_file(const char *path) CS_MUST_CHECK;
@@ -67,4 +68,5 @@ cs_status cs_digest_changed_input(const json_t *manifest, char **change) CS_MUST
  * byte order; *bytes receives their total size. A file of a result must match its manifest.json,
  * else CS_ERR_INPUT. CS_ERR_IO names a path that cannot be read, CS_ERR_INPUT folders
  * nested too deeply and links back to a parent folder. */
-cs_status cs_path_sha256(const char *path, char hex[65], int64_t *bytes) CS_MUST_CHECK;
+cs_status cs_path_sha256(const char *path, json_t *cache, char hex[65],
+                         int64_t *bytes) CS_MUST_CHECK;

@@ -166,18 +166,85 @@ void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b,
     batch->vis[row] = batch->lim[row] = rank;
 }
 
-void cs_batch_real(cs_batch *batch, int64_t row, const float *values)
+void cs_text_row_shown(const cs_text_rows *t, int64_t i, int64_t at, int32_t shown, int64_t place,
+                       int32_t rank)
 {
-    batch->real_row[row] = (int32_t)row;
-    memcpy(batch->real + row * batch->real_width, values,
-           (size_t)batch->real_width * sizeof *values);
+    cs_batch *x = t->batch;
+    const int64_t k = at - t->befores, row = t->b * x->length + i;
+    const bool real = t->real && k >= 0 && k < t->tokens && shown == t->token[k];
+    cs_batch_content(x, t->config, t->b, i, real ? -1 : shown, place, rank);
+    if (real) {
+        x->real_row[row] = (int32_t)row;
+        memcpy(x->real + row * x->real_width, t->real + k * x->real_width,
+               (size_t)x->real_width * sizeof *t->real);
+    }
+    if (at == 0 && t->extra) {
+        x->extra_number[t->b] = x->extra_row[row] = (int32_t)t->b;
+        memcpy(x->extra + t->b * x->extra_width, t->extra,
+               (size_t)x->extra_width * sizeof *t->extra);
+    }
 }
 
-void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values)
+void cs_text_row(const cs_text_rows *t, int64_t i, int64_t at, int64_t place, int32_t rank)
 {
-    batch->extra_number[b] = batch->extra_row[b * batch->length + i] = (int32_t)b;
-    memcpy(batch->extra + b * batch->extra_width, values,
-           (size_t)batch->extra_width * sizeof *values);
+    const int64_t k = at - t->befores;
+    const int32_t id = k < 0           ? t->before[at]
+                       : k < t->tokens ? t->token[k]
+                                       : t->after[k - t->tokens];
+    cs_text_row_shown(t, i, at, id, place, rank);
+}
+
+void cs_text_rows_fill(const cs_text_rows *t, int64_t rows, bool causal)
+{
+    for (int64_t i = 0; i < rows; ++i) {
+        cs_text_row(t, i, i, i, causal ? (int32_t)i : 0);
+    }
+}
+
+cs_replacement cs_replacement_of(const cs_model_config *config, double keep, double random)
+{
+    const int32_t id[CS_SPECIALS] = {config->pad_id, config->bos_id, config->eos_id,
+                                     config->mask_id, config->unk_id};
+    cs_replacement r = {
+        .keep = keep, .random = random, .mask = config->mask_id, .vocab = config->vocab};
+    for (int i = 0; i < CS_SPECIALS; ++i) {
+        int at = 0;
+        while (at < r.specials && r.special[at] < id[i]) {
+            ++at;
+        }
+        if (id[i] < 0 || id[i] >= config->vocab || (at < r.specials && r.special[at] == id[i])) {
+            continue;
+        }
+        for (int k = r.specials++; k > at; --k) {
+            r.special[k] = r.special[k - 1];
+        }
+        r.special[at] = id[i];
+    }
+    return r;
+}
+
+cs_status cs_replacement_check(const cs_replacement *r)
+{
+    return r->random > 0 && r->vocab <= r->specials
+               ? cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " contains only special tokens",
+                         r->vocab)
+               : CS_OK;
+}
+
+int32_t cs_replacement_draw(const cs_replacement *r, cs_rng *rng, int32_t token)
+{
+    const double u = r->keep + r->random > 0 ? cs_rng_uniform(rng) : 1;
+    if (u < r->keep) {
+        return token;
+    }
+    if (!(u < r->keep + r->random)) {
+        return r->mask;
+    }
+    int64_t drawn = cs_rng_below(rng, r->vocab - r->specials);
+    for (int i = 0; i < r->specials; ++i) {
+        drawn += drawn >= r->special[i];
+    }
+    return (int32_t)drawn;
 }
 
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim)

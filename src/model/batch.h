@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/rng.h"
 #include "base/status.h"
 #include "model/network.h"
 #include "tensor/run.h"
@@ -70,11 +71,40 @@ int32_t cs_batch_position(const cs_model_config *config, int64_t place);
 void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
                       int32_t token, int64_t place, int32_t rank);
 
-/* Content row `row` reads these real_width values in place of an id (its token must be -1). */
-void cs_batch_real(cs_batch *batch, int64_t row, const float *values);
+/* The text that content rows of sequence b read: ids before a text, its ids or vectors, ids after
+ * it. The places of all of these are numbered from 0. */
+typedef struct {
+    cs_batch *batch;
+    const cs_model_config *config;
+    int64_t b;
+    const int32_t *before, *token, *after;
+    int64_t befores, tokens;
+    const float *real;  /* tokens x real_width, in place of the ids; NULL: the ids */
+    const float *extra; /* extra_width values that place 0 also reads; NULL: none */
+} cs_text_rows;
 
-/* Content row i of sequence b reads these extra_width values in addition to its id. */
-void cs_batch_extra(cs_batch *batch, int64_t b, int64_t i, const float *values);
+/* Row i reads place `at`, or in its place the id `shown` (a vector is read where `shown` is the id
+ * of its place), and attends to rows of ranks up to its own. */
+void cs_text_row(const cs_text_rows *text, int64_t i, int64_t at, int64_t place, int32_t rank);
+void cs_text_row_shown(const cs_text_rows *text, int64_t i, int64_t at, int32_t shown,
+                       int64_t place, int32_t rank);
+/* Rows 0..rows - 1 read the same places; causal: each attends to those before it, else to all. */
+void cs_text_rows_fill(const cs_text_rows *text, int64_t rows, bool causal);
+
+/* Replacement of a masked token in the input: with the share `keep` it stays, with the share
+ * `random` it is a random token that is not special, else [MASK]. */
+enum { CS_SPECIALS = 5 };
+typedef struct {
+    double keep, random;
+    int32_t mask;
+    int64_t vocab;
+    int specials;
+    int32_t special[CS_SPECIALS]; /* of the vocabulary, ascending and distinct */
+} cs_replacement;
+cs_replacement cs_replacement_of(const cs_model_config *config, double keep, double random);
+/* CS_ERR_USAGE: random tokens are requested, but all tokens are special. */
+cs_status cs_replacement_check(const cs_replacement *r) CS_MUST_CHECK;
+int32_t cs_replacement_draw(const cs_replacement *r, cs_rng *rng, int32_t token);
 
 /* Query row `row` = b * queries + i, at `position`, which attends to content rows of vis <= lim. */
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim);

@@ -37,9 +37,8 @@ typedef struct {
     double **factor;  /* longest + 1: of uniform target weights at the lengths that occurred */
     bool *kept;       /* count x longest: predictions that the objective's share keeps; NULL: all */
     int32_t *scratch; /* longest + 2: rows of groups (linear) */
-    int32_t special[CS_SPECIALS]; /* rising, distinct */
-    int specials;
-    int64_t extra; /* rows before those of a sequence (cs_model_config_extra) */
+    cs_replacement replacement; /* of masked tokens that the encoder reads */
+    int64_t extra;              /* rows before those of a sequence (cs_model_config_extra) */
     cs_batch *batch;
 } cs_draft;
 
@@ -89,39 +88,27 @@ static double draft_prefix_weight(const cs_draft *draft, int64_t b, int64_t k)
     return (mask ? 1 / (double)prefixes : 1) * (factor ? factor[k] : 1);
 }
 
-/* What the encoder reads in place of a masked token: [MASK], the token or a random one that is not
- * special. */
-static int32_t draft_replace(const cs_draft *draft, cs_rng *rng, int32_t token)
+/* The example of sequence b, with a class token before it where the model has one. */
+static cs_text_rows draft_text(const cs_draft *draft, int64_t b)
 {
-    const cs_task *task = draft->task;
-    double u = task->keep + task->random > 0 ? cs_rng_uniform(rng) : 1;
-    if (u < task->keep) {
-        return token;
-    }
-    if (!(u < task->keep + task->random)) {
-        return draft->config->mask_id;
-    }
-    int64_t drawn = cs_rng_below(rng, draft->config->vocab - draft->specials);
-    for (int i = 0; i < draft->specials; ++i) {
-        drawn += drawn >= draft->special[i];
-    }
-    return (int32_t)drawn;
+    const cs_example *example = &draft->example[b];
+    return (cs_text_rows){.batch = draft->batch,
+                          .config = draft->config,
+                          .b = b,
+                          .before = &draft->config->bos_id,
+                          .befores = draft->extra,
+                          .token = example->token,
+                          .tokens = example->length,
+                          .real = example->real,
+                          .extra = example->extra};
 }
 
-/* Content row i of sequence b, which reads place k of the example: its real vector or, where texts are ids,
- * its id. `shown` is what draft_replace made of the id: where it is another, that is read. */
-static void draft_read(cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t shown,
+/* Row i of sequence b reads place k of the example, or in its place the id `shown`. */
+static void draft_read(const cs_draft *draft, int64_t b, int64_t i, int64_t k, int32_t shown,
                        int64_t place, int32_t rank)
 {
-    i += draft->extra;
-    place += draft->extra;
-    const cs_example *example = &draft->example[b];
-    const bool real = example->real && shown == example->token[k];
-    cs_batch_content(draft->batch, draft->config, b, i, real ? -1 : shown, place, rank);
-    if (real) {
-        cs_batch_real(draft->batch, b * draft->batch->length + i,
-                      example->real + k * draft->config->real_width);
-    }
+    const cs_text_rows text = draft_text(draft, b);
+    cs_text_row_shown(&text, i + draft->extra, k + draft->extra, shown, place + draft->extra, rank);
 }
 
 /* The next loss row: row `top` of the network's top predicts place k of sequence b. */
@@ -139,17 +126,6 @@ static void draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, do
 static int64_t draft_row(const cs_draft *draft, int64_t b, int64_t i)
 {
     return b * draft->batch->length + draft->extra + i;
-}
-
-/* The class token is there before anything else: part of every condition. */
-static void draft_extra(cs_draft *draft, int64_t b)
-{
-    for (int64_t i = 0; i < draft->extra; ++i) {
-        cs_batch_content(draft->batch, draft->config, b, i, draft->config->bos_id, i, 0);
-    }
-    if (draft->config->extra_width > 0) {
-        cs_batch_extra(draft->batch, b, 0, draft->example[b].extra);
-    }
 }
 
 /* --- single: one stream --- */
@@ -207,8 +183,9 @@ static void fill_next(cs_draft *draft, int64_t b)
         } else {
             const bool hides = plan->masks && draft_predicts(draft, b, read);
             draft_read(draft, b, i, read,
-                       hides ? draft_replace(draft, &rng, token[read]) : token[read], i,
-                       plan->masks ? 0 : plan->group[read]);
+                       hides ? cs_replacement_draw(&draft->replacement, &rng, token[read])
+                             : token[read],
+                       i, plan->masks ? 0 : plan->group[read]);
         }
         if (i + shift < plan->length && draft_predicts(draft, b, i + shift)) {
             predict_next(draft, b, draft_row(draft, b, i), i + shift);
@@ -227,7 +204,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
             if (draft_scores(draft, b, i)) {
                 draft_predict(draft, b, draft_row(draft, b, i), i, plan->weight[i]);
             }
-            token = draft_replace(draft, &rng, token);
+            token = cs_replacement_draw(&draft->replacement, &rng, token);
         }
         draft_read(draft, b, i, i, token, i, 0);
     }
@@ -407,7 +384,8 @@ static void mae_fill(cs_draft *draft, int64_t b)
         left -= target;
         kept -= stays;
         if (!target || stays) {
-            int32_t shown = stays ? draft_replace(draft, &replace, token) : token;
+            int32_t shown =
+                stays ? cs_replacement_draw(&draft->replacement, &replace, token) : token;
             int64_t place = task->misaligned ? encoded : k;
             draft_read(draft, b, encoded, k, shown, place, 0);
             bool reset = stays && task->decoder_resets && shown == draft->config->mask_id;
@@ -620,6 +598,7 @@ cs_status cs_batch_of_plans(const cs_batch_order *order, const cs_plan *plan,
                       .count = count,
                       .extra = cs_model_config_extra(config),
                       .ahead = cs_task_offsets(task, config),
+                      .replacement = cs_replacement_of(config, task->keep, task->random),
                       .batch = &batch};
     cs_status status = cs_task_check(task, config);
     if (status == CS_OK && (step < 0 || step >> STEP_BITS > 0))
@@ -628,10 +607,10 @@ cs_status cs_batch_of_plans(const cs_batch_order *order, const cs_plan *plan,
         (status = lay_out(&draft)) != CS_OK) {
         goto done;
     }
-    draft.specials = cs_task_specials(config, draft.special);
     for (int64_t b = 0; b < count; ++b) {
         if (draft.plan[b].length > 0) {
-            draft_extra(&draft, b);
+            const cs_text_rows text = draft_text(&draft, b); /* the class token first */
+            cs_text_rows_fill(&text, draft.extra, false);
             FORM[batch.form].fill(&draft, b);
         }
     }

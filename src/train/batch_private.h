@@ -3,11 +3,6 @@
 
 #include "train/batch.h"
 
-enum { CS_SPECIALS = 5 };
-
-/* Special tokens of the vocabulary, ascending and distinct; returns their number. */
-int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS]);
-
 cs_objective_reading cs_task_reads(const cs_task *task);
 
 /* Offsets that the model predicts from each row, each by its own head: t of diverse-ar in a model with

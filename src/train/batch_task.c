@@ -60,27 +60,6 @@ const char *cs_task_query_position(const cs_task *task, const cs_model_config *c
                                                           : "on";
 }
 
-int cs_task_specials(const cs_model_config *config, int32_t special[CS_SPECIALS])
-{
-    const int32_t id[CS_SPECIALS] = {config->pad_id, config->bos_id, config->eos_id,
-                                     config->mask_id, config->unk_id};
-    int count = 0;
-    for (int i = 0; i < CS_SPECIALS; ++i) {
-        int at = 0;
-        while (at < count && special[at] < id[i]) {
-            ++at;
-        }
-        if (id[i] < 0 || id[i] >= config->vocab || (at < count && special[at] == id[i])) {
-            continue;
-        }
-        for (int k = count++; k > at; --k) {
-            special[k] = special[k - 1];
-        }
-        special[at] = id[i];
-    }
-    return count;
-}
-
 static bool hides(const cs_task *task, cs_form form)
 {
     return form == CS_FORM_MAE || masks_next(task, form) ||
@@ -145,11 +124,8 @@ static cs_status check_tokens(const cs_task *task, const cs_model_config *config
         status = check_token("mask", config->mask_id, config);
     }
     if (status == CS_OK && shows_begin) status = check_token("begin", config->bos_id, config);
-    int32_t special[CS_SPECIALS];
-    if (status == CS_OK && task->random > 0 && config->vocab <= cs_task_specials(config, special))
-        status = cs_fail(CS_ERR_USAGE, "a vocabulary of %" PRId64 " contains only special tokens",
-                         config->vocab);
-    return status;
+    const cs_replacement replacement = cs_replacement_of(config, task->keep, task->random);
+    return status == CS_OK ? cs_replacement_check(&replacement) : status;
 }
 
 cs_status cs_task_check(const cs_task *task, const cs_model_config *config)

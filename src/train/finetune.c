@@ -140,18 +140,21 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
     cs_batch *x = &m->pass.batch;
     const cs_texts *s = m->texts;
     const cs_model_config *c = &m->model->config;
-    int64_t n = s->start[t + 1] - s->start[t], first = b * x->length;
+    const int64_t n = s->start[t + 1] - s->start[t], first = b * x->length, from = s->start[t];
+    const int64_t before = s->real != NULL; /* a token before each text has no vector */
+    const cs_text_rows text = {.batch = x,
+                               .config = c,
+                               .b = b,
+                               .before = s->token + from,
+                               .befores = before,
+                               .token = s->token + from + before,
+                               .tokens = n - before,
+                               .real = s->real ? s->real + (from - t) * s->real_width : NULL,
+                               .extra = s->extra ? s->extra + t * s->extra_width : NULL};
     cs_status status = cs_content_ranks(m->masks, (uint64_t)t, draw, n, m->rank);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
-        cs_batch_content(x, c, b, i, s->token[s->start[t] + i], i, m->rank[i]);
-        x->type[first + i] = s->type[s->start[t] + i];
-        if (s->real && i > 0) { /* a token before each text has no vector */
-            x->token[first + i] = -1;
-            cs_batch_real(x, first + i, s->real + (s->start[t] + i - t - 1) * s->real_width);
-        }
-    }
-    if (s->extra && status == CS_OK) {
-        cs_batch_extra(x, b, 0, s->extra + t * s->extra_width);
+        cs_text_row(&text, i, i, i, m->rank[i]);
+        x->type[first + i] = s->type[from + i];
     }
     const int64_t read = s->place ? s->place[t] : c->readout == CS_READ_LAST ? n - 1 : 0;
     cs_batch_predict(x, first + read, s->classes > 0 ? (int32_t)s->value[t] : -1, 1, t, 0);

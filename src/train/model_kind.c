@@ -34,12 +34,12 @@ void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *token
     cs_model_config_complete(config, ids);
 }
 
-/* JSON of DIR/name; absent: NULL in *out where that is allowed. */
-static cs_status read_json(const char *dir, const char *name, bool optional, json_t **out)
+/* JSON of DIR/name; NULL if it is absent. */
+static cs_status read_json(const char *dir, const char *name, json_t **out)
 {
     char *path = cs_path_join(dir, name);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && !(optional && !cs_path_exists(path))) status = cs_json_read(path, out);
+    if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, out);
     cs_free(path);
     return status;
 }
@@ -261,9 +261,9 @@ static cs_status take_neighbour(const char *dir, const cs_model_config *config, 
                                 cs_model_kind *out)
 {
     json_t *train = NULL, *manifest = NULL, *trainer = NULL;
-    cs_status status = read_json(dir, "train.json", true, &train);
-    if (status == CS_OK && train) status = read_json(dir, "manifest.json", true, &manifest);
-    if (status == CS_OK && !train) status = read_json(dir, "trainer.json", true, &trainer);
+    cs_status status = read_json(dir, "train.json", &train);
+    if (status == CS_OK && train) status = read_json(dir, "manifest.json", &manifest);
+    if (status == CS_OK && !train) status = read_json(dir, "trainer.json", &trainer);
     const json_t *run = json_object_get(trainer, "run");
     *there = train || run;
     if (status == CS_OK && *there) {
@@ -280,19 +280,14 @@ static cs_status take_neighbour(const char *dir, const cs_model_config *config, 
     return status;
 }
 
-cs_status cs_model_kind_read(const char *dir, const cs_model_config *config, cs_model_kind *out)
+cs_status cs_model_kind_read(const char *dir, const cs_model *model, cs_model_kind *out)
 {
-    json_t *json = NULL;
     cs_model_kind made = {0};
     bool there = false;
-    cs_status status = read_json(dir, "config.json", false, &json);
-    const json_t *own = json_object_get(json_object_get(json, "cospec"), "trained");
-    if (status == CS_OK && own) {
-        status = cs_blame(take_own(own, &made), "%s/config.json", dir);
-    } else if (status == CS_OK) {
-        status = take_neighbour(dir, config, &there, &made);
-        if (status == CS_OK && !there) take_architecture(json, config, &made);
-    }
-    json_decref(json);
+    cs_status status = model->trained
+                           ? cs_blame(take_own(model->trained, &made), "%s/config.json", dir)
+                           : take_neighbour(dir, &model->config, &there, &made);
+    if (status == CS_OK && !model->trained && !there)
+        take_architecture(model->source, &model->config, &made);
     return CS_DELIVER(status, out, made, cs_model_kind_free);
 }

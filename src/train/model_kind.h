@@ -10,7 +10,7 @@
 #include <jansson.h>
 
 #include "base/status.h"
-#include "model/config.h"
+#include "model/model.h"
 #include "plan/content_masks.h"
 #include "plan/plan_file.h"
 #include "text/tokenizer.h"
@@ -51,10 +51,9 @@ typedef struct {
         *options;
 } cs_model_kind;
 
-/* Of the model in DIR with this configuration, into a zeroed object. Missing config.json or one
- * that is not an object: as cs_json_read. A record whose objective is unknown, or missing where one
- * is required, is CS_ERR_INPUT. */
-cs_status cs_model_kind_read(const char *dir, const cs_model_config *config,
+/* Of a model that was read from DIR, into a zeroed object. A record whose objective is unknown, or
+ * missing where one is required, is CS_ERR_INPUT. */
+cs_status cs_model_kind_read(const char *dir, const cs_model *model,
                              cs_model_kind *out) CS_MUST_CHECK;
 void cs_model_kind_free(cs_model_kind *kind); /* accepts a zeroed object */
 

@@ -70,9 +70,9 @@ test_refusals() {
         refuses 3 "empty: no task" "$COSPEC" probe model --tasks empty -o x &&
         refuses 3 "bare/t.train.tsv:1: the first line names a label but no text" "$COSPEC" probe model --tasks bare -o x &&
         refuses 2 "finetune MODEL TRAIN [TEST], or MODEL --tasks LIST" "$COSPEC" finetune model || return 1
-    # What a run of a task refuses is told by it, with the file; nothing is left that looks like a result.
+    # The message of a task's run names the task and the file; nothing is left that looks like a result.
     printf 'a\tx\nb\n' >> g/own.train.tsv
-    refuses 3 "task own ended with exit code 3" "$COSPEC" probe model --tasks g --penalties 0.1 -o x && grep -q "g/own.train.tsv:42" err && [ ! -e x/tasks.csv ] || fail "${why:-$(cat err)}"
+    refuses 3 "task own: g/own.train.tsv:42" "$COSPEC" probe model --tasks g --penalties 0.1 -o x && [ ! -e x/tasks.csv ] || fail "${why:-$(cat err)}"
 }
 
 for t in layouts finetune_and_resume refusals; do

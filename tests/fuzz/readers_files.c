@@ -223,7 +223,7 @@ cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
     const char *dir = fuzz_model_folder(bytes, size);
     cs_status status = backend ? CS_OK : cs_backend_cpu(1, &backend);
     if (status == CS_OK) status = cs_model_read(dir, backend, false, &model);
-    if (status == CS_OK) status = cs_model_kind_read(dir, &model.config, &kind);
+    if (status == CS_OK) status = cs_model_kind_read(dir, &model, &kind);
     cs_model_kind_free(&kind);
     cs_model_free(&model);
     return status;

@@ -1,112 +1,12 @@
-/* Child processes, whose tables are read. */
-#include "analysis/trained/task_runs.h"
+/* Scores of tasks, read from the tables of their runs, and their averages. */
+#include "analysis/trained/task_scores.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/child.h"
 #include "base/hash.h"
-#include "io/file.h"
-#include "io/table.h"
 
-enum { MOST_WORDS = 256, NUMBER = 24 };
-
-/* --- one run -----------------------------------------------------------------------------------*/
-
-static cs_status status_of(int code, const char *task)
-{
-    const cs_status status = code == 2   ? CS_ERR_USAGE
-                             : code == 5 ? CS_ERR_DEVICE
-                             : code > 5  ? CS_ERR_INTERRUPT
-                                         : CS_ERR_INPUT;
-    return code == 0 || code == 4
-               ? CS_OK
-               : cs_fail(status, "task %s ended with exit code %d; its message is above", task,
-                         code);
-}
-
-/* The words of the command line but --tasks and -o with their values. */
-static int shared_words(const cs_task_plan *plan, const char **out)
-{
-    int n = 0;
-    for (int i = 0; i < plan->words; ++i) {
-        const char *w = plan->word[i];
-        if (strcmp(w, "--tasks") == 0 || strcmp(w, "-o") == 0 || strcmp(w, "--output") == 0) {
-            ++i;
-        } else if (strncmp(w, "--tasks=", 8) != 0 && strncmp(w, "--output=", 9) != 0 &&
-                   strncmp(w, "-o", 2) != 0) {
-            out[n++] = w;
-        }
-    }
-    return n;
-}
-
-static cs_status run_task(const cs_task_plan *plan, const cs_labelled_task *task,
-                          const char *folder, int *code)
-{
-    const char *argv[MOST_WORDS + 16];
-    char number[4][NUMBER], self[4096];
-    const struct {
-        const char *option;
-        int64_t value;
-    } column[4] = {{"--label-column", task->label},
-                   {"--test-label-column", task->test_label},
-                   {"--text-column", task->text},
-                   {"--pair-column", task->pair}};
-    bool all = false;
-    int n = 0;
-    if (plan->words > MOST_WORDS - 4) {
-        return cs_fail(CS_ERR_USAGE, "more than %d words", MOST_WORDS - 4);
-    }
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) {
-        return cs_fail(CS_ERR_IO, "/proc/self/exe cannot be read");
-    }
-    self[length] = '\0';
-    argv[n++] = self;
-    argv[n++] = plan->command;
-    n += shared_words(plan, argv + n);
-    for (int i = 2; i < n; ++i) {
-        all = all || strcmp(argv[i], "--all") == 0;
-    }
-    argv[n++] = task->train;
-    if (task->test) {
-        argv[n++] = task->test;
-    }
-    for (int i = 0; i < 4; ++i) {
-        const bool wanted = column[i].value > 0 && (i != 1 || task->test);
-        (void)snprintf(number[i], NUMBER, "%lld", (long long)column[i].value);
-        if (wanted) {
-            argv[n++] = column[i].option;
-            argv[n++] = number[i];
-        }
-    }
-    if (task->regression) {
-        argv[n++] = "--regression";
-    }
-    if (task->pictures && strcmp(plan->command, "probe") == 0) {
-        argv[n++] = "--baselines"; /* one layer, so that a score is the model's */
-        argv[n++] = "no";
-    }
-    if (!all) {
-        argv[n++] = "--all"; /* what is printed goes nowhere: no note of what is not shown */
-    }
-    argv[n++] = "-o";
-    argv[n++] = folder;
-    argv[n] = NULL;
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    const cs_child child = {.argv = argv, .out = nowhere};
-    cs_status status = nowhere >= 0 ? cs_child_run(&child, code)
-                                    : cs_fail(CS_ERR_IO, "/dev/null cannot be opened");
-    if (nowhere >= 0) {
-        (void)close(nowhere);
-    }
-    return status == CS_OK ? status_of(*code, task->name) : status;
-}
-
-/* --- its scores --------------------------------------------------------------------------------*/
+/* --- the scores of a task ----------------------------------------------------------------------*/
 
 static const char *cell(const cs_table *t, int64_t row, const char *column)
 {
@@ -191,37 +91,26 @@ static cs_status add_score(const cs_table *t, int64_t row, const cs_table *block
     return CS_OK;
 }
 
-static cs_status read_scores(const cs_task_plan *plan, const cs_labelled_task *task,
-                             const char *folder, cs_pool *pool, cs_item *tasks, score out[2])
+static cs_status add_scores(const cs_labelled_task *task, const cs_task_tables *tables,
+                            cs_pool *pool, cs_item *tasks, score out[2])
 {
-    cs_table t = {0}, blocks = {0};
-    char *path = cs_format("%s/%s.csv", folder, plan->command),
-         *beside = cs_format("%s/%s-blocks.csv", folder, plan->command);
-    cs_status status = path && beside ? cs_table_read_csv(path, &t) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_table_read_csv(beside, &blocks);
+    const cs_table *t = &tables->scores;
+    cs_status status = CS_OK;
     out[0] = out[1] = (score){.value = NAN};
-    if (status == CS_OK) {
-        cs_item *item = cs_item_object(tasks, NULL);
-        cs_item_text(item, "task", task->name);
-        cs_item_text(item, "train", task->train);
-        cs_item_text(item, "test", task->test ? task->test : task->train);
-        cs_item_text(item, "~seed", "median");
-        cs_item *metrics = cs_item_array(item, "metrics");
-        for (int64_t r = 0; r < t.rows && status == CS_OK; ++r) {
-            status = is_score(&t, r) ? add_score(&t, r, &blocks, task, pool, metrics, out) : CS_OK;
-        }
-        for (int i = 0; i < 2 && status == CS_OK; ++i) {
-            const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
-            if (isnan(out[i].value)) {
-                status = cs_fail(CS_ERR_INPUT, "%s has no %s, the metric of task %s", path,
-                                 cs_metric_name(wanted), task->name);
-            }
-        }
+    cs_item *item = cs_item_object(tasks, NULL);
+    cs_item_text(item, "task", task->name);
+    cs_item_text(item, "train", task->train);
+    cs_item_text(item, "test", task->test ? task->test : task->train);
+    cs_item_text(item, "~seed", "median");
+    cs_item *metrics = cs_item_array(item, "metrics");
+    for (int64_t r = 0; r < t->rows && status == CS_OK; ++r) {
+        if (is_score(t, r)) status = add_score(t, r, &tables->blocks, task, pool, metrics, out);
     }
-    cs_table_free(&t);
-    cs_table_free(&blocks);
-    cs_free(path);
-    cs_free(beside);
+    for (int i = 0; i < 2 && status == CS_OK; ++i) {
+        const cs_metric wanted = i == 0 ? task->look_ahead : task->mae_lm;
+        if (isnan(out[i].value))
+            status = cs_fail(CS_ERR_INPUT, "task %s has no %s", task->name, cs_metric_name(wanted));
+    }
     return status;
 }
 
@@ -299,28 +188,18 @@ static cs_status add_average(const cs_task_list *list, const score *of, bool by_
     return CS_OK;
 }
 
-cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_item *root,
-                       int64_t *open)
+cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
+                                cs_item *root)
 {
     cs_pool pool = {0};
     score *of = cs_pool_take(&pool, 2 * list->count, sizeof *of);
-    cs_item *tasks = cs_item_array(root, "tasks"), *averages = NULL;
-    cs_status status = of ? CS_OK : CS_ERR_MEMORY;
-    *open = 0;
+    cs_item *tasks = cs_item_array(root, "tasks"), *averages = cs_item_array(root, "averages");
+    cs_status status = pool.status;
     for (int64_t i = 0; i < list->count && status == CS_OK; ++i) {
-        char *folder = cs_path_join(plan->dir, list->task[i].name);
-        int code = 0;
-        status = folder ? run_task(plan, &list->task[i], folder, &code) : CS_ERR_MEMORY;
-        if (status == CS_OK)
-            status = read_scores(plan, &list->task[i], folder, &pool, tasks, of + 2 * i);
-        *open += code == 4;
-        cs_free(folder);
+        status = add_scores(&list->task[i], &tables[i], &pool, tasks, of + 2 * i);
     }
-    if (status == CS_OK) {
-        averages = cs_item_array(root, "averages");
-        status = add_average(list, of, false, &pool, averages);
-        if (status == CS_OK) status = add_average(list, of, true, &pool, averages);
-    }
+    if (status == CS_OK) status = add_average(list, of, false, &pool, averages);
+    if (status == CS_OK) status = add_average(list, of, true, &pool, averages);
     cs_pool_free(&pool);
     return status;
 }

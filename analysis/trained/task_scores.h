@@ -17,15 +17,12 @@
 #include "analysis/trained/tasks.h"
 #include "io/result.h"
 
-typedef struct {
-    const char *command; /* "probe", "finetune" */
-    char *const *word;   /* the rest of the command line, except --tasks and -o */
-    int words;
-    const char *dir; /* contains the folders of the tasks */
-} cs_task_plan;
+/* The tables of a run: those of cospec probe or finetune and of its blocks. */
+typedef struct cs_task_tables {
+    cs_table scores, blocks;
+} cs_task_tables;
 
-/* Runs the tasks one by one and fills `root`: "tasks", each with its metrics, and "averages". *open
- * counts the tasks that did not converge, which are results too. A command that fails ends it, with
- * the status of its exit code; its message is on stderr. */
-cs_status cs_tasks_run(const cs_task_list *list, const cs_task_plan *plan, cs_item *root,
-                       int64_t *open) CS_MUST_CHECK;
+/* Fills `root`: "tasks", each with its metrics, and "averages". tables: list->count. CS_ERR_INPUT:
+ * a task without the metric that counts. */
+cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
+                                cs_item *root) CS_MUST_CHECK;
