@@ -26,8 +26,8 @@ static cs_status collect(void *ctx, const cs_contribution *c)
 document_events events_of(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     const cs_context_options context = cs_cooc_context_options(options);
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
+    AUTO(cs_sequences) sequences = {0};
+    AUTO(cs_context_plan) *plan = NULL;
     int64_t skipped = 0;
     collecting t = {.room = 1 << 18};
     t.events.key = test_room(t.room, sizeof *t.events.key);
@@ -42,8 +42,6 @@ document_events events_of(const cs_corpus *corpus, const cs_cooc_options *option
             options->weight_by_document ? 1 : cs_context_predicted(plan, sequences.length[i]);
         OK(cs_context_visit(plan, corpus, &sequences, i, collect, &t, NULL));
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return t.events;
 }
 

@@ -63,12 +63,11 @@ int entries(void **state)
 
 void assert_content(const char *path, const char *text)
 {
-    char *found = NULL;
+    AUTO_FREE char *found = NULL;
     int64_t size = 0;
     OK(cs_file_read(path, 1 << 20, &found, &size));
     assert_string_equal(found, text);
     assert_int_equal(size, strlen(text));
-    cs_free(found);
 }
 
 static int run_child(cs_status (*fn)(const char *path), const char *path, const char *part,
@@ -113,11 +112,10 @@ bool comma_locale(void **state)
     for (size_t i = 0; i < sizeof posix / sizeof *posix; ++i) {
         (void)fprintf(f, "LC_%s\ncopy \"POSIX\"\nEND LC_%s\n", posix[i], posix[i]);
     }
-    char *command = cs_format("cd '%s' && localedef -c -i comma.src ./comma > localedef.log 2>&1",
-                              (const char *)*state);
+    AUTO_FREE char *command = cs_format(
+        "cd '%s' && localedef -c -i comma.src ./comma > localedef.log 2>&1", (const char *)*state);
     /* Its status also counts warnings: whether the locale works is seen below. */
     bool made = fclose(f) == 0 && command && system(command) != -1;
-    cs_free(command);
     char half[8] = "";
     if (made && setenv("LOCPATH", *state, 1) == 0 && setlocale(LC_NUMERIC, "comma")) {
         (void)snprintf(half, sizeof half, "%g", 0.5);

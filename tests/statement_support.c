@@ -44,10 +44,9 @@ cs_item *rows_of(cs_result *result)
 
 int64_t rows_in(const cs_result *result)
 {
-    cs_table table = {0};
+    AUTO(cs_table) table = {0};
     OK(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
     const int64_t rows = table.rows;
-    cs_table_free(&table);
     return rows;
 }
 

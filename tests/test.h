@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "auto.h"
 #include "base/status.h"
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)

@@ -47,19 +47,18 @@ TEST(allocation_is_checked)
     assert_true(strlen(cs_reason()) > 0);
     cs_reason_clear();
     (void)cs_mem_fail_at(2);
-    void *a = cs_alloc(1, 1);
+    AUTO_FREE void *a = cs_alloc(1, 1);
     void *b = cs_alloc(1, 1);
     assert_non_null(a);
     assert_null(b);
     assert_int_equal(cs_mem_fail_at(0), 2);
-    cs_free(a);
     cs_reason_clear();
 }
 
 /* Known answer of Random123: philox4x32-10, counter 0, key 0. */
 TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
-    cs_pool pool = {0};
+    AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
         char *room = cs_pool_take(&pool, n, 3);
         assert_non_null(room);
@@ -78,7 +77,6 @@ TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
     (void)cs_mem_fail_at(1);
     assert_null(cs_pool_take(&pool, 1, 1));
     assert_int_equal(pool.status, CS_ERR_MEMORY);
-    cs_pool_free(&pool);
     cs_reason_clear();
 }
 
@@ -569,13 +567,12 @@ TEST(hashes_come_in_pieces)
         bytes[i] = (unsigned char)(i * i % 251);
     }
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
-        cs_hasher h = {0};
+        AUTO(cs_hasher) h = {0};
         OK(cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {
             cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
         }
         assert_int_equal(cs_hash_compare(cs_hasher_value(&h), cs_hash(bytes, 3000, 5)), 0);
-        cs_hasher_free(&h);
         cs_hasher_free(&h);
     }
     /* XXH3_128bits of no bytes, seed 0: the test vector of the xxHash specification. */

@@ -21,7 +21,7 @@ enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
 static double exact_table(const cs_objective *objective, int64_t s, double table[CELLS])
 {
-    cs_pairs sets;
+    AUTO(cs_pairs) sets = {0};
     OK(cs_pairs_of(objective, s, &sets));
     OK(cs_pairs_expand(&sets, 1 << 20));
     memset(table, 0, CELLS * sizeof *table);
@@ -29,7 +29,6 @@ static double exact_table(const cs_objective *objective, int64_t s, double table
         table[plan_mask(&sets, e) * LONGEST + (unsigned)sets.target[e]] = sets.weight[e];
     }
     double predicted = sets.predicted;
-    cs_pairs_free(&sets);
     return predicted;
 }
 
@@ -68,7 +67,7 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                 double predicted = exact_table(&o, s, exact);
                 double total = o.event_weight == CS_EVENT_MASK ? 1 : predicted;
                 int64_t firsts = cs_plan_diverse_firsts(&o, s);
-                cs_plan plan;
+                AUTO(cs_plan) plan = {0};
                 OK(cs_plan_init(&plan, s));
                 memset(drawn, 0, sizeof drawn);
                 for (int64_t j = 0; j < firsts; ++j) {
@@ -86,7 +85,6 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                 for (int c = 0; c < CELLS; ++c) {
                     assert_true(fabs(drawn[c] - total * exact[c]) <= 1e-14 * total);
                 }
-                cs_plan_free(&plan);
             }
         }
     }
@@ -136,11 +134,10 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
     memset(c->observed, 0, sizeof c->observed);
     c->draws = 0;
     for (int64_t step = 0; step < steps; ++step) {
-        cs_batch batch;
+        AUTO(cs_batch) batch = {0};
         OK(cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
                           &batch));
         take_events(&batch, config, most, (uint64_t)step, c);
-        cs_batch_free(&batch);
     }
 }
 
@@ -269,7 +266,7 @@ TEST(plan_files_follow_their_distribution)
                "{\"plans\": [{\"probability\": 0.5, \"groups\": [0, 0, 1, 2]},{\"probability\": "
                "0.25, \"groups\": [2, 1, 0, 1], \"weights\": [0.5, 0, 0, 1]},{\"probability\": "
                "0.25, \"groups\": [3, 1, 2, 0], \"weights\": [1, 0, 0.25, 0]}]}");
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     OK(cs_plan_file_read(path, &file));
     for (int variant = 0; variant < 4; ++variant) {
         cs_task task = {.objective = cs_objective_default(CS_OBJ_FILE)};
@@ -278,7 +275,6 @@ TEST(plan_files_follow_their_distribution)
         cs_model_config config = batch_config(variant & 2 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM);
         assert_true(test_events(&task, &config, &task.objective, 4, 100, &c) < 5);
     }
-    cs_plan_file_free(&file);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -294,8 +290,8 @@ TEST(distances_follow_their_law)
     for (size_t i = 0; i < 3; ++i) {
         cs_objective o = plan_objective(specs[i]);
         o.empty_prefix = CS_PREFIX_SHARED;
-        cs_offsets offsets;
-        cs_pairs pairs;
+        AUTO(cs_offsets) offsets = {0};
+        AUTO(cs_pairs) pairs = {0};
         OK(cs_offsets_init(&o, 50, &offsets));
         OK(cs_pairs_of(&o, LEFT, &pairs));
         double seen[LEFT + 1] = {0}, x = 0;
@@ -317,8 +313,6 @@ TEST(distances_follow_their_law)
         for (int d = 0; d <= LEFT; ++d) {
             assert_true(seen[d] == 0);
         }
-        cs_pairs_free(&pairs);
-        cs_offsets_free(&offsets);
     }
 }
 
@@ -340,11 +334,11 @@ TEST(powers_of_the_distance_are_inverted_exactly)
     enum { POINTS = 1 << 14, LEFT = 6 };
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
-    cs_offsets offsets;
+    AUTO(cs_offsets) offsets = {0};
     OK(cs_offsets_init(&o, 40, &offsets));
     const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
-        cs_pairs pairs;
+        AUTO(cs_pairs) pairs = {0};
         double share[LEFT + 1] = {0};
         OK(cs_pairs_of(&o, left, &pairs));
         for (uint64_t i = 0; i < POINTS; ++i) {
@@ -359,7 +353,5 @@ TEST(powers_of_the_distance_are_inverted_exactly)
             double exact = pairs.weight[e] * (double)left;
             assert_true(fabs(share[pairs.target[e] + 1] - exact) <= 1.0 / POINTS);
         }
-        cs_pairs_free(&pairs);
     }
-    cs_offsets_free(&offsets);
 }

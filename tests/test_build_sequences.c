@@ -63,11 +63,11 @@ static cs_cooc_options options_of(const char *spec, size_t cut)
 
 TEST(pieces_are_those_of_a_walk)
 {
-    cs_corpus corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("ar", cut); /* needs two tokens */
         const pieces all = walk(&corpus, &o);
-        cs_sequences s = {0};
+        AUTO(cs_sequences) s = {0};
         int64_t skipped = 0, kept = 0, uncovered = 0, tokens = 0;
         static bool covered[100];
         memset(covered, 0, sizeof covered);
@@ -91,15 +91,13 @@ TEST(pieces_are_those_of_a_walk)
             }
         }
         assert_true(tokens == 0 && uncovered == 0);
-        cs_sequences_free(&s);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* round(0.15 s) = 0 of s < 4 tokens: one is masked all the same, and this is said. */
 TEST(clamped_pieces_are_counted)
 {
-    cs_corpus corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("masked:mask-ratio=0.15", cut);
         const pieces all = walk(&corpus, &o);
@@ -117,7 +115,6 @@ TEST(clamped_pieces_are_counted)
         assert_int_equal(cs_cooc_clamped(&corpus, &none, &most, &which), 0);
         assert_int_equal(most, 0);
     }
-    cs_corpus_free(&corpus);
 }
 
 static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const char *reason)
@@ -148,8 +145,8 @@ TEST_IN_DIR(nothing_to_read_is_said)
     refused(&corpus, &o, "corpus small has no documents in the training split");
 
     /* A file of plans has lengths of its own: each is named once, a long list is cut. */
-    cs_plan_file file = {0};
-    char *text = cs_strdup("{\"plans\": [");
+    AUTO(cs_plan_file) file = {0};
+    AUTO_FREE char *text = cs_strdup("{\"plans\": [");
     for (int n = 2; n < 60; ++n) {
         cs_append(&text, "%s{\"probability\": 1, \"groups\": [0", n > 2 ? ", " : "");
         for (int i = 1; i < (n == 3 ? 2 : n); ++i) {
@@ -163,7 +160,5 @@ TEST_IN_DIR(nothing_to_read_is_said)
     o.split = CS_SPLIT_ALL;
     refused(&corpus, &o, "has plans of length 2, 4, 5, 6,");
     refused(&corpus, &o, ", ..., but no sequence has such a length (they have 1 to 1 tokens)");
-    cs_free(text);
-    cs_plan_file_free(&file);
     cs_corpus_free(&corpus);
 }

@@ -94,13 +94,12 @@ TEST_IN_DIR(bad_truth_is_named)
     };
     const char *path = in_dir(state, "connectivity.csv");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        char *text =
+        AUTO_FREE char *text =
             cs_format("%s%s", strncmp(bad[i].text, "series,", 7) == 0 ? "" : header, bad[i].text);
         cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
         assert_non_null(text);
         OK(cs_file_write(path, text, (int64_t)strlen(text)));
         assert_fails(cs_truth_read(path, 2, m), CS_ERR_INPUT, bad[i].reason);
-        cs_free(text);
     }
 }
 
@@ -113,8 +112,7 @@ static cs_status read_truth(const char *path)
 TEST_IN_DIR(every_allocation_may_fail)
 {
     const char *path = in_dir(state, "connectivity.csv");
-    char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
+    AUTO_FREE char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
     OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    cs_free(text);
     fail_each_allocation(read_truth, path);
 }

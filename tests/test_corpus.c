@@ -65,7 +65,7 @@ TEST_IN_DIR(tsv_columns_are_chosen)
 {
     const char *path = put(state, "c.tsv", "k1\talpha beta\tx\textra\nk2\tgamma\ty\n");
     cs_corpus_options o = {.label_column = 3, .text_column = 2};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     assert_document(&c, 0, "x", "alpha beta ");
     assert_document(&c, 1, "y", "gamma ");
     cs_corpus_free(&c);
@@ -73,7 +73,6 @@ TEST_IN_DIR(tsv_columns_are_chosen)
     c = loaded(path, &o);
     assert_int_equal(c.labels, 0);
     assert_document(&c, 0, "-", "alpha beta ");
-    cs_corpus_free(&c);
     o.label_column = 4;
     cs_corpus out = {0};
     assert_fails(cs_corpus_load(path, &o, &out), CS_ERR_INPUT,
@@ -160,11 +159,10 @@ TEST_IN_DIR(headers_are_no_documents)
         {"a.dat", "label,text\nx,one", {.format = CS_FORMAT_CSV}, "x", "one ", 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        cs_corpus c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
+        AUTO(cs_corpus) c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
         assert_int_equal(c.documents, cases[i].documents);
         assert_int_equal(c.read.headers, cases[i].headers);
         assert_document(&c, 0, cases[i].label, cases[i].text);
-        cs_corpus_free(&c);
     }
     cs_corpus out = {0};
     const cs_corpus_options body = {.text_field = "body"};
@@ -176,7 +174,7 @@ TEST_IN_DIR(headers_are_no_documents)
 TEST_IN_DIR(a_header_of_a_large_file)
 {
     enum { LINES = 80000 };
-    char *text = cs_calloc(LINES + 2, 32);
+    AUTO_FREE char *text = cs_calloc(LINES + 2, 32);
     int64_t size = snprintf(text, 32, "label\ttext\n");
     for (int i = 0; i < LINES; ++i) {
         size += snprintf(text + size, 32, "%c\tthe document %06d\n", "ab"[i % 2], i);
@@ -195,7 +193,6 @@ TEST_IN_DIR(a_header_of_a_large_file)
         assert_fails(cs_corpus_load(put(state, "large.tsv", text), &o, &out), CS_ERR_INPUT,
                      "large.tsv:80002: 1 column, but the text was expected in column 2");
     }
-    cs_free(text);
 }
 
 TEST_IN_DIR(options_out_of_range_are_named)
@@ -223,7 +220,7 @@ TEST_IN_DIR(plain_text_by_line_or_whole)
 {
     const char *path = put(state, "c.txt", "\xEF\xBB\xBFone two\n\nthree\r\nfour");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     assert_int_equal(c.documents, 3);
     assert_document(&c, 0, "-", "one two "); /* the byte order mark is no text */
     assert_document(&c, 1, "-", "three ");
@@ -233,14 +230,13 @@ TEST_IN_DIR(plain_text_by_line_or_whole)
     c = loaded(path, &o);
     assert_int_equal(c.documents, 1);
     assert_document(&c, 0, "-", "one two three four ");
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(vocabulary_is_capped_by_frequency)
 {
     const char *path = put(state, "c.txt", "b b b a a c\nd <unk> a\nz z z z\n");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     /* z: 4, then a and b: 3 each, by bytes. */
     assert_int_equal(c.vocab, 3);
     assert_document(&c, 0, "-", "<unk> <unk> <unk> a a <unk> ");
@@ -261,16 +257,14 @@ TEST_IN_DIR(vocabulary_is_capped_by_frequency)
     assert_int_equal(c.vocab, 6);
     assert_document(&c, 1, "-", "d <unk> a ");
     assert_int_equal(c.unknown_tokens, 1);
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(one_document_is_a_corpus)
 {
-    cs_corpus c = loaded(put(state, "c.txt", "x"), NULL);
+    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "x"), NULL);
     assert_int_equal(c.documents, 1);
     assert_int_equal(c.tokens, 1);
     assert_int_equal(c.token[0], 1);
-    cs_corpus_free(&c);
 }
 
 /* --- the split ------------------------------------------------------------------------------- */
@@ -289,7 +283,7 @@ TEST_IN_DIR(split_follows_share_and_seed)
     static const double wanted[] = {0.2, 0, 0.5, 0.9};
     for (int s = 0; s < 4; ++s) {
         cs_corpus_options o = {.test_share = share[s], .seed = 5};
-        cs_corpus c = loaded(path, &o), again = loaded(path, &o);
+        AUTO(cs_corpus) c = loaded(path, &o), again = loaded(path, &o);
         assert_same(&c, &again);
         double held = 0;
         for (int64_t d = 0; d < c.documents; ++d) {
@@ -299,12 +293,9 @@ TEST_IN_DIR(split_follows_share_and_seed)
         double p = wanted[s];
         assert_true(fabs(held / N - p) <= 5 * sqrt(p * (1 - p) / N));
         o.seed = 6;
-        cs_corpus other = loaded(path, &o);
+        AUTO(cs_corpus) other = loaded(path, &o);
         bool same = memcmp(c.held_out, other.held_out, N) == 0;
         assert_true(same == (p == 0));
-        cs_corpus_free(&c);
-        cs_corpus_free(&again);
-        cs_corpus_free(&other);
     }
 }
 
@@ -348,7 +339,7 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
                 assert_fails(cs_corpus_load(path, &more, &out), CS_ERR_INPUT, want);
                 continue;
             }
-            cs_corpus a = loaded(path, &one), b = loaded(path, &more);
+            AUTO(cs_corpus) a = loaded(path, &one), b = loaded(path, &more);
             assert_true(a.dropped_documents > LINES / 10 && a.documents > LINES / 2);
             assert_int_equal(a.dropped_documents, b.dropped_documents);
             assert_int_equal(a.unknown_tokens, b.unknown_tokens);
@@ -359,8 +350,6 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
             assert_string_equal(a.sha256, sha256);
             assert_string_equal(b.sha256, sha256);
             assert_same(&a, &b);
-            cs_corpus_free(&a);
-            cs_corpus_free(&b);
         }
     }
 }
@@ -387,7 +376,7 @@ TEST_IN_DIR(directory_of_classes)
     (void)put(state, "top/b/10", "ten\n");
     (void)put(state, "top/a/x.txt", "ex\n");
     (void)put(state, "top/a/.skip", "hidden\n");
-    cs_corpus c = loaded(top, NULL);
+    AUTO(cs_corpus) c = loaded(top, NULL);
     assert_string_equal(c.name, "top");
     char listing[512], wanted[65];
     (void)snprintf(listing, sizeof listing, "%s  a/x.txt\n%s  b/10\n%s  b/2\n", sha256_of("ex\n"),
@@ -399,7 +388,6 @@ TEST_IN_DIR(directory_of_classes)
     assert_document(&c, 0, "a", "ex ");
     assert_document(&c, 1, "b", "ten "); /* "10" before "2" in byte order */
     assert_document(&c, 2, "b", "two words and more ");
-    cs_corpus_free(&c);
 
     (void)put_dir(state, "top/b/deeper");
     cs_corpus out = {0};
@@ -425,11 +413,10 @@ TEST_IN_DIR(directory_of_files)
                  "flat: no documents: the input is empty");
     (void)put(state, "flat/b", "second\n");
     (void)put(state, "flat/a", "first\n");
-    cs_corpus c = loaded(top, NULL);
+    AUTO(cs_corpus) c = loaded(top, NULL);
     assert_int_equal(c.documents, 2);
     assert_int_equal(c.labels, 0);
     assert_document(&c, 0, "-", "first ");
-    cs_corpus_free(&c);
     (void)put_dir(state, "flat/c");
     assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT,
                  "\"c\" is a directory and \"b\" is not");
@@ -454,7 +441,7 @@ TEST_IN_DIR(npy_gives_token_ids)
 {
     const int64_t ids[] = {5, 0, 2, 7, -1, -1, -1, -1, -1, 3, 3, -1};
     const char *path = put_ids(state, "rows.npy", 2, (int64_t[]){4, 3}, ids);
-    cs_corpus c = loaded(path, NULL);
+    AUTO(cs_corpus) c = loaded(path, NULL);
     assert_int_equal(c.documents, 3);
     assert_int_equal(c.dropped_documents, 1);
     assert_int_equal(c.vocab, 8);
@@ -467,7 +454,6 @@ TEST_IN_DIR(npy_gives_token_ids)
     c = loaded(put_ids(state, "flat.npy", 1, (int64_t[]){4}, ids), NULL);
     assert_int_equal(c.documents, 1);
     assert_document(&c, 0, "-", "5 0 2 7 ");
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(npy_refuses_bad_ids)
@@ -495,18 +481,16 @@ TEST_IN_DIR(npy_refuses_bad_ids)
     assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
                  CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 needs 2147483647");
     const int64_t edge[] = {0, (1 << 24) - 1, 1, 1 << 24};
-    cs_corpus widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
+    AUTO(cs_corpus) widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
     assert_int_equal(widest.vocab, 1 << 24);
-    cs_corpus_free(&widest);
     assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
                  CS_ERR_INPUT, "token id 16777216 at row 1, column 1 needs 16777217 columns");
     const char *path = in_dir(state, "g.npy");
     OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}));
     assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");
     OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){2}, (double[]){1, 4}));
-    cs_corpus c = loaded(path, NULL); /* whole numbers in a float array are ids */
+    AUTO(cs_corpus) c = loaded(path, NULL); /* whole numbers in a float array are ids */
     assert_int_equal(c.vocab, 5);
-    cs_corpus_free(&c);
     assert_null(out.token);
 }
 
@@ -518,7 +502,7 @@ TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
     const int64_t doc_ptr[] = {0, 3, 3, 4, 6};
     cs_array ids = {
         .dtype = CS_I32, .item_size = 4, .ndim = 1, .shape = {6}, .size = 6, .data = token};
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_corpus_options o = {.test_share = 0.2};
     (void)state;
     OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
@@ -533,7 +517,6 @@ TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
     OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
     assert_true(c.token != token);
     assert_document(&c, 1, "-", "3 3 ");
-    cs_corpus_free(&c);
     assert_int_equal(token[3], 7);
 }
 
@@ -626,7 +609,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
 {
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");
     cs_corpus_options o = {.vocab_size = 2};
-    cs_corpus c = loaded(path, &o), part = {0};
+    AUTO(cs_corpus) c = loaded(path, &o), part = {0};
     OK(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part));
     assert_int_equal(part.documents, 2);
     assert_int_equal(part.tokens, 6);
@@ -656,21 +639,18 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
         assert_int_equal(status, CS_ERR_MEMORY);
         assert_null(part.token);
     }
-    cs_corpus_free(&part);
-    cs_corpus_free(&c);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */
 
 static cs_status load_and_free(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     if (status != CS_OK) {
         assert_null(c.name);
         assert_null(c.token);
     }
-    cs_corpus_free(&c);
     return status;
 }
 

@@ -30,12 +30,11 @@ TEST(unknown_word)
 
 TEST(cpu_by_name)
 {
-    cs_backend *backend = NULL;
+    AUTO(cs_backend) *backend = NULL;
     char why[64] = "stale";
     OK(cs_device_open("cpu", NULL, why, sizeof why, &backend));
     assert_string_equal(why, "");
     assert_non_null(backend);
-    cs_backend_free(&backend);
 }
 
 TEST(absent_plugin)

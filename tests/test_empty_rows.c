@@ -22,7 +22,7 @@
 static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
     int64_t *number = test_room(n + 1, sizeof *number);
-    cs_kept_rows kept = {0};
+    AUTO(cs_kept_rows) kept = {0};
     memcpy(number, row, (size_t)n * sizeof *number);
     OK(cs_kept_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
@@ -38,7 +38,6 @@ static void numbered(int64_t rows, int64_t n, const int64_t *row)
     for (int64_t i = 0; i < kept.count; ++i) {
         assert_true(seen[i]);
     }
-    cs_kept_rows_free(&kept);
 }
 
 TEST(rows_are_numbered)
@@ -72,8 +71,8 @@ static const char *text_file(void **state, const char *text)
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
-    cs_kept_rows kept;
-    cs_csr a;
+    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
@@ -85,8 +84,6 @@ static void holds_two_rows(const char *path, int64_t rows, int64_t last)
     assert_memory_equal(a.ptr, ((int64_t[]){0, 1, 3}), 3 * sizeof *a.ptr);
     assert_memory_equal(a.col, ((int32_t[]){1, 0, 2}), 3 * sizeof *a.col);
     assert_memory_equal(a.val, ((double[]){5, 7, -2}), 3 * sizeof *a.val);
-    cs_csr_free(&a);
-    cs_kept_rows_free(&kept);
 }
 
 /* More rows than any memory has; one whose entries add up to nothing, and one of a stored zero. */
@@ -143,7 +140,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, shape, dense));
     holds_two_rows(in_dir(state, "d.npy"), ROWS, LAST);
 
-    cs_csr whole;
+    AUTO(cs_csr) whole = {0};
     OK(cs_matrix_read(in_dir(state, "csr.npz"), &whole));
     assert_int_equal(whole.rows, ROWS);
     for (int64_t i = 0; i <= ROWS; ++i) {
@@ -152,18 +149,15 @@ TEST_IN_DIR(stored_rows_are_left_out)
     cs_csr_free(&whole);
 
     /* An array without columns has no rows to speak of, however many it claims. */
-    char *header = NULL;
+    AUTO_FREE char *header = NULL;
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    cs_free(header);
-    cs_kept_rows kept;
+    AUTO(cs_kept_rows) kept = {0};
     OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
     assert_int_equal(whole.rows, 0);
-    cs_csr_free(&whole);
-    cs_kept_rows_free(&kept);
 }
 
 /* --- spectra ---------------------------------------------------------------------------------- */
@@ -179,9 +173,8 @@ static pair pair_of(int64_t gap)
     pair p = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     cs_csr a = untidy_matrix(3, 150, 60, 11);
-    cs_kept_rows some = cs_kept_rows_all(a.rows);
+    AUTO(cs_kept_rows) some = cs_kept_rows_all(a.rows);
     OK(cs_csr_drop_empty(&a, &some));
-    cs_kept_rows_free(&some);
     p.filled = a;
     p.kept = (cs_kept_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
     for (int64_t i = 0; i < a.rows; ++i) {
@@ -222,7 +215,7 @@ static void same_values(const cs_spectrum *a, const cs_spectrum *b)
 /* The bits of the matrix without them; what has a row each is 0 in theirs. */
 TEST(a_spectrum_is_that_of_the_rows_with_entries)
 {
-    pair p = pair_of(4);
+    AUTO(pair) p = pair_of(4);
     for (int turn = 0; turn < 4; ++turn) {
         cs_spectrum_options o = {.k = turn == 3 ? 0 : 12,
                                  .normalised = turn == 1,
@@ -230,14 +223,14 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
                                  .moment4 = true,
                                  .departure = true,
                                  .solver = turn == 2 ? CS_SOLVER_BLOCK : CS_SOLVER_AUTO};
-        cs_spectrum filled = {0}, whole = {0}, kept = {0};
+        AUTO(cs_spectrum) filled = {0}, whole = {0}, kept = {0};
         OK(cs_spectrum_of(&p.filled, &o, &filled));
         if (turn == 2) { /* from a guess */
             o.start_u = &filled.u;
             o.start_v = &filled.v;
         }
         cs_spectrum_options of_kept = o, of_whole = o;
-        cs_dense guess = {0};
+        AUTO(cs_dense) guess = {0};
         of_kept.rows = &p.kept;
         if (turn == 2) {
             OK(cs_dense_init(&guess, filled.u.rows, filled.u.cols));
@@ -267,12 +260,7 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
             assert_true(turn == 1 || whole.row_mass[i] == (is ? kept.row_mass[at] : 0));
             at += is;
         }
-        cs_dense_free(&guess);
-        cs_spectrum_free(&filled);
-        cs_spectrum_free(&whole);
-        cs_spectrum_free(&kept);
     }
-    pair_free(&p);
 }
 
 /* How many there are is a matter of the whole: what the rows with entries lack are zeros. */
@@ -301,12 +289,11 @@ TEST(sizes_are_those_of_the_whole)
     assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_INPUT,
                  "row 1152921504606846976, column 1: value -4 is negative");
     cs_spectrum_density_options d = {.spectrum = o, .samples = 4, .degree = 4, .bins = 2};
-    cs_spectrum_density density = {0};
+    AUTO(cs_spectrum_density) density = {0};
     assert_fails(cs_spectrum_density_of(&a, &d, &density), CS_ERR_INPUT, "row 1152921504606846976");
     val[3] = 4;
     OK(cs_spectrum_density_of(&a, &d, &density));
     assert_int_equal(density.rows, INT64_C(1) << 61);
-    cs_spectrum_density_free(&density);
 
     /* Of a matrix in memory the row is that of the caller, and damaged pointers are seen. */
     int64_t gaps[] = {0, 0, 2, 2, 4};
@@ -321,10 +308,10 @@ TEST(sizes_are_those_of_the_whole)
 
 TEST(a_density_is_that_of_the_rows_with_entries)
 {
-    pair p = pair_of(2);
+    AUTO(pair) p = pair_of(2);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 3, .seed = 2}, .samples = 8, .degree = 12, .bins = 10};
-    cs_spectrum_density filled = {0}, whole = {0};
+    AUTO(cs_spectrum_density) filled = {0}, whole = {0};
     OK(cs_spectrum_density_of(&p.filled, &o, &filled));
     OK(cs_spectrum_density_of(&p.whole, &o, &whole));
     assert_int_equal(whole.rows, p.whole.rows);
@@ -332,9 +319,6 @@ TEST(a_density_is_that_of_the_rows_with_entries)
     assert_memory_equal(filled.density.density, whole.density.density,
                         (size_t)whole.density.points * sizeof *whole.density.density);
     assert_memory_equal(filled.tail, whole.tail, 4 * sizeof *whole.tail);
-    cs_spectrum_density_free(&filled);
-    cs_spectrum_density_free(&whole);
-    pair_free(&p);
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */
@@ -352,7 +336,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     const cs_dense a = {.rows = 6, .cols = K, .ld = 6, .data = data};
     const cs_dense nothing = {.rows = 0, .cols = K, .ld = 1, .data = data};
     const char *path = in_dir(state, "u.npy");
-    cs_array x;
+    AUTO(cs_array) x = {0};
     cs_dense back;
     OK(cs_vectors_write(path, &some, &a));
     OK(cs_npy_read(path, 0, &x));
@@ -365,7 +349,6 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
         }
         at += is;
     }
-    cs_array_free(&x);
     OK(cs_vectors_read(path, &some, &back));
     assert_memory_equal(back.data, data, sizeof data);
     cs_dense_free(&back);
@@ -401,7 +384,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 TEST(vectors_are_refused_beforehand)
 {
     enum { ROWS = 2000000, SIDE = 1000000 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, SIDE, SIDE));
     for (int64_t i = 0; i < SIDE; ++i) {
         a.col[i] = (int32_t)i;
@@ -414,7 +397,6 @@ TEST(vectors_are_refused_beforehand)
     cs_spectrum s = {0};
     assert_fails(cs_spectrum_of(&a, &all, &s), CS_ERR_MEMORY,
                  "1000000 triplets, 2000000 and 1000000 entries each, take 2.4e+04 GB, but");
-    cs_csr_free(&a);
 }
 
 TEST(a_file_larger_than_the_disk_is_refused)
@@ -427,33 +409,28 @@ TEST(a_file_larger_than_the_disk_is_refused)
 
 static cs_status read_filled(const char *path)
 {
-    cs_kept_rows kept;
-    cs_csr a;
+    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read_filled(path, &kept, &a);
-    cs_csr_free(&a);
-    cs_kept_rows_free(&kept);
     return status;
 }
 
 static cs_status spectrum_of_whole(const char *path)
 {
-    cs_csr a;
-    cs_spectrum s = {0};
+    AUTO(cs_csr) a = {0};
+    AUTO(cs_spectrum) s = {0};
     const cs_spectrum_options o = {.k = 3};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) status = cs_spectrum_of(&a, &o, &s);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
     return status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    pair p = pair_of(1);
+    AUTO(pair) p = pair_of(1);
     OK(cs_matrix_write_npz(in_dir(state, "w.npz"), &p.whole, true));
     OK(cs_matrix_write_mtx(in_dir(state, "w.mtx"), &p.whole, true));
     fail_each_allocation(read_filled, in_dir(state, "w.npz"));
     fail_each_allocation(read_filled, in_dir(state, "w.mtx"));
     fail_each_allocation(spectrum_of_whole, in_dir(state, "w.npz"));
-    pair_free(&p);
 }

@@ -132,14 +132,13 @@ TEST(errors_name_text_and_column)
 static void refused(const char *repeated, size_t times, const char *reason)
 {
     size_t n = strlen(repeated);
-    char *text = malloc(n * times + 1);
+    AUTO_FREE char *text = malloc(n * times + 1);
     for (size_t i = 0; i < times; ++i) {
         memcpy(text + i * n, repeated, n + 1);
     }
     cs_expression *e = NULL;
     assert_int_equal(cs_expression_parse(text, &e), CS_ERR_USAGE);
     expect_reason(reason);
-    free(text);
 }
 
 TEST(hostile_texts_are_refused)

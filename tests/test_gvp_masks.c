@@ -74,7 +74,7 @@ TEST(appendix_a_follows_from_the_plans)
     int short_of_a_row = 0;
     for (size_t k = 0; k < sizeof masks / sizeof *masks; ++k) {
         const printed *p = &masks[k];
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         int32_t rank[N];
         char content[N][N + 1] = {{0}}, query[N][N + 1] = {{0}};
         const cs_objective objective = the_plan(p->group, &file);
@@ -95,7 +95,6 @@ TEST(appendix_a_follows_from_the_plans)
         assert_in_range(left, 0, 1);
         assert_in_range(asked, 0, 1);
         short_of_a_row += left + asked;
-        cs_plan_file_free(&file);
     }
     assert_int_equal(short_of_a_row, 5); /* M_h of 14, both of 16 and 17 */
 }

@@ -108,7 +108,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 3 + cs_rng_below(&rng, 5);
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
     corpus.label[3] = -1; /* is a class of its own */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
@@ -133,7 +133,6 @@ TEST(alpha_is_that_of_all_pairs_of_events)
         corpus.label[d] = -1;
     }
     assert_fails(cs_language_labels_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "no document");
-    cs_corpus_free(&corpus);
 }
 
 /* --- a law ------------------------------------------------------------------------------------ */
@@ -149,12 +148,12 @@ typedef struct {
 
 static truth truth_of(const cs_cooc_options *build)
 {
-    cs_corpus texts = {0};
-    cs_cooc m = {0};
-    cs_spectrum s = {0};
-    cs_statements statements = {0};
+    AUTO(cs_corpus) texts = {0};
+    AUTO(cs_cooc) m = {0};
+    AUTO(cs_spectrum) s = {0};
+    AUTO(cs_statements) statements = {0};
     truth t = {.alpha = 1};
-    json_t *record = NULL;
+    json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
     const cs_theorem_input in = {.rotations = 1, .threads = 1};
     OK(cs_law_population_of(LAW, build->max_length, build->stride, &texts));
@@ -184,17 +183,11 @@ static truth truth_of(const cs_cooc_options *build)
         }
     }
     OK(cs_spectrum_of(a, &so, &s));
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     OK(cs_theorem_41(&m.matrix, &s, "law", &in, &statements,
                      cs_item_array(cs_result_root(result), "rows")));
     OK(cs_result_json(result, &record));
     t.rows = json_incref(json_object_get(record, "rows"));
-    json_decref(record);
-    cs_result_free(&result);
-    cs_statements_free(&statements);
-    cs_spectrum_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&texts);
     return t;
 }
 
@@ -211,9 +204,9 @@ TEST(a_law_has_its_own_bound)
     const cs_cooc_options build = build_of(4);
     const cs_language_options o = {.k = K, .blocks = 10, .seed = 1, .threads = 1};
     const truth want = truth_of(&build);
-    cs_corpus corpus = {0};
-    cs_language_labels l = {0};
-    json_t *record = NULL;
+    AUTO(cs_corpus) corpus = {0};
+    AUTO(cs_language_labels) l = {0};
+    json_auto_t *record = NULL;
     const cs_corpus_options options = {.threads = 1};
     OK(cs_corpus_load(LAW, &options, &corpus));
     OK(cs_language_labels_of(&corpus, &build, &o, &l));
@@ -250,10 +243,7 @@ TEST(a_law_has_its_own_bound)
     assert_true(error > 0 && error < 0.1);
     assert_true(fabs(s->rhs - at(rows, least, "bound_soft")) < 1e-12);
     assert_true(s->verdict == CS_PASS);
-    json_decref(record);
     json_decref(want.rows);
     cs_result_free(&result);
     cs_statements_free(&report.statements);
-    cs_language_labels_free(&l);
-    cs_corpus_free(&corpus);
 }

@@ -98,7 +98,7 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (o->kind == CS_OBJ_OFFSET_AR) { /* one row a prefix, in order */
         return (one << (nth + (o->empty_prefix == CS_PREFIX_NONE))) - 1;
     }
-    cs_plan plan;
+    AUTO(cs_plan) plan = {0};
     cs_rng rng = cs_rng_at(SEED, CS_STREAM_PLAN, key);
     OK(cs_plan_init(&plan, s));
     OK(cs_plan_sample_training(o, &rng, &plan));
@@ -111,7 +111,6 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (config->arch != CS_ARCH_LINEAR) {
         set |= revealed(task, config, &plan, key);
     }
-    cs_plan_free(&plan);
     return set;
 }
 
@@ -145,7 +144,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
-    cs_batch changed;
+    AUTO(cs_batch) changed = {0};
     build(p, r, example, &changed);
     double *y = logits(r, &changed);
     assert_int_equal(changed.events, base->events);
@@ -163,7 +162,6 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
         p->seen += sees;
         p->hidden += !sees;
     }
-    cs_batch_free(&changed);
 }
 
 /* Padding rows are given tokens and places of their own. */
@@ -196,20 +194,18 @@ static void probe_task(const cs_task *task, const cs_model_config *config, const
     const cs_example example[] = {{batch_text, FIRST, 3, NULL, NULL},
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     probe p = {.task = task, .config = config, .name = name};
-    rig r;
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(task, config, backend, &r);
     for (p.step = 0; p.step < 3; ++p.step) {
-        cs_batch base;
+        AUTO(cs_batch) base = {0};
         build(&p, &r, example, &base);
         double *z = logits(&r, &base);
         for (int64_t place = 0; place < FIRST; ++place) {
             change_token(&p, &r, &base, z, place);
         }
         change_padding(&r, &base, z);
-        cs_batch_free(&base);
     }
     assert_true(p.seen > 0 && p.hidden > 0);
-    rig_close(&r);
 }
 
 static void each_backend(const cs_task *task, const cs_model_config *config, const char *name)
@@ -313,22 +309,19 @@ TEST(batches_load_into_networks_of_their_form)
 {
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    cs_backend *backend;
+    AUTO(cs_backend) *backend = NULL;
     OK(cs_backend_ref(&backend));
-    rig r;
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
-    cs_batch b;
+    AUTO(cs_batch) b = {0};
     OK(cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE, "form");
     cs_batch_free(&b);
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE,
                  "9 rows exceed the capacity of");
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }
 
 /* Loss of a batch that predicts nothing is 0; weights are multiplied by the scale. */
@@ -336,14 +329,14 @@ TEST(weights_are_scaled)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    cs_backend *backend;
+    AUTO(cs_backend) *backend = NULL;
     OK(cs_backend_ref64(&backend));
-    rig r;
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
                                   {batch_text, 1, 0, NULL, NULL}};
     double loss[2], none;
-    cs_batch b;
+    AUTO(cs_batch) b = {0};
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
     for (int i = 0; i < 2; ++i) {
         OK(cs_batch_load(&b, &r.net, i ? 1 / b.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
@@ -359,18 +352,15 @@ TEST(weights_are_scaled)
     OK(cs_run_forward(r.run));
     OK(cs_run_sum(r.run, r.net.loss, &none));
     assert_true(none == 0);
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }
 
 TEST(the_spectral_loss_wants_masses)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
-    cs_backend *backend;
+    AUTO(cs_backend) *backend = NULL;
     OK(cs_backend_ref64(&backend));
-    rig r = {0};
+    AUTO_BY(rig_close, rig) r = {0};
     OK(cs_task_sizes(&task, &config, SEQUENCES, MOST, &r.sizes));
     r.sizes.loss = CS_LOSS_SPECTRAL;
     r.sizes.spectral_factor = 2;
@@ -379,7 +369,7 @@ TEST(the_spectral_loss_wants_masses)
     OK(cs_network_build(&r.model, &r.sizes, &r.net));
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
     const cs_example example = {batch_text, FIRST, 0, NULL, NULL};
-    cs_batch b;
+    AUTO(cs_batch) b = {0};
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "probabilities of the targets");
@@ -402,7 +392,4 @@ TEST(the_spectral_loss_wants_masses)
         }
     }
     assert_true(loss - expected < 1e-13 * size && expected - loss < 1e-13 * size);
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }

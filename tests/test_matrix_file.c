@@ -14,7 +14,7 @@
 /* A compared with a dense row-major matrix. */
 static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
 {
-    cs_dense d;
+    AUTO(cs_dense) d = {0};
     int64_t nnz = 0;
     assert_int_equal(a->rows, rows);
     assert_int_equal(a->cols, cols);
@@ -27,15 +27,13 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
         }
     }
     assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
-    cs_dense_free(&d);
 }
 
 static void reads_as(const char *path, int64_t rows, int64_t cols, const double *want)
 {
-    cs_csr a;
+    AUTO(cs_csr) a = {0};
     OK(cs_matrix_read(path, &a));
     assert_matrix(&a, rows, cols, want);
-    cs_csr_free(&a);
 }
 
 static void refused(const char *path, cs_status code, const char *part)
@@ -411,20 +409,17 @@ TEST_IN_DIR(what_is_written_reads_back)
     for (int format = 0; format < 2; ++format) {
         for (int integers = 0; integers < 4; ++integers) {
             /* Real values are written as reals even when integers are asked for. */
-            cs_csr a = sample(integers & 1), b;
+            AUTO(cs_csr) a = sample(integers & 1), b = {0};
             OK(write[format](in_dir(state, name[format]), &a, integers & 2));
             OK(cs_matrix_read(in_dir(state, name[format]), &b));
             assert_same(&a, &b);
-            cs_csr_free(&a);
-            cs_csr_free(&b);
         }
-        cs_csr empty;
+        AUTO(cs_csr) empty = {0};
         OK(cs_csr_init(&empty, 3, 4, 0));
         OK(write[format](in_dir(state, name[format]), &empty, true));
         reads_as(in_dir(state, name[format]), 3, 4, (const double[12]){0});
         assert_fails(write[format](in_dir(state, "no/such/file"), &empty, false), CS_ERR_IO,
                      "no/such");
-        cs_csr_free(&empty);
     }
 }
 
@@ -438,30 +433,27 @@ TEST_IN_DIR(npz_data_type_follows_the_values)
     for (int turn = 0; turn < 4; ++turn) {
         values[1] = turn == 1 ? -0x1p53 + 1 : turn == 2 ? 0.5 : 0x1p53;
         cs_npz *npz;
-        cs_array data;
+        AUTO(cs_array) data = {0};
         OK(cs_matrix_write_npz(in_dir(state, "t.npz"), &a, turn > 0));
         OK(cs_npz_open(in_dir(state, "t.npz"), 0, &npz));
         OK(cs_npz_read(npz, "data", &data));
         assert_int_equal(data.dtype, want[turn]);
         assert_true(cs_array_f64(&data, 1) == values[1]);
-        cs_array_free(&data);
         cs_npz_close(npz);
     }
 }
 
 static cs_status write_npz(const char *path)
 {
-    cs_csr a = sample(true);
+    AUTO(cs_csr) a = sample(true);
     cs_status status = cs_matrix_write_npz(path, &a, true);
-    cs_csr_free(&a);
     return status;
 }
 
 static cs_status write_mtx(const char *path)
 {
-    cs_csr a = sample(false);
+    AUTO(cs_csr) a = sample(false);
     cs_status status = cs_matrix_write_mtx(path, &a, false);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -474,9 +466,8 @@ TEST_IN_DIR(a_full_disk_leaves_nothing)
 
 static cs_status read_file(const char *path)
 {
-    cs_csr a;
+    AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read(path, &a);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -521,13 +512,11 @@ TEST_IN_DIR(every_allocation_may_fail)
 /* Last: it sets the locale. */
 TEST_IN_DIR(mtx_ignores_the_locale)
 {
-    cs_csr a = sample(false), b;
+    AUTO(cs_csr) a = sample(false), b = {0};
     bool comma = comma_locale(state);
     OK(cs_matrix_write_mtx(in_dir(state, "l.mtx"), &a, false));
     OK(cs_matrix_read(in_dir(state, "l.mtx"), &b));
     assert_same(&a, &b);
-    cs_csr_free(&a);
-    cs_csr_free(&b);
     if (!comma) {
         skip();
     }

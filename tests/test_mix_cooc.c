@@ -59,12 +59,12 @@ TEST(short_pieces_are_weighted_sums)
 TEST_IN_DIR(rows_of_mixtures_have_texts)
 {
     static const char *const modes[] = {"all", "nearest:2", "each:2", "document"};
-    cs_corpus corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.max_length = 6, .threads = 1};
-        cs_cooc out;
-        cs_cooc_store store;
+        AUTO(cs_cooc) out = {0};
+        AUTO(cs_cooc_store) store = {0};
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(short_ones[k % 2].spec, &file);
         OK(cs_cooc_build(&corpus, &o, &out));
@@ -72,23 +72,18 @@ TEST_IN_DIR(rows_of_mixtures_have_texts)
         OK(cs_cooc_read(in_dir(state, modes[k]), &store));
         assert_int_equal(store.cooc.matrix.a.rows, out.matrix.a.rows);
         for (int64_t row = 0; row < out.matrix.a.rows; ++row) {
-            char *text = NULL;
+            AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, row, &text));
             assert_true(strlen(text) > 0);
-            cs_free(text);
         }
-        cs_cooc_store_free(&store);
-        cs_cooc_free(&out);
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* `all` on whole documents lists every set, and says how many there are. */
 TEST(all_sets_of_a_mixture_are_counted)
 {
-    cs_plan_file file;
-    cs_corpus corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    AUTO(cs_plan_file) file = {0};
+    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     cs_cooc_options o = {.threads = 1};
     cs_cooc out;
     bool enumerable = true;
@@ -101,8 +96,6 @@ TEST(all_sets_of_a_mixture_are_counted)
     OK(cs_context_parse("nearest:2", &o.context));
     OK(cs_cooc_enumerable(&corpus, &o, &enumerable));
     assert_true(enumerable);
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }
 
 /* The dry run of a mixture: within a factor 2 from above, as of its parts. */
@@ -113,12 +106,12 @@ TEST(dry_runs_of_mixtures_bound_their_size)
     for (int i = 0; i < 400; ++i) {
         length[i] = 5 + i % 50;
     }
-    cs_corpus corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
+    AUTO(cs_corpus) corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.threads = 2};
         cs_cooc_size size;
-        cs_cooc out;
+        AUTO(cs_cooc) out = {0};
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(long_ones[0].spec, &file);
         OK(cs_cooc_estimate(&corpus, &o, &size));
@@ -127,8 +120,5 @@ TEST(dry_runs_of_mixtures_bound_their_size)
         assert_true(size.contributions >= (double)out.contributions);
         assert_true(size.rows >= rows && size.rows <= 2 * rows);
         assert_true(size.entries >= entries && size.entries <= 2 * entries);
-        cs_cooc_free(&out);
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }

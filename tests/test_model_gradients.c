@@ -139,7 +139,7 @@ static bool idle(const model_case *what, const char *name)
 static void check_derivatives(const model_case *cases)
 {
     for (const model_case *what = cases; what->name; ++what) {
-        probe p;
+        AUTO_BY(probe_close, probe) p = {0};
         probe_open(&p, what);
         for (uint64_t n = 0; n < 2; ++n) {
             draw_direction(&p, -1, n);
@@ -159,7 +159,6 @@ static void check_derivatives(const model_case *cases)
                 check_direction(&p, i, what->name);
             }
         }
-        probe_close(&p);
     }
 }
 
@@ -227,7 +226,7 @@ static void check_nothing_idle(const model_case *cases)
     for (const model_case *what = cases; what->name; ++what) {
         cs_model_config config = case_config(what, true);
         cs_network_options options = case_options(what, true);
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         world_open(&world, cs_backend_ref, &config, &options);
         cs_graph *g = &world.net.graph;
         readers r = {g, cs_calloc(g->tensors, sizeof *r.read)};
@@ -246,7 +245,6 @@ static void check_nothing_idle(const model_case *cases)
             }
         }
         cs_free(r.read);
-        world_close(&world);
     }
 }
 

@@ -99,14 +99,13 @@ TEST_IN_DIR(a_model_says_its_own_kind)
 TEST_IN_DIR(a_checkpoint_of_before)
 {
     cs_model_config config = {.arch = CS_ARCH_GPT2};
-    cs_model_kind kind = {0};
+    AUTO(cs_model_kind) kind = {0};
     put(state, "config.json", "{}");
     put(state, "trainer.json",
         "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
         "\"cross-entropy\"}}");
     OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
-    cs_model_kind_free(&kind);
 }
 
 /* What is written is what is read, fine-tuning's attention aside; of ar and offset-ar the content is
@@ -129,7 +128,7 @@ TEST_IN_DIR(records_are_read_back)
     const char *const queries[] = {NULL, NULL, "on", "off", "on", "off", "on", "off", "on"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
         cs_model_config config = {.arch = CS_ARCH_GPT2};
-        cs_model_kind made = {0}, read = {0};
+        AUTO(cs_model_kind) made = {0}, read = {0};
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25, .two_stream = i > 5};
@@ -153,7 +152,5 @@ TEST_IN_DIR(records_are_read_back)
         OK(cs_model_kind_objective(&read, &plans, &objective));
         assert_int_equal(objective.kind, task.objective.kind);
         assert_int_equal(objective.groups, task.objective.groups);
-        cs_model_kind_free(&made);
-        cs_model_kind_free(&read);
     }
 }

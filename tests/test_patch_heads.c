@@ -204,8 +204,8 @@ TEST(scores_of_pixels_are_interpolated)
     }
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
-    cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
+    AUTO(cs_patch_targets) t = {0};
+    AUTO(cs_patch_answer) a = {0};
     const cs_patch_head head = {.label = identity(3, room, classes)};
     OK(cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
     OK(cs_patch_head_answer(&t, &head, &x, 1, &a));
@@ -214,8 +214,6 @@ TEST(scores_of_pixels_are_interpolated)
         weighted += i * a.mask[i];
     }
     assert_true(count[0] == 79 && count[1] == 66 && count[2] == 47 && weighted == 18267);
-    cs_patch_answer_free(&a);
-    cs_patch_targets_free(&t);
 }
 
 /* A picture of 8 x 8 in patches of 2: a large box of class 0, in it a small one of class 1. */
@@ -238,7 +236,7 @@ TEST(patches_learn_the_smallest_box)
     cs_box box[2];
     const cs_images m = nested(ptr, box);
     cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
+    AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int k = 0; k < 16; ++k) {
         near(t.label[k], label[k], 0);
@@ -254,7 +252,6 @@ TEST(patches_learn_the_smallest_box)
     assert_int_equal(a.detections, 2);
     OK(cs_detections_match(&m, a.detections, a.detection));
     near(cs_average_precision(2, &m, a.detections, a.detection, NULL, 0, NULL), 1, 0);
-    cs_patch_answer_free(&a);
     cs_patch_targets_free(&t);
     const cs_images bare = pixels_of(8, 8, NULL);
     assert_fails(cs_patch_targets_of(&bare, 2, CS_HEAD_DETECTION, &t), CS_ERR_INPUT,
@@ -290,8 +287,8 @@ TEST(better_boxes_cover_worse_ones)
             x[3 * k + c] = logf(p[c]);
         }
     }
-    cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
+    AUTO(cs_patch_targets) t = {0};
+    AUTO(cs_patch_answer) a = {0};
     cs_patch_head head = {.label = identity(3, room, classes), .sides = 4};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
@@ -319,8 +316,6 @@ TEST(better_boxes_cover_worse_ones)
     }
     OK(cs_patch_head_answer(&t, &head, &rows, 1, &a));
     assert_int_equal(a.detections, 3); /* 28 of 32 pixels are both's */
-    cs_patch_answer_free(&a);
-    cs_patch_targets_free(&t);
 }
 
 /* --- fits --- */
@@ -360,13 +355,12 @@ static cs_patch_study study_of(const cs_images side[2], cs_patch_task task)
 /* The record of a layer; the caller's to give back (json_decref). */
 static json_t *layer_of(const cs_patch_study *s, const cs_rows *x)
 {
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     json_t *made = NULL;
     int64_t unconverged = 0;
     OK(cs_patch_layer_record(s, "last", x, x, cs_result_root(result), &unconverged));
     assert_int_equal(unconverged, 0);
     OK(cs_result_json(result, &made));
-    cs_result_free(&result);
     return made;
 }
 
@@ -393,8 +387,8 @@ TEST(linear_segmentations_are_found)
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 3, x, "x"),
                   blind = cs_rows_of_f32((int64_t)MANY * 16, 1, x, "x");
-    cs_patch_study s = study_of(side, CS_HEAD_SEGMENTATION);
-    json_t *layer = layer_of(&s, &rows);
+    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
+    json_auto_t *layer = layer_of(&s, &rows);
     near(metric_of(layer, NULL, 0, "value"), 1, 0);
     near(metric_of(layer, NULL, 1, "value"), 1, 0);
     near(metric_of(layer, "targets", 0, "value"), 1, 0);
@@ -421,8 +415,6 @@ TEST(linear_segmentations_are_found)
     json_decref(layer);
     layer = layer_of(&s, &blind); /* one of nine numbers, misplaced */
     assert_true(metric_of(layer, NULL, 0, "value") < 0.6);
-    json_decref(layer);
-    cs_patch_study_free(&s);
 }
 
 TEST(linear_boxes_are_found)
@@ -432,7 +424,7 @@ TEST(linear_boxes_are_found)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     float *x = test_room((int64_t)MANY * 16 * 6, sizeof *x);
-    cs_patch_study s = study_of(side, CS_HEAD_DETECTION);
+    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         for (int c = 1; c < 3; ++c) {
             x[6 * k + c - 1] = s.train.label[k] == c;
@@ -442,7 +434,7 @@ TEST(linear_boxes_are_found)
         }
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 6, x, "x");
-    json_t *layer = layer_of(&s, &rows);
+    json_auto_t *layer = layer_of(&s, &rows);
     near(metric_of(layer, NULL, 0, "value"), 1, 0);
     json_decref(layer);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
@@ -450,15 +442,12 @@ TEST(linear_boxes_are_found)
     }
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);
-    json_decref(layer);
     s.few = "41";
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     int64_t unconverged = 0;
     assert_fails(
         cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged),
         CS_ERR_INPUT, "drawn: 41 examples requested, but there are only 40");
-    cs_result_free(&result);
-    cs_patch_study_free(&s);
 }
 
 static cs_status box_layer(const char *unused)
@@ -469,10 +458,10 @@ static cs_status box_layer(const char *unused)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     const double penalty = 1;
-    cs_patch_study s = {.few = "20", .most = 200, .seeds = 1};
+    AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
     s.fit = (cs_linear_probe_options){.threads = 1, .penalties = 1, .penalty = &penalty};
     (void)unused;
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     cs_status status = result ? CS_OK : CS_ERR_MEMORY;
     for (int k = 0; k < MANY * 16; ++k) {
         x[k] = (float)(k % 7);
@@ -483,8 +472,6 @@ static cs_status box_layer(const char *unused)
         status =
             cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged);
     if (status == CS_OK) status = cs_result_status(result);
-    cs_patch_study_free(&s);
-    cs_result_free(&result);
     return status;
 }
 
@@ -511,13 +498,12 @@ TEST(units_are_held_out_together)
     for (int share = 0; share < 2; ++share) {
         o.share = share ? 0.3 : 0;
         for (int whole = 0; whole < 2; ++whole) {
-            cs_linear_probe p = {0};
+            AUTO(cs_linear_probe) p = {0};
             o.unit = whole ? unit : NULL;
             OK(cs_linear_probe_fit(&rows, N, NULL, y, 2, &o, &p));
             const double held = p.step[p.chosen].held_out;
             assert_true(whole ? p.chosen == 0 && held > 0.6
                               : p.chosen == p.steps - 1 && held < 0.05);
-            cs_linear_probe_free(&p);
         }
     }
 }

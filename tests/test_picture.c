@@ -85,12 +85,11 @@ static cs_picture decoded(const blob *b)
 static void assert_pixels(const blob *b, int64_t height, int64_t width, int64_t channels,
                           const uint8_t *wanted)
 {
-    cs_picture p = decoded(b);
+    AUTO(cs_picture) p = decoded(b);
     assert_int_equal(p.height, height);
     assert_int_equal(p.width, width);
     assert_int_equal(p.channels, channels);
     assert_memory_equal(p.pixel, wanted, (size_t)(height * width * channels));
-    cs_picture_free(&p);
 }
 
 TEST(png_depths_palettes_and_transparency_follow_the_rules)
@@ -185,7 +184,7 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
+    AUTO_FREE unsigned char *bytes = NULL;
     unsigned long size = 0;
     blob b = {.size = 0};
     c.err = jpeg_std_error(&errors);
@@ -213,7 +212,6 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
     add(&b, bytes, size);
-    free(bytes);
     return b;
 }
 
@@ -263,7 +261,7 @@ TEST(exif_orientation_is_applied)
     }
     for (int o = 0; o <= 8; ++o) {
         blob b = jpeg_of(W, H, JCS_GRAYSCALE, 1, pixel, o);
-        cs_picture p = decoded(&b);
+        AUTO(cs_picture) p = decoded(&b);
         const bool across = scene[o].top % 2 == 1;
         assert_int_equal(p.height, across ? W : H);
         assert_int_equal(p.width, across ? H : W);
@@ -281,7 +279,6 @@ TEST(exif_orientation_is_applied)
                 assert_near(&p.pixel[y * p.width + x], &pixel[r * W + c], 1);
             }
         }
-        cs_picture_free(&p);
     }
 }
 
@@ -289,14 +286,14 @@ TEST(exif_orientation_is_applied)
  * picture. Damaged at every byte: an error or some picture of sizes that are allowed. */
 static void cut_and_damage(const blob *b, int64_t needed)
 {
-    cs_picture whole = decoded(b);
+    AUTO(cs_picture) whole = decoded(b);
     for (int64_t size = 0; size < b->size; ++size) {
-        cs_picture p = {0};
+        AUTO(cs_picture) p = {0};
         cs_reason_clear();
-        uint8_t *exact = cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
+        AUTO_FREE uint8_t *exact =
+            cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
         memcpy(exact, b->bytes, (size_t)size);
         const cs_status status = cs_picture_decode("f", exact, size, false, &p);
-        cs_free(exact);
         if (size < needed) {
             assert_int_equal(status, CS_ERR_INPUT);
             expect_reason("f: ");
@@ -304,20 +301,17 @@ static void cut_and_damage(const blob *b, int64_t needed)
             assert_memory_equal(p.pixel, whole.pixel,
                                 (size_t)(whole.height * whole.width * whole.channels));
         }
-        cs_picture_free(&p);
     }
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < 20 * b->size; ++i) {
         blob bad = *b;
         bad.bytes[i % b->size] ^= (uint8_t)(1 + cs_rng_below(&rng, 255));
-        cs_picture p = {0};
+        AUTO(cs_picture) p = {0};
         cs_reason_clear();
         const cs_status status = cs_picture_decode("f", bad.bytes, bad.size, false, &p);
         assert_true(status == CS_OK || status == CS_ERR_INPUT || status == CS_ERR_MEMORY);
-        cs_picture_free(&p);
     }
     cs_reason_clear();
-    cs_picture_free(&whole);
 }
 
 TEST(cut_and_damaged_files_are_refused)
@@ -351,11 +345,10 @@ TEST_IN_DIR(written_png_reads_back)
         const cs_picture p = {5, 7, channels, pixel};
         const char *path = in_dir(state, "p.png");
         blob b = {.size = 0};
-        char *bytes = NULL;
+        AUTO_FREE char *bytes = NULL;
         OK(cs_png_write(path, &p));
         OK(cs_file_read(path, sizeof b.bytes, &bytes, &b.size));
         memcpy(b.bytes, bytes, (size_t)b.size);
-        cs_free(bytes);
         assert_pixels(&b, 5, 7, channels, pixel);
         assert_int_equal(entries(state), 1);
     }
@@ -366,7 +359,7 @@ TEST_IN_DIR(written_png_reads_back)
 
 static cs_status write_large(const char *path)
 {
-    uint8_t *pixel = cs_alloc(100 * 100, 1);
+    AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
     if (!pixel) return CS_ERR_MEMORY;
     uint32_t x = 1;
     for (int i = 0; i < 100 * 100; ++i) {
@@ -374,7 +367,6 @@ static cs_status write_large(const char *path)
         pixel[i] = (uint8_t)(x >> 24);
     }
     cs_status status = cs_png_write(path, &(cs_picture){100, 100, 1, pixel});
-    cs_free(pixel);
     return status;
 }
 

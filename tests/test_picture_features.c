@@ -19,14 +19,14 @@ static void near(double value, double wanted, double by)
  * of its sequence. Floats are summed in another order. */
 TEST(features_are_of_the_plane)
 {
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_pictures();
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO(cs_images) m = make_pictures();
     const int64_t layer[] = {0, 2};
     float *made[2] = {NULL, NULL};
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        cs_model model = {0};
-        cs_corpus patches = {0};
+        AUTO(cs_model) model = {0};
+        AUTO(cs_corpus) patches = {0};
         c.waves = true;
         (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
         OK(cs_model_init(&c, t.backend, false, &model));
@@ -37,8 +37,6 @@ TEST(features_are_of_the_plane)
                                      .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                      .around = {.before = &c.bos_id, .befores = 1}};
         OK(cs_patch_features(&model, &patches, &h, &made[o]));
-        cs_corpus_free(&patches);
-        cs_model_free(&model);
     }
     bool moved = false;
     for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
@@ -48,8 +46,6 @@ TEST(features_are_of_the_plane)
     assert_true(moved);
     cs_free(made[0]);
     cs_free(made[1]);
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 /* Cells of 6 x 5 patches, which 4 does not divide: a patch is of the cell that has its upper left corner,
@@ -57,8 +53,8 @@ TEST(features_are_of_the_plane)
 TEST(features_of_cells)
 {
     enum { ROWS = 6, COLUMNS = 5, COUNT = 12, WIDTH = 16, CELLS = 16, LAYERS = 2 };
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_pictures(); /* 1,536 pixels, of which these have 1,440 */
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO(cs_images) m = make_pictures(); /* 1,536 pixels, of which these have 1,440 */
     m.count = COUNT;
     m.height = ROWS * PATCH;
     m.width = COLUMNS * PATCH;
@@ -72,14 +68,14 @@ TEST(features_of_cells)
                          .channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    cs_model model = {0};
-    cs_corpus patches = {0};
+    AUTO(cs_model) model = {0};
+    AUTO(cs_corpus) patches = {0};
     const int64_t layer[LAYERS] = {0, 2};
     const cs_hidden_options h = {.layer = layer,
                                  .layers = LAYERS,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                  .around = {.before = &c.bos_id, .befores = 1}};
-    float *each = NULL, *cells = NULL;
+    AUTO_FREE float *each = NULL, *cells = NULL;
     OK(cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));
     OK(cs_model_pictures(&model, &m, 1, &patches));
@@ -104,10 +100,4 @@ TEST(features_of_cells)
             near(cells[i * CELLS * WIDTH + j], sum / count, 1e-6 * fmax(1, fabs(sum / count)));
         }
     }
-    cs_free(each);
-    cs_free(cells);
-    cs_corpus_free(&patches);
-    cs_model_free(&model);
-    cs_images_free(&m);
-    free_training(&t);
 }

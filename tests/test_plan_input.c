@@ -108,20 +108,18 @@ TEST(bad_lengths_are_named)
     int64_t lo, hi;
     assert_fails(cs_objective_unmasked(&ar, 5, &lo, &hi), CS_ERR_USAGE,
                  "ar does not accept a range of unmasked tokens");
-    cs_plan plan = {0};
+    AUTO(cs_plan) plan = {0};
     assert_fails(cs_plan_init(&plan, 0), CS_ERR_USAGE, "plan length 0");
     OK(cs_plan_init(&plan, 1));
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     assert_fails(cs_plan_sample(&ar, &rng, &plan), CS_ERR_USAGE, "ar needs length >= 2, got 1");
-    cs_plan_free(&plan);
     assert_fails(cs_plan_enumerate(&permuted, 30, 1000000, pass_over, NULL), CS_ERR_USAGE,
                  "permuted-ar at length 30 has 2.6525285981219");
     assert_fails(cs_plan_enumerate(&ar, 1, 10, pass_over, NULL), CS_ERR_USAGE, "got 1");
-    cs_pairs pairs;
+    AUTO(cs_pairs) pairs = {0};
     OK(cs_pairs_of(&permuted, 2000, &pairs));
     assert_fails(cs_pairs_expand(&pairs, 1000000), CS_ERR_USAGE,
                  "length 2000 expands to inf events, but at most 1000000");
-    cs_pairs_free(&pairs);
 }
 
 /* --- plan files --- */
@@ -190,11 +188,10 @@ TEST(defects_of_plan_files_are_named)
  */
 static cs_status everything(const cs_objective *objective)
 {
-    cs_pairs pairs = {0};
+    AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(objective, 5, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 10000);
     if (status == CS_OK) status = cs_plan_enumerate(objective, 5, 10000, pass_over, NULL);
-    cs_pairs_free(&pairs);
     return status;
 }
 

@@ -58,9 +58,9 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
 {
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, a, a, 1);
-    cs_space space = {0};
-    cs_krylov k = {0};
-    cs_ritz ritz = {0};
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    AUTO(cs_krylov) k = {0};
+    AUTO(cs_ritz) ritz = {0};
     OK(cs_space_cpu(&op, 1, &space));
     OK(cs_krylov_open(&space, false, steps + 1, seed, &k));
     OK(cs_krylov_fresh(&k));
@@ -69,9 +69,6 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
     }
     OK(cs_krylov_ritz(&k, 0, &ritz));
     double value = ritz.value[0];
-    cs_ritz_free(&ritz);
-    cs_krylov_free(&k);
-    cs_space_cpu_free(&space);
     return value;
 }
 
@@ -97,7 +94,7 @@ static double seen_by_few(const cs_csr *a, int64_t steps, int columns, cs_rng *r
     enum { MOST = 12 };
     int64_t n = a->rows, width = steps * columns;
     double value[MOST];
-    cs_dense basis, image, projected;
+    AUTO(cs_dense) basis = {0}, image = {0}, projected = {0};
     assert_true(width <= MOST);
     OK(cs_dense_init(&basis, n, width));
     OK(cs_dense_init(&image, n, width));
@@ -115,9 +112,6 @@ static double seen_by_few(const cs_csr *a, int64_t steps, int columns, cs_rng *r
     }
     OK(cs_gemm(true, false, 1, &basis, &image, 0, &projected));
     OK(cs_dense_eigh(&projected, value, true));
-    cs_dense_free(&basis);
-    cs_dense_free(&image);
-    cs_dense_free(&projected);
     return sqrt(fmax(value[width - 1], 0));
 }
 
@@ -145,7 +139,7 @@ TEST(misses_stay_below_the_bound)
         int columns = cases[t].columns;
         double bound = cs_probe_failure(n, columns, steps, ratio);
         for (int spread = 0; spread < 2; ++spread) {
-            cs_csr a = hiding(n, steps, ratio, spread, t);
+            AUTO(cs_csr) a = hiding(n, steps, ratio, spread, t);
             cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 2 * t + (uint64_t)spread);
             int64_t missed = 0;
             for (uint64_t seed = 0; seed < TRIALS; ++seed) {
@@ -156,7 +150,6 @@ TEST(misses_stay_below_the_bound)
             assert_true(bound < 1);
             assert_rare(missed, TRIALS, bound);
             often += (double)missed > 0.1 * TRIALS * bound;
-            cs_csr_free(&a);
         }
     }
     assert_true(often >= 3); /* or the cases would say nothing */

@@ -40,7 +40,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     const model_case what = {"queries", CS_FORM_TWO_STREAM, config->arch, CS_LOSS_CROSS_ENTROPY,
                              NULL};
     cs_network_options options = case_options(&what, false);
-    model_world w;
+    AUTO_BY(world_close, model_world) w = {0};
     options.queries = QUERIES;
     options.predictions = 2 * QUERIES;
     world_open(&w, open, config, &options);
@@ -52,7 +52,6 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     }
     world_load(&w, d);
     world_logits(&w, logits);
-    world_close(&w);
 }
 
 /* Bit for bit, on every backend: two queries of one set have one row of logits, whichever positions
@@ -121,7 +120,7 @@ TEST(blind_batches_ask_each_set_once)
             if (!plan_exists(&task.objective, LENGTH)) {
                 continue;
             }
-            cs_batch given = drawn(&task, false, step), blind = drawn(&task, true, step);
+            AUTO(cs_batch) given = drawn(&task, false, step), blind = drawn(&task, true, step);
             uint64_t set[LENGTH];
             int64_t sets = 0;
             assert_int_equal(given.events, blind.events);
@@ -148,8 +147,6 @@ TEST(blind_batches_ask_each_set_once)
                 assert_int_equal(given.position[i], given.token[i] - TEXT);
                 assert_true(set[0] >> given.position[i] & 1);
             }
-            cs_batch_free(&given);
-            cs_batch_free(&blind);
         }
     }
 }
@@ -185,7 +182,7 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
                                      .stride = TEXT_LENGTH,
                                      .split = CS_SPLIT_ALL,
                                      .threads = 1};
-    cs_cooc cooc = {0};
+    AUTO(cs_cooc) cooc = {0};
     double entropy = 0, mass = 0;
     OK(cs_cooc_build(corpus, &options, &cooc));
     const cs_csr *a = &cooc.matrix.a;
@@ -199,7 +196,6 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
         }
         mass += row;
     }
-    cs_cooc_free(&cooc);
     return entropy / mass;
 }
 
@@ -217,7 +213,7 @@ static uint64_t plan_of(const cs_batch *b)
 static double loss_over_plans(cs_model *model, const cs_task *task, const cs_corpus *corpus)
 {
     cs_network_options sizes = {.loss = CS_LOSS_CROSS_ENTROPY};
-    cs_pass pass = {0};
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     double loss = 0, weight = 0;
     OK(cs_task_sizes(task, &model->config, 1, TEXT_LENGTH, &sizes));
     OK(cs_pass_open(model, &sizes, &pass));
@@ -246,7 +242,6 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             weight += pass.batch.weight_sum;
         }
     }
-    cs_pass_close(&pass);
     return loss / weight;
 }
 
@@ -254,9 +249,9 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
 static double converged(const cs_corpus *text, const char *spec, bool blind)
 {
     cs_corpus corpus = *text;
-    cs_backend *backend = NULL;
-    cs_tokenizer *tokenizer = NULL;
-    cs_model model = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_tokenizer) *tokenizer = NULL;
+    AUTO(cs_model) model = {0};
     cs_train_options o = cs_train_defaults();
     cs_train_result result;
     OK(cs_backend_cpu(1, &backend));
@@ -282,9 +277,6 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     OK(cs_model_randomise(&model, 1));
     OK(cs_train(&model, &corpus, tokenizer, &o, &result));
     double loss = loss_over_plans(&model, &o.task, &corpus);
-    cs_model_free(&model);
-    cs_tokenizer_free(&tokenizer);
-    cs_backend_free(&backend);
     return loss;
 }
 
@@ -298,7 +290,7 @@ TEST(models_reach_the_entropy_of_their_matrix)
     for (int64_t d = 0; d < TEXTS; ++d) {
         length[d] = TEXT_LENGTH;
     }
-    cs_corpus corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
+    AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
     memset(corpus.held_out, 0, TEXTS);
     OK(cs_corpus_specials_first(&corpus));
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
@@ -312,5 +304,4 @@ TEST(models_reach_the_entropy_of_their_matrix)
         }
         assert_true(entropy[1] > 0.05 && entropy[0] > entropy[1] + 0.2);
     }
-    cs_corpus_free(&corpus);
 }

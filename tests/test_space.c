@@ -72,11 +72,11 @@ TEST(panels_are_matrices)
     enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
         int64_t n = lengths[t];
-        cs_csr a = random_sparse(n, n, 1.0 / (double)n, 3), at;
+        AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
         cs_linop_csr_ctx ctx;
         OK(cs_csr_transpose(&a, &at));
         const cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
-        cs_space s;
+        AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         OK(cs_space_cpu(&op, 2, &s));
         cs_panel *p[P + 1];
         cs_dense v, w, h, c, want, got;
@@ -126,12 +126,9 @@ TEST(panels_are_matrices)
         for (int q = 0; q <= P; ++q) {
             s.destroy(p[q]);
         }
-        cs_space_cpu_free(&s);
         cs_dense *all[] = {&v, &w, &h, &c, &want, &got};
         for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
             cs_dense_free(all[d]);
         }
-        cs_csr_free(&a);
-        cs_csr_free(&at);
     }
 }

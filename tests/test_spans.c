@@ -35,10 +35,9 @@ TEST(answers_are_normalised)
         {"aan thethe a an the", "aan thethe"},
         {"", ""}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; ++i) {
-        char *made = cs_answer_normalise(pair[i][0]);
+        AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
         assert_non_null(made);
         assert_string_equal(made, pair[i][1]);
-        cs_free(made);
     }
 }
 
@@ -90,7 +89,7 @@ static const char *of(const char *context, const char *questions)
 
 TEST_IN_DIR(a_file_is_read)
 {
-    cs_squad s;
+    AUTO(cs_squad) s = {0};
     OK(read(state,
             of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
                "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
@@ -105,7 +104,6 @@ TEST_IN_DIR(a_file_is_read)
     assert_int_equal(s.answer[1].from, 20);
     assert_int_equal(s.question[1].answers, 0);
     assert_string_equal(s.question[1].id, "b");
-    cs_squad_free(&s);
 }
 
 TEST_IN_DIR(bad_files_are_refused)
@@ -154,8 +152,8 @@ static const char CONTEXT[] = "w1 w2  w3 w4 w5 w6 w7 w8 w9 w10";
 /* Of w4 w5 in windows of 4 tokens, 3 from one to the next: w1-4, w4-7, w7-10. <s> ? </s> context. */
 TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
-    cs_tokenizer *t = word_tokenizer();
-    cs_squad squad;
+    AUTO(cs_tokenizer) *t = word_tokenizer();
+    AUTO(cs_squad) squad = {0};
     OK(read(state,
             of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
                         "\"w4 w5\", \"answer_start\": 10}]}"),
@@ -168,7 +166,7 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
                                     .causal = causal > 0,
                                     .token_types = 2};
         const int64_t none[] = {causal ? 7 : 0, causal ? 7 : 0}, first = causal ? 3 : 4;
-        cs_spans s;
+        AUTO(cs_spans) s = {0};
         OK(cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 3);
         for (int64_t n = 0; n < 3; ++n) {
@@ -190,7 +188,6 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
         }
         assert_int_equal(s.place[2].from, 7); /* w3, behind two blanks */
         assert_int_equal(s.place[2].to, 9);
-        cs_spans_free(&s);
     }
     cs_spans s;
     assert_fails(
@@ -198,16 +195,14 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
                         &(cs_spans_options){.max_length = 4, .stride = 1, .max_question = 9}, &s),
         CS_ERR_USAGE,
         "length 4 is too short for 2 special tokens, 3 question tokens and a context");
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 /* Tokens of byte-level BPE are bytes of the text, without the blank that begins them. */
 TEST_IN_DIR(tokens_have_their_bytes)
 {
-    cs_tokenizer *t = small_bpe();
-    cs_squad squad;
-    cs_spans s;
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO(cs_squad) squad = {0};
+    AUTO(cs_spans) s = {0};
     OK(read(state,
             of("the \u017c\u00f3\u0142w, (the)  end",
                "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
@@ -230,16 +225,13 @@ TEST_IN_DIR(tokens_have_their_bytes)
     assert_int_equal(first.from, squad.answer[0].from);
     assert_int_equal(last.to, squad.answer[0].from + 3);
     assert_int_equal(s.unplaced, 0);
-    cs_spans_free(&s);
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(the_best_span_is_answered)
 {
-    cs_tokenizer *t = word_tokenizer();
-    cs_squad squad;
-    cs_spans s;
+    AUTO(cs_tokenizer) *t = word_tokenizer();
+    AUTO(cs_squad) squad = {0};
+    AUTO(cs_spans) s = {0};
     OK(read(state,
             of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
                         "\"is_impossible\": true}"),
@@ -267,9 +259,6 @@ TEST_IN_DIR(the_best_span_is_answered)
     assert_int_equal(strncmp(CONTEXT + a.from, "w5 w6 w7", 8), 0);
     cs_spans_answer(&squad, &s, z, 2, false, -9, &a);
     assert_int_equal(a.to - a.from, 5);
-    cs_spans_free(&s);
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 /* --- the loss --------------------------------------------------------------------------------- */
@@ -335,11 +324,11 @@ TEST(the_gradient_is_that_of_the_loss)
     const double h = 1e-5;
     for (int a = 0; a < 3; ++a) {
         cs_texts texts;
-        cs_backend *backend;
+        AUTO(cs_backend) *backend = NULL;
         cs_finetune_result result;
         make_texts(&texts);
         OK(cs_backend_ref64(&backend));
-        cs_model model = span_model(backend, arch[a], &texts);
+        AUTO(cs_model) model = span_model(backend, arch[a], &texts);
         cs_finetune_options o = cs_finetune_defaults();
         o.epochs = 1;
         o.batch = 2;
@@ -388,8 +377,6 @@ TEST(the_gradient_is_that_of_the_loss)
         if (!(fabs(exact - found) < 1e-6 * (1e-3 + fabs(exact)))) {
             fail_msg("%s: %.12g, by differences %.12g", cs_arch_name(arch[a]), exact, found);
         }
-        cs_model_free(&model);
-        cs_backend_free(&backend);
     }
 }
 
@@ -428,9 +415,9 @@ TEST_IN_DIR(answers_are_learned)
 {
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_GPT2};
     for (int a = 0; a < 2; ++a) {
-        cs_tokenizer *t = word_tokenizer();
-        cs_squad squad;
-        cs_spans s;
+        AUTO(cs_tokenizer) *t = word_tokenizer();
+        AUTO(cs_squad) squad = {0};
+        AUTO(cs_spans) s = {0};
         float *logits[2];
         OK(read(state, words_to_find(96), &squad));
         const cs_spans_options o = {
@@ -438,11 +425,11 @@ TEST_IN_DIR(answers_are_learned)
         OK(cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 2 * 96);
         for (int threads = 1; threads <= 3; threads += 2) {
-            cs_backend *backend;
+            AUTO(cs_backend) *backend = NULL;
             cs_finetune_result result;
             double loss = 0;
             OK(cs_backend_cpu(threads, &backend));
-            cs_model model = span_model(backend, arch[a], &s.texts);
+            AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
             cs_finetune_options f = cs_finetune_defaults();
             f.epochs = 25;
             f.learning_rate = 5e-3;
@@ -451,8 +438,6 @@ TEST_IN_DIR(answers_are_learned)
             float **z = &logits[threads > 1];
             *z = test_room(2 * s.texts.start[s.texts.count], sizeof **z);
             OK(cs_finetune_rows(&model, &s.texts, &f, *z, &loss));
-            cs_model_free(&model);
-            cs_backend_free(&backend);
         }
         assert_memory_equal(logits[0], logits[1],
                             (size_t)(2 * s.texts.start[s.texts.count]) * sizeof **logits);
@@ -469,21 +454,18 @@ TEST_IN_DIR(answers_are_learned)
             none += !r;
         }
         assert_true(none > 5 && right >= 90);
-        cs_spans_free(&s);
-        cs_squad_free(&squad);
-        cs_tokenizer_free(&t);
     }
 }
 
 TEST(what_has_no_spans_is_refused)
 {
     cs_texts texts;
-    cs_backend *backend;
+    AUTO(cs_backend) *backend = NULL;
     cs_finetune_result result;
     cs_finetune_options o = cs_finetune_defaults();
     make_texts(&texts);
     OK(cs_backend_cpu(1, &backend));
-    cs_model model = span_model(backend, CS_ARCH_BERT, &texts);
+    AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");
     o.label_smoothing = 0;
@@ -493,6 +475,4 @@ TEST(what_has_no_spans_is_refused)
     model.config.classes = 3;
     assert_fails(cs_model_config_check(&model.config), CS_ERR_USAGE,
                  "a span head has 2 outputs, not 3");
-    cs_model_free(&model);
-    cs_backend_free(&backend);
 }

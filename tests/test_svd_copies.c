@@ -38,12 +38,12 @@ TEST(all_copies_whatever_the_threads)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        cs_svd one, three;
+        AUTO(cs_svd) one = {0}, three = {0};
         OK(cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
@@ -51,17 +51,13 @@ TEST(all_copies_whatever_the_threads)
         assert_int_equal(three.iterations, one.iterations);
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
-        cs_svd_free(&one);
-        cs_svd_free(&three);
     }
     /* Room for the wanted ones and little more: the same copies. */
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.memory = (int64_t)(N + 1) * 8 * (COPIES + 12 * 8);
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_compute(&f.op, &o, &s));
     check(&s, COPIES, value, 1e-10);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 /* Copies under larger copies, the step between them small and large, and near ones between. */
@@ -77,14 +73,12 @@ TEST(copies_at_every_level)
                        : j < 95 ? level[t][1] * (1 - 1e-5)
                                 : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
         }
-        csr_operator f;
+        AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
-        cs_svd s;
+        AUTO(cs_svd) s = {0};
         OK(cs_svd_compute(&f.op, &o, &s));
         check(&s, WANTED, value, 1e-12);
-        cs_svd_free(&s);
-        operator_free(&f);
     }
 }
 
@@ -96,15 +90,13 @@ TEST(copies_of_a_small_value)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_compute(&f.op, &o, &s));
     check(&s, WANTED, value, 1e-12);
     assert_true(s.floor < 1e-12);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
@@ -114,7 +106,7 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
     cs_svd s;
@@ -128,7 +120,6 @@ TEST(every_allocation_may_fail)
         assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
     }
     (void)cs_mem_fail_at(0);
-    operator_free(&f);
 }
 
 static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -148,13 +139,13 @@ TEST(what_was_found_is_kept)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;
     cs_progress progress = {stop_among_copies, &done};
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.progress = &progress;
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
@@ -163,6 +154,4 @@ TEST(what_was_found_is_kept)
         assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
         assert_true(s.residual[j] <= 1e-10);
     }
-    cs_svd_free(&s);
-    operator_free(&f);
 }

@@ -22,18 +22,16 @@ TEST(near_copies_are_copies)
                    : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
                                     : 0.2 * (N - j) / N;
     }
-    csr_operator d;
+    AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, COPIES);
     for (int j = 0; j < COPIES; ++j) {
         assert_true(fabs(s.sigma[j] - value[j]) <= 1e-7);
     }
-    cs_svd_free(&s);
-    operator_free(&d);
 }
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
@@ -42,7 +40,7 @@ TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
     double value[N];
-    cs_dense start;
+    AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, N, N / 2));
     for (int j = 0; j < N; ++j) {
         value[j] = j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N;
@@ -50,19 +48,16 @@ TEST(a_start_in_a_wrong_subspace)
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;
     }
-    csr_operator d;
+    AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, K);
     for (int j = 0; j < K; ++j) {
         assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12);
     }
-    cs_svd_free(&s);
-    operator_free(&d);
-    cs_dense_free(&start);
 }
 
 /* W = V_0 X + V_1 Y + Z with X of size `early` that the first pass leaves out, and Z of size
@@ -76,10 +71,10 @@ TEST(what_is_projected_is_orthogonal)
     for (int j = 0; j < N; ++j) {
         value[j] = 1;
     }
-    csr_operator d;
+    AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
-    cs_space space = {0};
-    cs_basis v = {0};
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    AUTO(cs_basis) v = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
     int active = 0;
     OK(cs_space_cpu(&d.op, 1, &space));
@@ -119,9 +114,6 @@ TEST(what_is_projected_is_orthogonal)
     }
     space.destroy(z);
     space.destroy(w);
-    cs_basis_free(&v);
-    cs_space_cpu_free(&space);
-    operator_free(&d);
 }
 
 /* The numbers of the random blocks drawn, as the space is asked for them. */
@@ -148,16 +140,16 @@ TEST(the_probe_draws_blocks_of_its_own)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    csr_operator d;
+    AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
-    cs_space space = {0};
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));
     drawn.random = space.random;
     drawn.seed = 7;
     drawn.count = 0;
     space.random = random_noted;
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .seed = drawn.seed};
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     OK(cs_svd_block_space(&space, &o, &s));
     int solver = drawn.count;
     assert_true(solver >= COPIES / B);
@@ -168,7 +160,4 @@ TEST(the_probe_draws_blocks_of_its_own)
             assert_true(drawn.index[i] != drawn.index[j]);
         }
     }
-    cs_svd_free(&s);
-    cs_space_cpu_free(&space);
-    operator_free(&d);
 }

@@ -63,7 +63,7 @@ static void drop(small *s)
 
 TEST(bad_shapes_are_named)
 {
-    cs_graph g;
+    AUTO(cs_graph) g = {0};
     cs_graph_init(&g, true);
     int rows = cs_graph_rows(&g, 2, 3);
     int w = cs_graph_param(&g, "matrix", 4, 7, 0, true);
@@ -80,13 +80,12 @@ TEST(bad_shapes_are_named)
     assert_int_equal(cs_graph_rows(&g, INT32_MAX, 2), CS_NONE);
     assert_int_equal(cs_graph_finish(&g), CS_ERR_USAGE);
     cs_reason_clear();
-    cs_graph_free(&g);
 }
 
 TEST(views_cover_their_tensor_once)
 {
     for (int64_t width = 1; width <= 3; ++width) { /* of the third view; 2 covers 6 columns */
-        cs_graph g;
+        AUTO(cs_graph) g = {0};
         cs_graph_init(&g, true);
         int rows = cs_graph_rows(&g, 1, 2);
         int index = cs_graph_index(&g, rows, "token");
@@ -102,7 +101,6 @@ TEST(views_cover_their_tensor_once)
         cs_status status = cs_graph_finish(&g);
         assert_int_equal(status, width == 2 ? CS_OK : CS_ERR_USAGE);
         cs_reason_clear();
-        cs_graph_free(&g);
     }
 }
 
@@ -136,7 +134,7 @@ static void write_operand(void *ctx, cs_operand *operand)
 
 TEST(gradients_are_written_then_added)
 {
-    small s;
+    AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     OK(cs_graph_finish(&s.graph));
     trace t = {.graph = &s.graph};
@@ -145,14 +143,13 @@ TEST(gradients_are_written_then_added)
     }
     /* The residual stream is read by the norm and by the sum of its block. */
     assert_true(t.written[s.first]);
-    drop(&s);
 }
 
 /* Whenever two gradients are alive together they do not overlap. Alive: from the last reader down
  * to the maker of the tensor, found here from the operations' own records. */
 TEST(living_gradients_do_not_overlap)
 {
-    small s;
+    AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     cs_graph *g = &s.graph;
     OK(cs_graph_finish(g));
@@ -189,12 +186,11 @@ TEST(living_gradients_do_not_overlap)
         }
     }
     assert_true(pairs > 0 && apart > 0); /* both happen: memory is shared where it can be */
-    drop(&s);
 }
 
 TEST(inference_shares_what_training_keeps)
 {
-    small train, infer;
+    AUTO_BY(drop, small) train = {0}, infer = {0};
     emit(&train, true);
     emit(&infer, false);
     cs_graph_keep(&infer.graph, infer.first);
@@ -212,8 +208,6 @@ TEST(inference_shares_what_training_keeps)
                         kept->offset >= t->offset + t->rows * t->ld);
         }
     }
-    drop(&train);
-    drop(&infer);
 }
 
 /* --- runs
@@ -248,9 +242,9 @@ TEST(shared_memory_gives_the_same_loss)
 {
     double loss[2];
     for (int training = 0; training < 2; ++training) {
-        small s;
-        cs_backend *backend = NULL;
-        cs_run *run = NULL;
+        AUTO_BY(drop, small) s = {0};
+        AUTO(cs_backend) *backend = NULL;
+        AUTO(cs_run) *run = NULL;
         emit(&s, training);
         OK(cs_backend_ref64(&backend));
         OK(cs_graph_finish(&s.graph));
@@ -263,9 +257,6 @@ TEST(shared_memory_gives_the_same_loss)
         OK(cs_run_sum(run, s.loss, &loss[training]));
         assert_int_equal(cs_run_backward(run), training ? CS_OK : CS_ERR_USAGE);
         cs_reason_clear();
-        cs_run_free(&run);
-        drop(&s);
-        cs_backend_free(&backend);
     }
     assert_true(loss[0] > 0);
     assert_true(loss[0] == loss[1]);
@@ -286,10 +277,9 @@ static cs_run *begin(small *s)
 
 static void finish(small *s, cs_run *run)
 {
-    cs_backend *backend = run->backend;
+    AUTO(cs_backend) *backend = run->backend;
     cs_run_free(&run);
     drop(s);
-    cs_backend_free(&backend);
 }
 
 TEST(bad_inputs_are_named)
@@ -327,8 +317,8 @@ TEST(params_move_through_every_type)
 {
     cs_status (*const make[])(cs_backend **) = {cs_backend_ref, cs_backend_ref64};
     for (int i = 0; i < 2; ++i) {
-        cs_backend *backend = NULL;
-        cs_params params = {0};
+        AUTO(cs_backend) *backend = NULL;
+        AUTO(cs_params) params = {0};
         OK(make[i](&backend));
         int64_t a = cs_params_add(&params, "a", 3, 5, true),
                 b = cs_params_add(&params, "b", 1, 7, false);
@@ -352,16 +342,14 @@ TEST(params_move_through_every_type)
             OK(cs_params_get64(&params, b, (cs_param_block)block, out));
             assert_true(out[0] == 0 && out[6] == 0);
         }
-        cs_params_free(&params);
-        cs_backend_free(&backend);
     }
 }
 
 static cs_status build_once(void)
 {
-    small s = {0};
-    cs_backend *backend = NULL;
-    cs_run *run = NULL;
+    AUTO_BY(drop, small) s = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_run) *run = NULL;
     cs_graph *g = &s.graph;
     cs_graph_init(g, true);
     int rows = cs_graph_rows(g, 2, 3), index = cs_graph_index(g, rows, "token");
@@ -374,9 +362,6 @@ static cs_status build_once(void)
         (status = cs_run_init(g, &s.params, &run)) == CS_OK) {
         status = cs_run_upload(run, (cs_run_key){0});
     }
-    cs_run_free(&run);
-    drop(&s);
-    cs_backend_free(&backend);
     return status;
 }
 

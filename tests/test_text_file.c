@@ -36,12 +36,11 @@ static const char *put_packed(void **state, const char *name, int members, const
 static void reads(const char *path, cs_invalid rule, const char *want, int64_t parts)
 {
     cs_text_rules rules = {.rule = rule};
-    cs_text_file file = {0};
+    AUTO(cs_text_file) file = {0};
     OK(cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, strlen(want));
     assert_memory_equal(file.text, want, strlen(want) + 1);
     assert_int_equal(rules.bytes, parts);
-    cs_text_file_free(&file);
 }
 
 /* Unicode 15, table 3-8: one U+FFFD a maximal subpart. Latin-1: a character a byte. */
@@ -75,10 +74,9 @@ TEST_IN_DIR(bad_parts_are_put_right)
     }
     path = put(state, "all.txt", all, sizeof all);
     cs_text_rules rules = {.rule = CS_INVALID_LATIN1};
-    cs_text_file file = {0};
+    AUTO(cs_text_file) file = {0};
     OK(cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, 2 * 512);
-    cs_text_file_free(&file);
 }
 
 TEST_IN_DIR(gzip_is_unpacked)
@@ -87,7 +85,7 @@ TEST_IN_DIR(gzip_is_unpacked)
           "one line\none line\n", 0);
     cs_text_rules rules = {0};
     cs_text_file file = {0};
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
     const char *path = put(state, "cut.txt.gz", bytes, (size_t)size - 5);
@@ -98,7 +96,6 @@ TEST_IN_DIR(gzip_is_unpacked)
     path = put(state, "head.gz", "\x1F\x8B", 2);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "head.gz: damaged gzip");
     assert_null(file.bytes);
-    cs_free(bytes);
 }
 
 /* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
@@ -111,7 +108,7 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
     const char *path = put_packed(state, "long.gz", 1, text);
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     for (int64_t cut = size / 2; cut <= size; ++cut) {
-        char *out = NULL;
+        AUTO_FREE char *out = NULL;
         path = put(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
@@ -121,7 +118,6 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
             assert_int_equal(unpacked, LONG);
             assert_memory_equal(out, text, LONG + 1);
         }
-        cs_free(out);
     }
     cs_free(bytes);
 }
@@ -161,12 +157,11 @@ TEST_IN_DIR(lines_of_every_format)
     labels_are(&c, 1, (const char *const[]){"1.5"});
     c = load(put_packed(state, "t.tsv.gz", 1, "x\tone two\n"), NULL);
     labels_are(&c, 1, (const char *const[]){"x"});
-    cs_labelled_text examples = {0};
+    AUTO(cs_labelled_text) examples = {0};
     const char *packed = put_packed(state, "e.tsv.gz", 2, "y\tone two\n");
     OK(cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
     assert_int_equal(examples.count, 2);
     assert_string_equal(examples.text[1], "one two");
-    cs_labelled_text_free(&examples);
 }
 
 /* Half a surrogate pair, or NUL, as an escape: no character, met as bytes that are none. */
@@ -264,18 +259,16 @@ TEST_IN_DIR(utf16_is_called_so)
 
 static cs_status load_any(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status =
         cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c);
-    cs_corpus_free(&c);
     return status;
 }
 
 static cs_status load_strictly(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
-    cs_corpus_free(&c);
     if (status == CS_ERR_INPUT &&
         strstr(cs_reason(), "--invalid replace, skip or latin1 to continue")) {
         cs_reason_clear();

@@ -49,7 +49,7 @@ static cs_plan_file random_file(uint64_t seed, int64_t s)
 /* ||Abar||_F^2 from the nonzeros of the full matrix. */
 static double squared_norm(const cs_toy *toy)
 {
-    cs_labelled m;
+    AUTO(cs_labelled) m = {0};
     OK(cs_toy_matrix(toy, 0, &m));
     double *row = cs_alloc(m.a.rows, sizeof *row), *col = cs_alloc(m.a.cols, sizeof *col), sum = 0;
     assert_true(row && col);
@@ -61,7 +61,6 @@ static double squared_norm(const cs_toy *toy)
     }
     cs_free(row);
     cs_free(col);
-    cs_labelled_free(&m);
     return sum;
 }
 
@@ -69,7 +68,7 @@ TEST(random_plan_files_reduce)
 {
     for (uint64_t seed = 0; seed < 60; ++seed) {
         int64_t s = 2 + (int64_t)(seed % 4);
-        cs_plan_file file = random_file(seed, s);
+        AUTO(cs_plan_file) file = random_file(seed, s);
         cs_toy toy = {.objective = cs_objective_default(CS_OBJ_FILE),
                       .classes = 1 + (int64_t)(seed % 3),
                       .length = s,
@@ -77,7 +76,8 @@ TEST(random_plan_files_reduce)
                       .given = seed % 5 == 4};
         toy.objective.file = &file;
         toy.objective.event_weight = seed % 2 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
-        cs_toy_spectrum full = toy_run(toy_enumerate, &toy), reduced = toy_run(cs_toy_reduce, &toy);
+        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                              reduced = toy_run(cs_toy_reduce, &toy);
         expect_spectra_agree(&full, &reduced);
         for (int64_t j = 0; j < full.values; ++j) {
             assert_true(full.sigma[j] > 0 && full.sigma[j] <= 1 + toy_agreement);
@@ -88,9 +88,6 @@ TEST(random_plan_files_reduce)
         cs_toy_spectrum none;
         assert_fails(cs_toy_closed(&toy, &none), CS_ERR_USAGE,
                      "no closed form is known for file(plan-file=random");
-        cs_toy_spectrum_free(&full);
-        cs_toy_spectrum_free(&reduced);
-        cs_plan_file_free(&file);
     }
 }
 

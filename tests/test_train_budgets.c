@@ -78,7 +78,7 @@ static const char *const kept[] = {"model.safetensors", "config.json", "tokenize
 /* The last rows of the longer log, but for its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
-    cs_table x = {0}, y = {0};
+    AUTO(cs_table) x = {0}, y = {0};
     char path[640];
     (void)snprintf(path, sizeof path, "%s/log.csv", longer);
     OK(cs_table_read_csv(path, &x));
@@ -92,8 +92,6 @@ static void assert_log_ends(const char *longer, const char *shorter, int64_t row
             assert_string_equal(x.cell[(x.rows - y.rows) * x.columns + i], y.cell[i]);
         }
     }
-    cs_table_free(&x);
-    cs_table_free(&y);
 }
 
 /* Against runs of so many steps each by itself, of their own folders and nothing kept. */
@@ -102,9 +100,9 @@ static void assert_budgets(const recipe *r, const char *dir, void **state)
     for (int i = 0; i <= BUDGETS; ++i) {
         char name[64];
         const char *alone = folder(state, "alone"), *own;
-        char *of_budget = cs_train_budget_dir(dir, budgets[i]);
+        AUTO_FREE char *of_budget = cs_train_budget_dir(dir, budgets[i]);
         own = i < BUDGETS ? of_budget : dir;
-        training t = make(r, alone);
+        AUTO_BY(free_training, training) t = make(r, alone);
         t.options.steps = budgets[i];
         assert_true(trained(&t).finished);
         for (size_t f = 0; f < sizeof parts / sizeof *parts; ++f) {
@@ -120,8 +118,6 @@ static void assert_budgets(const recipe *r, const char *dir, void **state)
             assert_same_file(alone, own, name);
         }
         assert_log_ends(alone, own, i < BUDGETS ? cs_train_cool(&t.options) : LONGEST);
-        cs_free(of_budget);
-        free_training(&t);
     }
 }
 
@@ -131,7 +127,7 @@ TEST_IN_DIR(budgets_are_runs_by_themselves)
                               {.kind = CS_OBJ_GVP}};
     for (int i = 0; i < 2; ++i) {
         const char *dir = folder(state, i ? "b" : "a");
-        training t = make(&recipes[i], dir);
+        AUTO_BY(free_training, training) t = make(&recipes[i], dir);
         cs_train_budget budget[BUDGETS];
         cs_train_result result;
         OK(train_all(&t, budget, &result));
@@ -141,7 +137,6 @@ TEST_IN_DIR(budgets_are_runs_by_themselves)
         }
         assert_int_equal(cs_train_budget_steps(&t.options, BUDGETS, budget), LONGEST + 2 + 3);
         assert_budgets(&recipes[i], dir, state);
-        free_training(&t);
     }
 }
 
@@ -207,7 +202,7 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    training t = make(&r, folder(state, "late"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "late"));
     t.options.time_limit = 1e-9;
     OK(train_all(&t, budget, &result));
     assert_true(!result.finished && result.step == 1 && budget[0].result.step == 0);
@@ -216,7 +211,6 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     t.options.resume = true;
     OK(train_all(&t, budget, &result));
     assert_true(result.finished && budget[1].result.finished);
-    free_training(&t);
 }
 
 TEST_IN_DIR(bad_budgets_are_refused)
@@ -224,7 +218,7 @@ TEST_IN_DIR(bad_budgets_are_refused)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    training t = make(&r, folder(state, "no"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "no"));
     t.options.steps = 9;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 is not in 1..9");
     t.options.steps = LONGEST;
@@ -238,7 +232,6 @@ TEST_IN_DIR(bad_budgets_are_refused)
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "constant schedule, not cosine");
     assert_false(cs_path_exists(in_dir(state, "no/log.csv")));
-    free_training(&t);
 }
 
 /* --- what is kept ------------------------------------------------------------------------------- */
@@ -259,13 +252,12 @@ TEST_IN_DIR(named_checkpoints_stay)
     cs_train_result result;
     const char *dir = folder(state, "run");
     for (int turn = 0; turn < 2; ++turn) {
-        training t = make(&r, dir);
+        AUTO_BY(free_training, training) t = make(&r, dir);
         t.options.keep = (cs_train_steps){3, steps};
         t.options.save_every = 4;
         t.options.resume = turn > 0;
         t.options.time_limit = turn ? 0 : 1e-9;
         OK(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result));
-        free_training(&t);
     }
     for (int s = 1; s <= LONGEST; ++s) {
         bool named = s == 2 || s == 3 || s == 9;
@@ -295,12 +287,11 @@ static cs_status resume(const char *dir, int64_t steps, double cool_down)
 {
     const recipe r = {0};
     cs_train_result result;
-    training t = make(&r, dir);
+    AUTO_BY(free_training, training) t = make(&r, dir);
     t.options.steps = steps;
     t.options.cool_down = cool_down;
     t.options.resume = true;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    free_training(&t);
     return status;
 }
 
@@ -314,10 +305,8 @@ static void begin(const char *dir)
     t.options.save_every = 0;
     (void)trained(&t);
     free_training(&t);
-    char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
+    AUTO_FREE char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
     assert_int_equal(system(command), 0);
-    cs_free(last);
-    cs_free(command);
 }
 
 /* Before the cool-down of either, a run may become one of another length or cool-down; within it,
@@ -361,7 +350,7 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
         (void)trained(&t);
         free_training(&t);
         if (i == 0) {
-            json_t *index = NULL;
+            json_auto_t *index = NULL;
             const char *path = in_dir(state, "run/checkpoint-4/trainer.json");
             OK(cs_json_read(path, &index));
             json_t *run = json_object_get(index, "run");
@@ -373,12 +362,11 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
             OK(cs_json_set(run, "objective",
                            json_string("gvp segmentation=fixed groups=2 event-weight=token")));
             assert_int_equal(json_object_del(index, "sha256"), 0);
-            char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+            AUTO_FREE char *text =
+                json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
             cs_sha256(text, strlen(text), hex);
-            free(text);
             assert_int_equal(json_object_set_new(index, "sha256", json_string(hex)), 0);
             OK(cs_json_write(path, index));
-            json_decref(index);
         }
     }
     assert_same_file(dir, alone, "model.safetensors");
@@ -390,7 +378,7 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
 TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
 {
     const recipe r = {.documents = 40};
-    training t = make(&r, folder(state, "unigram"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "unigram"));
     t.options.eval_batches = 16; /* all of them */
     const cs_corpus *c = &t.corpus;
     double count[64] = {0}, n = 0, sum = 0, predicted = 0;
@@ -413,5 +401,4 @@ TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
     const recipe spectral = {.loss = CS_LOSS_SPECTRAL};
     t = make(&spectral, folder(state, "spectral"));
     assert_true(isnan(trained(&t).unigram_loss));
-    free_training(&t);
 }

@@ -192,7 +192,7 @@ TEST(symmetric_matrices)
     enum { D = 150 };
     for (int form = 0; form < 4; ++form) {
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)form);
-        cs_dense a, full;
+        AUTO(cs_dense) a = {0}, full = {0};
         double ours[D], theirs[D], squares = 0;
         OK(cs_dense_init(&a, D, D));
         OK(cs_dense_init(&full, D, D));
@@ -213,10 +213,8 @@ TEST(symmetric_matrices)
         for (int k = 0; k < D; ++k) {
             assert_true(fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
         }
-        cs_dense_free(&a);
-        cs_dense_free(&full);
     }
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     double value[2];
     OK(cs_dense_init(&a, 2, 1));
     assert_fails(cs_symmetric_values(&a, value), CS_ERR_USAGE, "2 x 1: not square");
@@ -227,5 +225,4 @@ TEST(symmetric_matrices)
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 0, 0));
     OK(cs_symmetric_values(&a, value));
-    cs_dense_free(&a);
 }

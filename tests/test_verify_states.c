@@ -15,8 +15,8 @@ static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "
 static int verify(const char *class, const cs_verify_options *options, cs_state_difference *d)
 {
     char dir[64], path[96];
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_model) model = {0};
     cs_model_kind kind;
     cs_npz *reference = NULL;
     int count = 0;
@@ -31,8 +31,6 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     OK(cs_npz_open(path, 0, &reference));
     OK(cs_verify_states(&model, reference, &o, d, &count));
     cs_npz_close(reference);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return count;
 }
 
@@ -84,8 +82,8 @@ static cs_status verify_written(void **state, const bad_reference *r)
     }
     cs_npz_writer *w = NULL;
     cs_npz *reference = NULL;
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_model) model = {0};
     cs_state_difference d[8];
     int count = 0;
     OK(cs_npz_create(path, &w));
@@ -102,8 +100,6 @@ static cs_status verify_written(void **state, const bad_reference *r)
         cs_verify_states(&model, reference, &(cs_verify_options){.causal = true}, d, &count);
     assert_int_equal(count, status == CS_OK);
     cs_npz_close(reference);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 
@@ -146,12 +142,11 @@ static cs_status verify_once(const char *path)
 
 TEST(allocations)
 {
-    cs_backend *backend = NULL;
+    AUTO(cs_backend) *backend = NULL;
     OK(cs_backend_cpu(1, &backend));
     OK(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
     OK(cs_npz_open("tests/golden/models/gpt2/reference.npz", 0, &opened));
     fail_each_allocation(verify_once, "");
     cs_npz_close(opened);
     cs_model_free(&held);
-    cs_backend_free(&backend);
 }

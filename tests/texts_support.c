@@ -14,13 +14,12 @@ cs_tokenizer *word_tokenizer(void)
 {
     int64_t length[] = {WORDS};
     cs_tokenizer *t = NULL;
-    cs_corpus c = small_corpus(1, length, WORDS, 0, 1);
+    AUTO(cs_corpus) c = small_corpus(1, length, WORDS, 0, 1);
     for (int32_t i = 0; i < WORDS; ++i) {
         c.token[i] = i;
     }
     OK(cs_corpus_specials_first(&c));
     OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
-    cs_corpus_free(&c);
     cs_tokenizer_drop_post(t);
     assert_true(cs_tokenizer_id(t, "w0") == 5 && cs_tokenizer_id(t, "w29") == 34);
     return t;
