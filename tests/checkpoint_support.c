@@ -2,11 +2,7 @@
 #include "checkpoint_support.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/threads.h"
 #include "plan/spec.h"

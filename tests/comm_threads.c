@@ -3,8 +3,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A message on its way: one at a time from each rank to each other. */
 typedef struct {

@@ -1,13 +1,6 @@
 /* Contexts against their definition: every conditioning set, listed. */
 #include "context_support.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "plan/pairs.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"

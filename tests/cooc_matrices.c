@@ -3,7 +3,6 @@
 #include "auto.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 

@@ -1,11 +1,7 @@
 /* Support of the tests of corpora. */
-#include <string.h>
-
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 const char *put(void **state, const char *name, const char *content)
 {

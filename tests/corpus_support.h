@@ -1,8 +1,6 @@
 /* What the tests of corpora share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "test.h"
 #include "text/corpus.h"
 

@@ -1,7 +1,5 @@
 #include "document_pairs.h"
 
-#include <string.h>
-
 #include "cooc/build_sequences.h"
 #include "test.h"
 

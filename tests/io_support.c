@@ -3,19 +3,13 @@
 #include <ftw.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <zip.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 int io_dir_make(void **state)
 {

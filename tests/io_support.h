@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "test.h"
 
 /* A test that runs in its own empty directory, removed afterwards. */

@@ -1,7 +1,5 @@
 #include "law_support.h"
 
-#include <math.h>
-
 void assert_near(double x, double y, double tolerance)
 {
     if (!(fabs(x - y) <= tolerance)) {

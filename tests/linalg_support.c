@@ -1,15 +1,8 @@
 /* Support of the tests of src/linalg. */
-#include <math.h>
-#include <string.h>
-
 #include "linalg_support.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {

@@ -1,8 +1,6 @@
 /* What the tests of src/linalg share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "io/npy.h"
 #include "linalg/csr.h"
 #include "linalg/dense.h"

@@ -1,10 +1,5 @@
-#include <math.h>
-#include <string.h>
 
 #include "mask_rank_support.h"
-
-#include "base/mem.h"
-#include "test.h"
 
 const recipe MASKED_RECIPE = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
 const int64_t ALL_LAYERS[3] = {0, 1, 2};

@@ -1,9 +1,6 @@
 /* Matrices of mixtures against those of their parts. */
 #include "mix_support.h"
 
-#include <math.h>
-
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "plan_support.h"
 #include "small_corpus.h"

@@ -1,12 +1,8 @@
-#include <math.h>
-#include <string.h>
 
 #include "model_support.h"
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "model/batch.h"
-#include "test.h"
 
 static cs_status cpu_one(cs_backend **out)
 {

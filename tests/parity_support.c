@@ -3,8 +3,6 @@
 #include "parity_support.h"
 #include "auto.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "io/json.h"
 #include "plan/spec.h"

@@ -2,9 +2,7 @@
 
 #include "perplexity_support.h"
 
-#include "base/mem.h"
 #include "model_support.h"
-#include "test.h"
 
 const perplexity_case perplexity_cases[PERPLEXITY_CASES] = {
     {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2}, CS_KIND_CAUSAL, CS_ASK_PREFIX},

@@ -1,14 +1,7 @@
 /* Objectives for the tests of src/plan. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
+#include "plan_support.h"
 #include "plan/kernel.h"
 #include "plan/spec.h"
-#include "plan_support.h"
 #include "test.h"
 
 /* The examples of the rows, word by word, in the order of objectives. */

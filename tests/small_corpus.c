@@ -2,8 +2,6 @@
 #include "small_corpus.h"
 #include "auto.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/rng.h"
 

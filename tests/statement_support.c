@@ -1,9 +1,7 @@
-#include <string.h>
 
 #include <jansson.h>
 
 #include "statement_support.h"
-#include "test.h"
 
 static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form,
                                 int nth)

@@ -7,8 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { GUARD = 4096, GUARD_BYTE = 0xA5, MOST_BLOCKS = 64 };
 

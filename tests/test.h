@@ -10,14 +10,21 @@
  */
 #pragma once
 
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "auto.h"
+#include "base/mem.h"
+#include "base/rng.h"
 #include "base/status.h"
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)

@@ -1,12 +1,6 @@
 /* Alignment of objectives with a task: its sums against all events of all plans one by one, and its score against a
  * case known by hand. tests/oracle/align_oracle.py compares scores with numpy. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/alignment.h"
-#include "base/rng.h"
-#include "plan/plan.h"
 #include "plan/position_weights.h"
 #include "plan_support.h"
 #include "test.h"

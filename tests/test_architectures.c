@@ -3,19 +3,13 @@
  * states computed in double). And no key of their config.json is passed over: another value gives
  * other states or a refusal. */
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "flip_support.h"
 #include "infer/verify_states.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "model/network.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 #define MODELS "tests/golden/models/"

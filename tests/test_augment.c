@@ -1,7 +1,4 @@
 /* Crops and mirror images: functions of (seed, step, row); bilinear values against linear pictures. */
-#include <math.h>
-#include <string.h>
-
 #include "image/augment.h"
 #include "test.h"
 

@@ -1,25 +1,16 @@
 /* base: reasons, allocation, counter-based random numbers, parallel loops, hashes. */
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cblas.h>
 
 #include "base/hash.h"
 #include "base/leavable.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/scored.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(first_reason_wins)
 {

@@ -1,9 +1,6 @@
 /* Batches: what rows hold in each form. */
-#include <math.h>
-
 #include "batch_support.h"
 #include "plan_support.h"
-#include "test.h"
 
 static cs_batch build(const cs_task *task, const cs_model_config *config, int64_t s, int64_t step)
 {

@@ -1,19 +1,9 @@
 /* What is trained is the objective: the events (conditioning set, target) that batches show, read
  * off their masks, against the exact distribution cs_pairs_of(). */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/rng.h"
 #include "batch_support.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
-#include "test.h"
 
 enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 

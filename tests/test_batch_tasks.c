@@ -1,9 +1,6 @@
 /* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "plan_support.h"
-#include "test.h"
 
 /* --- independence, padding, sizes ------------------------------------------------------------- */
 

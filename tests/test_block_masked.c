@@ -1,11 +1,6 @@
 /* block-masked: its law against its rule, trial by trial; its events against all plans and drawn
  * ones; blocks of a large grid.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "plan/plan_file.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"

@@ -1,19 +1,11 @@
 /* cooc/builder where a sample weighs more than its expectation: up to eight times that is counted,
  * what passes the units is refused, by one process and by every one of a group. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { RARE = 1000, SEEDS = 20000 };
 

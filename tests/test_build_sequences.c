@@ -1,16 +1,12 @@
 /* cooc/build_sequences: which pieces of a corpus a build reads, against a walk from token to token
  * by the definition in text/sequences.h; and what is said when none can be read.
  */
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "io/file.h"
 #include "io_support.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { DOCUMENTS = 9, PIECES = 400 };
 

@@ -1,12 +1,8 @@
 /* cooc/build_size: what --dry-run says, where every contribution is a row and an entry of its own:
  * then nothing is estimated, bytes of files are those of the files but for headers, and memory and
  * scratch files have closed forms. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
@@ -16,7 +12,6 @@
 #include "io_support.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum {
     DOCUMENTS = 12000, /* a byte too many or too few for each is more than all headers */

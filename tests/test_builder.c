@@ -1,18 +1,10 @@
 /* cooc/builder: the matrix against a reference in plain loops, labels, witnesses, full disks,
  * interrupts, bad input; on large corpora see test_builder_large.c. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
-#include "cooc/builder.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"

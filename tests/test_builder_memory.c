@@ -1,13 +1,8 @@
 /* cooc/builder: a build stays within its budget of memory. */
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "cooc/builder.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"

@@ -1,11 +1,5 @@
 /* cooc/by_document: rows by (context, document), their sums, and pairs of tokens of two documents,
  * against plain loops over all pairs of events. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "cooc/by_document.h"
 #include "cooc/fold_products.h"
 #include "cooc_compare.h"
 #include "document_pairs.h"

@@ -1,17 +1,10 @@
 /* The certificates of cooc/spectrum against planted faults, and where their theorems do not apply.
  */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 TEST(a_solver_that_stops_early_says_so)
 {

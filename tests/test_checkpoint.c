@@ -2,19 +2,11 @@
  * and budgets, interrupted again and again; other builds, damaged files and full disks are named.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "checkpoint_support.h"
-#include "cooc/builder.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"

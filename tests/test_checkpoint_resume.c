@@ -1,6 +1,5 @@
 /* cooc/checkpoint: a build that was interrupted and goes on ends as one that was not, for other
  * threads and budgets; and where memory ends in its midst. */
-#include "base/mem.h"
 #include "base/threads.h"
 #include "checkpoint_support.h"
 #include "cooc_compare.h"

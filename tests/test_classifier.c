@@ -1,11 +1,7 @@
 /* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
  * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
-#include <math.h>
-#include <string.h>
-
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { OUTPUTS = 3, TEXTS = 2, WIDTH = 8, ROWS = 10 };
 

@@ -1,12 +1,7 @@
 /* train/cloze: where gap and texts of a template come to stand, answers that are the language model's own,
  * learning from few examples, bad templates and words, every allocation failed. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io_support.h"
 #include "model/pass.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/cloze.h"
 #include "train/finetune.h"

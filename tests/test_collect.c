@@ -1,7 +1,4 @@
 /* cooc/collect: the combining table, full slots that are emptied by adding up, grow or are spilled. */
-#include <stdint.h>
-
-#include "base/rng.h"
 #include "cooc/collect_private.h"
 #include "test.h"
 

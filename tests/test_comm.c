@@ -1,11 +1,5 @@
 /* Collective operations over a group of threads, against their meaning. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "comm_threads.h"
-#include "dist/comm.h"
 #include "test.h"
 
 enum { MOST = 20000 };

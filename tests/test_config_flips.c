@@ -1,8 +1,5 @@
 /* No key of config.json is passed over in models of pictures and in the layer of linear attention: another
  * value gives other outputs or a refusal (of other architectures: test_architectures.c). */
-#include <string.h>
-
-#include "base/mem.h"
 #include "flip_support.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
@@ -11,7 +8,6 @@
 #include "io_support.h"
 #include "model/pass.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "vit_support.h"
 

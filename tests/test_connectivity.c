@@ -1,10 +1,6 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/subspace.h"
-#include "base/rng.h"
 #include "test.h"
 
 enum { MOST = 8 };

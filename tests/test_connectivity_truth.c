@@ -1,12 +1,7 @@
 /* cli: the table of true quantities that claims are ranked against. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity_truth.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char header[] = "series,target_position,context,metric,definition,value,se\n";
 

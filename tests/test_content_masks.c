@@ -1,17 +1,11 @@
 /* What content rows see when a trained model is read: rank masks, the plans they come from, and
  * states and losses that are means over the draws. */
-#include <math.h>
-#include <string.h>
-
 #include "infer/hidden_states.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
 #include "plan/content_masks.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { N = 8, DRAWS = 3, WIDTH = 16 };
 

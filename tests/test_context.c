@@ -1,12 +1,6 @@
 /* cooc/context: exact weights against enumeration of every conditioning set, keys and
  * sampled plans. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "context_support.h"
-#include "cooc/context_private.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "test.h"

@@ -1,10 +1,5 @@
 /* cooc/context: long documents, bad input, denominators, keys of all kinds, failed
  * allocations. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/context_private.h"
 #include "plan/spec.h"
 #include "small_corpus.h"

@@ -1,8 +1,4 @@
 /* nearest in the plane (context_plane.c): against every conditioning set, and what has none. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "context_support.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"

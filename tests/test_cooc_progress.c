@@ -1,9 +1,5 @@
 /* What src/cooc tells of its progress: every stage counts up to its total, in order; and an interrupt
  * raised in any stage ends the work with nothing made. Sums over blocks of a large Gram matrix. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/moments.h"
@@ -14,7 +10,6 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* The reports of one stage; those of others are counted. */
 typedef struct {

@@ -1,19 +1,10 @@
 /* Corpora: every source, its bad inputs, the split, selection. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/path_hash.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/corpus.h"
 
 static void assert_same(const cs_corpus *a, const cs_corpus *b)
 {

@@ -1,14 +1,9 @@
 /* stats/student, stats/moderated, stats/decide against closed forms and scipy, and the rule itself by
  * simulation. tests/bench/decide_bench.c has the larger one. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "stats/decide.h"
 #include "stats/kendall.h"
 #include "stats/student.h"
-#include "test.h"
 
 static void near(double got, double want, double tolerance)
 {

@@ -1,14 +1,9 @@
 /* linalg/density, linalg/jacobi and base/student against closed forms, dense SVDs and their own
  * promises of coverage. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
 #include "linalg_support.h"
 #include "stats/student.h"
-#include "test.h"
 
 enum { ORDER = 24 };
 

@@ -1,22 +1,14 @@
 /* Designed objectives: the published optima, laws and grids beside the bound, gradients by central
  * differences, closed forms where there are any, a text counted by hand. The same programmes by scipy
  * are tests/oracle/design_oracle.py. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/design/sums_private.h"
 #include "analysis/theorems/tradeoff.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 static const char any_later[] = "offset-ar(offset-weights=mix:0)";
 

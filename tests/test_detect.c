@@ -1,12 +1,6 @@
 /* Replaced-token detection: the draws are the model's own probabilities, the second pass reads them
  * and is told what was replaced, its gradient is that of its loss, and runs keep their bytes. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/detect.h"
 #include "train_support.h"
 

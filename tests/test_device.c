@@ -1,11 +1,6 @@
 /* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <dlfcn.h>
 
-#include "base/status.h"
 #include "tensor/device.h"
 #include "tensor/plugin.h"
 #include "test.h"

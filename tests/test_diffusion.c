@@ -1,14 +1,10 @@
 /* diffusion: its events against all plans and drawn ones, alone and mixed; its matrix is that of
  * permuted-ar, on the toy model and on a corpus (theorem-4-2.md). */
-#include <math.h>
-#include <string.h>
-
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "toy_support.h"
 
 TEST(events_are_those_of_all_plans)

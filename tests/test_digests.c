@@ -1,20 +1,15 @@
 /* io/digests: what a manifest says of a result's files, and what is made of a file that differs. */
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/path_hash.h"
 #include "io_support.h"
-#include "test.h"
 
 /* sha256sum of "abc". */
 #define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"

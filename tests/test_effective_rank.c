@@ -1,16 +1,10 @@
 /* analysis: effective ranks against closed forms, the numbers of docs/explanation/effective-rank.md, and the jackknife
  * by its definition. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/effective_rank.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/tridiagonal.h"
 #include "stats/student.h"
-#include "test.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 

@@ -1,16 +1,9 @@
 /* The bound of a masked model drawn in any order, beside all orders of small texts: its mean over draws
  * is the exact one, which is above the exact -log p; one token is exact; the number of masked tokens. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { S = 3, SETS = 1 << S, TEXT_OF_3 = 0, TEXT_OF_9 = 6 };
 

@@ -1,20 +1,12 @@
 /* Empty rows: what is read without them, and that a spectrum is the same with and without them. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "io/file.h"
-#include "io/npy.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/vectors_file.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 

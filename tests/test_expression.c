@@ -1,14 +1,7 @@
 /* Expressions in the length: values against closed forms, precedence, what is not a number, errors
  * with their column, hostile texts, memory. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg_support.h"
 #include "plan/expression.h"
-#include "test.h"
 
 static double value(const char *text, double s)
 {

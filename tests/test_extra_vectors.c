@@ -1,15 +1,9 @@
 /* Extra vectors of pictures (y_extra): a model with W that reads y is one without whose class token is its
  * own plus W y, in every command's path; their files; sides of a corpus keep them. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 enum { WIDE = 3, WIDTH = 16, ROWS = 2 * (PATCHES + 1) };

@@ -1,14 +1,7 @@
 /* analysis: similarity of pairs of features in closed form, the jackknife by its definition, which
  * rows are taken. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/feature_connectivity.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 
 static bool near(double a, double b, double tolerance)
 {

@@ -1,14 +1,8 @@
 /* train/finetune: a batch by heart, a task that words decide, chance where there is nothing to
  * learn, values that no prediction may depend on, threads, bad input, every allocation failed. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/finetune.h"
 

@@ -2,10 +2,7 @@
  * has a status and a reason; those named ok* are read, so that each reader is known to read
  * something. */
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "fuzz/readers.h"
 #include "io/file.h"
 #include "test.h"

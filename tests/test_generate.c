@@ -1,16 +1,9 @@
 /* Texts drawn from models: their frequencies are the models' own likelihoods, in every kind and order;
  * greedy is what perplexity scores highest; the same bits for any threads and company; what is refused. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/generate.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "perplexity_support.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { PROMPT = 9, DRAWS = 4000 };
 

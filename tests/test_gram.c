@@ -1,16 +1,9 @@
 /* linalg: Gram blocks of streamed rows against sums in long double, within the stated bound. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/gram.h"
 #include "linalg/tile_private.h"
-#include "test.h"
 
 /* n x d normal floats with column offsets. */
 static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)

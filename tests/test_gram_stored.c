@@ -1,12 +1,5 @@
 /* linalg/gram: stored blocks whose parts contradict each other, what merging adds up, the error
  * bound by its formula, and rows that leave the range. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/csr.h"
@@ -15,7 +8,6 @@
 #include "linalg/nearest.h"
 #include "linalg/svd.h"
 #include "linalg/top_pairs.h"
-#include "test.h"
 
 enum { D = 3, GROUPS = 2, N = 10 };
 

@@ -2,10 +2,6 @@
  * plans: 1 where it has 0, '.' where it has minus infinity. Some printed matrices have 6 of their 7
  * rows; the printed rows must then be all but one of ours, in their order. Rows of group 0 in its
  * query masks are those of its content masks, and nothing is asked there: ours see nothing. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "plan/content_masks.h"
 #include "plan_support.h"
 #include "test.h"

@@ -1,9 +1,6 @@
 /* gvp along the sequence (permutation=none): the closed sum of its events against all plans and drawn
  * ones, and against what it is by hand where it is another objective.
  */
-#include <math.h>
-
-#include "base/mem.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"

@@ -1,13 +1,8 @@
 /* Hidden states: order of rows, pooling, windows, threads, masking, what is refused. Parity with
  * transformers is in test_verify_states.c. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train_support.h"
 
 /* --- collecting ------------------------------------------------------------------------------- */

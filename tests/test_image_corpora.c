@@ -1,10 +1,5 @@
 /* Corpora of images known by name: records, scenes against their masks, fields against their
  * covariance, and the prepared files. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "image/field.h"
 #include "image/images.h"
 #include "image/prepare.h"
@@ -12,7 +7,6 @@
 #include "io/file.h"
 #include "io/share.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(sources_are_recorded)
 {

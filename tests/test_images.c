@@ -1,12 +1,7 @@
 /* Corpora of images: each reader on files made here, cut and contradictory ones; the members of NPZ;
  * the contact sheet. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "image/images.h"
 #include "image/picture.h"
@@ -14,7 +9,6 @@
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char *put_bytes(void **state, const char *name, const void *bytes, int64_t size)
 {

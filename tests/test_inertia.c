@@ -1,15 +1,7 @@
 /* linalg/inertia: counts against closed forms and eigenvalues, the bound on the backward error
  * against the factors themselves. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "linalg/inertia.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* n x n symmetric: independent normal entries; `sparse`: two in three are 0, which makes 2 x 2
  * pivots. */

@@ -1,11 +1,6 @@
 /* linalg/inertia: how tight the bound on the rounding of a factorisation is. */
-#include <float.h>
-#include <math.h>
-
-#include "base/mem.h"
 #include "linalg/inertia.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* The largest eigenvalue of a symmetric matrix without negative entries. */
 static double perron(cs_dense *a)

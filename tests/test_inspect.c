@@ -4,12 +4,6 @@
  * Two components: {a} x {b, c} and {b, c, d} x {a}. Each is of rank one, so both sigma are 1, with
  * v = (sqrt(2/3), sqrt(1/3)) on (b, c) and u = 1 on a; and v = 1 on a and u = sqrt(1/3) on b, c, d.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/build_record.h"
 #include "cooc/inspect.h"
 #include "cooc/spectrum_record.h"
@@ -18,7 +12,6 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 enum { A, B, C, D, WORDS, LINES = 32 };
 

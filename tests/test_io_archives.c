@@ -1,13 +1,8 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <zip.h>
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -16,7 +11,6 @@
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
-#include "test.h"
 
 /* A sparse matrix as scipy stores it, with an empty and a scalar member besides. */
 static cs_status write_sample(const char *path, bool compress)
@@ -580,7 +574,7 @@ TEST_IN_DIR(members_beyond_4_gib)
     }
     const int64_t size = (INT64_C(1) << 32) + 16;
     const char *path = in_dir(state, "large.npz");
-    char *data = test_room((size_t)size, 1);
+    char *data = test_room(size, 1);
     cs_npz_writer *w = NULL;
     data[size - 1] = 7;
     OK(cs_npz_create(path, &w));

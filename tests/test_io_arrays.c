@@ -1,19 +1,11 @@
 /* io: NPY arrays. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 
 /* Builds an NPY image by hand: any dictionary, `bytes` of data. Returns its size. */
 static int64_t image(char *out, int version, const char *dictionary, const void *data, size_t bytes)

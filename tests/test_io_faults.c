@@ -8,12 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/gzip.h"
@@ -26,7 +22,6 @@
 #include "io/safetensors.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 
 static int calls_left, fault_error; /* the first that fails; 0: none */
 static bool failed, renamed, closed_badly;

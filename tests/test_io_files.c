@@ -1,21 +1,15 @@
 /* io: atomic files, whole-file reads, directories, numbers as text, JSON. */
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST_IN_DIR(whole_file_round_trip)
 {

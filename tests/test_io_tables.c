@@ -1,14 +1,9 @@
 /* io: tidy tables as CSV and as aligned text. */
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 
 static void assert_cell(const cs_table *t, int64_t row, const char *column, const char *text)
 {

@@ -1,10 +1,5 @@
 /* The position kernel: its collision probability in closed form (refinement-and-kernel.md), by all plans, and
  * the quadratic form of a corpus whose contexts are all different, row by row. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "plan_support.h"

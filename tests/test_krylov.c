@@ -1,13 +1,8 @@
 /* The block solver's process, step by step, against what it says of itself: relations between A,
  * the bases and the projected matrix, and residuals of Ritz vectors. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_BLOCK, ROWS = 90, COLS = 60 };
 

@@ -1,13 +1,8 @@
 /* The block solver's filters for many copies, the room of its basis and its scale: degrees, counts
  * and bytes by their formulas. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_BLOCK };
 

@@ -1,15 +1,8 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/labelled_text.h"
 
 static const cs_labelled_options plain = {0};

@@ -1,10 +1,6 @@
 /* analysis/measures/language: eigenpairs, sums, tails and errors against all pairs of events of a tiny
  * corpus, and the density against its eigenvalues. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/language.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "io/json.h"
 #include "plan/spec.h"

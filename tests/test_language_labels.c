@@ -1,11 +1,7 @@
 /* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and p_max,
  * alpha~, E and Theorem 4.1's bound against the matrix of a law of text itself. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorems.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "io/json.h"
 #include "plan/spec.h"

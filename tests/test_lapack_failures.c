@@ -2,20 +2,13 @@
  * by ones that say what the test wants.
  */
 #include <dlfcn.h>
-#include <float.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <arpack/arpack.h>
 #include <lapacke.h>
 
-#include "base/mem.h"
-#include "linalg/dense.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
 

@@ -1,10 +1,5 @@
 /* text/law: the rows of a source, documents drawn from it, its population and what the law says of
  * documents, against sums over all paths of states. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "io_support.h"
 #include "law_support.h"

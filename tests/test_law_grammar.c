@@ -1,9 +1,5 @@
 /* text/law_grammar: a grammar's chain against the grammar itself, the inside recursion over spans of a
  * tree, which knows of no chain. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "corpus_support.h"
 #include "io_support.h"
 #include "law_support.h"

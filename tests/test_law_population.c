@@ -1,11 +1,6 @@
 /* The population of a law: its matrices against those of a corpus that has each text as often as its
  * probability says, closed forms, and what sampled matrices come to. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/population_truth.h"
-#include "base/mem.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"
 #include "corpus_support.h"

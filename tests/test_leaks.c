@@ -6,14 +6,9 @@
  * the plan once more. Then each token in turn is changed, the batch is built again and run: rows
  * that may see the token must change, all others must keep their bits.
  */
-#include <string.h>
-
-#include "base/rng.h"
 #include "batch_support.h"
-#include "plan/plan.h"
 #include "plan_support.h"
 #include "tensor/backend.h"
-#include "test.h"
 
 enum { FIRST = 7, SECOND = 5, MOST = 8, SEQUENCES = 3, SEED = 21 };
 

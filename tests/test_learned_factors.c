@@ -1,12 +1,7 @@
 /* Learned factors against the SVD: the optimum put in by hand is recognised, anything else is
  * above it, and the angles stay under what the excess allows. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/trained/learned_factors.h"
-#include "base/mem.h"
 #include "statement_support.h"
-#include "test.h"
 
 static cs_toy toy_of(cs_objective_kind kind)
 {

@@ -1,17 +1,12 @@
 /* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
  * known, and on planted rows. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/lemma_21.h"
-#include "base/mem.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
 #include "statement_support.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
-#include "test.h"
 
 TEST(statements)
 {

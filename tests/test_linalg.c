@@ -1,18 +1,9 @@
 /* linalg: dense LAPACK wrappers, sparse matrices, their product. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include <cblas.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc_matrices.h"
-#include "linalg/csr.h"
-#include "linalg/dense.h"
 #include "linalg_support.h"
-#include "test.h"
 
 TEST(sizes_are_checked)
 {

@@ -1,12 +1,6 @@
 /* analysis/linear_probe: closed forms, gradients by central differences, stationarity by plain
  * loops, equivariance, threads, choice of the penalty. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/linear_probe.h"
 #include "analysis/measures/linear_probe_private.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "linear_probe_support.h"
 #include "test.h"
 

@@ -1,12 +1,7 @@
 /* analysis/linear_probe: bad input of every kind, failed allocations, interrupts. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/linear_probe.h"
 #include "base/threads.h"
 #include "io_support.h"
 #include "linear_probe_support.h"
-#include "test.h"
 
 enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 

@@ -1,12 +1,5 @@
 /* linop: every operator and composition is adjoint to its transpose. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "linalg/linop.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* <A x, y> = <x, A^T y> for every pair of columns, and A X against `want` (rows x cols) if given.
  */

@@ -1,17 +1,9 @@
 /* The representation study of MAE-LM: planted states through the same sums, the gap's jackknife
  * against plain recomputation, sets of rows of a model against its states, what is refused. The
  * statements are in test_lemma_21.c. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/mask_rank.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* --- planted states -----------------------------------------------------------------------------
  */

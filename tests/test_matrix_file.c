@@ -1,15 +1,9 @@
 /* matrix_file: every format read and written, every way a file can be bad. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "test.h"
 
 /* A compared with a dense row-major matrix. */
 static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)

@@ -1,15 +1,10 @@
 /* The rows of a matrix file one after the other, and damaged archives. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/threads.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/matrix_stream_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static const char *stored(void **state, const cs_csr *a)
 {

@@ -1,18 +1,11 @@
 /* cooc/merge and cooc/assemble: the merge by ranges of keys on several threads against the same
  * records taken one by one; room for the result. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
 

@@ -1,13 +1,5 @@
 /* Certificates against correct results from which a triplet was taken, doubled or bent: what each
  * of them must catch, and that none of them passes over what it says is not missing. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"

@@ -1,10 +1,5 @@
 /* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
  * what networks read, its text and JSON, what is refused. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
@@ -12,7 +7,6 @@
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
 
 /* The largest weight of a drawn plan of 6: 5 or 6 prefixes, or 7 / n of a ratio's. */

@@ -1,16 +1,11 @@
 /* mix: the matrix of a mixture on a corpus is the weighted sum of its parts' matrices, in every
  * context mode, at every length; the same bits for every number of threads and every budget. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/builder.h"
 #include "cooc/store.h"
 #include "io_support.h"
 #include "mix_support.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 static const mixture long_ones[] = {
     {.spec = "mix:0.5*ar+0.5*masked(mask-ratio=0.15)",

@@ -1,19 +1,11 @@
 /* Plan files that hold for any length: their laws against mixtures written out by hand, plans and
  * files within them, what JSON leads back to, and what is wrong, by file, part, expression, length
  * and value. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "io_support.h"
 #include "linalg_support.h"
 #include "plan/parameter.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 
 static const char *const RATIOS =
     "{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", \"parameters\": {\"mask-ratio\": ["

@@ -1,10 +1,6 @@
 /* mntp: its events against all plans, by hand and as those of masked; its kernel and toy spectrum in
  * closed form; what a prediction must not see, in bits; one network with ar, to the bits of ar where it
  * is all of the mixture; how such models are asked. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "mix_support.h"
@@ -13,9 +9,7 @@
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
-#include "train_support.h"
 
 static const char *const MIXED = "mix:1*ar+2*mntp(mask-ratio=0.4)";
 

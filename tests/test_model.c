@@ -1,10 +1,6 @@
 /* model: initial values, what networks refuse, hidden rows, cost and memory. */
-#include <math.h>
-#include <string.h>
-
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { VOCAB = 11, WIDTH = 8 };
 

@@ -1,10 +1,7 @@
 /* model: presets, sound configurations, config.json both ways. */
-#include <string.h>
-
 #include "io/json.h"
 #include "model/huggingface.h"
 #include "model_support.h"
-#include "test.h"
 
 /* --- names and presets ------------------------------------------------------------------------ */
 

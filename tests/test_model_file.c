@@ -1,16 +1,11 @@
 /* model directories: round trips of every architecture, the names and layouts of Hugging Face, bad
  * files. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "io_support.h"
 #include "model/huggingface.h"
 #include "model/model.h"
-#include "test.h"
 
 static cs_model_config config_of(cs_arch arch)
 {

@@ -1,11 +1,6 @@
 /* model: whole networks of every form against central differences in double; no operation and no
  * parameter of a training network is idle. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "model_support.h"
-#include "test.h"
 
 /* --- directional derivatives ------------------------------------------------------------------ */
 

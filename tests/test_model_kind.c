@@ -1,14 +1,9 @@
 /* What kind of model a directory holds, by its files. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "plan/spec.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 static void put(void **state, const char *name, const char *text)

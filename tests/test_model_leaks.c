@@ -1,10 +1,6 @@
 /* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
  * sizes at hand below the network's move nothing either. */
-#include <math.h>
-#include <string.h>
-
 #include "model_support.h"
-#include "test.h"
 
 enum { VOCAB = 11, PREDICTIONS = 7, PLANS = 6 };
 

@@ -1,10 +1,7 @@
 /* model: which operations networks are made of: where dropout stands and with which rate, which
  * attention has relative positions, the activation of the head. Rates are told apart by
  * case_config's three values. */
-#include <string.h>
-
 #include "model_support.h"
-#include "test.h"
 
 static void open_case(const model_case *what, bool training, model_world *world)
 {

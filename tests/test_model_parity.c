@@ -6,10 +6,6 @@
  * below any slip of a formula. In float: the tolerance that the case brings, 8 times what the
  * same PyTorch program is off in float32.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "parity_support.h"
 #include "test.h"

@@ -1,16 +1,9 @@
 /* cooc/moments against dense Gram matrices, closed forms and known distributions. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "cooc/moments.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
-#include "toy/toy.h"
 #include "toy_support.h"
 
 static double dense_moment4(const cs_csr *a)

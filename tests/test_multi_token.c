@@ -1,18 +1,12 @@
 /* Multi-token prediction: what its rows predict with what weight, against the exact events of
  * diverse-ar; every head against the plain network with that head as its last layer; the loss by hand;
  * what a prediction must not see, in bits; one offset is ar, to the bit; the first head is the model. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"
 #include "model/pass.h"
 #include "perplexity_support.h"
 #include "plan/pairs.h"
-#include "test.h"
 #include "train/model_kind.h"
-#include "train_support.h"
 
 enum { LENGTH = 6, HEADS = 3 };
 

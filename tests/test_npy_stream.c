@@ -1,11 +1,7 @@
 /* Streamed NPY arrays: read back by the NPY reader, halves against their decoder, full disks. */
-#include <math.h>
-#include <string.h>
-
 #include "io/float16_private.h"
 #include "io/npy_stream.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { COLUMNS = 3 };
 

@@ -1,17 +1,9 @@
 /* cli/opt: every form of an option, strict numbers, suggestions, config files, sweeps, and the
  * texts made from the tables. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/feature_connectivity.h"
-#include "base/mem.h"
 #include "base/names.h"
-#include "base/status.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"

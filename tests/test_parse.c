@@ -1,11 +1,6 @@
 /* io/parse: numbers, sizes and lists that a person wrote. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/parse.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(integers_fill_the_text)
 {

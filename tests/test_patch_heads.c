@@ -1,18 +1,11 @@
 /* Heads on patches: their scores against numpy and pycocotools (tests/oracle/picture_scores_oracle.py) and
  * by hand, what is made of the scores of patches, fits of what is linear, units held out together. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/average_precision.h"
 #include "analysis/measures/mean_iou.h"
 #include "analysis/measures/patch_heads.h"
 #include "analysis/trained/patch_runs.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "infer/picture_features.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 /* The oracle's numbers have 15 digits, and sums of a hundred quotients err by less than 1e-14. */

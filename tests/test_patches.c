@@ -1,13 +1,6 @@
 /* Patches as rows of real vectors, their orders, and pictures of patches. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "image/patches.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(hilbert_order_of_4_by_4)
 {

@@ -1,15 +1,8 @@
 /* Perplexity: models whose likelihood is known, the trainer's evaluation, prefixes that must not
  * see further, the jackknife against models left out by hand, what is refused. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
-#include "infer/perplexity.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "perplexity_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* All parameters 0: every token has probability 1 / V, whatever is asked. */
 TEST(uniform_models)

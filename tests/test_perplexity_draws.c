@@ -1,12 +1,6 @@
 /* Perplexity from a few positions a piece: weights of what is drawn, and their errors. */
-#include <math.h>
-
-#include "base/rng.h"
-#include "infer/perplexity.h"
 #include "model_support.h"
 #include "perplexity_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* All parameters 0 but the bias of the logits: the loss of a token, log sum exp - its bias, is that
  * of no context. Pieces of few tokens hold the likeliest one alone. */

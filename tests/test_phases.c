@@ -1,15 +1,9 @@
 /* Schedules of objectives: their text, the phase of each step, what is refused; a run whose first phase is
  * the run of that objective, to the bit, whose checkpoints say their phase, and which goes on across a
  * change to the same bytes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
 #include "plan/spec.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "train/phases.h"
 #include "train_support.h"

@@ -1,18 +1,13 @@
 /* Pictures: files written here byte by byte or by libjpeg, decoded; truncated at every byte and
  * damaged at every byte; the rules for depths, transparency, palettes and rotation. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h> /* jpeglib.h needs it */
 
 #include <jpeglib.h>
 #include <zlib.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 /* --- PNG, chunk by chunk after its specification (ISO 15948), with zlib for CRC and deflate ------- */
 

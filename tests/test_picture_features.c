@@ -1,11 +1,6 @@
 /* States of pictures as features: patches in the plane whatever the order of the sequence, means of cells.
  */
-#include <math.h>
-#include <stdio.h>
-
-#include "base/mem.h"
 #include "infer/picture_features.h"
-#include "test.h"
 #include "vit_support.h"
 
 static void near(double value, double wanted, double by)

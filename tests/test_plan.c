@@ -1,13 +1,5 @@
 /* plan: exact pair distributions against enumeration of all plans and against sampling, rank masks,
  * plan files. */
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
 #include "test.h"
 

@@ -1,11 +1,4 @@
 /* plan: bad parameters and lengths, plan files, failed allocations. */
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"

@@ -1,12 +1,8 @@
 /* plan: denominators, predicted tokens, long sequences, ratios, descriptions, binomials. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
-#include "plan/pairs.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"

@@ -1,11 +1,6 @@
 /* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits for
  * any number of threads, and laws whose matrix is known: independent words and a Markov chain. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/population.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "plan/spec.h"
 #include "small_corpus.h"

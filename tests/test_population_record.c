@@ -1,9 +1,5 @@
 /* analysis/measures/population_record: records through JSON, and verdicts from records made by hand. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/population_record.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"

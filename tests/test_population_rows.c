@@ -1,11 +1,6 @@
 /* analysis/measures/population_rows: values, intervals and sizes against corpora chosen by hand, the
  * null against a corpus shuffled by hand. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/population_rows.h"
-#include "base/rng.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"

@@ -1,13 +1,8 @@
 /* analysis/trained/predictions: what is written is read again, comparisons of known size, other
  * runs that are of other examples, failed allocations. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/trained/predictions.h"
-#include "base/mem.h"
 
 #include "io_support.h"
-#include "test.h"
 
 enum { N = 10, SEEDS = 3, ROOM = SEEDS * (2 + N) + N + SEEDS };
 

@@ -1,14 +1,11 @@
 /* prefix-lm: its events against all plans and drawn ones, and by hand; its kernel, contexts and
  * mixtures; how a network reads it. */
-#include <math.h>
-
 #include "batch_support.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "mix_support.h"
 #include "plan/kernel.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
 #include "train/model_kind.h"
 

@@ -1,19 +1,10 @@
 /* Preparation of the corpora known by name: paths, scripts, checksums; the real ones where their
  * packages are. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/share.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/corpus.h"
 
 static int own_environment(void **state)
 {

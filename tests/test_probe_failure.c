@@ -1,15 +1,9 @@
 /* The failure probability of the probe against simulation: the tail of the Beta distribution that
  * its bound ends in, and the process itself on spectra made to hide their largest value. Seeds are
  * fixed, so the outcome is; allowances are four standard deviations of a count. */
-#include <math.h>
-
-#include "base/rng.h"
-#include "base/status.h"
-#include "linalg/csr.h"
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static double chi_square(cs_rng *rng, int64_t degrees)
 {

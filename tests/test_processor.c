@@ -1,13 +1,8 @@
 /* preprocessor_config.json: bytes of resized images are those of Pillow 12.3 (Image.resize of the
  * formula below, which tests/oracle/processor_parity.py compares at large); values are formulas. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "image/processor.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { HIGH = 7, WIDE = 5 };
 

@@ -1,17 +1,12 @@
 /* Two streams whose queries are given the position that they fill, or are blind: queries of one
  * conditioning set coincide, every objective has the form, and what a model converges to is the
  * matrix of a blind or of a given context. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/specials.h"
 #include "train/trainer.h"
 

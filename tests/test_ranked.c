@@ -1,10 +1,4 @@
 /* The SVD over a group of threads, against that of one process. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
 #include "cooc/compensated_private.h"
 #include "cooc/ranked.h"
@@ -13,7 +7,6 @@
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;

@@ -1,9 +1,5 @@
 /* The build over a group of threads, against that of one process. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"

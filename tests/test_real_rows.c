@@ -1,14 +1,9 @@
 /* Sequences of real vectors from source to batch to network: rows made by hand, where an id names
  * what the row's vector is, so that a model can learn to tell them. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/examples.h"
 #include "train_support.h"
 

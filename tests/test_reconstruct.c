@@ -1,16 +1,10 @@
 /* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
  * shows, and whole runs. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/linear_fill.h"
 #include "analysis/measures/reconstruct.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "vit_support.h"
 

@@ -1,11 +1,5 @@
 /* cooc/reduce, cooc/labelled: components against breadth-first search, lumping against brute-force
  * pairwise comparison and against the Gram matrix it must leave unchanged. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "cooc/labelled.h"
 #include "cooc/reduce.h"
 #include "cooc_matrices.h"

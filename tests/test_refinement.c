@@ -1,13 +1,7 @@
 /* The refinement law: the order of contexts against every pair of events, spectra and forms against
  * matrices made by hand, a pair that is in no order against the law, and what is dropped. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/theorems/refinement.h"
 #include "analysis/theorems/theorems.h"
-#include "base/mem.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "linalg/dense.h"
@@ -15,7 +9,6 @@
 #include "plan_support.h"
 #include "small_corpus.h"
 #include "statement_support.h"
-#include "test.h"
 
 enum { VOCAB = 5, CASES = 12, MOST = 400 };
 

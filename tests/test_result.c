@@ -1,12 +1,7 @@
 /* io/result: one record, three forms. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/result.h"
 #include "io_support.h"
-#include "test.h"
 
 static cs_result *sample(void)
 {

@@ -1,9 +1,4 @@
 /* io: the same rows from files of every kind. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
 #include "io/npy.h"
@@ -11,7 +6,6 @@
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { N = 70, D = 6 };
 

@@ -1,20 +1,13 @@
 /* io: safetensors files and directories of shards. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
 #include "io/safetensors_private.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char *metadata(const cs_safetensors *s, const char *key)
 {

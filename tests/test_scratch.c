@@ -1,12 +1,9 @@
 /* base/scratch: memory in files keeps its contents as it grows and when its pages are let go, takes
  * its room on the disk at once, and says so when there is none. */
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/scratch.h"
 #include "test.h"
 

@@ -1,14 +1,9 @@
 /* Texts that a second stack (t5) reads by teacher forcing, against transformers: the encoder reads the same
  * text, one source for all of them, or one for each (labels.npz of tests/oracle/make_reference.py). */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "infer/verify_states.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { MOST = 32, PATH = 512, TEXTS = 2, LENGTH = 17, WIDTH = 8, LONG = 23 };
 

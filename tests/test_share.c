@@ -1,15 +1,8 @@
 /* A share of the predictions: it changes how many tokens a batch scores, and nothing else. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
-#include "plan/pairs.h"
 #include "plan/parameter.h"
-#include "plan/plan.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 
 enum { LENGTH = 6, STEPS = 200 };
 

@@ -1,14 +1,8 @@
 /* linalg/signed_gram: B'B - E'E + diag(d) against dense matrices; bits for any number of threads. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io_support.h"
 #include "linalg/signed_gram_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* Non-negative; the few first columns are frequent where `skewed`. */
 static cs_csr counts(int64_t rows, int64_t cols, double density, bool skewed, uint64_t index)

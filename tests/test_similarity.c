@@ -1,18 +1,12 @@
 /* analysis: similarity of representations and dimension of a cloud of rows, against closed forms
  * and the definitions. */
-#include <math.h>
-#include <string.h>
-
 #include <cblas.h>
 
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/nearest.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static const double PI = 3.14159265358979323846;
 

@@ -1,7 +1,4 @@
 /* Soft targets of fine-tuning: label smoothing against its closed form, mixup against no mixing. */
-#include <math.h>
-
-#include "test.h"
 #include "text/labelled_text.h"
 #include "train/finetune.h"
 #include "vit_support.h"

@@ -1,14 +1,8 @@
 /* The space of the block solver: its kernels by exact sums, its panels against dense products. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/space.h"
 #include "linalg/space_private.h"
 #include "linalg/tile_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_PANEL };
 

@@ -1,15 +1,12 @@
 /* span-masked: its events against all plans and drawn ones, the law of its masks, a golden toy
  * spectrum, what is refused and sampled instead; its contexts, mixtures and laws of two parameters.
  */
-#include <math.h>
-
 #include "context_support.h"
 #include "cooc/builder.h"
 #include "io_support.h"
 #include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "toy_support.h"
 
 TEST(events_are_those_of_all_plans)

@@ -1,16 +1,9 @@
 /* Answers in contexts: SQuAD's files and what is refused of them, its scorer (expected values by the
  * definition in Python), windows and their bytes, the best span by hand, the loss and its gradient by
  * differences, a task that can be learned, threads. Against transformers: tests/oracle/spans_parity.py. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/answer_scores.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "tokenizer_support.h"
 #include "train/finetune.h"
@@ -69,7 +62,7 @@ TEST(answers_are_scored)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static cs_status read(void **state, const char *json, cs_squad *out)
+static cs_status read_squad(void **state, const char *json, cs_squad *out)
 {
     const char *path = in_dir(state, "squad.json");
     OK(cs_file_write(path, json, (int64_t)strlen(json)));
@@ -90,13 +83,14 @@ static const char *of(const char *context, const char *questions)
 TEST_IN_DIR(a_file_is_read)
 {
     AUTO(cs_squad) s = {0};
-    OK(read(state,
-            of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
-               "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
-               "\"g\u0119\u015bl\u0105\", \"answer_start\": 7}, {\"text\": \"w2\", "
-               "\"answer_start\": 13}], \"is_impossible\": false}, {\"id\": \"b\", \"question\": "
-               "\"?\", \"answers\": [], \"plausible_answers\": [1], \"is_impossible\": true}"),
-            &s));
+    OK(read_squad(
+        state,
+        of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
+           "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
+           "\"g\u0119\u015bl\u0105\", \"answer_start\": 7}, {\"text\": \"w2\", "
+           "\"answer_start\": 13}], \"is_impossible\": false}, {\"id\": \"b\", \"question\": "
+           "\"?\", \"answers\": [], \"plausible_answers\": [1], \"is_impossible\": true}"),
+        &s));
     assert_int_equal(s.questions, 2);
     assert_int_equal(s.contexts, 1);
     assert_int_equal(s.question[0].answers, 2);
@@ -135,14 +129,16 @@ TEST_IN_DIR(bad_files_are_refused)
 #undef Q
     cs_squad s;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_fails(read(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT, cases[i].why);
+        assert_fails(read_squad(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT,
+                     cases[i].why);
     }
-    assert_fails(read(state, "{\"data\": 3}", &s), CS_ERR_INPUT, "'data' is missing or not a list");
-    assert_fails(read(state, "{\"data\": [{}]}", &s), CS_ERR_INPUT,
+    assert_fails(read_squad(state, "{\"data\": 3}", &s), CS_ERR_INPUT,
+                 "'data' is missing or not a list");
+    assert_fails(read_squad(state, "{\"data\": [{}]}", &s), CS_ERR_INPUT,
                  "data 1, 'paragraphs' is missing or not a list");
-    assert_fails(read(state, "{\"data\": [{\"paragraphs\": [{\"qas\": []}]}]}", &s), CS_ERR_INPUT,
-                 "data 1, paragraph 1, 'context' is missing or not a text");
-    assert_fails(read(state, "{\"data\": ", &s), CS_ERR_INPUT, "squad.json");
+    assert_fails(read_squad(state, "{\"data\": [{\"paragraphs\": [{\"qas\": []}]}]}", &s),
+                 CS_ERR_INPUT, "data 1, paragraph 1, 'context' is missing or not a text");
+    assert_fails(read_squad(state, "{\"data\": ", &s), CS_ERR_INPUT, "squad.json");
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
@@ -154,10 +150,11 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
     AUTO(cs_tokenizer) *t = word_tokenizer();
     AUTO(cs_squad) squad = {0};
-    OK(read(state,
-            of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
-                        "\"w4 w5\", \"answer_start\": 10}]}"),
-            &squad));
+    OK(read_squad(state,
+                  of(CONTEXT,
+                     "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
+                     "\"w4 w5\", \"answer_start\": 10}]}"),
+                  &squad));
     for (int causal = 0; causal < 2; ++causal) {
         /* the second question token is the last that is read */
         const cs_spans_options o = {.max_length = 8,
@@ -203,11 +200,11 @@ TEST_IN_DIR(tokens_have_their_bytes)
     AUTO(cs_tokenizer) *t = small_bpe();
     AUTO(cs_squad) squad = {0};
     AUTO(cs_spans) s = {0};
-    OK(read(state,
-            of("the \u017c\u00f3\u0142w, (the)  end",
-               "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
-               "\"answer_start\": 11}]}"),
-            &squad));
+    OK(read_squad(state,
+                  of("the \u017c\u00f3\u0142w, (the)  end",
+                     "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
+                     "\"answer_start\": 11}]}"),
+                  &squad));
     const cs_spans_options o = {.max_length = 99, .stride = 9, .max_question = 9, .causal = true};
     OK(cs_spans_encode(&squad, t, &o, &s));
     int64_t at = 0;
@@ -232,10 +229,10 @@ TEST_IN_DIR(the_best_span_is_answered)
     AUTO(cs_tokenizer) *t = word_tokenizer();
     AUTO(cs_squad) squad = {0};
     AUTO(cs_spans) s = {0};
-    OK(read(state,
-            of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
-                        "\"is_impossible\": true}"),
-            &squad));
+    OK(read_squad(state,
+                  of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
+                              "\"is_impossible\": true}"),
+                  &squad));
     const cs_spans_options o = {.max_length = 7, .stride = 3, .max_question = 2};
     OK(cs_spans_encode(&squad, t, &o, &s)); /* <s> w0 </s> and 4 of 10 tokens, 3 windows */
     assert_int_equal(s.texts.count, 3);
@@ -419,7 +416,7 @@ TEST_IN_DIR(answers_are_learned)
         AUTO(cs_squad) squad = {0};
         AUTO(cs_spans) s = {0};
         float *logits[2];
-        OK(read(state, words_to_find(96), &squad));
+        OK(read_squad(state, words_to_find(96), &squad));
         const cs_spans_options o = {
             .max_length = 18, .stride = 9, .max_question = 9, .causal = a > 0};
         OK(cs_spans_encode(&squad, t, &o, &s));

@@ -1,14 +1,6 @@
 /* cooc/spectrum against dense SVDs of the whole matrix, closed forms, and matrices built to fool
  * solvers (many copies of sigma = 1). Its certificates: test_certificates.c. */
-#include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "base/threads.h"
-#include "cooc/spectrum.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"

@@ -1,15 +1,9 @@
 /* cooc/spectrum_density against full spectra and the toy model's closed forms. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
-#include "toy/toy.h"
 #include "toy_support.h"
 
 static cs_spectrum_density_options options_of(int64_t k, uint64_t seed)

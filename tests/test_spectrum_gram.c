@@ -1,17 +1,11 @@
 /* Spectra of Gram forms against those of the matrices they are of; files that keep the mark. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity.h"
-#include "base/mem.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/shard.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* sum_X A(X, u) A(X, v) / P_C(X), by its definition; rows and columns without mass are empty. */
 static cs_csr gram_of(const cs_csr *a)

@@ -1,9 +1,5 @@
 /* cooc/spectrum_record: every member of svd.json and density.json is the field that it is named
  * after, of a spectrum and a density made up so that no two numbers are equal. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cooc/spectrum_record.h"
 #include "test.h"
 

@@ -1,20 +1,10 @@
 /* Spectra of 2^e A against those of A: the same bits, times 2^e, and the same certificates, for as
  * far as doubles reach. Powers of two are exact, so nothing but an absolute constant, an overflow
  * or an underflow can make a difference. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 static const int EXPONENTS[] = {-400, -137, -41, -30, -1, 1, 30, 39, 60, 251, 400};
 enum { COUNT = sizeof EXPONENTS / sizeof *EXPONENTS };

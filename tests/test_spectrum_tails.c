@@ -1,15 +1,10 @@
 /* Tails of sigma^4 from a truncated SVD and a sum, against full spectra and against the density's.
  */
-#include <math.h>
-
-#include "base/rng.h"
-#include "base/status.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
-#include "toy/toy.h"
 #include "toy_support.h"
 
 enum { MOST = 64 };

@@ -1,11 +1,6 @@
 /* square-ar: every group of every plan is one square of the grid; its events against a sum by hand,
  * all plans and drawn ones.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"

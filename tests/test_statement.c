@@ -1,13 +1,9 @@
 /* statement: verdicts follow from numbers, JSON and table carry every field, memory failures leave
  * nothing behind. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/statement.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 typedef struct {
     cs_relation relation;

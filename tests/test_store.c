@@ -1,12 +1,6 @@
 /* cooc/store: round trips, row texts, and directories that lie. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"
 #include "io/file.h"

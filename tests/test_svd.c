@@ -1,15 +1,7 @@
 /* svd: solvers against closed-form spectra, multiplicities, floors, partial results, residuals. */
-#include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* Triplets gathered one by one. */
 typedef struct {

@@ -1,16 +1,9 @@
 /* The block solver: bits, Golub-Kahan, multiplicities and the probe, warm start, budget, partial
  * results. Its space is in test_space.c, what it shares with the other solvers in test_svd.c. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_PANEL };
 

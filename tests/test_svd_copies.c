@@ -1,14 +1,8 @@
 /* Many copies of a value in the block solver: all of them, at any level of the spectrum, within a
  * budget, and what is left of them when it is stopped. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* One value in each column but the last. */
 static void scatter(csr_operator *f, int64_t rows, int64_t cols, const double *value)

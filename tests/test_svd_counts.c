@@ -1,16 +1,9 @@
 /* svd: what a solver says that it did against what was asked of the operator; what it tells on its
  * way; that it stops when it can; where one solver gives way to another. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* An operator that counts the columns it is applied to. */
 typedef struct {

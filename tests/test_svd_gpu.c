@@ -1,16 +1,10 @@
 /* What the program asks of a GPU's linear algebra and does with its answers, on a device made of
  * LAPACK: which solver, whether it fits, that wrong values are noticed, and how a plug-in is taken.
  */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* A device, what it says, and what it was asked. */
 typedef struct {

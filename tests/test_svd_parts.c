@@ -1,13 +1,9 @@
 /* What the block solver's answers rest on, part by part: near copies, starts that hide half of the
  * spectrum, projections, and a probe that knows nothing of the solver. */
-#include <float.h>
-#include <math.h>
-
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_BLOCK };
 

@@ -1,19 +1,11 @@
 /* Uniform target weights: the law of events is that of all plans with each target's events scaled to
  * one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that law. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "plan/parameter.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/examples.h"
 
 static const char *const more_specs[] = {

@@ -1,10 +1,5 @@
 /* The fast CPU backend: against the reference with every vector unit of this machine, one result
  * for any number of threads, the error bounds of its functions. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 #include "tensor_support.h"

@@ -1,10 +1,5 @@
 /* tensor: emitting a network, its dry run (who writes a gradient first, what shares memory),
  * parameters, inputs of a run. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "tensor/run.h"
 #include "test.h"
 

@@ -1,9 +1,5 @@
 /* The reference backend: central differences, float against double, and what every backend
  * promises. Values by hand are in test_tensor_values.c. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "tensor_support.h"
 #include "test.h"
 

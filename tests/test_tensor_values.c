@@ -1,8 +1,5 @@
 /* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
  * constant of forward. Double. */
-#include <math.h>
-#include <string.h>
-
 #include "tensor/relative.h"
 #include "tensor_support.h"
 #include "test.h"

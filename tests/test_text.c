@@ -1,10 +1,4 @@
 /* Tokenizers, UTF-8 places, word tables, sequences. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "test.h"
 #include "text/corpus.h"
 #include "text/sequences.h"

@@ -1,14 +1,9 @@
 /* analysis/text_features: pairs against their single texts, layers in place, texts without a token.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "infer/text_features.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 static const char DIR[] = "tests/golden/models/gpt2";
 static const int64_t ALL[] = {0, 1, 2}, LAST[] = {2};

@@ -1,14 +1,10 @@
 /* text_file: files that are packed, or not quite UTF-8; lines of every format. */
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/gzip.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/corpus.h"
 #include "text/labelled_text.h"
 #include "text/text_file_private.h"

@@ -1,11 +1,7 @@
 /* train/texts and the pair form of post-processors: what stands around one text and two, token
  * types, cutting, bad forms and input, every allocation failed. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/texts.h"
 

@@ -1,15 +1,10 @@
 /* Theorem 2.2 of MAE-LM: the corrected bounds on thousands of random layers, where they are sharp,
  * the printed one's counterexamples to the digit, violations that are planted, a model's own heads,
  * what is refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_22.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 #include "train_support.h"
 
 TEST(corrected_bounds_hold)

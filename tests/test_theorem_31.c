@@ -1,15 +1,10 @@
 /* Theorem 3.1: the corrected identities hold on random matrices of many shapes, the printed ones
  * are found false, bad matrices are refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorems.h"
-#include "base/rng.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 /* A random non-negative matrix; density in (0, 1]. */
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)

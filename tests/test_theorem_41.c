@@ -1,16 +1,11 @@
 /* Theorem 4.1: every corrected bound holds on random matrices, shapes, sparsities and labellings,
  * whole spectra and truncated ones, degenerate spaces rotated; E agrees with a direct projection;
  * the unweighted classifier is caught; bad input is refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/rng.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 enum { MOST_CLASSES = 5 };
 

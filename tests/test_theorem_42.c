@@ -1,13 +1,8 @@
 /* Theorem 4.2: the corrected statements hold on toys of many sizes and objectives, the printed ones
  * get the verdict that the mathematics gives, values are those of theorem-4-2.md. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_42_private.h"
-#include "base/mem.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
 {

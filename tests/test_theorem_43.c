@@ -1,14 +1,9 @@
 /* Theorem 4.3: closed forms, the bounds on random models by the hundred, that a broken eta is found
  * out, and that nothing passes by overflow. f and eta are in test_theorem_43_terms.c. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_43_private.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 #include "theorem_43_support.h"
 
 /* --- the audit ---------------------------------------------------------------------------------*/

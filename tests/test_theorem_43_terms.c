@@ -1,13 +1,6 @@
 /* Theorem 4.3's f and eta against brute force and the network's own forward pass. */
-#include <float.h>
-#include <math.h>
-
 #include "analysis/theorems/theorem_43_private.h"
-#include "base/rng.h"
-#include "model/network.h"
 #include "model_support.h"
-#include "tensor/run.h"
-#include "test.h"
 #include "theorem_43_support.h"
 
 static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)

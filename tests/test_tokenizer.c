@@ -1,18 +1,9 @@
 /* Tokenizers: golden ids of the `tokenizers` package, lossless round trips, merges, roles. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/bpe.h"
-#include "text/bpe_train.h"
 #include "text/encoder.h"
 #include "text/pretokenize.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "tokenizer_support.h"
 

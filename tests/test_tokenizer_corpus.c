@@ -1,17 +1,8 @@
 /* Corpora over tokenizers, tokenizers of corpora, visits. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* --- corpora --- */

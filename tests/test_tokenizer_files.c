@@ -1,17 +1,9 @@
 /* tokenizer.json: what is refused and how it is named, full disks, memory. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/bpe.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "tokenizer_support.h"
 

@@ -1,15 +1,7 @@
 /* A model's folder as a tokenizer: tokens and roles that its other files list. The ids are those of
  * AutoTokenizer (transformers 5.24), which tests/oracle/tokenizer_folder_oracle.py compares. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* Lower case; words between blanks; <old> is added already, <in> is in the vocabulary only. */

@@ -1,18 +1,10 @@
 /* The tokenizers of today's models: golden ids and texts of the `tokenizers` package, the parts one
  * by one, and what is refused in a regular expression or a table of characters. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/encoder.h"
 #include "text/regex_private.h"
-#include "text/tokenizer.h"
 #include "text/trie.h"
 #include "tokenizer_support.h"
 

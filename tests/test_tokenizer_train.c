@@ -1,18 +1,9 @@
 /* BPE training: closed examples, the tie rule, plain training by recounting, determinism, what is
  * refused. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* A NULL-terminated list of documents. */

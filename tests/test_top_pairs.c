@@ -1,12 +1,6 @@
 /* linalg: the largest inner products against all of them, sorted. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/top_pairs.h"
-#include "test.h"
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {

@@ -1,11 +1,6 @@
 /* toy: golden spectra by three roads, and their agreement beyond the golden set. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "plan/spec.h"
 #include "test.h"
 #include "toy_support.h"

@@ -1,8 +1,4 @@
 /* toy: plan files, bad input, failed allocations. */
-#include <math.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "plan/plan_file.h"
 #include "test.h"
 #include "toy_support.h"

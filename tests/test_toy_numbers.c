@@ -1,8 +1,4 @@
 /* toy: the numbers quoted in theorem-4-2.md, and any length. */
-#include <math.h>
-#include <stdio.h>
-
-#include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 #include "test.h"

@@ -1,9 +1,5 @@
 /* A target position that is told with some probability, multi-token prediction, masked diffusion and
  * the floor of sum sigma^2: the toy model against matrices made here, content by content. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/dense.h"
 #include "plan_support.h"
 #include "test.h"

@@ -1,7 +1,5 @@
 /* The trade-off of theorem-4-2.md: the heavy-tail table at s = 128, and the frontier against all
  * mixtures of two lengths. */
-#include <math.h>
-
 #include "analysis/theorems/tradeoff.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"

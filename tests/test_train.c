@@ -1,16 +1,9 @@
 /* The training loop: schedules, order of examples, target masses, determinism over threads, one
  * batch learnt by heart in every form. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "plan/pairs.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/examples.h"
 #include "train/specials.h"
 #include "train_support.h"

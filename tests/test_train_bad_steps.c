@@ -1,11 +1,6 @@
 /* Training: gradients and values that are not finite. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train_support.h"
 

@@ -1,21 +1,14 @@
 /* A constant rate with a cool-down, checkpoints that are kept, and runs of several lengths that
  * share their first steps: each is, byte for byte, the run by itself, also after interrupts. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/budgets.h"
 #include "train/checkpoint.h"
 #include "train_support.h"

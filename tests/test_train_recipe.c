@@ -2,15 +2,9 @@
  * the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches. Then
  * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
  * skipped step. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train/trainer_private.h"
 #include "train_support.h"

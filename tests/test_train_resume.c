@@ -1,21 +1,13 @@
 /* Checkpoints: runs that are interrupted or killed, and are resumed; damaged, foreign and
  * unfinished checkpoints; a full disk. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train/log_private.h"
 #include "train_support.h"

@@ -1,13 +1,7 @@
 /* linalg: eigenvalues by counts of signs, against closed forms, against counts in long double, and against
  * LAPACK's on spectra that are hard for it. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include <lapacke.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/tridiagonal.h"
 #include "linalg/tridiagonal_private.h"

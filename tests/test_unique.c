@@ -1,14 +1,7 @@
 /* Context `unique` against enumeration with every row made unique: entries, class masses and
  * spectra of all objectives, lengths and strides, blind and given; and as the bound of the contexts
  * that know less. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc/context_private.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
@@ -17,7 +10,6 @@
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { VOCAB = 7, CLASSES = 2, MOST_KEYS = 1 << 11 };
 

@@ -1,13 +1,8 @@
 /* A model's states against a reference file: parity with transformers on the golden models, what
  * differs is found, what is refused. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "infer/verify_states.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "bert"};

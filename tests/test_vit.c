@@ -1,11 +1,5 @@
 /* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
  * depend on, bits for threads and resumed runs, augmentation. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "image/augment.h"
 #include "infer/patch_values.h"
@@ -14,7 +8,6 @@
 #include "io_support.h"
 #include "model/arch_private.h"
 #include "model/pass.h"
-#include "test.h"
 #include "text/labelled_text.h"
 #include "vit_support.h"
 

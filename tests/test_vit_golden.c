@@ -1,15 +1,10 @@
 /* Hugging Face's classes of pictures: files of transformers with random weights, and what it computes of
  * some pictures (tests/oracle/pictures_parity.py --golden). */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/perceptual.h"
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 #define FOLDER "tests/golden/pictures/"

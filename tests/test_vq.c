@@ -1,11 +1,5 @@
 /* The tokenizer of pictures: gradients by central differences, its start as k-means, training, files. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/vq.h"
 #include "vit_support.h"
 

@@ -1,24 +1,15 @@
 /* cooc/windows: which builds are counted row by row, within which memory, in how many passes; rows in
  * groups; and weights that round to nothing. What is counted is in test_builder, test_unique and
  * test_checkpoint. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/ints.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "comm_threads.h"
 #include "cooc/build_sequences.h"
 #include "cooc/windows_unique_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 /* A build as its row-by-row count sees it. */
 typedef struct {

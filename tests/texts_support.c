@@ -1,11 +1,6 @@
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "small_corpus.h"
-#include "test.h"
 #include "texts_support.h"
+#include "small_corpus.h"
 #include "train/specials.h"
 
 enum { WORDS = 30, MOST = 8, ROOM = 64 };

@@ -1,11 +1,6 @@
 /* Support of the tests of tokenizers. */
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
-#include "test.h"
-#include "text/encoder.h"
 #include "tokenizer_support.h"
+#include "text/encoder.h"
 
 cs_status english(void *from, cs_text_take take, void *to)
 {

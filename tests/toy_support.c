@@ -1,7 +1,5 @@
 /* Spectra for the tests of toy. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "plan/spec.h"
 #include "plan_support.h"

@@ -1,12 +1,8 @@
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
+#include "train_support.h"
 #include "io/file.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/specials.h"
-#include "train_support.h"
 
 enum { WORDS = 24, LONGEST = 9, DOCUMENTS = 64 };
 

@@ -1,9 +1,4 @@
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "test.h"
 #include "vit_support.h"
 
 const picture_form picture_forms[] = {

@@ -3,8 +3,6 @@
 #include "../auto.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "readers_private.h"

@@ -1,8 +1,6 @@
 /* Readers of files that hold arrays or JSON: everything that was read is touched to its last byte,
  * so that a size beyond its memory shows under the sanitizer. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../auto.h"
 #include "analysis/measures/row_blocks.h"

@@ -1,7 +1,5 @@
 /* Readers of text, of what a person writes, and of pictures. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../auto.h"
 #include "analysis/measures/answer_scores.h"

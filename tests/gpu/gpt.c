@@ -2,8 +2,6 @@
  * (test_gpu.c). */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "../auto.h"

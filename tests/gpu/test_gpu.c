@@ -26,8 +26,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../auto.h"
 #include "../cuda_emulation/cuda_cases.h"

@@ -14,8 +14,6 @@
  * Ends with 0, or 1 and the reason on stderr.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "io/json.h"
