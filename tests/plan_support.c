@@ -306,7 +306,5 @@ void plan_compare_kernel(const char *spec)
     OK(cs_pairs_of(&o, 6, &pairs));
     OK(cs_kernel_of_pairs(&pairs, closed));
     OK(cs_kernel_of_plans(&o, 6, all));
-    for (int e = 0; e < 36; ++e) {
-        assert_true(fabs(closed[e] - all[e]) < 1e-13);
-    }
+    assert_each(e, 0, 36, fabs(closed[e] - all[e]) < 1e-13);
 }

@@ -73,6 +73,12 @@ void test_ok(cs_status status, const char *call, const char *file, int line)
     }
 }
 
+void test_each(const char *name, int64_t i, const char *condition, const char *file, int line)
+{
+    print_error("%s = %lld: not %s\n", name, (long long)i, condition);
+    _fail(file, line);
+}
+
 void test_reason(const char *part, const char *file, int line)
 {
     if (!strstr(cs_reason(), part)) {

@@ -53,6 +53,16 @@ void test_add(struct CMUnitTest test);
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(cs_status status, const char *call, const char *file, int line);
 
+/* The condition holds for every i from `first` to `end` - 1; else the test fails and names the first
+ * i for which it does not hold. */
+#define assert_each(i, first, end, condition)                                                      \
+    do {                                                                                           \
+        for (int64_t i = (first), end_of_##i = (int64_t)(end); i < end_of_##i; ++i) {              \
+            if (!(condition)) test_each(#i, i, #condition, __FILE__, __LINE__);                    \
+        }                                                                                          \
+    } while (0)
+void test_each(const char *name, int64_t i, const char *condition, const char *file, int line);
+
 /* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
 void *test_room(int64_t count, size_t size);
 

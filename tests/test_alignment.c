@@ -38,9 +38,8 @@ static void sums_by_events(const cs_objective *o, int64_t s, const float *h, dou
 
 static void assert_same(const cs_dense *a, const double *b, double scale)
 {
-    for (int i = 0; i < WIDTH * WIDTH; ++i) {
-        assert_true(fabs(a->data[i] - scale * b[i]) < 1e-12 * (1 + fabs(scale * b[i])));
-    }
+    assert_each(i, 0, WIDTH * WIDTH,
+                fabs(a->data[i] - scale * b[i]) < 1e-12 * (1 + fabs(scale * b[i])));
 }
 
 /* Tokens of a random text as ids and as their one-hot rows; then rows of any numbers. */

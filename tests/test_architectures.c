@@ -164,9 +164,7 @@ TEST(streamed_weights_are_the_same)
         OK(cs_model_read(dir, backend, false, &model[0]));
         OK(cs_model_read_streamed(dir, backend, &model[1]));
         assert_null(model[0].params.place);
-        for (int m = 0; m < 2; ++m) {
-            assert_true(verify(&model[m], dir, "reference.npz", d[m], rounding) > 1);
-        }
+        assert_each(m, 0, 2, verify(&model[m], dir, "reference.npz", d[m], rounding) > 1);
         if (memcmp(d[0], d[1], sizeof d[0]) != 0) {
             fail_msg("%s: streamed weights give other states", name[i]);
         }

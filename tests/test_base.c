@@ -111,9 +111,7 @@ TEST(loops_cover_all_items_and_report_failures)
 {
     int64_t out[1000];
     OK(cs_parallel(1000, 4, square_item, out));
-    for (int64_t i = 0; i < 1000; ++i) {
-        assert_true(out[i] == i * i);
-    }
+    assert_each(i, 0, 1000, out[i] == i * i);
     assert_int_equal(cs_parallel(1000, 1, fail_some, NULL), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "item 3");
     cs_reason_clear();
@@ -545,9 +543,7 @@ TEST(a_radix_sort_is_in_the_order_of_comparisons)
         }
         qsort(want, (size_t)n, sizeof *want, cs_scored_compare);
         OK(cs_scored_sort(n, list));
-        for (int64_t i = 0; i < n; ++i) {
-            assert_true(list[i].index == want[i].index && list[i].value == want[i].value);
-        }
+        assert_each(i, 0, n, list[i].index == want[i].index && list[i].value == want[i].value);
     }
 }
 

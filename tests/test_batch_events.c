@@ -72,9 +72,7 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                         assert_true(plan.group[k] >= 0 && plan.group[k] <= plan.groups);
                     }
                 }
-                for (int c = 0; c < CELLS; ++c) {
-                    assert_true(fabs(drawn[c] - total * exact[c]) <= 1e-14 * total);
-                }
+                assert_each(c, 0, CELLS, fabs(drawn[c] - total * exact[c]) <= 1e-14 * total);
             }
         }
     }

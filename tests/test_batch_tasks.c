@@ -110,9 +110,8 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
             assert_true(padded.predict[r] == -1 && padded.target[r] == -1);
             assert_true(padded.weight[r] == 0 && padded.example[r] == -1 && padded.place[r] == -1);
         }
-        for (int64_t i = 2 * padded.length; i < 5 * padded.length; ++i) {
-            assert_true(padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
-        }
+        assert_each(i, 2 * padded.length, 5 * padded.length,
+                    padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
     }
 }
 

@@ -121,9 +121,7 @@ TEST(the_law_is_that_of_the_rule)
     OK(cs_plan_enumerate(&o, CELLS, 1000, compare, &c));
     assert_int_equal(c.plans, 126);
     assert_true(c.largest < 2.0 * CELLS * TRIALS * WANTED / POINTS);
-    for (int mask = 0; mask < MASKS; ++mask) {
-        assert_true(c.law[mask] == 0);
-    }
+    assert_each(mask, 0, MASKS, c.law[mask] == 0);
 }
 
 /* P(h, w) of area 16 by midpoints. */

@@ -49,9 +49,7 @@ TEST(bigrams_are_counted)
             count[left][m.matrix.a.col[e]] = 0;
         }
     }
-    for (int i = 0; i < 9; ++i) {
-        assert_true(count[i / 3][i % 3] == 0);
-    }
+    assert_each(i, 0, 9, count[i / 3][i % 3] == 0);
 }
 
 /* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
@@ -77,9 +75,7 @@ TEST(windows_are_counted)
     assert_true(fabs(m.mass - mass) < 1e-10 && fabs(m.dropped_mass - dropped) < 1e-10);
     double got[6];
     cs_csr_sums(&m.matrix.a, NULL, got);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
-    }
+    assert_each(j, 0, 6, fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
 }
 
 /* More runs than the budget has buffers for: merged in several passes. */

@@ -201,9 +201,7 @@ TEST(signed_matrices_have_no_components_certificate)
     AUTO(cs_csr) a = matrix_of(N, N, values);
     AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.components, 1);
-    for (int t = 0; t < N; ++t) {
-        assert_true(fabs(s.sigma[t] - sigma[t]) < CLOSE);
-    }
+    assert_each(t, 0, N, fabs(s.sigma[t] - sigma[t]) < CLOSE);
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.near_ones, 0);
 }

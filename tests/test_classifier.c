@@ -260,9 +260,7 @@ TEST_IN_DIR(files_keep_all)
         OK(cs_model_write(&model, dir));
         OK(cs_model_read(dir, backend, false, &back));
         assert_int_equal(back.params.count, model.params.count);
-        for (int64_t i = 0; i < model.params.count; ++i) {
-            assert_true(same(&model, &back, model.params.param[i].name));
-        }
+        assert_each(i, 0, model.params.count, same(&model, &back, model.params.param[i].name));
         const bool either = config.arch == CS_ARCH_EUROBERT || config.arch == CS_ARCH_MODERNBERT;
         assert_int_equal(cs_model_config_exchangeable(&config),
                          either || config.readout != CS_READ_MEAN);

@@ -25,9 +25,7 @@ TEST(separate_groups_are_found)
         for (int g = 0; g < 4; ++g) {
             const int32_t c = cs_codebook_code(
                 &book, (float[]){100.0F * (float)(g & 1), 100.0F * (float)(g >> 1)});
-            for (int v = 0; v < W; ++v) {
-                assert_true(fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
-            }
+            assert_each(v, 0, W, fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
         }
     }
 }
@@ -69,9 +67,8 @@ TEST(lloyd_stops_where_nothing_moves)
             }
         }
         assert_true(book[0].iterations < 100);
-        for (int i = 0; i < k * W; ++i) {
-            assert_true(fabs((double)book[0].centre[i] - sum[i / W][i % W] / size[i / W]) < 1e-6);
-        }
+        assert_each(i, 0, k * W,
+                    fabs((double)book[0].centre[i] - sum[i / W][i % W] / size[i / W]) < 1e-6);
         assert_true(fabs(error - book[0].error) < 1e-12 && error < last);
         last = error;
         cs_codebook_free(&book[0]);
@@ -110,9 +107,8 @@ TEST(windows_are_laid_behind_one_another)
     OK(cs_codes_corpus(codes, &m, NULL, 1, &all));
     assert_int_equal(all.tokens, 2 * H * W);
     assert_int_equal(all.vocab, 3);
-    for (int i = 0; i < 2 * H * W; ++i) {
-        assert_true(fabs((double)codes->book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
-    }
+    assert_each(i, 0, 2 * H * W,
+                fabs((double)codes->book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
     OK(cs_codes_corpus(codes, &m, "2x3", 1, &windows));
     assert_int_equal(windows.documents, 2);
     assert_int_equal(windows.doc_ptr[1], 2 * 2 * 6);

@@ -204,7 +204,5 @@ TEST(principal_angles_are_exact_at_both_ends)
     b.data[1 + 1 * b.ld] += 0.3 * sin(wanted[0]);
     double angle[3];
     OK(cs_principal_angles(&a, &b, angle));
-    for (int i = 0; i < 3; ++i) {
-        assert_true(fabs(angle[i] - wanted[i]) < 1e-14);
-    }
+    assert_each(i, 0, 3, fabs(angle[i] - wanted[i]) < 1e-14);
 }

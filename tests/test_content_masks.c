@@ -140,9 +140,7 @@ TEST(prefixes_under_masks)
     AUTO(cs_perplexity) each = perplexity_of(&t, &o);
     assert_true(fabs(once.nll - each.nll) < 1e-6);
     assert_int_equal(once.tokens, each.tokens);
-    for (int64_t k = 1; k < once.lengths; ++k) {
-        assert_true(fabs(once.nll_at[k] - each.nll_at[k]) < 1e-5);
-    }
+    assert_each(k, 1, once.lengths, fabs(once.nll_at[k] - each.nll_at[k]) < 1e-5);
     m.attention = CS_ATTENTION_BIDIRECTIONAL;
     AUTO(cs_perplexity) full = perplexity_of(&t, &o);
     assert_true(fabs(full.nll - once.nll) > 1e-6);

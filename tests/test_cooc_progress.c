@@ -122,9 +122,7 @@ TEST(spectra_tell_their_components)
     l = (listener){.stage = "components", .step = 1}; /* the small one is not solved again */
     OK(spectrum(&l, &mixed, (cs_spectrum_options){.k = 4}, &s));
     assert_true(l.reports == 1 && l.last == 0 && l.total == 1);
-    for (int64_t j = 0; j < 4; ++j) {
-        assert_true(fabs(s.sigma[j] - (j < 2 ? 1 : cos(acos(-1) / 601))) < CLOSE);
-    }
+    assert_each(j, 0, 4, fabs(s.sigma[j] - (j < 2 ? 1 : cos(acos(-1) / 601))) < CLOSE);
     cs_spectrum_free(&s);
     l = (listener){.stage = "inertia", .step = 1, .again = true};
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 6, .certify = CS_CERTIFY_INERTIA}, &s));

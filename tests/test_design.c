@@ -427,9 +427,7 @@ TEST(a_stream_counted_by_hand)
         }
     }
     OK(cs_stream_gram(&c, S, NULL, gram));
-    for (int i = 0; i < S * S; ++i) {
-        assert_true(fabs(gram[i] - want[i]) < 1e-12);
-    }
+    assert_each(i, 0, S * S, fabs(gram[i] - want[i]) < 1e-12);
     problem *q = problem_of(any_later, S, 0.4);
     q->p.matrix = CS_DESIGN_STREAM;
     q->p.gram = gram;

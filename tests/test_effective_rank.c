@@ -317,9 +317,7 @@ TEST(what_is_taken_away_keeps_the_floor)
                             floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
                 OK(cs_dense_eigh(&added, want, true));
-                for (int k = 0; k < D; ++k) {
-                    assert_true(fabs(got[k] - want[k]) <= floor);
-                }
+                assert_each(k, 0, D, fabs(got[k] - want[k]) <= floor);
             }
         }
     }

@@ -18,18 +18,14 @@ static void numbered(int64_t rows, int64_t n, const int64_t *row)
     memcpy(number, row, (size_t)n * sizeof *number);
     OK(cs_kept_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
-    for (int64_t i = 1; i < kept.count; ++i) {
-        assert_true(kept.row[i] > kept.row[i - 1]);
-    }
+    assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
     bool *seen = test_room(kept.count + 1, sizeof *seen);
     for (int64_t e = 0; e < n; ++e) {
         assert_true(number[e] >= 0 && number[e] < kept.count);
         assert_int_equal(kept.row[number[e]], row[e]);
         seen[number[e]] = true;
     }
-    for (int64_t i = 0; i < kept.count; ++i) {
-        assert_true(seen[i]);
-    }
+    assert_each(i, 0, kept.count, seen[i]);
 }
 
 TEST(rows_are_numbered)
@@ -245,10 +241,9 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         assert_memory_equal(&kept.departure, &whole.departure, sizeof kept.departure);
         for (int64_t i = 0, at = 0; i < p.whole.rows; ++i) {
             const bool is = at < p.kept.count && p.kept.row[at] == i;
-            for (int64_t j = 0; j < whole.k; ++j) {
-                assert_true(whole.u.data[i + j * whole.u.ld] ==
+            assert_each(j, 0, whole.k,
+                        whole.u.data[i + j * whole.u.ld] ==
                             (is ? kept.u.data[at + j * kept.u.ld] : 0));
-            }
             assert_true(turn == 1 || whole.row_mass[i] == (is ? kept.row_mass[at] : 0));
             at += is;
         }
@@ -336,9 +331,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     assert_int_equal(x.shape[1], K);
     for (int64_t i = 0, at = 0; i < ROWS; ++i) {
         const bool is = at < 6 && row[at] == i;
-        for (int64_t j = 0; j < K; ++j) {
-            assert_true(cs_array_f64(&x, i * K + j) == (is ? data[at + j * 6] : 0));
-        }
+        assert_each(j, 0, K, cs_array_f64(&x, i * K + j) == (is ? data[at + j * 6] : 0));
         at += is;
     }
     OK(cs_vectors_read(path, &some, &back));

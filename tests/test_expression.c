@@ -58,9 +58,7 @@ TEST(operators_bind_as_in_mathematics)
         {"min(1,max(2,3))", 1},
         {"-min(1,2)^2", -1},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_true(value(cases[i].text, 1e9) == cases[i].value);
-    }
+    assert_each(i, 0, sizeof cases / sizeof *cases, value(cases[i].text, 1e9) == cases[i].value);
 }
 
 /* Nothing hides what is not a number: fmin would. */

@@ -38,9 +38,7 @@ TEST(orthonormal_rows)
         assert_true(near(quantile_of(&c, 4), 0, 1e-30)); /* of the bin that 0 is in */
         assert_true(c.top[0] == (float)self && c.top[44] == 0);
         if (!self) { /* the same without any block */
-            for (int m = 0; m < CS_FEATURE_MEASURES; ++m) {
-                assert_true(c.se[m] <= 1e-12);
-            }
+            assert_each(m, 0, CS_FEATURE_MEASURES, c.se[m] <= 1e-12);
         }
     }
 }
@@ -281,9 +279,7 @@ TEST(rows_are_drawn_by_seed)
     }
     assert_int_equal(repeats, 0);
     /* Each with chance 1/4: 50 of 200, standard deviation 6.1; six of them. */
-    for (int i = 0; i < MANY; ++i) {
-        assert_true(hits[i] > 50 - 37 && hits[i] < 50 + 37);
-    }
+    assert_each(i, 0, MANY, hits[i] > 50 - 37 && hits[i] < 50 + 37);
     int32_t group[MANY];
     for (int i = 0; i < MANY; ++i) {
         group[i] = i % 3 == 0 ? -1 : i;

@@ -250,9 +250,7 @@ TEST(padding_does_not_matter)
         memcpy(guess[padded], t.predicted, sizeof guess[padded]);
         t.backend->asynchronous = false;
     }
-    for (int i = 0; i < 30; ++i) {
-        assert_true(fabs(guess[0][i] - guess[1][i]) < 1e-4);
-    }
+    assert_each(i, 0, 30, fabs(guess[0][i] - guess[1][i]) < 1e-4);
 }
 
 /* Seeds are other orders and dropout; the same one repeats itself. */

@@ -110,9 +110,8 @@ TEST(kernels_agree_with_the_definition)
         all[v]->widen(tile, to, CS_TILE + 3);
         all[v]->widen(tile, to, CS_TILE + 3);
         for (int i = 0; i < CS_TILE; ++i) {
-            for (int j = 0; j < CS_TILE; ++j) {
-                assert_true(to[i * (CS_TILE + 3) + j] == 2.0 * (double)tile[i * CS_TILE + j]);
-            }
+            assert_each(j, 0, CS_TILE,
+                        to[i * (CS_TILE + 3) + j] == 2.0 * (double)tile[i * CS_TILE + j]);
         }
     }
 }

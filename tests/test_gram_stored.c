@@ -213,9 +213,7 @@ TEST(merging_adds_up_what_was_counted)
         assert_int_equal(a.rows[1], 2 * b.rows[1]);
         assert_int_equal(a.heaviest, N + heaviest);
         assert_true(a.heaviest_square == b.heaviest_square && a.square == 2 * b.square);
-        for (int e = 0; e < GROUPS * D; ++e) {
-            assert_true(a.sum[e] == 2 * b.sum[e]);
-        }
+        assert_each(e, 0, GROUPS * D, a.sum[e] == 2 * b.sum[e]);
         b.heaviest_square = a.heaviest_square; /* as heavy: the first stays */
         OK(cs_gram_merge(&a, &b));
         assert_int_equal(a.heaviest, N + heaviest);

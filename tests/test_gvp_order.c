@@ -61,9 +61,7 @@ TEST(sizes_are_those_of_permuted_plans)
         for (int64_t e = 0; e < along.events; ++e) {
             of_size[cs_pairs_set_of(&along, e).size] += along.weight[e];
         }
-        for (int64_t m = 0; m < S; ++m) {
-            assert_true(fabs(of_size[m] - permuted.q[m]) <= 1e-13);
-        }
+        assert_each(m, 0, S, fabs(of_size[m] - permuted.q[m]) <= 1e-13);
         assert_true(fabs(along.predicted - permuted.predicted) <= 1e-9);
         assert_true(fabs(along.clamped - permuted.clamped) <= 1e-15);
     }

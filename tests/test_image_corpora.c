@@ -97,9 +97,7 @@ TEST(scenes_have_exact_masks_and_boxes)
     for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
         assert_true(count[n] > 30);
     }
-    for (int c = 0; c < CS_SCENE_CLASSES; ++c) {
-        assert_true(classes[c] > 30); /* of 75: 5 sd are 41 */
-    }
+    assert_each(c, 0, CS_SCENE_CLASSES, classes[c] > 30); /* of 75: 5 sd are 41 */
 }
 
 /* Sums of products over N samples have mean N c and variance N (1 + c^2) (Isserlis). */
@@ -144,9 +142,7 @@ TEST(fields_of_any_size)
     for (int64_t i = 0; i < m.count; ++i) {
         held += m.held_out[i];
         cs_field_sample(3, i, 0.5, 6, 6, x);
-        for (int p = 0; p < 36; ++p) {
-            assert_true(fabs((double)m.value[i * 36 + p] - x[p]) <= 0x1p-13 + 0x1p-22);
-        }
+        assert_each(p, 0, 36, fabs((double)m.value[i * 36 + p] - x[p]) <= 0x1p-13 + 0x1p-22);
     }
     assert_true(held > 0 && held < 20);
     cs_images_free(&m);

@@ -122,9 +122,7 @@ TEST_IN_DIR(numbers_round_trip)
         assert_int_equal(a.dtype, dtype);
         assert_int_equal(a.item_size, cs_dtype_size((cs_dtype)dtype));
         assert_int_equal(a.size, 2);
-        for (int i = 0; i < 2; ++i) {
-            assert_true(cs_array_f64(&a, i) == want[dtype][i]);
-        }
+        assert_each(i, 0, 2, cs_array_f64(&a, i) == want[dtype][i]);
         cs_array_free(&a);
         cs_array_free(&a); /* zeroed by the first */
     }
@@ -169,9 +167,7 @@ TEST_IN_DIR(fortran_order_is_transposed)
     assert_int_equal(a.ndim, 3);
     for (int i = 0, n = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
-            for (int k = 0; k < 4; ++k) {
-                assert_true(cs_array_f64(&a, n++) == 100 * i + 10 * j + k);
-            }
+            assert_each(k, 0, 4, cs_array_f64(&a, n++) == 100 * i + 10 * j + k);
         }
     }
 }

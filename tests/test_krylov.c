@@ -93,9 +93,8 @@ static void next_is_apart(const cs_krylov *k)
     AUTO(cs_dense) v = columns_of(&k->v, COLS), w = panel_of(k->next, COLS);
     AUTO(cs_dense) vw = product(true, &v, false, &w), ww = product(true, &w, false, &w);
     assert_true(largest(&vw) < 1e-13);
-    for (int e = 0; e < CS_SQUARE; ++e) {
-        assert_true(fabs(ww.data[e] - (e % (B + 1) == 0 && e / B < k->next_active)) < 1e-13);
-    }
+    assert_each(e, 0, CS_SQUARE,
+                fabs(ww.data[e] - (e % (B + 1) == 0 && e / B < k->next_active)) < 1e-13);
 }
 
 static cs_dense projected(const cs_krylov *k, int64_t rows, int64_t cols)
@@ -152,9 +151,7 @@ static void relations_hold(const cs_krylov *k, bool chain)
         off = product(true, &v, false, &nv);
         add_to(&off, -1, projected(k, n, n));
         assert_true(largest(&off) < 1e-12);
-        for (int64_t i = 0; i < n * n; ++i) {
-            assert_true(m.data[i] == m.data[i / n + i % n * n]);
-        }
+        assert_each(i, 0, n * n, m.data[i] == m.data[i / n + i % n * n]);
         cs_dense_free(&off);
         off = product(false, &v, false, &m); /* A^T A V = V M + W r E^T */
         add_to(&off, 1, coupling(k, k->v.panels));
@@ -217,9 +214,7 @@ static void keeps(cs_krylov *k, int64_t first, int64_t count, const int64_t *whi
         const double *want = at < 0       ? v.data + j * COLS
                              : at < count ? y.data + which[at] * COLS
                                           : NULL;
-        for (int64_t i = 0; i < COLS; ++i) {
-            assert_true(fabs(now.data[i + j * COLS] - (want ? want[i] : 0)) < 1e-13);
-        }
+        assert_each(i, 0, COLS, fabs(now.data[i + j * COLS] - (want ? want[i] : 0)) < 1e-13);
         const double value = at >= 0 && at < count ? r.value[which[at]] : 0;
         for (int64_t i = 0; i < k->ld; ++i) {
             const double m = k->m[i + j * k->ld], square = k->bidiagonal ? value : value * value;
@@ -254,9 +249,7 @@ TEST(steps_locks_and_restarts)
         ritz_are_right(&k, 0);
         keeps(&k, 0, 11, some);
         OK(cs_krylov_fresh(&k));
-        for (int e = 0; e < CS_SQUARE; ++e) {
-            assert_true(k.r[e] == 0);
-        }
+        assert_each(e, 0, CS_SQUARE, k.r[e] == 0);
         OK(cs_krylov_step(&k));
         OK(cs_krylov_step(&k));
         relations_hold(&k, false);

@@ -130,9 +130,7 @@ TEST(a_filter_is_cut_where_larger_values_would_return)
         OK(s.get(&s, k.v.panel[q], B, q * B, &v));
     }
     for (int64_t j = B; j < B + found; ++j) {
-        for (int64_t i = 0; i < B; ++i) {
-            assert_true(fabs(v.data[i + j * N]) < 1e-13); /* orthogonal to what was there */
-        }
+        assert_each(i, 0, B, fabs(v.data[i + j * N]) < 1e-13); /* orthogonal to what was there */
     }
 }
 
@@ -201,9 +199,7 @@ TEST(scales_are_powers_of_two)
             OK(s.get(&s, k.next, B, 0, &before));
             OK(cs_krylov_apply(&k, k.next, k.half));
             OK(s.get(&s, k.half, B, 0, &after));
-            for (int64_t e = 0; e < 40 * B; ++e) {
-                assert_true(after.data[e] == before.data[e] * value[e % 40] / k.scale);
-            }
+            assert_each(e, 0, 40 * B, after.data[e] == before.data[e] * value[e % 40] / k.scale);
             /* One product, or a second with squares that do not overflow or vanish. */
             const int64_t tries = fabs(log2(factor[t])) > 500 ? factor[t] < 1 ? 3 : 2 : 1;
             assert_int_equal(k.applications, (tries + 1) * B);

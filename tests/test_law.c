@@ -68,9 +68,7 @@ TEST(orders_and_concentrations)
                  zipf = law_of("markov:states=3,concentration=inf,zipf=2");
     const double p[] = {1 / 4.0, 1 / 9.0, 1 / 16.0}, total = p[0] + p[1] + p[2];
     for (int i = 0; i < 9; ++i) {
-        for (int j = 0; j < 9; ++j) {
-            assert_true((two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
-        }
+        assert_each(j, 0, 9, (two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
         assert_true(two.emit[i * 3 + i % 3] == 1);
         assert_near(none.next[i], none.next[i % 3], 0);
         assert_near(zipf.next[i], p[i % 3] / total, 1e-14);

@@ -178,9 +178,7 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
     }
     assert_true(changed > 0);
     double *y = logits(r, b);
-    for (int64_t e = 0; e < b->events; ++e) {
-        assert_true(same_row(z, y, e, cols));
-    }
+    assert_each(e, 0, b->events, same_row(z, y, e, cols));
 }
 
 static void probe_task(const cs_task *task, const cs_model_config *config, const char *name,

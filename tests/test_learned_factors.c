@@ -76,9 +76,7 @@ TEST(contexts_are_the_rows_of_the_toy_matrix)
         assert_int_equal(w.contexts.a.cols, m.a.cols);
         assert_int_equal(cs_csr_nnz(&w.contexts.a), cs_csr_nnz(&m.a));
         assert_int_equal(s->k, other.k);
-        for (int64_t j = 0; j < s->k; ++j) {
-            assert_true(fabs(s->sigma[j] - other.sigma[j]) < 1e-10);
-        }
+        assert_each(j, 0, s->k, fabs(s->sigma[j] - other.sigma[j]) < 1e-10);
     }
 }
 
@@ -194,9 +192,7 @@ TEST(the_optimum_is_the_minimum)
         assert_int_equal(l.t, width);
         assert_true(l.error < 1e-10 && fabs(l.excess) <= l.error);
         assert_true(l.distance < 1e-12);
-        for (int64_t j = 0; j < l.t; ++j) {
-            assert_true(l.left[j] < 1e-12 && l.right[j] < 1e-12);
-        }
+        assert_each(j, 0, l.t, l.left[j] < 1e-12 && l.right[j] < 1e-12);
         assert_true(l.left_range < 1e-24 && l.right_range < 1e-24);
         double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theorem-4-2.md */
         for (int64_t j = 0; j < width; ++j) {

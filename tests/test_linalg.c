@@ -80,9 +80,7 @@ static void svd_of_shape(int64_t m, int64_t n)
         }
     }
     OK(cs_gemm(false, false, -1, &u, &vt, 1, &kept));
-    for (int64_t i = 0; i < m * n; ++i) {
-        assert_true(fabs(kept.data[i]) <= tolerance * scale);
-    }
+    assert_each(i, 0, m * n, fabs(kept.data[i]) <= tolerance * scale);
 }
 
 TEST(svd_rebuilds_its_matrix)

@@ -185,10 +185,9 @@ TEST(equivariance)
     cs_rows a = probe_rows(&s), b = probe_rows(&t);
     AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
     for (int c = 0; c < K; ++c) {
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
+        assert_each(j, 0, D,
+                    fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
                         2 * REACHED / penalty);
-        }
     }
     /* f - f* <= |grad f|^2 / (2 penalty) */
     assert_true(fabs(p.loss - q.loss) <= REACHED * REACHED / penalty &&
@@ -281,9 +280,7 @@ TEST(constant_features_are_left_out)
     AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
     assert_int_equal(q.constant, 2);
     assert_memory_equal(p.weight, q.weight + K, sizeof(double) * D * K);
-    for (int c = 0; c < K; ++c) {
-        assert_true(q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
-    }
+    assert_each(c, 0, K, q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
 }
 
 /* More features than rows: separated by any small penalty, and finite. */
@@ -383,9 +380,7 @@ TEST(classes_that_training_lacks)
     assert_true(isfinite(p.step[p.chosen].held_out));
     double guess[N];
     OK(cs_linear_probe_predict(&p, &rows, 1, guess));
-    for (int i = 0; i < N; ++i) {
-        assert_true(guess[i] == 1 || guess[i] == 4 || guess[i] == 6);
-    }
+    assert_each(i, 0, N, guess[i] == 1 || guess[i] == 4 || guess[i] == 6);
 }
 
 TEST(unconverged_is_said)
@@ -429,9 +424,7 @@ TEST(a_share_of_no_row_is_folds)
         OK(cs_linear_probe_fit(&rows, count, row, s.y, PROBE_K, &o, &p[share]));
     }
     assert_int_equal(p[0].steps, p[1].steps);
-    for (int64_t i = 0; i < p[0].steps; ++i) {
-        assert_true(p[0].step[i].held_out == p[1].step[i].held_out);
-    }
+    assert_each(i, 0, p[0].steps, p[0].step[i].held_out == p[1].step[i].held_out);
     cs_linear_probe_free(&p[0]);
     cs_linear_probe_free(&p[1]);
     const cs_linear_probe_options o = {.share = 0.2, .threads = 1};

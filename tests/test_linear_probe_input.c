@@ -77,9 +77,7 @@ TEST(constant_features)
     for (int64_t i = 0; i < ROWS; ++i) {
         share[(int)y[i]] += 1.0 / ROWS;
     }
-    for (int64_t i = 0; i < ROWS; ++i) {
-        assert_true(guess[i] == (share[1] > share[2] ? 1 : 2));
-    }
+    assert_each(i, 0, ROWS, guess[i] == (share[1] > share[2] ? 1 : 2));
     for (int c = 0; c < 3; ++c) {
         sum += log(share[c]) / 3;
     }

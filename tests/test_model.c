@@ -48,9 +48,7 @@ TEST(test_values_by_name)
     values_of(&b, name, x[1]);
     values_of(&c, name, x[2]);
     assert_memory_equal(x[0], x[1], sizeof x[0]);
-    for (int i = 0; i < VOCAB * WIDTH; ++i) {
-        assert_true(x[0][i] != x[2][i]);
-    }
+    assert_each(i, 0, VOCAB * WIDTH, x[0][i] != x[2][i]);
     close_model(&a, &backend[0]);
     close_model(&b, &backend[1]);
     close_model(&c, &backend[2]);

@@ -206,9 +206,7 @@ TEST_IN_DIR(gpt2_matrices_are_transposed)
         cs_safetensors_find(file, "transformer.h.0.mlp.c_fc.weight");
     OK(cs_safetensors_read_f32(file, entry, 0, 60, theirs));
     for (int o = 0; o < 10; ++o) {
-        for (int i = 0; i < 6; ++i) {
-            assert_true(ours[o * 6 + i] == theirs[i * 10 + o]);
-        }
+        assert_each(i, 0, 6, ours[o * 6 + i] == theirs[i * 10 + o]);
     }
     cs_safetensors_free(file);
 }

@@ -129,9 +129,8 @@ TEST(patches_are_documents_of_real_vectors)
             }
             float picture[H * W * C];
             cs_patches_join(c.real + i * T * WIDE, H, W, C, P, ordered ? order : NULL, picture);
-            for (int v = 0; v < H * W * C; ++v) {
-                assert_true(fabs((double)picture[v] - (pixel[i * H * W * C + v] / 255.0)) <= 1e-7);
-            }
+            assert_each(v, 0, H * W * C,
+                        fabs((double)picture[v] - (pixel[i * H * W * C + v] / 255.0)) <= 1e-7);
         }
     }
     cs_corpus c = {0};

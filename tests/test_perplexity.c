@@ -171,9 +171,7 @@ TEST(unigrams)
     double nats[4];
     const double count[] = {1, 2, 0, 0};
     OK(cs_unigram_of(&c, 4, nats));
-    for (int v = 0; v < 4; ++v) {
-        assert_true(fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
-    }
+    assert_each(v, 0, 4, fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
     token[1] = 4;
     assert_int_equal(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "document 0: token 4 is not in 0..3");

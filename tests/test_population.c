@@ -92,9 +92,8 @@ static void assert_eigenvalues(const double *symmetric, double divisor, const do
         a.data[e % VOCAB + e / VOCAB * a.ld] = symmetric[e] / divisor;
     }
     OK(cs_dense_eigh(&a, value, true));
-    for (int j = 0; j < CS_LEADING; ++j) {
-        assert_true(j < VOCAB ? fabs(got[j] - value[VOCAB - 1 - j]) < 1e-8 : isnan(got[j]));
-    }
+    assert_each(j, 0, CS_LEADING,
+                j < VOCAB ? fabs(got[j] - value[VOCAB - 1 - j]) < 1e-8 : isnan(got[j]));
 }
 
 static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *part)

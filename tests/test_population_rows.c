@@ -378,7 +378,6 @@ TEST(numbers_of_blocks_that_do_not_exist)
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "sequences, 58");
     plan.blocks = 0;
     OK(cs_population_rows_of(&corpus, &plan, &rows));
-    for (int64_t i = 0; i < rows.count; ++i) {
-        assert_true(isnan(rows.row[i].se) && isnan(rows.row[i].low) && isnan(rows.row[i].high));
-    }
+    assert_each(i, 0, rows.count,
+                isnan(rows.row[i].se) && isnan(rows.row[i].low) && isnan(rows.row[i].high));
 }

@@ -60,9 +60,7 @@ TEST_IN_DIR(values_are_rescaled_and_normalised)
         assert_true(fabs((double)x[i] - want) < 1e-5);
     }
     cs_processor_undo(&p, 3, 6, x);
-    for (int i = 0; i < 6; ++i) {
-        assert_true(fabs((double)x[i] - (double)was[i]) < 1e-6);
-    }
+    assert_each(i, 0, 6, fabs((double)x[i] - (double)was[i]) < 1e-6);
 }
 
 /* Grey to colour, the shorter side to 10, then the centre. */

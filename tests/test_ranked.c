@@ -202,9 +202,7 @@ TEST_IN_DIR(ways_of_asking)
             run_svd(ranks, &job);
             assert_true(all[0].converged);
             assert_int_equal(one.k, all[0].k);
-            for (int64_t j = 0; j < one.k; ++j) {
-                assert_true(fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
-            }
+            assert_each(j, 0, one.k, fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
             assert_int_equal(one.cert_components.state, all[0].cert_components.state);
             assert_int_equal(one.cert_inertia.state, all[0].cert_inertia.state);
             assert_int_equal(all[0].cert_inertia.state, CS_CERT_PASSED);
@@ -390,9 +388,7 @@ TEST_IN_DIR(estimates_and_bits)
                 assert_true(fabs(mine->high - one.sum4.high) <= SAME * one.sum4.value);
             }
             assert_memory_equal(all[0][0].sigma, all[1][0].sigma, (size_t)k * sizeof(double));
-            for (int r = 0; r < 3; ++r) {
-                assert_true(all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
-            }
+            assert_each(r, 0, 3, all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
             for (int r = 0; r < 3; ++r) {
                 cs_spectrum_free(&all[0][r]);
                 cs_spectrum_free(&all[1][r]);

@@ -70,9 +70,7 @@ TEST(linear_prediction_of_a_line)
         AUTO(cs_linear_fill) f = {0};
         OK(cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
         OK(cs_linear_fill_of(&f, 1e-9, hidden, rows, to));
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs((double)to[j] - (double)rows[j]) < 1e-3);
-        }
+        assert_each(j, 0, D, fabs((double)to[j] - (double)rows[j]) < 1e-3);
     }
 }
 

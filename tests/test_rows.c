@@ -28,9 +28,7 @@ static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
     for (int64_t first = 0; first + 5 <= rows; first += 13) {
         OK(cs_rows_read_f32(&r, first, 5, f));
         OK(cs_rows_read_f64(&r, first, 5, g));
-        for (int i = 0; i < 5 * D; ++i) {
-            assert_true(g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
-        }
+        assert_each(i, 0, 5 * D, g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
     }
     assert_fails(cs_rows_read_f32(&r, rows - 1, 2, f), CS_ERR_USAGE,
                  "requested, but it has only 70");

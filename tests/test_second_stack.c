@@ -78,9 +78,7 @@ static void check_states(stack *s, const cs_corpus *sources, const char *name)
     OK(cs_npz_read(s->reference, name, &states));
     assert_int_equal(states.size, TEXTS * LENGTH * WIDTH);
     OK(cs_hidden_states(&s->model, &s->texts, &o, keep_states, found));
-    for (int64_t i = 0; i < states.size; ++i) {
-        assert_true(fabs((double)found[i] - cs_array_f64(&states, i)) <= s->states);
-    }
+    assert_each(i, 0, states.size, fabs((double)found[i] - cs_array_f64(&states, i)) <= s->states);
 }
 
 static void check_loss(stack *s, const cs_corpus *sources, const char *name)

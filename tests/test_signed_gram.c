@@ -144,9 +144,7 @@ TEST(a_guess_hides_no_copies)
             .seed = 3, .threads = 2, .start = guessed ? &guess : NULL};
         double values[WANTED];
         OK(cs_signed_gram_leading(&p, WANTED, &o, values, NULL));
-        for (int j = 0; j < WANTED; ++j) {
-            assert_true(fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
-        }
+        assert_each(j, 0, WANTED, fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
     }
 }
 
@@ -178,9 +176,7 @@ TEST(fewer_rows_are_the_same_matrix)
         }
         OK(cs_signed_gram_compact(&p, &q));
         AUTO(cs_dense) want = dense_of(&p), got = dense_of(&q);
-        for (int64_t e = 0; e < COLS * COLS; ++e) {
-            assert_true(fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
-        }
+        assert_each(e, 0, COLS * COLS, fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
         /* neighbours make COLS - 2 pairs of columns; rows with a 0 or without a square stay */
         const int64_t odd = extreme ? ROWS / 20 : 0;
         assert_true(q.plus.rows <= ROWS / 4 + COLS - 2 + odd && q.minus.rows > ROWS / 4);
@@ -222,9 +218,8 @@ TEST(leading_eigenvalues)
         double least;
         OK(cs_signed_gram_least(&p, &o, &least));
         assert_true(fabs(least - all[0]) <= 1e-8 * 1e4);
-        for (int64_t j = 0; j < K; ++j) {
-            assert_true(j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
-        }
+        assert_each(j, 0, K,
+                    j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
         for (int64_t e = 0; e < n * v.cols; ++e) { /* residuals, relative to the largest modulus */
             const int64_t r = e % n, j = e / n;
             assert_true(fabs(pv.data[r + j * pv.ld] - values[j] * v.data[r + j * v.ld]) <=
@@ -232,9 +227,7 @@ TEST(leading_eigenvalues)
         }
         const cs_signed_gram_options warm = {.seed = 3, .threads = 1, .start = &v};
         OK(cs_signed_gram_leading(&p, K, &warm, again, NULL));
-        for (int64_t j = 0; j < v.cols; ++j) {
-            assert_true(fabs(again[j] - values[j]) <= 1e-8 * 1e4);
-        }
+        assert_each(j, 0, v.cols, fabs(again[j] - values[j]) <= 1e-8 * 1e4);
     }
 }
 

@@ -52,9 +52,7 @@ TEST(rotations_change_nothing)
     assert_true(fabs(s.cka - 1) < 1e-12 && fabs(s.cka_unbiased - 1) < 1e-12);
     assert_true(fabs(s.procrustes) < 1e-12 && fabs(s.procrustes_similarity - 1) < 1e-12);
     assert_int_equal(s.angles, 4);
-    for (int k = 0; k < 4; ++k) {
-        assert_true(s.angle[k] < 1e-10);
-    }
+    assert_each(k, 0, 4, s.angle[k] < 1e-10);
 }
 
 /* Columns +-1 of a Hadamard matrix: orthogonal, of mean 0. Disjoint ones have nothing in common; c
@@ -79,9 +77,7 @@ TEST(orthogonal_columns)
         assert_true(fabs(s.procrustes_similarity - shared / root) < 1e-13);
         assert_true(fabs(s.procrustes - (2 - 2 * shared / root)) < 1e-13);
         if (shared == 0) { /* else the components of equal variance are not unique */
-            for (int k = 0; k < P; ++k) {
-                assert_true(fabs(s.angle[k] - PI / 2) < 1e-7);
-            }
+            assert_each(k, 0, P, fabs(s.angle[k] - PI / 2) < 1e-7);
         }
     }
 }
@@ -225,9 +221,7 @@ TEST(nearest_of_few_rows)
     for (int n = 3; n <= 4; ++n) {
         cs_rows rows = cs_rows_of_f64(n, 1, x, "x");
         OK(cs_nearest_two(&rows, 1, NULL, first, second));
-        for (int i = 0; i < n; ++i) {
-            assert_true(first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
-        }
+        assert_each(i, 0, n, first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
     }
 }
 

@@ -107,9 +107,7 @@ TEST(panels_are_matrices)
         assert_true(max_abs_difference(&got, &w) < 1e-11);
         OK(s.combine(&s, 0, NULL, NULL, false, p[P]));
         OK(s.get(&s, p[P], B, 0, &got));
-        for (int64_t i = 0; i < n * B; ++i) {
-            assert_true(got.data[i] == 0);
-        }
+        assert_each(i, 0, n * B, got.data[i] == 0);
         got.cols = Q * B;
         OK(s.rotate(&s, P, Q, p, &c));
         OK(cs_gemm(false, false, 1, &v, &c, 0, &want));

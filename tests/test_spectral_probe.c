@@ -260,9 +260,7 @@ TEST(folding_in_a_training_document_gives_its_row)
     OK(cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none));
     assert_true(fabs(unknown) < 1e-12 && none == 0);
     for (int64_t i = 0; i < COUNT; ++i) {
-        for (int64_t j = 0; j < s.spectrum.k; ++j) {
-            assert_true(fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
-        }
+        assert_each(j, 0, s.spectrum.k, fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
     }
 }
 

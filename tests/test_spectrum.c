@@ -23,9 +23,7 @@ static void assert_orthonormal(const cs_dense *q)
     OK(cs_dense_init(&g, q->cols, q->cols));
     OK(cs_gemm(true, false, 1, q, q, 0, &g));
     for (int64_t i = 0; i < q->cols; ++i) {
-        for (int64_t j = 0; j < q->cols; ++j) {
-            assert_true(fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
-        }
+        assert_each(j, 0, q->cols, fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
     }
 }
 
@@ -53,9 +51,7 @@ static void assert_all_values(const cs_spectrum *s, const double *expected, int6
     assert_true(s->converged);
     assert_int_equal(s->rank, s->k);
     assert_int_equal(s->zeros, p - s->k);
-    for (int64_t j = 0; j < p; ++j) {
-        assert_true(fabs((j < s->k ? s->sigma[j] : 0) - expected[j]) < CLOSE);
-    }
+    assert_each(j, 0, p, fabs((j < s->k ? s->sigma[j] : 0) - expected[j]) < CLOSE);
     assert_int_equal(s->cert_components.state, CS_CERT_PASSED);
     assert_int_equal(s->cert_moments.state, CS_CERT_PASSED);
     assert_int_equal(s->cert_residual.state, CS_CERT_PASSED);
@@ -115,9 +111,7 @@ TEST(truncated_spectra_are_prefixes)
         AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         assert_int_equal(s.k + s.zeros, k);
-        for (int64_t j = 0; j < k; ++j) {
-            assert_true(fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
-        }
+        assert_each(j, 0, k, fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
         assert_orthonormal(&s.v);
         assert_int_not_equal(s.cert_moments.state, CS_CERT_FAILED);
         /* The bound on what is left holds. */
@@ -249,9 +243,7 @@ TEST(a_named_solver_refuses_no_component)
         AUTO(cs_spectrum) sparse = spectrum_of(given ? &abar : &a, o);
         assert_true(sparse.converged);
         assert_int_equal(sparse.k, 80);
-        for (int64_t j = 0; j < 80; ++j) {
-            assert_true(fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, 80, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
         assert_int_equal(sparse.cert_components.state, CS_CERT_PASSED);
     }
 }
@@ -277,9 +269,7 @@ TEST(a_large_component_wanted_whole_is_dense)
     AUTO(cs_spectrum) sparse = spectrum_of(&a, o);
     assert_true(sparse.converged);
     assert_int_equal(sparse.solver, CS_SOLVER_ARPACK);
-    for (int64_t j = 0; j < 605; ++j) {
-        assert_true(fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
-    }
+    assert_each(j, 0, 605, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
     cs_csr_free(&a);
     cs_csr_free(&part[0]);
     cs_csr_free(&part[1]);
@@ -296,12 +286,8 @@ TEST(signed_matrices_have_their_svd)
     AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_true(s.converged);
     assert_int_equal(s.components, 3);
-    for (int64_t j = 0; j < s.k; ++j) {
-        assert_true(fabs(s.sigma[j] - expected[j]) < CLOSE * expected[0]);
-    }
-    for (int64_t j = s.k; j < 40; ++j) {
-        assert_true(expected[j] < CLOSE * expected[0]);
-    }
+    assert_each(j, 0, s.k, fabs(s.sigma[j] - expected[j]) < CLOSE * expected[0]);
+    assert_each(j, s.k, 40, expected[j] < CLOSE * expected[0]);
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
     assert_true(reconstruction_error(&a, &s) < CLOSE * expected[0]);
@@ -381,9 +367,7 @@ TEST(threads_do_not_change_the_answer)
         AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.k = 90, .threads = threads, .moment4 = true});
         assert_int_equal(s.k, one.k);
-        for (int64_t j = 0; j < s.k; ++j) {
-            assert_true(fabs(s.sigma[j] - one.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, s.k, fabs(s.sigma[j] - one.sigma[j]) < CLOSE);
         assert_true(s.sum_sigma4 == one.sum_sigma4 && s.sum_sigma2 == one.sum_sigma2);
     }
 }
@@ -535,9 +519,7 @@ TEST(guesses_are_of_the_size_of_the_matrix)
         o.start_v = &first.v;
         AUTO(cs_spectrum) warm = spectrum_of(&a, o);
         assert_true(warm.converged && warm.k == o.k);
-        for (int64_t j = 0; j < o.k; ++j) {
-            assert_true(fabs(warm.sigma[j] - first.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, o.k, fabs(warm.sigma[j] - first.sigma[j]) < CLOSE);
         o.start_v = NULL;
         assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "start vectors are");
         o.start_v = &first.u; /* the sides changed */

@@ -71,9 +71,7 @@ TEST(curves_and_tails_hold_the_full_spectrum)
             assert_true(fabs(d.sum_sigma2 - s.sum_sigma2) < CLOSE * s.sum_sigma2);
             assert_true(fabs(d.sum_sigma4 - s.sum_sigma4) < CLOSE * s.sum_sigma4);
             assert_true(d.sum_sigma4_cost == s.sum_sigma4_cost || o.spectrum.no_reduction);
-            for (int64_t j = 0; j < k; ++j) {
-                assert_true(fabs(d.sigma[j] - s.sigma[j]) < 1e-10);
-            }
+            assert_each(j, 0, k, fabs(d.sigma[j] - s.sigma[j]) < 1e-10);
             compare(&d, &s, &missed, &all);
         }
     }

@@ -327,9 +327,7 @@ TEST(a_density_is_recorded_field_by_field)
     assert_int_equal(table.rows, POINTS);
     for (int i = 0; i < POINTS; ++i) {
         const double row[] = {i, 100 + i, 110 + i, 130 + i, 180 + i};
-        for (int j = 0; j < 5; ++j) {
-            assert_true(strtod(table.cell[5 * i + j], NULL) == row[j]);
-        }
+        assert_each(j, 0, 5, strtod(table.cell[5 * i + j], NULL) == row[j]);
     }
     json_auto_t *json = json_of(&r);
     assert_null(at(json, "~curve"));

@@ -125,9 +125,7 @@ TEST(copies_are_found_at_any_size)
         AUTO(cs_csr) b = times_power(&a, EXPONENTS[i]);
         AUTO(cs_spectrum) s = spectrum_of(&b, o);
         assert_true(s.converged);
-        for (int64_t j = 0; j < 10; ++j) {
-            assert_true(fabs(ldexp(s.sigma[j], -EXPONENTS[i]) - 3) < CLOSE * 3);
-        }
+        assert_each(j, 0, 10, fabs(ldexp(s.sigma[j], -EXPONENTS[i]) - 3) < CLOSE * 3);
     }
 }
 
@@ -141,9 +139,7 @@ TEST(small_values_are_values)
             spectrum_of(&a, (cs_spectrum_options){.normalised = true, .no_reduction = whole});
         assert_int_equal(s.k, 3);
         assert_int_equal(s.rank, 3);
-        for (int j = 0; j < 3; ++j) {
-            assert_true(fabs(s.sigma[j] - d[j]) <= 4 * DBL_EPSILON * d[0]);
-        }
+        assert_each(j, 0, 3, fabs(s.sigma[j] - d[j]) <= 4 * DBL_EPSILON * d[0]);
         assert_true(s.floor > 0 && s.floor < 1e-30);
     }
 }

@@ -120,9 +120,7 @@ TEST(every_group_is_one_square)
             before += group_of[0] < group_of[1];
         }
         const double p = 1.0 / squares, sd = sqrt(DRAWS * p * (1 - p));
-        for (int q = 0; q < squares; ++q) {
-            assert_true(fabs(first[q] - DRAWS * p) < 5 * sd);
-        }
+        assert_each(q, 0, squares, fabs(first[q] - DRAWS * p) < 5 * sd);
         assert_true(fabs((double)before - DRAWS / 2.0) < 5 * sqrt(DRAWS) / 2);
     }
 }

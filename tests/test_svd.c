@@ -187,9 +187,7 @@ TEST(lauchli)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, N);
     assert_true(s.floor < mu && s.converged);
-    for (int j = 1; j < N; ++j) {
-        assert_true(fabs(s.sigma[j] - mu) < s.floor);
-    }
+    assert_each(j, 1, N, fabs(s.sigma[j] - mu) < s.floor);
     cs_svd_free(&s);
 
     o.dense_limit = 1; /* forces the Gram matrix */
@@ -225,9 +223,7 @@ TEST(gram_agrees_with_dense)
         assert_int_equal(gram.k, 60);
         assert_true(gram.converged);
         assert_true(gram.floor > 1e6 * dense.floor);
-        for (int j = 0; j < 60; ++j) {
-            assert_true(fabs(gram.sigma[j] - dense.sigma[j]) <= 1e-12 * dense.sigma[0]);
-        }
+        assert_each(j, 0, 60, fabs(gram.sigma[j] - dense.sigma[j]) <= 1e-12 * dense.sigma[0]);
         assert_true(orthonormality(&gram.u) < 1e-13 && orthonormality(&gram.v) < 1e-13);
         cs_svd_free(&gram);
     }
@@ -306,9 +302,7 @@ TEST(seed_fixes_the_bits)
     assert_memory_equal(first.sigma, again.sigma, 8 * sizeof *first.sigma);
     assert_memory_equal(first.u.data, again.u.data, 8 * 500 * sizeof(double));
     assert_memory_equal(first.v.data, again.v.data, 8 * 400 * sizeof(double));
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs(first.sigma[j] - other.sigma[j]) <= 1e-12 * first.sigma[0]);
-    }
+    assert_each(j, 0, 8, fabs(first.sigma[j] - other.sigma[j]) <= 1e-12 * first.sigma[0]);
 }
 
 /* diag(3, 1), u = v = e_1 turned by a small angle: both one-sided residuals by hand; then different

@@ -57,9 +57,7 @@ TEST(panel_products_are_optional)
     OK(cs_svd_compute(&bare, &o, &without));
     check_triplets(&with, 1e-12);
     check_triplets(&without, 1e-12);
-    for (int j = 0; j < 12; ++j) {
-        assert_true(fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
-    }
+    assert_each(j, 0, 12, fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
 }
 
 /* 10^0 .. 10^-12: the Gram form would lose the lower half, so that Golub-Kahan must have run. Each
@@ -81,9 +79,7 @@ TEST(small_values_by_golub_kahan)
         assert_int_equal(s.k, N);
         check_triplets(&s, 1e-12);
         assert_true(s.floor < 1e-13);
-        for (int j = 0; j < N; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= s.floor);
-        }
+        assert_each(j, 0, N, fabs(s.sigma[j] - value[j]) <= s.floor);
         cs_svd_free(&s);
         o.k = 20; /* down to 10^-3.8: the Gram form is enough for 1e-10, and says its floor */
         o.tol = 1e-10;
@@ -113,9 +109,7 @@ TEST(the_gram_form_ends_at_its_floor)
         OK(cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-9);
         assert_int_equal(s.k, K);
-        for (int j = 0; j < K; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
-        }
+        assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
         const double floor = (small ? deep : 1) * deep;
         assert_true(fabs(s.floor / floor - 1) < 1e-9);
     }
@@ -136,9 +130,7 @@ TEST(a_semidefinite_matrix_is_applied_itself)
         OK(cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-10);
         assert_int_equal(s.k, K);
-        for (int j = 0; j < K; ++j) {
-            assert_true(fabs(s.sigma[j] - (N - j)) <= 1e-10 * N);
-        }
+        assert_each(j, 0, K, fabs(s.sigma[j] - (double)(N - j)) <= 1e-10 * N);
         const double floor = N * DBL_EPSILON;
         assert_true(fabs(s.floor / (N * (direct ? floor : sqrt(floor))) - 1) < 1e-9);
         applications[direct] = s.applications;
@@ -171,9 +163,7 @@ TEST(lauchli_is_not_lost)
         assert_int_equal(s.k, k);
         check_triplets(&s, 1e-12);
         assert_true(fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
-        for (int64_t j = 1; j < k; ++j) {
-            assert_true(fabs(s.sigma[j] - mu) < s.floor);
-        }
+        assert_each(j, 1, k, fabs(s.sigma[j] - mu) < s.floor);
     }
 }
 
@@ -194,9 +184,7 @@ TEST(all_triplets_of_small_matrices)
             OK(cs_svd_compute(&f.op, &o, &got));
             assert_int_equal(got.k, o.k < want.k ? o.k : want.k);
             check_triplets(&got, 1e-12);
-            for (int64_t j = 0; j < got.k; ++j) {
-                assert_true(fabs(got.sigma[j] - want.sigma[j]) <= 1e-12 * want.sigma[0]);
-            }
+            assert_each(j, 0, got.k, fabs(got.sigma[j] - want.sigma[j]) <= 1e-12 * want.sigma[0]);
             cs_svd_free(&got);
         }
         cs_svd_free(&want);
@@ -242,9 +230,7 @@ TEST(rank_deficient_and_flat)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, 50);
     check_triplets(&s, 1e-12);
-    for (int j = 0; j < 50; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) < 1e-12);
-    }
+    assert_each(j, 0, 50, fabs(s.sigma[j] - value[j]) < 1e-12);
 }
 
 /* One copy of a value with 20 of them left out of what is known: the probe finds it, and nothing
@@ -296,9 +282,7 @@ TEST(extreme_scales)
         OK(cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 9);
         check_triplets(&s, 1e-12);
-        for (int j = 0; j < 9; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
-        }
+        assert_each(j, 0, 9, fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
     }
 }
 
@@ -320,9 +304,7 @@ TEST(warm_start)
     OK(cs_svd_compute(&f.op, &o, &warm));
     check_triplets(&warm, 1e-9);
     assert_true(warm.iterations < cold.iterations);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(warm.sigma[j] - cold.sigma[j]) <= 1e-9 * cold.sigma[0]);
-    }
+    assert_each(j, 0, 6, fabs(warm.sigma[j] - cold.sigma[j]) <= 1e-9 * cold.sigma[0]);
     cs_svd_free(&warm);
     memset(noise.data, 0, 6 * 2000 * sizeof(double)); /* a guess that says nothing */
     OK(cs_svd_compute(&f.op, &o, &warm));
@@ -348,9 +330,7 @@ TEST(memory_budget)
     OK(cs_svd_compute(&f.op, &o, &small));
     check_triplets(&small, 1e-9);
     assert_true(small.iterations > large.iterations);
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs(small.sigma[j] - large.sigma[j]) <= 1e-9 * large.sigma[0]);
-    }
+    assert_each(j, 0, 8, fabs(small.sigma[j] - large.sigma[j]) <= 1e-9 * large.sigma[0]);
     cs_svd_free(&small);
     o.memory = 2000 * 8 * 8 * 4;
     assert_fails(

@@ -25,9 +25,7 @@ TEST(near_copies_are_copies)
     OK(cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, COPIES);
-    for (int j = 0; j < COPIES; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-7);
-    }
+    assert_each(j, 0, COPIES, fabs(s.sigma[j] - value[j]) <= 1e-7);
 }
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
@@ -51,9 +49,7 @@ TEST(a_start_in_a_wrong_subspace)
     OK(cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, K);
-    for (int j = 0; j < K; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12);
-    }
+    assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= 1e-12);
 }
 
 /* W = V_0 X + V_1 Y + Z with X of size `early` that the first pass leaves out, and Z of size
@@ -97,16 +93,12 @@ TEST(what_is_projected_is_orthogonal)
         }
         OK(space.combine(&space, 3, all, c, false, w));
         OK(cs_basis_project(&v, 1, w, h, &norm));
-        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
-            assert_true(fabs(h[e] - c[e]) < 1e-14);
-        }
+        assert_each(e, 0, 2 * CS_SQUARE, fabs(h[e] - c[e]) < 1e-14);
         assert_true(norm > 1 && norm < 5);
         OK(space.gram(&space, 2, v.panel, w, again));
         OK(space.gram(&space, 1, &w, w, own));
-        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
-            assert_true(fabs(again[e]) <=
-                        64 * DBL_EPSILON * sqrt(own[(ptrdiff_t)(e % B) * (B + 1)]));
-        }
+        assert_each(e, 0, 2 * CS_SQUARE,
+                    fabs(again[e]) <= 64 * DBL_EPSILON * sqrt(own[(ptrdiff_t)(e % B) * (B + 1)]));
     }
     space.destroy(z);
     space.destroy(w);
@@ -152,8 +144,6 @@ TEST(the_probe_draws_blocks_of_its_own)
     OK(cs_svd_probe_space(&space, &s.v, 0, drawn.seed, &probe));
     assert_true(drawn.count > solver && probe.value < 0.7);
     for (int i = solver; i < drawn.count; ++i) {
-        for (int j = 0; j < solver; ++j) {
-            assert_true(drawn.index[i] != drawn.index[j]);
-        }
+        assert_each(j, 0, solver, drawn.index[i] != drawn.index[j]);
     }
 }

@@ -331,9 +331,7 @@ TEST(params_move_through_every_type)
             OK(cs_params_get64(&params, a, (cs_param_block)block, out));
             assert_memory_equal(in, out, sizeof in);
             OK(cs_params_get(&params, a, (cs_param_block)block, narrow));
-            for (int k = 0; k < 15; ++k) {
-                assert_true(narrow[k] == (float)in[k]);
-            }
+            assert_each(k, 0, 15, narrow[k] == (float)in[k]);
             OK(cs_params_get64(&params, b, (cs_param_block)block, out));
             assert_true(out[0] == 0 && out[6] == 0);
         }

@@ -68,9 +68,7 @@ TEST(long_words_are_kept_whole)
     bool found = false;
     OK(cs_splitter_next(&t, &found));
     assert_true(found && t.size == N);
-    for (int64_t i = 0; i < N; ++i) {
-        assert_true(t.token[i] == 'a');
-    }
+    assert_each(i, 0, N, t.token[i] == 'a');
 }
 
 TEST(tokenizer_names)

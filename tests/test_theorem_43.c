@@ -62,9 +62,7 @@ TEST(examples_have_the_numbers_of_the_theory)
 {
     AUTO(cs_statements) list = {0};
     OK(cs_43_examples(&list));
-    for (int64_t i = 0; i < list.count; ++i) {
-        assert_true(list.item[i].example);
-    }
+    assert_each(i, 0, list.count, list.item[i].example);
     const cs_statement *full = statement_of(&list, "4.3-example", CS_PRINTED);
     assert_non_null(strstr(full->text, "the full sum, k = 2 and 3"));
     static const struct {

@@ -42,9 +42,7 @@ TEST(features_are_the_sums_of_their_terms)
                 }
             }
             assert_true(terms == pow(COUNT, p));
-            for (int j = 0; j < D; ++j) {
-                assert_true(fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
-            }
+            assert_each(j, 0, D, fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
         }
     }
 }
@@ -154,9 +152,7 @@ TEST(features_agree_with_the_network)
             w += m.qkv[j] * m.qkv[j];
         }
         absolute = pow(x, 1.5) * pow(w, 1.5);
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
-        }
+        assert_each(j, 0, D, fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
         assert_true(8 * (D + N) * (FLT_EPSILON / 2) * absolute < 1); /* the tolerance says much */
     }
 }

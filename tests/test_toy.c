@@ -106,9 +106,7 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
         assert_true(row[i] > 0 && fabs(row[i] - by_row[i]) < 1e-15);
         total += row[i];
     }
-    for (int64_t j = 0; j < m.a.cols; ++j) {
-        assert_true(col[j] > 0 && fabs(col[j] - by_col[j]) < 1e-15);
-    }
+    assert_each(j, 0, m.a.cols, col[j] > 0 && fabs(col[j] - by_col[j]) < 1e-15);
     assert_true(fabs(total - 1) < 1e-13);
 }
 

@@ -75,9 +75,7 @@ TEST(random_plan_files_reduce)
         AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
                               reduced = toy_run(cs_toy_reduce, &toy);
         expect_spectra_agree(&full, &reduced);
-        for (int64_t j = 0; j < full.values; ++j) {
-            assert_true(full.sigma[j] > 0 && full.sigma[j] <= 1 + toy_agreement);
-        }
+        assert_each(j, 0, full.values, full.sigma[j] > 0 && full.sigma[j] <= 1 + toy_agreement);
         assert_true(fabs(full.sigma[0] - 1) <= toy_agreement);
         assert_true(full.multiplicity[0] >= toy.classes);
         assert_true(fabs(squared_norm(&toy) - full.sum_sigma2) <= 1e-12 * full.sum_sigma2);

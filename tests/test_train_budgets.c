@@ -125,9 +125,8 @@ TEST_IN_DIR(budgets_are_runs_by_themselves)
         cs_train_result result;
         OK(train_all(&t, budget, &result));
         assert_true(result.finished && result.step == LONGEST);
-        for (int k = 0; k < BUDGETS; ++k) {
-            assert_true(budget[k].result.finished && budget[k].result.step == budgets[k]);
-        }
+        assert_each(k, 0, BUDGETS,
+                    budget[k].result.finished && budget[k].result.step == budgets[k]);
         assert_int_equal(cs_train_budget_steps(&t.options, BUDGETS, budget), LONGEST + 2 + 3);
         assert_budgets(&recipes[i], dir, state);
     }

@@ -145,9 +145,7 @@ TEST(every_value_within_its_bound)
     }
     double values[N];
     OK(cs_tridiagonal_values(N, d, e, values));
-    for (int i = 0; i < N; ++i) {
-        assert_true(values[i] == 0);
-    }
+    assert_each(i, 0, N, values[i] == 0);
     OK(cs_tridiagonal_values(0, d, e, values));
 }
 
@@ -204,9 +202,7 @@ TEST(symmetric_matrices)
         OK(cs_dense_eigh(&full, theirs, true));
         OK(cs_symmetric_values(&a, ours));
         cs_threads_blas_hold(false);
-        for (int k = 0; k < D; ++k) {
-            assert_true(fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
-        }
+        assert_each(k, 0, D, fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
     }
     AUTO(cs_dense) a = {0};
     double value[2];

@@ -298,15 +298,11 @@ TEST(sines_of_the_plane)
     OK(cs_model_config_pictures(&c));
     assert_int_equal(c.positions, 7);
     OK(cs_position_waves(&c, 8, table));
-    for (int j = 0; j < 8; ++j) {
-        assert_true(table[j] == 0);
-    }
+    assert_each(j, 0, 8, table[j] == 0);
     const float *last = table + 6 * 8; /* row 1, column 2; rates 1 and 1/100 */
     const double want[] = {sin(2), sin(0.02), cos(2), cos(0.02),
                            sin(1), sin(0.01), cos(1), cos(0.01)};
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs((double)last[j] - want[j]) < 1e-6);
-    }
+    assert_each(j, 0, 8, fabs((double)last[j] - want[j]) < 1e-6);
 }
 
 /* --- orders --- */
@@ -371,9 +367,7 @@ TEST(an_order_alone_changes_nothing)
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
         OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, NULL, group, 3, made[o]));
     }
-    for (int i = 0; i < 2 * PATCHES * VALUES; ++i) {
-        assert_true(fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
-    }
+    assert_each(i, 0, 2 * PATCHES * VALUES, fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
 }
 
 /* Without a length a text is cut at 512 tokens and a picture is not. */

@@ -188,9 +188,7 @@ TEST(perceptual_distances)
         b[i] = (float)(pixels[second[i / PICTURE] * PICTURE + i % PICTURE] / 255);
     }
     OK(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance));
-    for (int k = 0; k < PAIRS; ++k) {
-        assert_true(fabs(distance[k] - wanted[k]) < 4 * TOLERANCE);
-    }
+    assert_each(k, 0, PAIRS, fabs(distance[k] - wanted[k]) < 4 * TOLERANCE);
     assert_true(distance[3] == 0);
     like.width = 4;
     assert_fails(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance), CS_ERR_USAGE,
