@@ -79,6 +79,33 @@ void test_each(const char *name, int64_t i, const char *condition, const char *f
     _fail(file, line);
 }
 
+static int64_t failing;  /* the number of the allocation that fails */
+static bool none_failed; /* in the last call of out_of_memory */
+
+bool test_fail_next(int64_t *n)
+{
+    if (*n > 0 && none_failed) return false;
+    none_failed = false;
+    assert_true(*n < 100000);
+    (void)cs_mem_fail_at(++*n);
+    failing = *n;
+    return true;
+}
+
+bool out_of_memory(cs_status status)
+{
+    const bool failed = failing <= cs_mem_fail_at(0);
+    if (failed) {
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_string_not_equal(cs_reason(), "");
+    } else {
+        OK(status);
+    }
+    none_failed = !failed;
+    cs_reason_clear();
+    return failed;
+}
+
 void test_reason(const char *part, const char *file, int line)
 {
     if (!strstr(cs_reason(), part)) {

@@ -53,6 +53,19 @@ void test_add(struct CMUnitTest test);
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(cs_status status, const char *call, const char *file, int line);
 
+/* A block that runs with the 1st, 2nd, ... allocation failing, until none fails. In it, out_of_memory
+ * returns whether one failed in the call that it is given: that returned CS_ERR_MEMORY with a reason,
+ * else the call succeeded.
+ *
+ *     EACH_ALLOCATION_FAILS(n) {
+ *         AUTO(cs_csr) a = {0};
+ *         if (out_of_memory(cs_csr_init(&a, 3, 3, 9))) assert_null(a.val);
+ *     }
+ */
+#define EACH_ALLOCATION_FAILS(n) for (int64_t n = 0; test_fail_next(&n);)
+bool test_fail_next(int64_t *n);
+bool out_of_memory(cs_status status);
+
 /* The condition holds for every i from `first` to `end` - 1; else the test fails and names the first
  * i for which it does not hold. */
 #define assert_each(i, first, end, condition)                                                      \

@@ -349,18 +349,9 @@ TEST(every_failed_allocation_is_reported)
         const cs_example example[] = {{batch_text, 9, 0, NULL, NULL},
                                       {batch_text, 14, 1, NULL, NULL}};
         cs_batch b;
-        cs_status status = CS_ERR_MEMORY;
-        (void)cs_mem_fail_at(0);
-        for (int64_t at = 1; status != CS_OK; ++at) {
-            (void)cs_mem_fail_at(at);
-            status = cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b);
-            (void)cs_mem_fail_at(0);
-            if (status != CS_OK) {
-                assert_int_equal(status, CS_ERR_MEMORY);
-                assert_string_not_equal(cs_reason(), "");
-                cs_reason_clear();
-            }
-            assert_true(at < 100);
+        EACH_ALLOCATION_FAILS(at) {
+            (void)out_of_memory(
+                cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
         }
         cs_batch_free(&b);
         cs_batch_free(&b); /* of a zeroed object */

@@ -266,14 +266,10 @@ TEST(every_allocation_may_fail)
         double tail = 0;
         OK(cs_objective_parse(specs[i][0], &o.objective));
         OK(cs_context_parse(specs[i][1], &o.context));
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            (void)cs_mem_fail_at(n);
-            status = cs_cooc_estimate(&corpus, &o, &whole);
+        EACH_ALLOCATION_FAILS(n) {
+            cs_status status = cs_cooc_estimate(&corpus, &o, &whole);
             if (status == CS_OK) status = cs_cooc_smaller_tail(&corpus, &o, &whole, &tail, &cut);
-            const int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+            (void)out_of_memory(status);
         }
     }
 }

@@ -320,19 +320,12 @@ TEST(every_allocation_may_fail)
         cs_cooc_options o = options_of("ar", contexts[way]);
         o.memory_budget = spill ? 1 << 20 : 1 << 26;
         o.threads = 2;
-        for (int64_t n = 1;; ++n) {
-            cs_cooc m = {0};
-            (void)cs_mem_fail_at(n);
-            cs_status status = cs_cooc_build(&corpus, &o, &m);
-            int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            if (status == CS_OK) {
-                assert_true(made < n && (m.runs > 0) == spill && (m.files != NULL) == spill);
-                cs_cooc_free(&m);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
-            assert_null(m.key);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_cooc) m = {0};
+            if (out_of_memory(cs_cooc_build(&corpus, &o, &m)))
+                assert_null(m.key);
+            else
+                assert_true((m.runs > 0) == spill && (m.files != NULL) == spill);
         }
     }
 }

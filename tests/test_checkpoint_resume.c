@@ -116,19 +116,9 @@ TEST(every_allocation_may_fail)
     cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
-    for (int64_t n = 1;; ++n) {
-        cs_cooc m = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_build(&corpus, &o, &m);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (status == CS_OK) {
-            assert_true(made < n);
-            cs_cooc_free(&m);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(m.key);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_cooc) m = {0};
+        if (out_of_memory(cs_cooc_build(&corpus, &o, &m))) assert_null(m.key);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }

@@ -528,17 +528,10 @@ TEST(every_failed_allocation_is_reported)
 {
     AUTO_BY(operator_free, csr_operator) m = {0};
     operator_of(&m, random_sparse(40, 30, 0.2, 3), 1);
-    cs_status status = CS_ERR_MEMORY;
-    for (int64_t n = 1; status != CS_OK; ++n) {
-        cs_density_options o = options_of(3, 5, 1);
+    cs_density_options o = options_of(3, 5, 1);
+    o.top = 100;
+    EACH_ALLOCATION_FAILS(n) {
         AUTO(cs_density) d = {0};
-        o.top = 100;
-        (void)cs_mem_fail_at(n);
-        status = cs_density_of(&m.op, &o, &d);
-        (void)cs_mem_fail_at(0);
-        assert_true(n < 100);
-        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-        assert_true(status == CS_OK || !d.density);
-        cs_reason_clear();
+        if (out_of_memory(cs_density_of(&m.op, &o, &d))) assert_null(d.density);
     }
 }

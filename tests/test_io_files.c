@@ -409,18 +409,11 @@ TEST_IN_DIR(json_round_trip)
 TEST_IN_DIR(json_without_memory)
 {
     const char *path = in_dir(state, "short.json");
-    bool done = false;
-    for (int64_t n = 1; !done; ++n) {
-        (void)cs_mem_fail_at(n);
+    EACH_ALLOCATION_FAILS(n) {
         json_auto_t *root = json_object();
         (void)json_object_set_new(root, "values", json_pack("[s, i]", "text", 3));
-        cs_status status = cs_json_write(path, root);
-        bool failed = n <= cs_mem_fail_at(0);
-        done = status == CS_OK;
-        assert_int_equal(status, failed ? CS_ERR_MEMORY : CS_OK);
-        assert_true(done || cs_reason()[0] != '\0');
-        assert_int_equal(cs_path_exists(path), done);
-        cs_reason_clear();
+        const bool failed = out_of_memory(cs_json_write(path, root));
+        assert_int_equal(cs_path_exists(path), !failed);
     }
 }
 

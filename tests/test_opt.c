@@ -503,19 +503,11 @@ TEST(commands_with_many_options_have_main_ones)
 
 TEST(each_allocation_fails_once)
 {
-    int64_t n = 1;
-    for (;; ++n) {
-        cs_args *args = NULL;
-        (void)cs_mem_fail_at(n);
-        cs_status status = parse("f --rank 3 --name a --name b --tol 0.5", &args);
-        (void)cs_mem_fail_at(0);
-        if (status == CS_OK) {
-            cs_args_free(&args);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(args);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_args) *args = NULL;
+        if (out_of_memory(parse("f --rank 3 --name a --name b --tol 0.5", &args)))
+            assert_null(args);
+        else
+            assert_true(n > 10);
     }
-    assert_true(n > 10);
-    cs_reason_clear();
 }

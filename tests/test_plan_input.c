@@ -190,15 +190,8 @@ static cs_status everything(const cs_objective *objective)
 
 static void fail_each_allocation(const cs_objective *objective)
 {
-    (void)cs_mem_fail_at(0);
-    OK(everything(objective));
-    int64_t made = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= made; ++n) {
-        cs_reason_clear();
-        (void)cs_mem_fail_at(n);
-        assert_fails(everything(objective), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(everything(objective));
 }
 
 TEST(failed_allocations_are_reported)
@@ -213,20 +206,12 @@ TEST(failed_allocations_are_reported)
     char path[64];
     plan_temporary(path);
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1, 2, 2]}]}");
-    cs_plan_file file = {0};
-    (void)cs_mem_fail_at(0);
-    OK(cs_plan_file_read(path, &file));
-    int64_t made = cs_mem_fail_at(0);
+    AUTO(cs_plan_file) file = {0};
+    EACH_ALLOCATION_FAILS(n) {
+        if (out_of_memory(cs_plan_file_read(path, &file))) assert_null(file.plan);
+    }
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     objective.file = &file;
     fail_each_allocation(&objective);
-    cs_plan_file_free(&file);
-    for (int64_t n = 1; n <= made; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_int_equal(cs_plan_file_read(path, &file), CS_ERR_MEMORY);
-        assert_null(file.plan);
-        expect_reason("out of memory");
-    }
-    (void)cs_mem_fail_at(0);
     assert_int_equal(unlink(path), 0);
 }

@@ -89,17 +89,9 @@ TEST(every_allocation_may_fail)
     cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse("nearest:1", &o.context));
-    for (int64_t n = 1;; ++n) {
+    EACH_ALLOCATION_FAILS(n) {
         AUTO(cs_cooc) cooc = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_build(&corpus, &o, &cooc);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (status == CS_OK) {
-            assert_true(made < n);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
+        (void)out_of_memory(cs_cooc_build(&corpus, &o, &cooc));
     }
 }
 

@@ -322,16 +322,9 @@ TEST(every_allocation_fails_in_turn)
                                                                 shift_once, leading_two, least_one};
     AUTO(cs_signed_gram) p = random_gram(40, 0.2, true, 3);
     for (size_t w = 0; w < sizeof work / sizeof *work; ++w) {
-        cs_status status = CS_ERR_MEMORY;
-        int64_t failures = 0;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            (void)cs_mem_fail_at(n);
-            status = work[w](&p);
-            (void)cs_mem_fail_at(0);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            failures += status != CS_OK;
-            cs_reason_clear();
-        }
+        int failures = 0;
+        EACH_ALLOCATION_FAILS(n)
+            failures += out_of_memory(work[w](&p));
         assert_true(failures >= 4);
     }
 }

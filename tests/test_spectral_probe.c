@@ -303,16 +303,7 @@ TEST(every_allocation_may_fail)
 {
     AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
-    for (int64_t n = 1;; ++n) {
-        cs_spectral_probe_result r;
-        (void)cs_mem_fail_at(n);
-        cs_status status = probe(&s, 1, &r);
-        int64_t made = cs_mem_fail_at(0);
-        if (made < n) {
-            OK(status);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        cs_reason_clear();
-    }
+    cs_spectral_probe_result r;
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(probe(&s, 1, &r));
 }

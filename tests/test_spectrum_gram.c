@@ -259,15 +259,11 @@ TEST(every_allocation_may_fail)
         .spectrum = {.k = 2, .seed = 1}, .samples = 8, .degree = 6, .bins = 4};
     for (int kind = 0; kind < 4; ++kind) {
         const cs_csr *m = kind % 2 ? &a : &g;
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
+        EACH_ALLOCATION_FAILS(n) {
             AUTO(cs_spectrum) s = {0};
             AUTO(cs_spectrum_density) density = {0};
-            (void)cs_mem_fail_at(n);
-            status = kind < 2 ? cs_spectrum_of(m, &o, &s) : cs_spectrum_density_of(m, &d, &density);
-            (void)cs_mem_fail_at(0);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            cs_reason_clear();
+            (void)out_of_memory(kind < 2 ? cs_spectrum_of(m, &o, &s)
+                                         : cs_spectrum_density_of(m, &d, &density));
         }
     }
 }

@@ -224,19 +224,10 @@ TEST(every_failed_allocation_is_reported)
     const double d[] = {3e-100, 2e-100, 1e-100};
     AUTO(cs_csr) a = diagonal_matrix(3, d);
     cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
-    cs_status status = CS_ERR_MEMORY;
-    for (int64_t n = 1; status != CS_OK; ++n) {
+    EACH_ALLOCATION_FAILS(n) {
         AUTO(cs_spectrum) s = {0};
-        (void)cs_mem_fail_at(n);
-        status = cs_spectrum_of(&a, &o, &s);
-        assert_true(n < 500);
-        if (status != CS_OK) {
-            assert_int_equal(status, CS_ERR_MEMORY);
-            assert_null(s.sigma);
-            cs_reason_clear();
-        }
+        if (out_of_memory(cs_spectrum_of(&a, &o, &s))) assert_null(s.sigma);
     }
-    (void)cs_mem_fail_at(0);
 }
 
 /* 1 / (i + j + 1), counts: values from 1 to below 1e-14 beside a closed form, on which the vectors

@@ -494,24 +494,16 @@ TEST(every_allocation_may_fail)
     cs_cooc_options o = options_of("ar", "nearest:2", false);
     AUTO(cs_cooc) m = {0};
     OK(cs_cooc_build(&corpus, &o, &m));
-    for (int64_t n = 1;; ++n) {
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
-        assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), status == CS_OK);
-        if (status == CS_OK) break;
+    EACH_ALLOCATION_FAILS(n) {
+        const bool failed =
+            out_of_memory(cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true));
+        assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), !failed);
     }
-    for (int64_t n = 1;; ++n) {
+    EACH_ALLOCATION_FAILS(n) {
         AUTO(cs_cooc_store) s = {0};
         AUTO_FREE char *text = NULL;
-        (void)cs_mem_fail_at(n);
         cs_status status = cs_cooc_read(in_dir("memory"), &s);
         if (status == CS_OK) status = cs_cooc_row_text(&s, 3, &text);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
-        if (status == CS_OK) break;
+        (void)out_of_memory(status);
     }
 }

@@ -355,25 +355,12 @@ TEST(every_allocation_may_fail)
     OK(cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
     cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
-    cs_svd s;
-    (void)cs_mem_fail_at(0);
-    OK(cs_svd_compute(&f.op, &o, &s));
-    cs_svd_free(&s);
-    int64_t count = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    AUTO(cs_svd) s = {0};
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(cs_svd_compute(&f.op, &o, &s));
     OK(cs_dense_orthonormalise(&start));
-    (void)cs_mem_fail_at(0);
-    OK(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe));
-    count = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe));
 }
 
 /* A slowly falling spectrum: what had converged when it was stopped is right, and said to be

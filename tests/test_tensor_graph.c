@@ -360,15 +360,8 @@ static cs_status build_once(void)
 
 TEST(every_allocation_fails_cleanly)
 {
-    (void)cs_mem_fail_at(0);
-    OK(build_once());
-    int64_t allocations = cs_mem_fail_at(0);
-    assert_true(allocations > 10);
-    for (int64_t n = 1; n <= allocations; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_int_equal(build_once(), CS_ERR_MEMORY);
-        assert_true(strlen(cs_reason()) > 0);
-        cs_reason_clear();
-    }
-    (void)cs_mem_fail_at(0);
+    int failures = 0;
+    EACH_ALLOCATION_FAILS(n)
+        failures += out_of_memory(build_once());
+    assert_true(failures > 10);
 }

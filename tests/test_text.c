@@ -267,19 +267,11 @@ TEST(sequences_refuse_bad_cuts)
 
 TEST(sequences_survive_failed_allocations)
 {
-    for (int64_t n = 1;; ++n) {
-        cs_sequences out = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_sequences_of(&three, 3, 0, &out);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (made < n) {
-            OK(status);
-            cs_sequences_free(&out);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_sequences) out = {0};
+        if (out_of_memory(cs_sequences_of(&three, 3, 0, &out)))
+            assert_null(out.start);
+        else
             assert_int_equal(n, 4);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(out.start);
     }
 }

@@ -388,17 +388,11 @@ static cs_status everything(void)
 
 TEST(failed_allocations_are_reported)
 {
+    int failures = 0;
     OK(everything());
-    (void)cs_mem_fail_at(0);
-    OK(everything());
-    int64_t made = cs_mem_fail_at(0);
-    assert_true(made > 100);
-    for (int64_t at = 1; at <= made; ++at) {
-        cs_reason_clear();
-        (void)cs_mem_fail_at(at);
-        assert_fails(everything(), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    EACH_ALLOCATION_FAILS(n)
+        failures += out_of_memory(everything());
+    assert_true(failures > 100);
 }
 
 /* The flag stays: last of all. */
