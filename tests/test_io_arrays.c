@@ -167,7 +167,7 @@ TEST_IN_DIR(fortran_order_is_transposed)
     assert_int_equal(a.ndim, 3);
     for (int i = 0, n = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
-            assert_each(k, 0, 4, cs_array_f64(&a, n++) == 100 * i + 10 * j + k);
+            assert_each(k, 0, 4, cs_array_f64(&a, n++) == (double)(100 * i + 10 * j + k));
         }
     }
 }

@@ -272,8 +272,9 @@ static cs_run *begin(small *s)
 
 static void finish(small *s, cs_run *run)
 {
-    AUTO(cs_backend) *backend = run->backend;
+    cs_backend *backend = run->backend;
     cs_run_free(&run);
+    cs_backend_free(&backend);
     drop(s);
 }
 

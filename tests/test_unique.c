@@ -338,7 +338,6 @@ TEST_IN_DIR(small_weights_keep_their_digits)
                      " \"weights\": [0, 1e-9, 1, 1, 1e-9, 1e-9]}]}");
     char spec[160];
     (void)snprintf(spec, sizeof spec, "file:plan-file=%s", path);
-    AUTO(cs_corpus) corpus = corpus_of();
     AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
     OK(cs_objective_parse_held(spec, &file, &o.objective));

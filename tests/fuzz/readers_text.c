@@ -180,7 +180,7 @@ cs_status fuzz_spec(const char *path, const char *bytes, int64_t size)
     }
     const cs_status status = cs_objective_parse_held(bytes, &file, &o);
     if (status == CS_OK) {
-        AUTO_FREE char *form = cs_objective_form(bytes);
+        cs_free(cs_objective_form(bytes));
         for (int64_t s = 1; s <= 6; ++s) {
             bool exists = false;
             fuzz_also(cs_objective_exists(&o, s, &exists));
