@@ -345,7 +345,7 @@ static void step_of(cs_backend *ref, const cs_tensor_case *what, bool training,
 static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *what, bool training,
                     char why[CS_TENSOR_WHY])
 {
-    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
+    cs_tensor_world world;
     cs_tensor_result rough;
     expectation want = {.rough = NULL};
     step_of(ref, what, training, &want.exact);
@@ -360,6 +360,7 @@ static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *
     cs_tensor_open(&world, what, backend, training);
     bool good =
         training ? compare_training(&world, &want, why) : compare_evaluation(&world, &want, why);
+    cs_tensor_close(&world);
     good = guards_down(backend, why) && good;
     cs_tensor_result_free(&want.exact);
     if (want.rough) {
