@@ -263,6 +263,14 @@ static pid_t fork_limited(void)
     return child;
 }
 
+/* A child ends with 7, the value that it finds. */
+#define assert_child_finds_7(value)                                                                \
+    do {                                                                                           \
+        pid_t child = fork_limited();                                                              \
+        if (child == 0) _exit(value);                                                              \
+        assert_int_equal(code_of(child), 7);                                                       \
+    } while (0)
+
 #ifdef __SANITIZE_THREAD__
 #define FORK_TEST() skip() /* the thread sanitizer knows no threads in a child of many threads */
 #else
@@ -273,11 +281,7 @@ TEST(children_have_workers_of_their_own)
 {
     FORK_TEST();
     assert_true(squares_are_right());
-    pid_t child = fork_limited();
-    if (child == 0) {
-        _exit(squares_are_right() && squares_are_right() ? 7 : 1);
-    }
-    assert_int_equal(code_of(child), 7);
+    assert_child_finds_7(squares_are_right() && squares_are_right() ? 7 : 1);
     assert_true(squares_are_right());
 }
 
@@ -392,11 +396,7 @@ TEST(exit_does_not_wait_for_a_loop)
     FORK_TEST();
     for (int forker = 0; forker < 2; ++forker) {
         meeting m = {.forker = forker};
-        pid_t child = fork_limited();
-        if (child == 0) {
-            _exit(cs_parallel_workers(3, 3, exit_while_others_work, &m) == CS_OK ? 1 : 2);
-        }
-        assert_int_equal(code_of(child), 7);
+        assert_child_finds_7(cs_parallel_workers(3, 3, exit_while_others_work, &m) ? 2 : 1);
     }
 }
 
@@ -445,16 +445,12 @@ static cs_status interrupt_item(void *ctx, int64_t item)
 TEST(interrupts_stop_loops)
 {
     FORK_TEST();
-    pid_t child = fork_limited();
-    if (child == 0) {
-        atomic_int done = 0;
-        cs_status status = cs_parallel(100000, 4, interrupt_item, &done);
-        _exit(status == CS_ERR_INTERRUPT && strcmp(cs_reason(), "interrupted") == 0 &&
-                      atomic_load(&done) < 100000
-                  ? 7
-                  : 1);
-    }
-    assert_int_equal(code_of(child), 7);
+    atomic_int done = 0;
+    assert_child_finds_7(cs_parallel(100000, 4, interrupt_item, &done) == CS_ERR_INTERRUPT &&
+                                 strcmp(cs_reason(), "interrupted") == 0 &&
+                                 atomic_load(&done) < 100000
+                             ? 7
+                             : 1);
 }
 
 typedef struct {
@@ -514,11 +510,7 @@ TEST(interrupts_leave_a_library_behind)
     assert_int_equal(d.twice, 42);
     int (*const part[])(void) = {held_to_its_end, left_behind};
     for (size_t i = 0; i < sizeof part / sizeof *part; ++i) {
-        pid_t child = fork_limited();
-        if (child == 0) {
-            _exit(part[i]());
-        }
-        assert_int_equal(code_of(child), 7);
+        assert_child_finds_7(part[i]());
     }
 }
 
