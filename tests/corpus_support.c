@@ -4,20 +4,6 @@
 #include "io/npy.h"
 #include "io_support.h"
 
-const char *put(void **state, const char *name, const char *content)
-{
-    const char *path = in_dir(state, name);
-    OK(cs_file_write(path, content, (int64_t)strlen(content)));
-    return path;
-}
-
-const char *put_dir(void **state, const char *name)
-{
-    const char *path = in_dir(state, name);
-    OK(cs_dir_make(path));
-    return path;
-}
-
 const char *put_ids(void **state, const char *name, int ndim, const int64_t *shape,
                     const int64_t *ids)
 {

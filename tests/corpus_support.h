@@ -4,10 +4,6 @@
 #include "test.h"
 #include "text/corpus.h"
 
-/* Writes a file / makes a directory below that of the test; the path as from in_dir(). */
-const char *put(void **state, const char *name, const char *content);
-const char *put_dir(void **state, const char *name);
-
 /* Writes an array of token ids below the directory of the test. */
 const char *put_ids(void **state, const char *name, int ndim, const int64_t *shape,
                     const int64_t *ids);

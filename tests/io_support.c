@@ -43,6 +43,20 @@ const char *in_dir(void **state, const char *name)
     return path[turn];
 }
 
+const char *put(void **state, const char *name, const char *content)
+{
+    const char *path = in_dir(state, name);
+    OK(cs_file_write(path, content, (int64_t)strlen(content)));
+    return path;
+}
+
+const char *put_dir(void **state, const char *name)
+{
+    const char *path = in_dir(state, name);
+    OK(cs_dir_make(path));
+    return path;
+}
+
 int entries(void **state)
 {
     DIR *dir = opendir(*state);

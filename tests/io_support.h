@@ -14,6 +14,10 @@ int io_dir_remove(void **state);
 /* "<directory of the test>/name", valid until the eighth next call. */
 const char *in_dir(void **state, const char *name);
 
+/* Writes a text / makes a directory there; the path as from in_dir(). */
+const char *put(void **state, const char *name, const char *content);
+const char *put_dir(void **state, const char *name);
+
 /* Number of files in the directory of the test. */
 int entries(void **state);
 

@@ -73,6 +73,14 @@ void test_ok(cs_status status, const char *call, const char *file, int line)
     }
 }
 
+void test_near(double x, double y, double tolerance, const char *file, int line)
+{
+    if (!(fabs(x - y) <= tolerance)) {
+        print_error("%.17g is not %.17g within %g\n", x, y, tolerance);
+        _fail(file, line);
+    }
+}
+
 void test_each(const char *name, int64_t i, const char *condition, const char *file, int line)
 {
     print_error("%s = %lld: not %s\n", name, (long long)i, condition);

@@ -53,6 +53,10 @@ void test_add(struct CMUnitTest test);
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(cs_status status, const char *call, const char *file, int line);
 
+/* |x - y| <= tolerance. */
+#define assert_near(x, y, tolerance) test_near((x), (y), (tolerance), __FILE__, __LINE__)
+void test_near(double x, double y, double tolerance, const char *file, int line);
+
 /* A block that runs with the 1st, 2nd, ... allocation failing, until none fails. In it, out_of_memory
  * returns whether one failed in the call that it is given: that returned CS_ERR_MEMORY with a reason,
  * else the call succeeded.

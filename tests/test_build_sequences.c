@@ -151,8 +151,7 @@ TEST_IN_DIR(nothing_to_read_is_said)
         cs_append(&text, "]}");
     }
     cs_append(&text, "]}");
-    OK(cs_file_write(in_dir(state, "plans.json"), text, (int64_t)strlen(text)));
-    OK(cs_objective_of_file(in_dir(state, "plans.json"), &file, &o.objective));
+    OK(cs_objective_of_file(put(state, "plans.json", text), &file, &o.objective));
     o.split = CS_SPLIT_ALL;
     refused(&corpus, &o, "has plans of length 2, 4, 5, 6,");
     refused(&corpus, &o, ", ..., but no sequence has such a length (they have 1 to 1 tokens)");

@@ -49,13 +49,6 @@ TEST(rows_are_numbered)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static const char *text_file(void **state, const char *text)
-{
-    const char *path = in_dir(state, "a.mtx");
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    return path;
-}
-
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
@@ -78,10 +71,11 @@ static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 TEST_IN_DIR(rows_without_entries_cost_nothing)
 {
     const int64_t rows = INT64_C(9000000000000000000);
-    holds_two_rows(text_file(state, "%%MatrixMarket matrix coordinate real general\n"
-                                    "9000000000000000000 3 7\n"
-                                    "9000000000000000000 3 -2\n4 2 2\n11 1 4\n4 2 3\n11 1 -4\n"
-                                    "9000000000000000000 1 7\n12 2 0\n"),
+    holds_two_rows(put(state, "a.mtx",
+                       "%%MatrixMarket matrix coordinate real general\n"
+                       "9000000000000000000 3 7\n"
+                       "9000000000000000000 3 -2\n4 2 2\n11 1 4\n4 2 3\n11 1 -4\n"
+                       "9000000000000000000 1 7\n12 2 0\n"),
                    rows, rows - 1);
 
     const int64_t shape[] = {rows, 3}, row[] = {rows - 1, 3, 10, 3, 10, rows - 1},

@@ -39,54 +39,54 @@ static void refused(const char *path, cs_status code, const char *part)
 
 /* --- Matrix Market ---------------------------------------------------------------------------- */
 
-static const char *text_file(void **state, const char *text)
-{
-    const char *path = in_dir(state, "a.mtx");
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    return path;
-}
-
 TEST_IN_DIR(mtx_coordinate)
 {
     const double real[] = {0, 2.5, 0, -1e-3, 0, 7};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real general\n"
-                              "% a comment\n"
-                              "\n"
-                              "  2 3 4\n"
-                              "2 3 3\n"
-                              "1 2 2.5\n"
-                              "2\t1   -1E-3\r\n"
-                              "2 3 4\n\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate real general\n"
+                 "% a comment\n"
+                 "\n"
+                 "  2 3 4\n"
+                 "2 3 3\n"
+                 "1 2 2.5\n"
+                 "2\t1   -1E-3\r\n"
+                 "2 3 4\n\n"),
              2, 3, real); /* (2, 3) twice: added */
     const double symmetric[] = {1, 5, 5, 0};
-    reads_as(text_file(state, "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
-                              "2 2 2\n1 1 1\n2 1 5"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
+                 "2 2 2\n1 1 1\n2 1 5"),
              2, 2, symmetric);
     const double skew[] = {0, -5, 5, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real skew-symmetric\n"
-                              "2 2 1\n2 1 5\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate real skew-symmetric\n"
+                 "2 2 1\n2 1 5\n"),
              2, 2, skew);
     const double pattern[] = {0, 1, 1, 1};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate pattern symmetric\n"
-                              "2 2 2\n2 1\n2 2\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate pattern symmetric\n"
+                 "2 2 2\n2 1\n2 2\n"),
              2, 2, pattern);
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real general\n0 3 0\n"), 0, 3,
+    reads_as(put(state, "a.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"), 0, 3,
              real);
 }
 
 TEST_IN_DIR(mtx_array)
 {
     const double general[] = {1, 3, 5, 2, 4, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix array real general\n"
-                              "2 3\n1\n2\n3\n4\n5\n0\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array real general\n"
+                 "2 3\n1\n2\n3\n4\n5\n0\n"),
              2, 3, general);
     const double symmetric[] = {1, 2, 3, 2, 4, 5, 3, 5, 6};
-    reads_as(text_file(state, "%%MatrixMarket matrix array integer symmetric\n"
-                              "3 3\n1\n2\n3\n4\n5\n6\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array integer symmetric\n"
+                 "3 3\n1\n2\n3\n4\n5\n6\n"),
              3, 3, symmetric);
     const double skew[] = {0, -1, -2, 1, 0, -3, 2, 3, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix array real skew-symmetric\n"
-                              "3 3\n1\n2\n3\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array real skew-symmetric\n"
+                 "3 3\n1\n2\n3\n"),
              3, 3, skew);
 }
 
@@ -148,7 +148,7 @@ TEST_IN_DIR(mtx_malformed)
     };
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
         cs_csr a;
-        const char *path = text_file(state, bad[b].text);
+        const char *path = put(state, "a.mtx", bad[b].text);
         cs_status status = cs_matrix_read(path, &a);
         if ((status != CS_ERR_INPUT && status != CS_ERR_MEMORY) ||
             !strstr(cs_reason(), bad[b].part) || !strstr(cs_reason(), "a.mtx: ")) {

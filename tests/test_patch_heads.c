@@ -18,13 +18,6 @@ static int below(uint32_t *x, int n)
     return (int)(*x >> 8) % n;
 }
 
-static void near(double value, double wanted, double by)
-{
-    if (!(fabs(value - wanted) <= by)) {
-        fail_msg("%.17g is not %.17g within %g", value, wanted, by);
-    }
-}
-
 /* --- scores --- */
 
 TEST(intersection_over_union)
@@ -42,12 +35,12 @@ TEST(intersection_over_union)
         right += said[i] == truth[i];
     }
     cs_confusion_add(K, N, truth, said, confusion);
-    near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
+    assert_near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
     for (int c = 0; c < 5; ++c) {
-        near(each[c], wanted[c], EXACT);
+        assert_near(each[c], wanted[c], EXACT);
     }
     assert_true(isnan(each[5])); /* neither there nor said to be */
-    near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
+    assert_near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
     const int64_t nothing[4] = {0};
     assert_true(isnan(cs_mean_iou(2, nothing, NULL)) && isnan(cs_pixel_accuracy(2, nothing)));
 }
@@ -114,18 +107,18 @@ TEST(average_precision_as_coco_has_it)
     double each[3];
     assert_true(b->ptr[12] == 29 && b->count == 39);
     OK(cs_detections_match(&b->images, b->count, b->found));
-    near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each), 0.210516289724211,
-         EXACT);
+    assert_near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each),
+                0.210516289724211, EXACT);
     for (int c = 0; c < 3; ++c) {
-        near(each[c], wanted[c], EXACT);
+        assert_near(each[c], wanted[c], EXACT);
     }
     for (int i = 0; i < 12; ++i) {
         block[i] = i == 5 ? 1 : 0;
     }
-    near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL), 0.209218540901709,
-         EXACT);
-    near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
-         0.210516289724211, EXACT); /* a class without boxes does not count */
+    assert_near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL),
+                0.209218540901709, EXACT);
+    assert_near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
+                0.210516289724211, EXACT); /* a class without boxes does not count */
 }
 
 /* Of two boxes the best detection hits one, the second hits it again, which is a miss, the third hits the
@@ -140,11 +133,11 @@ TEST(average_precision_by_hand)
                         {0, 0, 0, 0, 4, 3, 0.9, false}};
     OK(cs_detections_match(&m, 3, d));
     assert_true(d[0].score == 0.9 && d[0].hit && !d[1].hit && d[2].hit);
-    near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), (51 + 50 * 2.0 / 3) / 101, EXACT);
+    assert_near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), (51 + 50 * 2.0 / 3) / 101, EXACT);
     d[2].right = 11.9;
     OK(cs_detections_match(&m, 3, d));
-    near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), 51.0 / 101, EXACT);
-    near(cs_average_precision(1, &m, 0, d, NULL, 0, NULL), 0, 0);
+    assert_near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), 51.0 / 101, EXACT);
+    assert_near(cs_average_precision(1, &m, 0, d, NULL, 0, NULL), 0, 0);
     assert_true(isnan(cs_average_precision(1, &m, 3, d, (int32_t[]){4}, 4, NULL)));
 }
 
@@ -232,19 +225,19 @@ TEST(patches_learn_the_smallest_box)
     AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int k = 0; k < 16; ++k) {
-        near(t.label[k], label[k], 0);
+        assert_near(t.label[k], label[k], 0);
     }
     /* Centre (5, 3), row 2, column 1, of the small box; (1, 5) of the large one. */
-    near(t.side[0][9], 3, 0);
-    near(t.side[1][9], 1, 0);
-    near(t.side[2][9], 1, 0);
-    near(t.side[3][9], 2, 0);
-    near(t.side[0][2], 1, 0);
-    near(t.side[3][2], 1, 0);
+    assert_near(t.side[0][9], 3, 0);
+    assert_near(t.side[1][9], 1, 0);
+    assert_near(t.side[2][9], 1, 0);
+    assert_near(t.side[3][9], 2, 0);
+    assert_near(t.side[0][2], 1, 0);
+    assert_near(t.side[3][2], 1, 0);
     OK(cs_patch_head_answer(&t, NULL, NULL, 1, &a)); /* of equal boxes one is left */
     assert_int_equal(a.detections, 2);
     OK(cs_detections_match(&m, a.detections, a.detection));
-    near(cs_average_precision(2, &m, a.detections, a.detection, NULL, 0, NULL), 1, 0);
+    assert_near(cs_average_precision(2, &m, a.detections, a.detection, NULL, 0, NULL), 1, 0);
     cs_patch_targets_free(&t);
     const cs_images bare = pixels_of(8, 8, NULL);
     assert_fails(cs_patch_targets_of(&bare, 2, CS_HEAD_DETECTION, &t), CS_ERR_INPUT,
@@ -298,10 +291,10 @@ TEST(better_boxes_cover_worse_ones)
     const cs_rows rows = cs_rows_of_f32(16, 3, x, "x");
     OK(cs_patch_head_answer(&t, &head, &rows, 1, &a));
     assert_int_equal(a.detections, 4); /* patches 5, 6 and twice 15: overlaps of 1 / 3 stay */
-    near(a.detection[0].score, 0.8, 1e-7);
-    near(a.detection[0].top, 1, 0);
-    near(a.detection[1].left, 3, 0);
-    near(a.detection[2].bottom, 8, 0);
+    assert_near(a.detection[0].score, 0.8, 1e-7);
+    assert_near(a.detection[0].top, 1, 0);
+    assert_near(a.detection[1].left, 3, 0);
+    assert_near(a.detection[2].bottom, 8, 0);
     assert_true(a.detection[2].label == 0 && a.detection[3].label == 1);
     cs_patch_answer_free(&a);
     for (int s = 1; s < 4; s += 2) { /* wide boxes: 5 has columns 0..7, 6 has 0..8 */
@@ -382,9 +375,9 @@ TEST(linear_segmentations_are_found)
                   blind = cs_rows_of_f32((int64_t)MANY * 16, 1, x, "x");
     AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
     json_auto_t *layer = layer_of(&s, &rows);
-    near(metric_of(layer, NULL, 0, "value"), 1, 0);
-    near(metric_of(layer, NULL, 1, "value"), 1, 0);
-    near(metric_of(layer, "targets", 0, "value"), 1, 0);
+    assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
+    assert_near(metric_of(layer, NULL, 1, "value"), 1, 0);
+    assert_near(metric_of(layer, "targets", 0, "value"), 1, 0);
     assert_int_equal(json_array_size(json_object_get(layer, "by_class")), 3);
     int64_t count[3] = {0}, best = 0;
     for (int i = 0; i < MANY * 64; ++i) {
@@ -401,10 +394,10 @@ TEST(linear_segmentations_are_found)
         mean += share / MANY;
         square += share * share;
     }
-    near(metric_of(layer, "baseline", 1, "value"), mean, EXACT);
-    near(metric_of(layer, "baseline", 1, "se"),
-         sqrt((square - MANY * mean * mean) / (MANY - 1) / MANY), EXACT);
-    near(metric_of(layer, "baseline", 0, "value"), mean / 3, EXACT);
+    assert_near(metric_of(layer, "baseline", 1, "value"), mean, EXACT);
+    assert_near(metric_of(layer, "baseline", 1, "se"),
+                sqrt((square - MANY * mean * mean) / (MANY - 1) / MANY), EXACT);
+    assert_near(metric_of(layer, "baseline", 0, "value"), mean / 3, EXACT);
     json_decref(layer);
     layer = layer_of(&s, &blind); /* one of nine numbers, misplaced */
     assert_true(metric_of(layer, NULL, 0, "value") < 0.6);
@@ -428,7 +421,7 @@ TEST(linear_boxes_are_found)
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 6, x, "x");
     json_auto_t *layer = layer_of(&s, &rows);
-    near(metric_of(layer, NULL, 0, "value"), 1, 0);
+    assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     json_decref(layer);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer told apart */

@@ -211,7 +211,7 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
 }
 
 /* Quality 100 quantises each coefficient to whole numbers: no value is off by more than this. */
-static void assert_near(const uint8_t *a, const uint8_t *b, int64_t size)
+static void assert_pixels_near(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     for (int64_t i = 0; i < size; ++i) {
         assert_in_range(a[i] + 3 - b[i], 0, 6);
@@ -229,12 +229,12 @@ TEST(jpeg_in_grey_and_colour)
     assert_int_equal(p.height, 8);
     assert_int_equal(p.width, 16);
     assert_int_equal(p.channels, 3);
-    assert_near(p.pixel, pixel, sizeof pixel);
+    assert_pixels_near(p.pixel, pixel, sizeof pixel);
     cs_picture_free(&p);
     b = jpeg_of(8, 8, JCS_GRAYSCALE, 1, pixel, 0);
     p = decoded(&b);
     assert_int_equal(p.channels, 1);
-    assert_near(p.pixel, pixel, 64);
+    assert_pixels_near(p.pixel, pixel, 64);
     cs_picture_free(&p);
     b = jpeg_of(8, 8, JCS_CMYK, 4, pixel, 0);
     assert_fails(cs_picture_decode("c.jpg", b.bytes, b.size, false, &p), CS_ERR_INPUT,
@@ -271,7 +271,7 @@ TEST(exif_orientation_is_applied)
                     if (side[k] == 3) x = step[k];
                     if (side[k] == 1) x = p.width - 1 - step[k];
                 }
-                assert_near(&p.pixel[y * p.width + x], &pixel[r * W + c], 1);
+                assert_pixels_near(&p.pixel[y * p.width + x], &pixel[r * W + c], 1);
             }
         }
     }

@@ -3,13 +3,6 @@
 #include "infer/picture_features.h"
 #include "vit_support.h"
 
-static void near(double value, double wanted, double by)
-{
-    if (!(fabs(value - wanted) <= by)) {
-        fail_msg("%.17g is not %.17g within %g", value, wanted, by);
-    }
-}
-
 /* The states of a network of all patches to all are those of the patches in the plane whatever the order
  * of its sequence. Floats are summed in another order. */
 TEST(features_are_of_the_plane)
@@ -35,7 +28,7 @@ TEST(features_are_of_the_plane)
     }
     bool moved = false;
     for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
-        near(made[0][i], made[1][i], 1e-5);
+        assert_near(made[0][i], made[1][i], 1e-5);
         moved = moved || made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)];
     }
     assert_true(moved);
@@ -92,7 +85,8 @@ TEST(features_of_cells)
                 }
             }
             assert_true(count > 0 && count <= 4);
-            near(cells[i * CELLS * WIDTH + j], sum / count, 1e-6 * fmax(1, fabs(sum / count)));
+            assert_near(cells[i * CELLS * WIDTH + j], sum / count,
+                        1e-6 * fmax(1, fabs(sum / count)));
         }
     }
 }

@@ -75,7 +75,7 @@ static double trace(const double *a, const double *f)
     return sum;
 }
 
-static void assert_near(double got, double want, double size)
+static void assert_close(double got, double want, double size)
 {
     if (!(fabs(got - want) <= 1e-11 * fmax(size, fabs(want)))) {
         print_error("got %.17g, want %.17g\n", got, want);
@@ -147,14 +147,14 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
     OK(cs_population_of(&counts, part, &measured, &got));
     pairs.chosen = 0xff;
     const double seen = pairs_by_events(&e, &pairs, VOCAB, a);
-    assert_near(got.seen, seen, 1);
-    assert_near(got.seen_halves, halves, 1);
-    assert_near(got.distinct.sum_sigma2, trace(a, NULL) / seen, 1);
-    assert_near(got.corrected2, trace(a, ratio) / seen, 1);
-    assert_near(got.distinct.sum_sigma4, sum4, 1);
-    assert_near(got.corrected4, corrected4, 1);
-    assert_near(got.cross_fit.sum_sigma2, folds2, 1);
-    assert_near(got.cross_fit.sum_sigma4, folds4, 1);
+    assert_close(got.seen, seen, 1);
+    assert_close(got.seen_halves, halves, 1);
+    assert_close(got.distinct.sum_sigma2, trace(a, NULL) / seen, 1);
+    assert_close(got.corrected2, trace(a, ratio) / seen, 1);
+    assert_close(got.distinct.sum_sigma4, sum4, 1);
+    assert_close(got.corrected4, corrected4, 1);
+    assert_close(got.cross_fit.sum_sigma2, folds2, 1);
+    assert_close(got.cross_fit.sum_sigma4, folds4, 1);
     assert_eigenvalues(a, seen, got.distinct.lambda);
     assert_eigenvalues(q, 1, got.cross_fit.lambda);
 }

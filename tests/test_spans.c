@@ -64,9 +64,7 @@ TEST(answers_are_scored)
 
 static cs_status read_squad(void **state, const char *json, cs_squad *out)
 {
-    const char *path = in_dir(state, "squad.json");
-    OK(cs_file_write(path, json, (int64_t)strlen(json)));
-    return cs_squad_read(path, out);
+    return cs_squad_read(put(state, "squad.json", json), out);
 }
 
 /* A file of one context with the questions given. */

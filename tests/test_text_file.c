@@ -9,7 +9,7 @@
 #include "text/labelled_text.h"
 #include "text/text_file_private.h"
 
-static const char *put(void **state, const char *name, const char *bytes, size_t size)
+static const char *put_bytes(void **state, const char *name, const char *bytes, size_t size)
 {
     const char *path = in_dir(state, name);
     OK(cs_file_write(path, bytes, (int64_t)size));
@@ -47,19 +47,19 @@ TEST_IN_DIR(bad_parts_are_put_right)
                                 "b\x80"
                                 "c\x80\xBF"
                                 "d";
-    const char *path = put(state, "t.txt", bytes, sizeof bytes - 1);
+    const char *path = put_bytes(state, "t.txt", bytes, sizeof bytes - 1);
     reads(path, CS_INVALID_REPLACE,
           "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
           "b\xEF\xBF\xBD"
           "c\xEF\xBF\xBD\xEF\xBF\xBD"
           "d",
           6);
-    path = put(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
+    path = put_bytes(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
     reads(path, CS_INVALID_LATIN1, "caf\xC3\xA9 \xC3\xA9\xEF\xBF\xBDx", 2);
-    path = put(state, "g.txt",
-               "gr\xC3\xBC\xC3\x9F"
-               "e",
-               7);
+    path = put_bytes(state, "g.txt",
+                     "gr\xC3\xBC\xC3\x9F"
+                     "e",
+                     7);
     reads(path, CS_INVALID_REPLACE,
           "gr\xC3\xBC\xC3\x9F"
           "e",
@@ -68,7 +68,7 @@ TEST_IN_DIR(bad_parts_are_put_right)
     for (int i = 0; i < 512; i += 4) {
         memcpy(all + i, i % 8 ? "\xFF\xFE\xFD\xFC" : "\xF4\x8F\xBF\xC0", 4);
     }
-    path = put(state, "all.txt", all, sizeof all);
+    path = put_bytes(state, "all.txt", all, sizeof all);
     cs_text_rules rules = {.rule = CS_INVALID_LATIN1};
     AUTO(cs_text_file) file = {0};
     OK(cs_text_read(path, &rules, &file));
@@ -84,12 +84,12 @@ TEST_IN_DIR(gzip_is_unpacked)
     AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
-    const char *path = put(state, "cut.txt.gz", bytes, (size_t)size - 5);
+    const char *path = put_bytes(state, "cut.txt.gz", bytes, (size_t)size - 5);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "cut.txt.gz: damaged gzip");
     bytes[size / 2 - 6] ^= 0x55; /* the checksum of the first member */
-    path = put(state, "bad.txt.gz", bytes, (size_t)size);
+    path = put_bytes(state, "bad.txt.gz", bytes, (size_t)size);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "bad.txt.gz: damaged gzip");
-    path = put(state, "head.gz", "\x1F\x8B", 2);
+    path = put_bytes(state, "head.gz", "\x1F\x8B", 2);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "head.gz: damaged gzip");
     assert_null(file.bytes);
 }
@@ -105,7 +105,7 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     for (int64_t cut = size / 2; cut <= size; ++cut) {
         AUTO_FREE char *out = NULL;
-        path = put(state, "cut.gz", bytes, (size_t)cut);
+        path = put_bytes(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
                          "ends early");
@@ -137,17 +137,17 @@ static void labels_are(cs_corpus *c, int64_t documents, const char *const *label
 TEST_IN_DIR(lines_of_every_format)
 {
     static const char trec[] = "DESC:manner How did serfdom develop\nENTY What films\n";
-    cs_corpus c = load(put(state, "t.txt", trec, sizeof trec - 1),
+    cs_corpus c = load(put_bytes(state, "t.txt", trec, sizeof trec - 1),
                        &(cs_corpus_options){.format = CS_FORMAT_SPACE});
     assert_int_equal(c.tokens, 6);
     labels_are(&c, 2, (const char *const[]){"DESC:manner", "ENTY"});
     static const char objects[] =
         "{\"text\": \"a b c\", \"label\": 3}\r\n\n{\"label\": true, \"text\": \"b\\u00e9 d\"}\n"
         "{\"text\": \"q\", \"label\": null}\n{\"text\": \"q\", \"label\": \"x y\"}";
-    c = load(put(state, "t.jsonl", objects, sizeof objects - 1), NULL);
+    c = load(put_bytes(state, "t.jsonl", objects, sizeof objects - 1), NULL);
     assert_int_equal(c.tokens, 7);
     labels_are(&c, 4, (const char *const[]){"3", "true", "-", "x y"});
-    c = load(put(state, "t.data", "{\"body\": \"a b\", \"class\": 1.5}", 29),
+    c = load(put_bytes(state, "t.data", "{\"body\": \"a b\", \"class\": 1.5}", 29),
              &(cs_corpus_options){
                  .format = CS_FORMAT_JSONL, .label_field = "class", .text_field = "body"});
     labels_are(&c, 1, (const char *const[]){"1.5"});
@@ -166,7 +166,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     static const char lines[] = "{\"text\": \"one\"}\n"
                                 "{\"text\": \"a\\uD800 b \\udc00\\uD83D\\uDE00 c\\u0000\"}\n"
                                 "{\"text\": \"\\\\ud800 \\ud83d\\ude00\"}\n";
-    const char *path = put(state, "t.jsonl", lines, sizeof lines - 1);
+    const char *path = put_bytes(state, "t.jsonl", lines, sizeof lines - 1);
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT,
                  "t.jsonl:2: byte 12: \\uD800 is not a character; give --invalid replace");
@@ -185,7 +185,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     assert_true(c.documents == 2 && c.invalid_documents == 1);
     cs_corpus_free(&c);
     /* Broken escapes are left to the reader of JSON. */
-    path = put(state, "b.jsonl", "{\"text\": \"\\u+800\"}", 19);
+    path = put_bytes(state, "b.jsonl", "{\"text\": \"\\u+800\"}", 19);
     assert_fails(cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c),
                  CS_ERR_INPUT, "b.jsonl:1:");
 }
@@ -209,7 +209,7 @@ TEST_IN_DIR(lines_that_do_not_hold_are_named)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_corpus c = {0};
-        const char *path = put(state, bad[i].name, bad[i].text, strlen(bad[i].text));
+        const char *path = put_bytes(state, bad[i].name, bad[i].text, strlen(bad[i].text));
         assert_fails(cs_corpus_load(path, &(cs_corpus_options){.format = bad[i].format}, &c),
                      CS_ERR_INPUT, bad[i].said);
     }
@@ -220,10 +220,10 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
 {
     OK(cs_dir_make(in_dir(state, "m/a")));
     OK(cs_dir_make(in_dir(state, "m/b")));
-    (void)put(state, "m/a/1", "hello caf\xE9", 10);
-    (void)put(state, "m/a/2", "good text", 9);
-    (void)put(state, "m/b/1", "na\xEFve", 5);
-    (void)put(state, "m/b/2", "plain", 5);
+    (void)put_bytes(state, "m/a/1", "hello caf\xE9", 10);
+    (void)put_bytes(state, "m/a/2", "good text", 9);
+    (void)put_bytes(state, "m/b/1", "na\xEFve", 5);
+    (void)put_bytes(state, "m/b/2", "plain", 5);
     const char *path = in_dir(state, "m");
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT, "2 files are not valid UTF-8");
@@ -237,11 +237,11 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
     c = load(path, &(cs_corpus_options){.invalid = CS_INVALID_LATIN1});
     assert_int_equal(c.invalid_bytes, 2);
     labels_are(&c, 4, (const char *const[]){"a", "a", "b", "b"});
-    c = load(put(state, "l.tsv", "x\tgood\ny\tb\xE9\nz\tfine\n", 19),
+    c = load(put_bytes(state, "l.tsv", "x\tgood\ny\tb\xE9\nz\tfine\n", 19),
              &(cs_corpus_options){.invalid = CS_INVALID_SKIP});
     assert_int_equal(c.invalid_documents, 1);
     labels_are(&c, 2, (const char *const[]){"x", "z"});
-    assert_fails(cs_corpus_load(put(state, "none.txt", "\xFF", 1),
+    assert_fails(cs_corpus_load(put_bytes(state, "none.txt", "\xFF", 1),
                                 &(cs_corpus_options){.invalid = CS_INVALID_SKIP}, &c),
                  CS_ERR_INPUT, "all 1 were skipped because they are not valid");
 }
@@ -249,7 +249,8 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
 TEST_IN_DIR(utf16_is_called_so)
 {
     cs_corpus c = {0};
-    assert_fails(cs_corpus_load(put(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c), CS_ERR_INPUT,
+    assert_fails(cs_corpus_load(put_bytes(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c),
+                 CS_ERR_INPUT,
                  "u.txt:1: byte 1: the file is UTF-16; convert it with iconv -f UTF-16 -t UTF-8");
 }
 
@@ -276,9 +277,10 @@ static cs_status load_strictly(const char *path)
 TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(load_any, put_packed(state, "t.txt.gz", 1, "a\xFF b\nc \xE9\n"));
-    fail_each_allocation(load_any, put(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
-    fail_each_allocation(load_any, put(state, "u.jsonl", "{\"text\": \"a\\udfff\"}", 19));
+    fail_each_allocation(load_any,
+                         put_bytes(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
+    fail_each_allocation(load_any, put_bytes(state, "u.jsonl", "{\"text\": \"a\\udfff\"}", 19));
     OK(cs_dir_make(in_dir(state, "d")));
-    (void)put(state, "d/bad", "\xFF", 1);
+    (void)put_bytes(state, "d/bad", "\xFF", 1);
     fail_each_allocation(load_strictly, in_dir(state, "d"));
 }

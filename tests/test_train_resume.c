@@ -433,8 +433,7 @@ TEST_IN_DIR(test_memory)
 TEST_IN_DIR(test_foreign_log)
 {
     AUTO_BY(cs_log_close, cs_log) log = {0};
-    const char text[] = "time,value\n1,2\n";
-    OK(cs_file_write(in_dir(state, "log.csv"), text, (int64_t)strlen(text)));
+    (void)put(state, "log.csv", "time,value\n1,2\n");
     assert_fails(cs_log_open(*state, 5, &log), CS_ERR_INPUT, "header");
 }
 
