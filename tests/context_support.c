@@ -176,12 +176,11 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
 {
     cs_objective objective;
     cs_context context;
-    AUTO(cs_pairs) expanded = {0};
     AUTO(cs_plan_file) file = {0};
     OK(cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
-    OK(cs_pairs_of(&objective, s, &expanded));
+    AUTO_OK(cs_pairs, expanded, cs_pairs_of(&objective, s, &expanded));
     OK(cs_pairs_expand(&expanded, 1 << 20));
     AUTO(cs_corpus) corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
 
@@ -200,8 +199,7 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &objective, .context = context};
-    AUTO(cs_context_plan) *plan = NULL;
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     context_table got = {.given = given, .mode = context.mode, .last_ordinal = -1};
     OK(cs_context_visit(plan, &corpus, &sequences, 0, context_collect, &got, &dropped));
     /* The enumeration adds up to 6000 events one by one: n / 2 units of rounding, 7e-13. What

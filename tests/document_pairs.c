@@ -25,7 +25,6 @@ document_events events_of(const cs_corpus *corpus, const cs_cooc_options *option
 {
     const cs_context_options context = cs_cooc_context_options(options);
     AUTO(cs_sequences) sequences = {0};
-    AUTO(cs_context_plan) *plan = NULL;
     int64_t skipped = 0;
     collecting t = {.room = 1 << 18};
     t.events.key = test_room(t.room, sizeof *t.events.key);
@@ -33,7 +32,7 @@ document_events events_of(const cs_corpus *corpus, const cs_cooc_options *option
     t.events.token = test_room(t.room, sizeof *t.events.token);
     t.events.weight = test_room(t.room, sizeof *t.events.weight);
     OK(cs_cooc_sequences(corpus, options, &sequences, &skipped));
-    OK(cs_context_prepare(&sequences, &context, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
     for (int64_t i = 0; i < sequences.count; ++i) {
         t.document = sequences.document[i];
         t.weight =

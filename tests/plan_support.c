@@ -157,9 +157,8 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     static double exact[PLAN_CELLS];
     static plan_tally t;
     memset(&t, 0, sizeof t);
-    AUTO(cs_pairs) pairs = {0};
     AUTO_FREE char *name = cs_objective_describe(objective);
-    OK(cs_pairs_of(objective, s, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
     OK(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t));
     plan_table_of_pairs(&pairs, exact);
     plan_normalise(t.table);
@@ -200,9 +199,8 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     static double exact[PLAN_CELLS];
     static int64_t seen[PLAN_CELLS];
     memset(seen, 0, sizeof seen);
-    AUTO(cs_pairs) pairs = {0};
     AUTO(cs_plan) plan = {0};
-    OK(cs_pairs_of(objective, s, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
     OK(cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
@@ -266,8 +264,7 @@ cs_objective plan_of_text(const char *path, const char *text, cs_plan_file *file
 
 void plan_table_of(const cs_objective *o, int64_t s, double table[PLAN_CELLS])
 {
-    AUTO(cs_pairs) pairs = {0};
-    OK(cs_pairs_of(o, s, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(o, s, &pairs));
     plan_table_of_pairs(&pairs, table);
 }
 
@@ -301,9 +298,8 @@ void plan_compare_kernel(const char *spec)
 {
     double closed[36], all[36];
     AUTO(cs_plan_file) file = {0};
-    AUTO(cs_pairs) pairs = {0};
     cs_objective o = plan_held(spec, &file);
-    OK(cs_pairs_of(&o, 6, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 6, &pairs));
     OK(cs_kernel_of_pairs(&pairs, closed));
     OK(cs_kernel_of_plans(&o, 6, all));
     assert_each(e, 0, 36, fabs(closed[e] - all[e]) < 1e-13);

@@ -42,8 +42,7 @@ cs_item *rows_of(cs_result *result)
 
 int64_t rows_in(const cs_result *result)
 {
-    AUTO(cs_table) table = {0};
-    OK(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
     const int64_t rows = table.rows;
     return rows;
 }

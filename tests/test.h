@@ -80,6 +80,11 @@ bool out_of_memory(cs_status status);
     } while (0)
 void test_each(const char *name, int64_t i, const char *condition, const char *file, int line);
 
+/* An AUTO variable that a call makes, which succeeds: AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 3, 9)). */
+#define AUTO_OK(type, x, call)                                                                     \
+    AUTO(type) x = {0};                                                                            \
+    OK(call)
+
 /* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
 void *test_room(int64_t count, size_t size);
 

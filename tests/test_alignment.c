@@ -115,9 +115,8 @@ TEST(score_by_hand)
     static const int32_t a[] = {0, 0}, b[] = {1, 1};
     const double x[] = {1, 0}, y[] = {0, 1};
     cs_objective o = plan_objective("ar");
-    AUTO(cs_alignment) sums = {0};
     cs_alignment_score score;
-    OK(cs_alignment_open(&o, 2, 2, &sums));
+    AUTO_OK(cs_alignment, sums, cs_alignment_open(&o, 2, 2, &sums));
     for (int i = 0; i < 4; ++i) {
         OK(cs_alignment_add_tokens(&sums, i < 3 ? a : b, 2));
         cs_alignment_add_document(&sums, i < 3 ? x : y, i < 3 ? 0 : 1);
@@ -145,9 +144,8 @@ TEST(mask_ratio_is_a_ridge)
     double both[S * S], from[S * S];
     for (int64_t m = 1; m < S; ++m) {
         cs_objective o = cs_objective_default(CS_OBJ_MASKED);
-        AUTO(cs_pairs) pairs = {0};
         o.unmasked_lo = o.unmasked_hi = m;
-        OK(cs_pairs_of(&o, S, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, S, &pairs));
         OK(cs_position_weights(&pairs, both, from));
         for (int i = 0; i < S * S; ++i) {
             const bool same = i % S == i / S;

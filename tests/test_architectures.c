@@ -43,12 +43,12 @@ static int verify_stack(cs_model *model, const char *dir, const char *file, bool
     char path[PATH];
     cs_model_kind kind;
     cs_npz *reference = NULL;
-    AUTO(cs_array) array = {0};
     int count = 0;
     assert_true(snprintf(path, sizeof path, "%s/%s", dir, file) > 0);
     OK(cs_model_kind_read(dir, &model->config, &kind));
     OK(cs_npz_open(path, 0, &reference));
-    OK(cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
+    AUTO_OK(cs_array, array,
+            cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
     assert_true(array.size <= MOST);
     for (int64_t i = 0; i < array.size; ++i) {
         rounding[i] = cs_array_f64(&array, i);
@@ -80,13 +80,11 @@ static double excess(const cs_model *model, const cs_state_difference *d, const 
 static void agrees(const char *name, cs_status (*open)(cs_backend **), const char *file)
 {
     char dir[PATH];
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
     cs_state_difference d[MOST];
     double rounding[MOST];
     assert_true(snprintf(dir, sizeof dir, MODELS "%s", name) > 0);
-    OK(open(&backend));
-    OK(cs_model_read(dir, backend, false, &model));
+    AUTO_OK(cs_backend, *backend, open(&backend));
+    AUTO_OK(cs_model, model, cs_model_read(dir, backend, false, &model));
     int count = verify(&model, dir, file, d, rounding);
     int64_t all = model.config.layers + (model.config.headless ? 1 : 2);
     assert_int_equal(count, strcmp(file, "long.npz") == 0 ? 1 : all);
@@ -155,12 +153,11 @@ TEST(streamed_weights_are_the_same)
     assert_true(count >= 17);
     for (int i = 0; i < count; ++i) {
         char dir[PATH];
-        AUTO(cs_backend) *backend = NULL;
         cs_model model[2] = {{.trained = NULL}};
         cs_state_difference d[2][MOST] = {{{.layer = 0}}};
         double rounding[MOST];
         assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i]) > 0);
-        OK(open_cpu(&backend));
+        AUTO_OK(cs_backend, *backend, open_cpu(&backend));
         OK(cs_model_read(dir, backend, false, &model[0]));
         OK(cs_model_read_streamed(dir, backend, &model[1]));
         assert_null(model[0].params.place);
@@ -225,12 +222,11 @@ static bool departs(cs_model *model, cs_npz *reference, bool causal, bool decode
 static bool matters(const char *dir, const char *golden, const json_t *config)
 {
     char path[PATH];
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
     AUTO(cs_model) model = {0};
     bool changed = true;
     assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
     OK(cs_json_write(path, config));
-    OK(open_cpu(&backend));
     if (cs_model_read(dir, backend, false, &model) == CS_OK) {
         cs_npz *reference = NULL;
         cs_model_kind kind;
@@ -340,9 +336,8 @@ TEST(devices_without_the_parts_refuse)
                                         "electra", "opt",       "xlm-roberta"};
     static char name[128][NAME];
     const int count = names_of("long.npz", name, 128);
-    AUTO(cs_backend) *backend = NULL;
     int taken = 0;
-    OK(open_cpu(&backend));
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
     backend->basic = true;
     for (int i = 0; i < count; ++i) {
         char dir[PATH];
@@ -367,11 +362,9 @@ TEST(training_is_refused)
 {
     const cs_network_options options = {
         .loss = CS_LOSS_CROSS_ENTROPY, .training = true, .batch = 1, .length = 4, .predictions = 1};
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
     cs_network network = {0};
-    OK(open_cpu(&backend));
-    OK(cs_model_read(MODELS "qwen3", backend, false, &model));
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
+    AUTO_OK(cs_model, model, cs_model_read(MODELS "qwen3", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
                  "architecture qwen3 can be read and fine-tuned, but not trained");
     cs_model_free(&model);
@@ -576,13 +569,11 @@ TEST_IN_DIR(written_models_are_the_same)
     for (int i = 0; i < count; ++i) {
         char golden[PATH];
         const char *dir = in_dir(state, name[i]);
-        AUTO(cs_backend) *backend = NULL;
-        AUTO(cs_model) model = {0};
         cs_state_difference d[MOST];
         double rounding[MOST];
         assert_true(snprintf(golden, sizeof golden, MODELS "%s", name[i]) > 0);
-        OK(open_cpu(&backend));
-        OK(cs_model_read(golden, backend, false, &model));
+        AUTO_OK(cs_backend, *backend, open_cpu(&backend));
+        AUTO_OK(cs_model, model, cs_model_read(golden, backend, false, &model));
         OK(cs_model_write(&model, dir));
         cs_model_free(&model);
         OK(cs_model_read(dir, backend, false, &model));

@@ -546,8 +546,7 @@ TEST(hashes_come_in_pieces)
         bytes[i] = (unsigned char)(i * i % 251);
     }
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
-        AUTO(cs_hasher) h = {0};
-        OK(cs_hasher_make(5, &h));
+        AUTO_OK(cs_hasher, h, cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {
             cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
         }

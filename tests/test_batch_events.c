@@ -11,8 +11,7 @@ enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
 static double exact_table(const cs_objective *objective, int64_t s, double table[CELLS])
 {
-    AUTO(cs_pairs) sets = {0};
-    OK(cs_pairs_of(objective, s, &sets));
+    AUTO_OK(cs_pairs, sets, cs_pairs_of(objective, s, &sets));
     OK(cs_pairs_expand(&sets, 1 << 20));
     memset(table, 0, CELLS * sizeof *table);
     for (int64_t e = 0; e < sets.events; ++e) {
@@ -122,9 +121,9 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
     memset(c->observed, 0, sizeof c->observed);
     c->draws = 0;
     for (int64_t step = 0; step < steps; ++step) {
-        AUTO(cs_batch) batch = {0};
-        OK(cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
-                          &batch));
+        AUTO_OK(cs_batch, batch,
+                cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
+                               &batch));
         take_events(&batch, config, most, (uint64_t)step, c);
     }
 }
@@ -254,8 +253,7 @@ TEST(plan_files_follow_their_distribution)
                "{\"plans\": [{\"probability\": 0.5, \"groups\": [0, 0, 1, 2]},{\"probability\": "
                "0.25, \"groups\": [2, 1, 0, 1], \"weights\": [0.5, 0, 0, 1]},{\"probability\": "
                "0.25, \"groups\": [3, 1, 2, 0], \"weights\": [1, 0, 0.25, 0]}]}");
-    AUTO(cs_plan_file) file = {0};
-    OK(cs_plan_file_read(path, &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(path, &file));
     for (int variant = 0; variant < 4; ++variant) {
         cs_task task = {.objective = cs_objective_default(CS_OBJ_FILE)};
         task.objective.file = &file;
@@ -278,10 +276,8 @@ TEST(distances_follow_their_law)
     for (size_t i = 0; i < 3; ++i) {
         cs_objective o = plan_objective(specs[i]);
         o.empty_prefix = CS_PREFIX_SHARED;
-        AUTO(cs_offsets) offsets = {0};
-        AUTO(cs_pairs) pairs = {0};
-        OK(cs_offsets_init(&o, 50, &offsets));
-        OK(cs_pairs_of(&o, LEFT, &pairs));
+        AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 50, &offsets));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, LEFT, &pairs));
         double seen[LEFT + 1] = {0}, x = 0;
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, i);
         for (int n = 0; n < DRAWS; ++n) {
@@ -322,13 +318,11 @@ TEST(powers_of_the_distance_are_inverted_exactly)
     enum { POINTS = 1 << 14, LEFT = 6 };
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
-    AUTO(cs_offsets) offsets = {0};
-    OK(cs_offsets_init(&o, 40, &offsets));
+    AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 40, &offsets));
     const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
-        AUTO(cs_pairs) pairs = {0};
         double share[LEFT + 1] = {0};
-        OK(cs_pairs_of(&o, left, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, left, &pairs));
         for (uint64_t i = 0; i < POINTS; ++i) {
             cs_rng rng = uniform_next((i << 1 | 1) << 38); /* (i + 1/2) / POINTS */
             cs_rng same = rng;

@@ -128,9 +128,9 @@ TEST(no_two_rows_draw_alike)
         int64_t step = n % 3 == 0 ? n : n % 3 == 1 ? 0 : INT64_C(1) << 42;
         int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
         cs_example example = {batch_text, 20, row, NULL, NULL};
-        AUTO(cs_batch) b = {0};
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
-                          &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
+                               &example, 1, &b));
         seen[n] = 0;
         for (int64_t r = 0; r < b.events; ++r) {
             seen[n] |= UINT64_C(1) << b.place[r];
@@ -160,9 +160,9 @@ TEST(sizes_hold_any_batch)
             for (int64_t step = 0; step < 40; ++step) {
                 const cs_example example[] = {{batch_text, longest, 0, NULL, NULL},
                                               {batch_text, 1 + step % longest, 1, NULL, NULL}};
-                AUTO(cs_batch) b = {0};
-                OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example, 2,
-                                  &b));
+                AUTO_OK(cs_batch, b,
+                        cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example,
+                                       2, &b));
                 cs_batch_free(&b);
                 OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, NULL}, example, 2,
                                   &b));
@@ -192,8 +192,8 @@ TEST(short_sequences_predict_nothing)
         const cs_example example[] = {{batch_text, 0, 0, NULL, NULL},
                                       {batch_text, 1, 1, NULL, NULL},
                                       {batch_text, 12, 2, NULL, NULL}};
-        AUTO(cs_batch) b = {0};
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
         bool one = plan_exists(&task.objective, 1);
         assert_int_equal(b.skipped, one ? 1 : 2);
         assert_int_equal(b.tokens, one);

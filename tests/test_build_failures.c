@@ -59,8 +59,7 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
             assert_build_fails(&corpus, &o, CS_ERR_INPUT,
                                "sampled plans have far more mass than expected: it exceeds");
         } else {
-            AUTO(cs_cooc) m = {0};
-            OK(cs_cooc_build(&corpus, &o, &m));
+            AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
             assert_true(fabs(m.mass - 3) < 1e-7 && m.dropped_mass == 0);
             assert_int_equal(m.contributions, 3);
             assert_consistent(&m);

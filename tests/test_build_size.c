@@ -71,10 +71,9 @@ TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
         const int64_t labels = i % 2 ? 3 : 0;
         AUTO(cs_corpus) corpus = distinct(2, labels, i > 1);
         const cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        AUTO(cs_cooc) m = {0};
         cs_cooc_size size = {0};
         double files = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         assert_true(size.contributions == DOCUMENTS && size.entries == DOCUMENTS);
         /* A sketch of one row; its share for errors. */
@@ -222,13 +221,12 @@ TEST(classes_are_drawn_as_contributions)
         OK(cs_objective_parse(specs[i][0], &o.objective));
         OK(cs_context_parse(specs[i][1], &o.context));
         AUTO(cs_sequences) sequences = {0};
-        AUTO(cs_context_plan) *plan = NULL;
         static tally t;
         int64_t skipped = 0;
         const cs_context_options context = cs_cooc_context_options(&o);
         memset(&t, 0, sizeof t);
         OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
-        OK(cs_context_prepare(&sequences, &context, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
         for (int64_t q = 0; q < sequences.count; ++q) {
             OK(cs_context_visit(plan, &corpus, &sequences, q, take, &t, NULL));
         }

@@ -25,8 +25,7 @@ TEST(bigrams_are_counted)
     int64_t length[] = {5, 1, 4, 2};
     AUTO(cs_corpus) corpus = small_corpus(4, length, 3, 2, 8);
     cs_cooc_options o = options_of("ar", "nearest:1");
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_true(m.exact && m.unit == 1);
     assert_int_equal(m.sequences, 3);
@@ -57,8 +56,7 @@ TEST(windows_are_counted)
 {
     AUTO(cs_corpus) corpus = random_corpus(40, 9, 6, 3);
     cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     double mass = 0, dropped = 0, col[6] = {0};
     for (int64_t d = 0; d < corpus.documents; ++d) {
@@ -98,11 +96,9 @@ TEST(many_runs_are_merged_in_passes)
         OK(cs_runs_append(&runs, r, EACH));
     }
     cs_corpus corpus = {.vocab = 3};
-    AUTO(cs_assembler) *assembler = NULL;
-    AUTO(cs_cooc) m = {0};
-    OK(cs_assembler_new(&corpus, true, 1, 0, NULL, &assembler));
+    AUTO_OK(cs_assembler, *assembler, cs_assembler_new(&corpus, true, 1, 0, NULL, &assembler));
     OK(cs_runs_merge(&runs, 1 << 17, cs_assembler_take, assembler));
-    OK(cs_assembler_finish(assembler, &m));
+    AUTO_OK(cs_cooc, m, cs_assembler_finish(assembler, &m));
     assert_int_equal(m.matrix.a.rows, 7 * EACH);
     assert_int_equal(cs_csr_nnz(&m.matrix.a), 21 * EACH);
     assert_true(m.mass == (double)units);
@@ -148,9 +144,8 @@ TEST(splits_and_weights)
     double mass[3];
     int64_t sequences[3];
     for (int split = CS_SPLIT_ALL; split <= CS_SPLIT_TEST; ++split) {
-        AUTO(cs_cooc) m = {0};
         o.split = (cs_split)split;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         mass[split] = m.mass;
         sequences[split] = m.sequences;
     }
@@ -158,8 +153,7 @@ TEST(splits_and_weights)
     assert_true(sequences[0] == sequences[1] + sequences[2]);
     o.split = CS_SPLIT_ALL;
     o.weight_by_document = true;
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_true(fabs(m.mass - (double)m.sequences) < 1e-9);
     assert_true(m.exact); /* lcm(1..11) = 27720 */
@@ -174,8 +168,7 @@ TEST(empty_prefixes_are_shared_or_tagged)
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(specs[i], "all");
         o.max_length = 2;
-        AUTO(cs_cooc) m = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         assert_consistent(&m);
         rows[i] = m.matrix.a.rows;
     }
@@ -187,8 +180,7 @@ TEST(unlabelled_corpora_have_no_label_columns)
 {
     AUTO(cs_corpus) corpus = random_corpus(10, 6, 10, 0);
     cs_cooc_options o = options_of("ar", "document");
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_int_equal(m.matrix.labels, 0);
     assert_int_equal(m.matrix.row_label.rows, m.matrix.a.rows);
@@ -336,17 +328,15 @@ TEST(estimates_bound_the_build)
     const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
-        AUTO(cs_cooc) m = {0};
         cs_cooc_size size = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         assert_true(size.contributions >= (double)m.contributions);
         assert_true(size.contributions <= 2 * (double)m.contributions);
         assert_true(size.matrix >= (double)cs_csr_nnz(&m.matrix.a) * 12);
         assert_true(size.memory >= size.matrix && size.scratch == 0);
         o.memory_budget = 1 << 20; /* spilled, and in files as far as it is large */
-        AUTO(cs_cooc) spilled = {0};
-        OK(cs_cooc_build(&corpus, &o, &spilled));
+        AUTO_OK(cs_cooc, spilled, cs_cooc_build(&corpus, &o, &spilled));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         double files = 0;
         for (int f = 0; spilled.files && f < CS_COOC_ARRAYS; ++f) {
@@ -380,9 +370,8 @@ TEST(silent_plans_count_as_no_tokens)
     for (int draws = 0; draws <= 1; ++draws) {
         AUTO(cs_corpus) corpus = small_corpus(2, length, 4, 0, 3);
         cs_cooc_options o = options_of("group-ar:t=4", "document");
-        AUTO(cs_cooc) m = {0};
         o.draws = draws * 200000;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         double row[2] = {0};
         assert_int_equal(m.matrix.a.rows, 2);
         for (int64_t i = 0; i < 2; ++i) {

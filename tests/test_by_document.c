@@ -64,15 +64,13 @@ TEST(rows_add_up_to_the_matrix)
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
         AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
-        AUTO(cs_corpus) selected = {0};
-        AUTO(cs_csr) sums = {0};
         by.by_document = true;
-        OK(cs_corpus_select(&corpus, keep, &selected));
+        AUTO_OK(cs_corpus, selected, cs_corpus_select(&corpus, keep, &selected));
         OK(cs_cooc_build(&corpus, &o, &whole));
         OK(cs_cooc_build(&selected, &o, &part));
         OK(cs_cooc_build(&corpus, &by, &rows));
         assert_true(rows.exact == whole.exact && rows.mass == whole.mass);
-        OK(cs_contexts_of(&rows, all, &sums));
+        AUTO_OK(cs_csr, sums, cs_contexts_of(&rows, all, &sums));
         if (whole.exact) {
             assert_same_csr(&sums, &whole.matrix.a);
         }
@@ -141,12 +139,10 @@ TEST(pairs_are_those_of_all_events)
     for (int k = 0; k < KINDS; ++k) {
         static const unsigned chosen[] = {3, 15, 12};
         cs_cooc_options o = options_of(k, k % 2 == 0);
-        AUTO(cs_cooc) rows = {0};
-        AUTO(cs_context_index) index = {0};
         const document_events events = events_of(&corpus, &o);
         o.by_document = true;
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         /* masses are in units of the build, which cancel but from the weight of parts */
         for (int c = 0; c < 8; ++c) {
             const cs_pair_options pairs = {.part = part,
@@ -242,11 +238,9 @@ TEST(products_of_folds_are_those_of_their_sums)
     }
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, k % 2 == 0);
-        AUTO(cs_cooc) rows = {0};
-        AUTO(cs_context_index) index = {0};
         o.by_document = true;
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         for (int c = 0; c < 3; ++c) {
             cs_fold_options products = {.part = part,
                                         .least = c == 1 ? 4 : 0,
@@ -287,13 +281,11 @@ TEST(products_of_many_patterns_and_of_many_columns)
         deal_folds(part, quarter, n);
         AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
         cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1, .by_document = true};
-        AUTO(cs_cooc) rows = {0};
-        AUTO(cs_context_index) index = {0};
         cs_fold_products got = {0};
         OK(cs_objective_parse("masked:unmasked=1", &o.objective));
         OK(cs_context_parse(of[i].context, &o.context));
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         const cs_fold_options products = {
             .part = part, .quarters = true, .scale = scale, .f = scale, .threads = 2};
         OK(cs_fold_products_of(&rows, &index, &products, &got));
@@ -308,11 +300,10 @@ TEST(every_allocation_fails_in_turn)
     uint8_t part[DOCUMENTS];
     double scale[VOCAB] = {1, 1, 1, 1, 1, 1, 1}, seen = 0;
     cs_cooc_options o = options_of(0, false);
-    AUTO(cs_cooc) rows = {0};
     int failures = 0;
     deal(part, DOCUMENTS);
     o.by_document = true;
-    OK(cs_cooc_build(&corpus, &o, &rows));
+    AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
     const cs_pair_options pairs = {.part = part, .chosen = 3, .scale = scale};
     const cs_fold_options folds = {
         .part = part, .quarters = true, .scale = scale, .f = scale, .threads = 1};

@@ -29,12 +29,10 @@ TEST(a_missed_copy_is_caught)
     AUTO(cs_csr) a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
-        AUTO(cs_system) system = {0};
-        AUTO(cs_parts) parts = {0};
         AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 16};
-        OK(cs_system_of(&a, &o, &system));
+        AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
         int64_t wanted = full ? a.cols : 24;
-        OK(cs_parts_solve(&system, &o, wanted, &parts));
+        AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, wanted, &parts));
         OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
         cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
         assert_int_equal(claims.complete, full);
@@ -72,11 +70,9 @@ TEST(a_wrong_vector_is_caught)
 {
     AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
-    AUTO(cs_system) system = {0};
-    AUTO(cs_parts) parts = {0};
     AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 6};
-    OK(cs_system_of(&a, &o, &system));
-    OK(cs_parts_solve(&system, &o, 30, &parts));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
     int64_t bad = 0;
@@ -144,11 +140,9 @@ TEST(invented_values_fail_the_moments)
 {
     AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
-    AUTO(cs_system) system = {0};
-    AUTO(cs_parts) parts = {0};
     AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 4};
-    OK(cs_system_of(&a, &o, &system));
-    OK(cs_parts_solve(&system, &o, 20, &parts));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 20, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     for (int64_t j = 0; j < s.k; ++j) {
@@ -328,13 +322,11 @@ static cs_spectrum counted_at_an_eighth(bool cut)
                              .125, 0, .125, 0,    .25, .25,  .25,  .25, .5};
     AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
-    AUTO(cs_system) system = {0};
-    AUTO(cs_parts) parts = {0};
     cs_spectrum s = {.rows = a.rows, .cols = 3, .components = 1};
-    OK(cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
     assert_int_equal(system.reduced.shared, !cut);
     assert_int_equal(system.reduced.a.rows, 3);
-    OK(cs_parts_solve(&system, &o, 3, &parts));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 3, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     assert_true(claims.complete && s.k == 2);

@@ -126,9 +126,8 @@ TEST(other_builds_are_refused)
     corpus.token[17] = (token + 1) % 300;
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
     corpus.token[17] = token;
-    AUTO(cs_cooc) m = {0};
     o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever stands there */
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
@@ -378,10 +377,9 @@ TEST(writing_survives_failed_allocations)
             if (cs_path_exists(checkpoint_index)) {
                 cs_block block[2] = {{.done = false}};
                 cs_checkpoint_state given;
-                AUTO(cs_runs) back = {0};
                 json_decref(identity);
                 OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
-                OK(load(identity, &k.state, &given, block, &back));
+                AUTO_OK(cs_runs, back, load(identity, &k.state, &given, block, &back));
                 assert_int_equal(given.units, KEPT);
             }
         }

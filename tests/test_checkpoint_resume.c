@@ -67,8 +67,7 @@ TEST(checkpoints_may_be_written_at_any_time)
         o.checkpoint_every = 1e-9;
         o.threads = 1 + way % 2;
         o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
-        AUTO(cs_cooc) m = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         assert_true(cs_path_exists(checkpoint_index)); /* the last one */
         assert_resumes(&corpus, o);
     }

@@ -149,11 +149,9 @@ TEST(dropout_of_heads)
 
 static cs_status build(const cs_model_config *config, const cs_network_options *options)
 {
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
     cs_network net;
-    OK(cs_backend_ref(&backend));
-    OK(cs_model_init(config, backend, options->training, &model));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO_OK(cs_model, model, cs_model_init(config, backend, options->training, &model));
     cs_status status = cs_network_build(&model, options, &net);
     if (status == CS_OK) cs_network_free(&net);
     return status;
@@ -224,10 +222,9 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
 TEST(encoders_are_taken)
 {
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     AUTO(cs_model) from = {0}, to = {0}, again = {0};
     cs_model_config config = case_config(&two, false);
-    OK(cs_backend_ref(&backend));
     OK(cs_model_init(&config, backend, false, &from));
     OK(cs_model_randomise(&from, 1));
     config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
@@ -251,10 +248,9 @@ TEST_IN_DIR(files_keep_all)
 {
     for (const model_case *what = classifier_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
-        AUTO(cs_backend) *backend = NULL;
+        AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
         AUTO(cs_model) model = {0}, back = {0};
         const char *dir = in_dir(state, what->name);
-        OK(cs_backend_ref(&backend));
         OK(cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 1));
         OK(cs_model_write(&model, dir));

@@ -26,9 +26,9 @@ static void check_tokens(const cs_labelled_text *text, const char *template, int
                          int64_t most, int64_t n, const int32_t *want, int32_t place)
 {
     AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
-    AUTO(cs_cloze) cloze = {0};
     AUTO(cs_texts) ids = {0};
-    OK(cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
+    AUTO_OK(cs_cloze, cloze,
+            cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
     assert_int_equal(cloze.classes, text->classes);
     for (int64_t c = 0; c < cloze.classes; ++c) {
         assert_int_equal(cloze.token[c], W + 20 + c);

@@ -19,8 +19,7 @@ TEST(separate_groups_are_found)
         error += pow((double)rows[i] - mean[i / W % 4][i % W], 2) / (N * W);
     }
     for (uint64_t seed = 0; seed < 5; ++seed) {
-        AUTO(cs_codebook) book = {0};
-        OK(cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
+        AUTO_OK(cs_codebook, book, cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
         assert_true(fabs(book.error - error) < 1e-6);
         for (int g = 0; g < 4; ++g) {
             const int32_t c = cs_codebook_code(

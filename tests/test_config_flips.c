@@ -122,10 +122,9 @@ typedef cs_status (*asking)(cs_model *model, const char *dir, said *s);
 /* CS_OK: it answers. */
 static cs_status answers(const char *dir, asking ask, said *s)
 {
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     AUTO(cs_model) model = {0};
     s->count = 0;
-    OK(cs_backend_cpu(1, &backend));
     cs_status status = cs_model_read(dir, backend, false, &model);
     if (status == CS_OK) status = ask(&model, dir, s);
     return status;
@@ -240,12 +239,11 @@ TEST_IN_DIR(of_linear_attention)
         const model_case what = {"", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
         cs_backend *backend = NULL;
-        AUTO(cs_model) model = {0};
         const char *dir = in_dir(state, variant ? "sum" : "mean");
         config.pooling = variant ? 0 : 2;
         config.positions = variant ? 0 : config.positions;
         OK(cs_backend_cpu(1, &backend));
-        OK(cs_model_init(&config, backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         OK(cs_model_write(&model, dir));
         cs_backend_free(&backend);

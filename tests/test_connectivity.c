@@ -99,9 +99,8 @@ TEST(group_ar_has_the_known_gap)
         }
     }
     AUTO(cs_csr) m = sparse(5, 5, a);
-    AUTO(cs_connectivity) c = {0};
     cs_connectivity_options options = {0};
-    OK(cs_connectivity_of(&m, &options, &c));
+    AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     double sigma2 = cos(M_PI / 9);
     assert_true(fabs(c.cut.sigma2 - sigma2) < 1e-12);
     assert_true(fabs(c.cut.sigma2 - 0.93969) < 5e-6);
@@ -116,9 +115,8 @@ TEST(two_components_report_the_heavier)
 {
     const double a[16] = {3, 1, 0, 0, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
     AUTO(cs_csr) m = sparse(4, 4, a);
-    AUTO(cs_connectivity) c = {0};
     cs_connectivity_options options = {0};
-    OK(cs_connectivity_of(&m, &options, &c));
+    AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     assert_int_equal(c.spectrum.components, 2);
     assert_true(fabs(c.giant_mass - 8.0 / 9.0) < 1e-15);
     assert_true(fabs(c.cut.sigma2 - 0.5) < 1e-12); /* [[3,1],[1,3]]/8: correlation 1/2 */
@@ -145,10 +143,9 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
     }
     AUTO(cs_csr) m = sparse(N, N, a);
     for (int64_t k = 1; k <= 2; ++k) {
-        AUTO(cs_connectivity) c = {0};
         cs_connectivity_options options = {.k = k};
         bool found = false;
-        OK(cs_connectivity_of(&m, &options, &c));
+        AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
         assert_true(fabs(c.gap - (1 - 0.99 / 1.01)) < 1e-12);
         assert_true(fabs(c.giant_mass - 9 / 11.02) < 1e-15);
         assert_true(fabs(c.cut.sigma2 - cos(M_PI / 9)) < 1e-12);

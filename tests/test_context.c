@@ -53,9 +53,8 @@ TEST(ar_nearest_is_an_ngram)
     cs_objective ar = cs_objective_default(CS_OBJ_AR);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false, 0}};
-    AUTO(cs_context_plan) *plan = NULL;
     context_table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     assert_int_equal(cs_context_denominator(plan, false), 1);
     OK(cs_context_visit(plan, &corpus, &sequences, 0, context_collect, &t, NULL));
     assert_int_equal(t.count, 4);
@@ -85,9 +84,8 @@ static void gather(const char *spec, const char *mode, const cs_corpus *corpus, 
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &objective, .context = context};
-    AUTO(cs_context_plan) *plan = NULL;
     *t = (context_table){.mode = context.mode, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     OK(cs_context_visit(plan, corpus, &sequences, 0, context_collect, t, dropped));
 }
 
@@ -150,8 +148,7 @@ TEST(draws_approach_exact_weights)
             cs_sequences sequences = one_sequence(&start, &length, &document);
             cs_context_options options = {
                 .objective = &objective, .context = context, .draws = DRAWS, .seed = 5};
-            AUTO(cs_context_plan) *plan = NULL;
-            OK(cs_context_prepare(&sequences, &options, &plan));
+            AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
             OK(cs_context_visit(plan, &corpus, &sequences, 0, collect_any_order, &got, &dropped));
             /* The total is 1 in expectation, with a standard error below 1/sqrt(draws). */
             assert_true(fabs(got.sum + dropped - 1) < 5 / sqrt(DRAWS));

@@ -25,11 +25,10 @@ TEST(long_documents_are_within_reach)
     for (int i = 0; i < 6; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        AUTO(cs_context_plan) *plan = NULL;
         double sum = 0, dropped = 0;
         OK(cs_objective_parse(specs[i / 2], &objective));
         OK(cs_context_parse(modes[i % 2], &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         OK(cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, &dropped));
         /* Up to 4e6 terms, n / 2 units of rounding: 4.5e-10. */
         assert_true(fabs(sum + dropped - 1) < 5e-10);
@@ -75,8 +74,7 @@ TEST(suggested_limits_are_enough)
         cs_context_options options = {.objective = &objective,
                                       .context = {CS_CONTEXT_NEAREST, cases[i].n, true, 0},
                                       .tail = cases[i].tail};
-        AUTO(cs_context_plan) *plan = NULL;
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     }
 }
 
@@ -154,13 +152,12 @@ TEST(denominators_are_the_least)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        AUTO(cs_context_plan) *plan = NULL;
         int64_t start = 0, document = 0;
         int32_t length = (int32_t)cases[i].length;
         cs_sequences sequences = one_sequence(&start, &length, &document);
         OK(cs_objective_parse(cases[i].spec, &objective));
         OK(cs_context_parse(cases[i].mode, &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         assert_int_equal(cs_context_denominator(plan, false), cases[i].expected);
     }
 }
@@ -287,10 +284,9 @@ TEST(contributions_are_bounded_in_closed_form)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective, .draws = cases[i].draws};
-        AUTO(cs_context_plan) *plan = NULL;
         OK(cs_objective_parse(cases[i].spec, &objective));
         OK(cs_context_parse(cases[i].mode, &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         assert_true(cs_context_contributions(plan, length) == (double)cases[i].expected);
     }
 }
@@ -375,12 +371,11 @@ TEST(nothing_is_visited_without_weight)
     for (size_t i = 0; i < sizeof specs / sizeof *specs * 7; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        AUTO(cs_context_plan) *plan = NULL;
         int64_t made = 0;
         double dropped = 0;
         OK(cs_objective_parse(specs[i / 7], &objective));
         OK(cs_context_parse(modes[i % 7], &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         OK(cs_context_visit(plan, &corpus, &sequences, 0, count_positive, &made, &dropped));
         assert_true((double)made <= cs_context_contributions(plan, s));
         const bool each = options.context.mode == CS_CONTEXT_EACH;

@@ -50,9 +50,8 @@ static void gather(const char *spec, const char *mode, int64_t draws, const cs_c
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)corpus->doc_ptr[1];
     cs_sequences sequences = one_sequence(&start, &length, &document);
-    AUTO(cs_context_plan) *plan = NULL;
     *t = (context_table){.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     OK(cs_context_visit(plan, corpus, &sequences, 0, collect, t, NULL));
 }
 
@@ -111,9 +110,8 @@ TEST(offsets_know_rows_and_columns)
         int64_t rows;
     } of[] = {{"nearest:1@3", 24}, {"nearest:1", 16}};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_cooc) built = {0};
         OK(cs_context_parse(of[i].context, &o.context));
-        OK(cs_cooc_build(&corpus, &o, &built));
+        AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &o, &built));
         assert_int_equal(built.matrix.a.rows, of[i].rows);
     }
 }
@@ -130,11 +128,10 @@ TEST(sizes_are_foreseen)
     static const char *const contexts[] = {"nearest:1@6", "nearest:2@6", "nearest:3@5"};
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = {.threads = 2};
-        AUTO(cs_cooc) built = {0};
         cs_cooc_size size = {0};
         OK(cs_objective_parse("masked:mask-ratio=0.4", &o.objective));
         OK(cs_context_parse(contexts[i], &o.context));
-        OK(cs_cooc_build(&corpus, &o, &built));
+        AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &o, &built));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         const double rows = (double)built.matrix.a.rows;
         const double entries = (double)cs_csr_nnz(&built.matrix.a);

@@ -66,8 +66,7 @@ TEST(builds_tell_their_stages)
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i) {
         const size_t n = i / 2;
         listener l = {.stage = cases[n].stage, .step = 1};
-        AUTO(cs_cooc) m = {0};
-        OK(build(&l, cases[n].context, 1 + 2 * (int)(i % 2), &m));
+        AUTO_OK(cs_cooc, m, build(&l, cases[n].context, 1 + 2 * (int)(i % 2), &m));
         assert_true(l.reports >= cases[n].least && (cases[n].least > 1 || l.reports == 1));
         assert_true(cases[n].least == 1 ? l.last == 0 && l.total == 0
                                         : l.first == 1 && l.last == l.total);
@@ -110,9 +109,8 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
 TEST(spectra_tell_their_components)
 {
     AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
-    AUTO(cs_spectrum) s = {0};
     listener l = {.stage = "components", .step = 1};
-    OK(spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
+    AUTO_OK(cs_spectrum, s, spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
     assert_true(l.reports == 2 && l.first == 0 && l.last == 1 && l.total == 2);
     cs_spectrum_free(&s);
     l = (listener){.stage = "components", .step = 1};
@@ -205,11 +203,9 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
                                    .certify = CS_CERTIFY_MOMENTS,
                                    .progress = &progress,
                                    .seed = 1};
-    AUTO(cs_shard) shard = {0};
-    AUTO(cs_spectrum) s = {0};
     OK(cs_matrix_write_npz(path, &a, true));
-    OK(cs_shard_read(&alone, path, true, &shard));
-    OK(cs_ranked_spectrum(&shard, &o, &s));
+    AUTO_OK(cs_shard, shard, cs_shard_read(&alone, path, true, &shard));
+    AUTO_OK(cs_spectrum, s, cs_ranked_spectrum(&shard, &o, &s));
     assert_true(fabs(s.sum_sigma4 - 3.0 * N / 8) < 1e-10);
     assert_true(fabs(s.sum_sigma2 - N / 2.0) < 1e-10);
     assert_true(l.reports == 2 && l.first == (1 << 21) / N && l.last == N && l.total == N);

@@ -70,10 +70,9 @@ TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
     const int64_t doc_ptr[] = {0, 3, 3, 4, 6};
     cs_array ids = {
         .dtype = CS_I32, .item_size = 4, .ndim = 1, .shape = {6}, .size = 6, .data = token};
-    AUTO(cs_corpus) c = {0};
     cs_corpus_options o = {.test_share = 0.2};
     (void)state;
-    OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
+    AUTO_OK(cs_corpus, c, cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
     assert_ptr_equal(c.token, token);
     assert_int_equal(c.documents, 3);
     assert_int_equal(c.dropped_documents, 1);

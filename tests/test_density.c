@@ -222,8 +222,7 @@ TEST(a_sample_is_spent_on_the_mean)
     for (int samples = 2; samples <= 3; ++samples) {
         const double want = samples == 2 ? tan(0.95 * M_PI / 2) : 0.95 * sqrt(2 / (1 - 0.9025));
         cs_density_options o = options_of(samples, 4, 1);
-        AUTO(cs_density) d = {0};
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         assert_true(fabs(d.factor / want - 1) < 1e-12);
     }
 }
@@ -285,9 +284,8 @@ TEST(the_density_is_within_its_quadrature_bound)
     double last = 1;
     for (int64_t q = 10; q <= 30; q += 5) {
         cs_density_options o = options_of(8, q, 5), all = options_of(8, N, 5);
-        AUTO(cs_density) d = {0};
         o.width = all.width = 0.05;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         OK(cs_density_of(&m.op, &all, &whole));
         assert_int_equal(d.ended, 0);
         assert_int_equal(whole.ended, 8);
@@ -316,8 +314,7 @@ static void random_problem(csr_operator *m, double *sigma)
 {
     enum { ROWS = 90, COLS = 60 };
     cs_csr a = random_sparse(ROWS, COLS, 0.15, 7);
-    AUTO(cs_dense) d = {0};
-    OK(cs_csr_to_dense(&a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
     OK(cs_dense_svd(&d, sigma, NULL, NULL));
     for (int64_t e = 0; e < cs_csr_nnz(&a); ++e) {
         a.val[e] /= sigma[0] * (1 + 1e-12);
@@ -352,9 +349,8 @@ TEST(intervals_cover_as_often_as_they_say)
     }
     for (uint64_t seed = 0; seed < SEEDS; ++seed) {
         cs_density_options o = options_of(16, 12, seed);
-        AUTO(cs_density) d = {0};
         o.width = 0.15;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         covered2 += holds(&d.rest2, sum2, 0);
         covered4 += holds(&d.rest4, sum4, 0);
         for (int i = 0; i < POINT_COUNT; ++i) {
@@ -397,9 +393,8 @@ TEST(known_copies_are_taken_out)
     }
     cs_density_known known = {.blocks = 2, .count = 10, .start = start, .v = v, .sigma = ones};
     cs_density_options o = options_of(4, 12, 2);
-    AUTO(cs_density) d = {0};
     o.known = &known;
-    OK(cs_density_of(&m.op, &o, &d));
+    AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
     assert_int_equal(d.known, 10);
     /* A diagonal rest has no variance under signs. */
     assert_true(holds(&d.rest4, sum4, 0) && d.rest4.high - d.rest4.low < 1e-9);
@@ -477,10 +472,9 @@ TEST(steps_are_told)
         steps_seen seen = {.samples = samples[i], .degree = 7};
         const cs_progress progress = {note_step, &seen};
         cs_density_options o = options_of(samples[i], 7, 3);
-        AUTO(cs_density) d = {0};
         o.top = 100;
         o.progress = &progress;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         assert_int_equal(seen.count, (samples[i] + 7) / 8 * 7);
     }
     /* A group's basis, its vectors and their product on both sides. */

@@ -192,13 +192,12 @@ TEST(no_drawn_law_is_below_the_bound)
         q->p.gram = gram;
         const bool kinks = c % 2 && q->p.matrix != CS_DESIGN_TOY;
         AUTO(cs_pool) pool = {0};
-        AUTO(cs_family) f = {0};
         cs_design_sums sums;
-        AUTO(cs_design) d = {0};
-        OK(cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-6, .max_steps = 2000}, &d));
+        AUTO_OK(cs_design, d,
+                cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-6, .max_steps = 2000}, &d));
         assert_true(d.converged || kinks);
         assert_true(d.bound <= d.value && d.bound > 0.9 * d.value);
-        OK(cs_family_of(&q->p, &pool, &f));
+        AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
         OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
         for (uint64_t i = 0; i < 300; ++i) {
             cs_rng rng = cs_rng_at(i, CS_STREAM_TEST, (uint64_t)c);
@@ -220,9 +219,8 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
     q->p.fixed = CS_FIX_TARGETS;
     q->p.gram = gram;
     AUTO(cs_pool) pool = {0};
-    AUTO(cs_family) f = {0};
     cs_design_sums sums;
-    OK(cs_family_of(&q->p, &pool, &f));
+    AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
     OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
     double *y = test_room(3 * f.masses, sizeof *y), *gradient = y + f.masses,
            *other = y + 2 * f.masses;

@@ -25,9 +25,8 @@ TEST(unknown_word)
 
 TEST(cpu_by_name)
 {
-    AUTO(cs_backend) *backend = NULL;
     char why[64] = "stale";
-    OK(cs_device_open("cpu", NULL, why, sizeof why, &backend));
+    AUTO_OK(cs_backend, *backend, cs_device_open("cpu", NULL, why, sizeof why, &backend));
     assert_string_equal(why, "");
     assert_non_null(backend);
 }

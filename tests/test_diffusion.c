@@ -54,10 +54,9 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
     for (int variant = 0; variant < 6; ++variant) {
         int prefix = variant / 2;
         cs_toy toy = {plan_objective("diffusion"), 2, 4, 2, false, false, 0};
-        AUTO(cs_toy_spectrum) spectrum = {0};
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        OK(cs_toy_reduce(&toy, &spectrum));
+        AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
         for (int64_t j = 0; j < spectrum.values; ++j) {
             assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
             assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
@@ -115,9 +114,9 @@ TEST(a_network_reads_masks)
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {.token = batch_text, .length = 6};
-        AUTO(cs_batch) b = {0};
         task.objective = mixed;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.weight_sum >= 0);
     }

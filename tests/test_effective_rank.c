@@ -102,8 +102,7 @@ TEST(the_numbers_of_the_theory)
     for (int wide = 0; wide < 2; ++wide) {
         const cs_gram_options options = {.wide = wide};
         AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
-        AUTO(cs_effective_rank) r = {0};
-        OK(cs_effective_rank_of(&g, &plain, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
         assert_true(fabs(r.value[CS_RANK_TAU] - 363) <= 3);
         assert_true(fabs(r.value[CS_RANK_ENTROPY] - 604.4) <= 1.5);
         assert_true(fabs(r.value[CS_RANK_ENTROPY_SQUARED] - 150.2) <= 4);
@@ -129,11 +128,9 @@ TEST(rounding_has_no_rank)
     for (int wide = 0; wide < 2; ++wide) {
         const cs_gram_options options = {.wide = wide, .threads = 1};
         cs_rows rows = cs_rows_of_f64(N, D, y, "y");
-        AUTO(cs_gram) g = {0};
-        AUTO(cs_effective_rank) r = {0};
-        OK(cs_gram_init(D, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(D, 1, &options, &g));
         OK(cs_gram_add(&g, &rows, NULL, &options));
-        OK(cs_effective_rank_of(&g, &plain, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
         assert_true(r.value[CS_RANK_NUMERICAL] == R && r.value[CS_RANK_ENTROPY] <= R + 1e-9);
         assert_int_equal(r.below, D - R);
     }
@@ -145,10 +142,9 @@ TEST(fewer_rows_than_columns)
     float *x = normal_rows(N, D, 0, 4);
     const cs_gram_options options = {.wide = true, .threads = 1, .shift = true};
     AUTO(cs_gram) g = blocks_of(x, N, D, 3, &options);
-    AUTO(cs_effective_rank) r = {0};
     cs_rank_options o = plain;
     o.jackknife = true;
-    OK(cs_effective_rank_of(&g, &o, &r));
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
     assert_int_equal(r.count, N);
     assert_true(r.value[CS_RANK_NUMERICAL] == N);
     cs_effective_rank_free(&r);
@@ -178,8 +174,7 @@ TEST(jackknife_by_its_definition)
             group[k] = k / (N / B) == b ? -1 : 0;
         }
         cs_rows rows = cs_rows_of_f32(N, D, x, "x");
-        AUTO(cs_gram) one = {0};
-        OK(cs_gram_init(D, 1, &options, &one));
+        AUTO_OK(cs_gram, one, cs_gram_init(D, 1, &options, &one));
         OK(cs_gram_add(&one, &rows, group, &options));
         OK(cs_effective_rank_of(&one, &o, &part));
         memcpy(theta[b], part.value, sizeof theta[b]);
@@ -229,8 +224,7 @@ TEST(outliers_are_seen)
             x[i] += 10;
         }
         AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
-        AUTO(cs_effective_rank) r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         bool one = form == 0 || form == 2; /* taken out by --row-norm, by --center */
         assert_true((r.first_share > 0.5) == one);
         assert_true(one ? r.value[CS_RANK_TAU] == 1 : r.value[CS_RANK_TAU] > 25);
@@ -302,8 +296,7 @@ TEST(what_is_taken_away_keeps_the_floor)
         const bool centred = form == 3;
         float *x = hard_rows(form, n, D);
         AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
-        AUTO(cs_gram_all) all = {0};
-        OK(cs_gram_all_of(&g, &all));
+        AUTO_OK(cs_gram_all, all, cs_gram_all_of(&g, &all));
         for (int i = 0; i < B; ++i) {
             for (int j = 0; j <= i; ++j) {
                 const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
@@ -335,8 +328,7 @@ TEST(replicates_by_full_eigenproblems)
         const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
         float *x = hard_rows(form, n, D);
         AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
-        AUTO(cs_effective_rank) r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
             AUTO(cs_dense) sum = {0};
@@ -420,11 +412,9 @@ static double rank_without(const float *x, int64_t n, int64_t d, const int *part
         group[k] = part[k] == i || part[k] == j ? -1 : 0;
     }
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_effective_rank) r = {0};
-    OK(cs_gram_init(d, 1, &wide, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
-    OK(cs_effective_rank_of(&g, &plain, &r));
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
     const double rank = r.value[CS_RANK_TAU_INTERPOLATED];
     assert_true(r.parts == 0 && isnan(r.value[CS_RANK_TAU_CORRECTED]));
     return rank;
@@ -447,8 +437,7 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     cs_rank_options o = plain;
     o.jackknife = true;
     AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
-    AUTO(cs_effective_rank) r = {0};
-    OK(cs_effective_rank_of(&g, &o, &r));
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
     assert_int_equal(r.parts, P);
     double mean = 0, sum = 0, one = 0, two = 0;
     for (int i = 0; i < P; ++i) {
@@ -488,8 +477,7 @@ TEST(the_corrected_rank_stays_in_its_range)
         float *x = normal_rows(N, D, 0, (uint64_t)i);
         x[0] *= i < SAMPLES ? 1 : 1e3F;
         AUTO(cs_gram) g = blocks_of(x, N, D, 6, &(cs_gram_options){.wide = true});
-        AUTO(cs_effective_rank) r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         const double value = r.value[CS_RANK_TAU_CORRECTED];
         above += r.unclipped > 0.9 * D;
         below += r.unclipped < 0.9;
@@ -517,10 +505,9 @@ static void covers(int d, int64_t n, uint64_t seed)
     const double truth = v[CS_RANK_TAU_INTERPOLATED];
     o.jackknife = true;
     for (uint64_t i = 0; i < SAMPLES; ++i) {
-        AUTO(cs_effective_rank) r = {0};
         float *x = normal_rows(n, d, 1, seed + i);
         AUTO(cs_gram) g = blocks_of(x, n, d, B, &wide);
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         double mean = 0, plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
         for (int b = 0; b < B; ++b) {
             mean += r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B;

@@ -14,9 +14,8 @@
 static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
     int64_t *number = test_room(n + 1, sizeof *number);
-    AUTO(cs_kept_rows) kept = {0};
     memcpy(number, row, (size_t)n * sizeof *number);
-    OK(cs_kept_rows_number(rows, n, number, &kept));
+    AUTO_OK(cs_kept_rows, kept, cs_kept_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
     assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
     bool *seen = test_room(kept.count + 1, sizeof *seen);
@@ -53,8 +52,7 @@ TEST(rows_are_numbered)
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
     AUTO(cs_kept_rows) kept = {0};
-    AUTO(cs_csr) a = {0};
-    OK(cs_matrix_read_filled(path, &kept, &a));
+    AUTO_OK(cs_csr, a, cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
     assert_int_equal(kept.count, 2);
@@ -122,8 +120,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, shape, dense));
     holds_two_rows(in_dir(state, "d.npy"), ROWS, LAST);
 
-    AUTO(cs_csr) whole = {0};
-    OK(cs_matrix_read(in_dir(state, "csr.npz"), &whole));
+    AUTO_OK(cs_csr, whole, cs_matrix_read(in_dir(state, "csr.npz"), &whole));
     assert_int_equal(whole.rows, ROWS);
     for (int64_t i = 0; i <= ROWS; ++i) {
         assert_int_equal(whole.ptr[i], i <= 3 ? 0 : i <= LAST ? 1 : 3);
@@ -317,10 +314,9 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     const cs_dense a = {.rows = 6, .cols = K, .ld = 6, .data = data};
     const cs_dense nothing = {.rows = 0, .cols = K, .ld = 1, .data = data};
     const char *path = in_dir(state, "u.npy");
-    AUTO(cs_array) x = {0};
     cs_dense back;
     OK(cs_vectors_write(path, &some, &a));
-    OK(cs_npy_read(path, 0, &x));
+    AUTO_OK(cs_array, x, cs_npy_read(path, 0, &x));
     assert_int_equal(x.shape[0], ROWS);
     assert_int_equal(x.shape[1], K);
     for (int64_t i = 0, at = 0; i < ROWS; ++i) {

@@ -71,8 +71,7 @@ static cs_status keep(void *ctx, const cs_hidden_block *b)
 static void states_of(cs_model *model, const cs_images *m, float *to)
 {
     static const int64_t last = 2;
-    AUTO(cs_corpus) patches = {0};
-    OK(cs_model_pictures(model, m, 1, &patches));
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(model, m, 1, &patches));
     const cs_hidden_options o = {.layer = &last,
                                  .layers = 1,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
@@ -117,11 +116,10 @@ TEST(vectors_move_the_class_token)
             make_picture_training(&picture_forms[forms[f]], 1, NULL);
         AUTO(cs_images) m = make_two();
         cs_model_config c = t.model.config;
-        AUTO(cs_model) model = {0};
         float ours[ROWS * WIDTH], theirs[ROWS * WIDTH];
         float filled[2 * PATCHES * VALUES], refilled[2 * PATCHES * VALUES];
         c.extra_width = WIDE;
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         states_of(&model, &m, ours);
         fill(&model, &m, two, filled);

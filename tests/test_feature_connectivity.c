@@ -25,8 +25,7 @@ TEST(orthonormal_rows)
     for (int self = 0; self < 2; ++self) {
         cs_feature_options o = {
             .pairs = N + 1 + 4, .cosine = true, .self = self, .blocks = 5, .threads = 2};
-        AUTO(cs_feature_connectivity) c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.total, self ? N * (N + 1) / 2 : N * (N - 1) / 2);
         assert_int_equal(c.pairs, N + 5);
         assert_int_equal(c.blocks, 5);
@@ -53,9 +52,8 @@ TEST(equal_rows)
     }
     cs_rows rows = cs_rows_of_f64(N, D, x, "x");
     cs_feature_options o = {.pairs = 10, .cosine = true, .blocks = 3};
-    AUTO(cs_feature_connectivity) c = {0};
     const double unit = (D + 4) * 0x1p-24;
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], 1, unit));
     assert_true(near(c.value[CS_FEATURE_MEAN], 1, unit) && near(c.mean_share, 1, unit));
     assert_true(quantile_of(&c, 0) <= c.value[CS_FEATURE_TOP_LEAST]); /* not beyond what is */
@@ -85,8 +83,7 @@ TEST(two_clusters)
     const int64_t total = N * (N - 1) / 2;
     for (int more = 0; more <= 60; more += 30) {
         cs_feature_options o = {.pairs = ONES + more, .cosine = true};
-        AUTO(cs_feature_connectivity) c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.total, total);
         assert_true(near(c.value[CS_FEATURE_TOP_MEAN], (double)ONES / (ONES + more), 1e-15));
         assert_true(c.value[CS_FEATURE_TOP_LEAST] == (more == 0));
@@ -100,8 +97,7 @@ TEST(two_clusters)
         x[3 * i + 2] = 1 - i % 2;
     }
     cs_feature_options o = {.pairs = 1000, .cosine = true, .centred = true};
-    AUTO(cs_feature_connectivity) c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_int_equal(c.pairs, total);
     /* 240 pairs within, 256 between; all pairs: both means are one. */
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], -16.0 / 496, 1e-7));
@@ -187,8 +183,7 @@ TEST(jackknife_by_definition)
         const int measure[4] = {CS_FEATURE_TOP_MEAN, CS_FEATURE_TOP_LEAST, CS_FEATURE_MEAN,
                                 CS_FEATURE_QUANTILES + 4};
         const int without[B] = {2, 0, 5};
-        AUTO(cs_feature_connectivity) c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.blocks, B);
         double whole[4], left[B][4], largest = 1;
         const double share = 500.0 / (double)c.total;
@@ -227,8 +222,7 @@ TEST(too_few_rows_for_errors)
     const double x[] = {1, 0, 1, 1};
     cs_rows rows = cs_rows_of_f64(2, 2, x, "x");
     cs_feature_options o = {.pairs = 5, .cosine = true, .blocks = 10};
-    AUTO(cs_feature_connectivity) c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_int_equal(c.blocks, 2);
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], sqrt(0.5), 1e-6));
     assert_true(isnan(c.se[CS_FEATURE_TOP_MEAN]) && isnan(c.se[CS_FEATURE_MEAN]));
@@ -249,8 +243,7 @@ static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hit
     cs_rows rows = cs_rows_of_f64(MANY, MANY, x, "x");
     cs_feature_options o = {
         .features = want, .pairs = want, .self = true, .group = group, .seed = seed, .threads = 1};
-    AUTO(cs_feature_connectivity) c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     const int64_t n = c.rows;
     uint64_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -308,8 +301,7 @@ TEST(same_bits_for_any_threads)
                                 .blocks = 4,
                                 .seed = 9,
                                 .threads = threads};
-        AUTO(cs_feature_connectivity) c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         if (threads == 1) {
             first = c;
             continue;

@@ -47,9 +47,8 @@ static double scored(training *t, int i, const int32_t *token, int64_t length)
     one.doc_ptr = ends;
     one.held_out = held;
     cs_perplexity_options o = perplexity_options_of(i);
-    AUTO(cs_perplexity) p = {0};
     o.around = beside;
-    OK(cs_perplexity_of(&t->model, &one, &o, &p));
+    AUTO_OK(cs_perplexity, p, cs_perplexity_of(&t->model, &one, &o, &p));
     const double nll = p.nll_at[length - 1];
     return nll;
 }

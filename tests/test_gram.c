@@ -134,12 +134,11 @@ TEST(error_is_within_its_bound)
         int64_t n = size[c][0], d = size[c][1], rows;
         float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
         for (int wide = 0; wide < 2; ++wide) {
-            AUTO(cs_gram) g = {0};
             AUTO(cs_dense) total = {0};
             cs_gram_options options = {.wide = wide, .threads = 2};
             cs_rows source = cs_rows_of_f32(n, d, x, "x");
             sums s = {.x = x, .n = n, .d = d};
-            OK(cs_gram_init(d, 1, &options, &g));
+            AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
             OK(cs_gram_add(&g, &source, NULL, &options));
             OK(cs_gram_total(&g, NULL, false, &total, &rows));
             assert_int_equal(rows, n);
@@ -156,10 +155,9 @@ static void assert_exact(int64_t n, int64_t d)
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_below(&rng, 5)) - 2.0F;
     }
-    AUTO(cs_gram) g = {0};
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    OK(cs_gram_init(d, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     assert_true(g.slabs == (n + 4095) / 4096);
     for (int64_t i = 0; i < d; i += 17) {
@@ -195,10 +193,9 @@ TEST(bound_is_met_by_the_worst)
             x[k] = k == 0 ? 1 : lost ? (double)(float)sqrt(0.98 * unit) : 0;
             want += (long double)x[k] * x[k];
         }
-        AUTO(cs_gram) g = {0};
         cs_gram_options options = {.wide = wide, .threads = 2};
         cs_rows source = cs_rows_of_f64(n, 1, x, "x");
-        OK(cs_gram_init(1, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(1, 1, &options, &g));
         OK(cs_gram_add(&g, &source, NULL, &options));
         const double error = fabs((double)((long double)g.block[0] - want));
         assert_true(error <= cs_gram_gamma(&g, false) * (double)want);
@@ -237,11 +234,10 @@ TEST(groups_are_apart_and_add_up)
     for (int64_t k = 0; k < n; ++k) {
         group[k] = (int32_t)((k / 3 * 7) % 4) - 1; /* -1: left out */
     }
-    AUTO(cs_gram) g = {0};
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
     int64_t rows;
-    OK(cs_gram_init(d, 3, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 3, &options, &g));
     OK(cs_gram_add(&g, &source, group, &options));
     for (int32_t k = -1; k < 3; ++k) {
         AUTO(cs_dense) total = {0}; /* a group, or all */
@@ -275,12 +271,11 @@ TEST(doubles_are_shifted_as_doubles)
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
         mean[i % COLS] += x[i] / ROWS;
     }
-    AUTO(cs_gram) g = {0};
     AUTO(cs_dense) total = {0};
     cs_gram_options options = {.shift = true, .threads = 2};
     cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
     int64_t rows;
-    OK(cs_gram_init(COLS, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, true, &total, &rows));
     for (int64_t k = 0; k < ROWS; ++k) {
@@ -300,10 +295,9 @@ TEST(centring_does_not_cancel)
     }
     cs_gram_options options = {.shift = true, .threads = 1};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_gram) g = {0};
     AUTO(cs_dense) total = {0};
     int64_t rows;
-    OK(cs_gram_init(d, 4, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
@@ -326,11 +320,10 @@ TEST(rows_can_be_normalised)
     }
     cs_gram_options options = {.normalise = true, .threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_gram) g = {0};
     AUTO(cs_dense) total = {0};
     int64_t rows;
     double trace = 0;
-    OK(cs_gram_init(d, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
@@ -403,10 +396,9 @@ TEST(bad_values_are_named)
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "states.npy");
     for (int c = 0; c < 3; ++c) {
-        AUTO(cs_gram) g = {0};
         x[513 * d + 32] = c == 0 ? NAN : c == 1 ? -INFINITY : 1e30F;
         x[540 * d + 1] = NAN; /* the first is named, whatever the threads */
-        OK(cs_gram_init(d, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
         assert_fails(cs_gram_add(&g, &source, NULL, &options), CS_ERR_INPUT,
                      c == 0   ? "states.npy: row 513, column 32: value nan is not finite"
                      : c == 1 ? "row 513, column 32: value -inf"
@@ -414,8 +406,7 @@ TEST(bad_values_are_named)
     }
     x[540 * d + 1] = 0;
     x[513 * d + 32] = 3e17F; /* its square is a float, that of 4,096 such rows is none */
-    AUTO(cs_gram) sum = {0};
-    OK(cs_gram_init(d, 1, &options, &sum));
+    AUTO_OK(cs_gram, sum, cs_gram_init(d, 1, &options, &sum));
     assert_fails(cs_gram_add(&sum, &source, NULL, &options), CS_ERR_INPUT,
                  "row 513: its squares exceed the range of single");
     cs_gram_free(&sum);

@@ -43,12 +43,10 @@ TEST(few_groups_are_taken_away)
     for (int i = 0; i < EACH; ++i) {
         x[i * D + i % D] = i == EACH - 1 ? 100 : 1;
     }
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_gram_all) all = {0};
     const cs_rows rows = cs_rows_of_f64(EACH, D, x, "x");
-    OK(cs_gram_init(D, EACH, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(D, EACH, &o, &g));
     OK(cs_gram_add(&g, &rows, NULL, &o));
-    OK(cs_gram_all_of(&g, &all));
+    AUTO_OK(cs_gram_all, all, cs_gram_all_of(&g, &all));
     all.sum.data[1] += 1;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const cs_gram_range without[2] = {cases[c].without};
@@ -289,8 +287,7 @@ TEST(rows_whose_squares_overflow_are_not_normalised)
     double x[] = {1, 2, 1e200, 3};
     const cs_gram_options o = {.normalise = true, .threads = 1};
     cs_rows rows = cs_rows_of_f64(2, 2, x, "x.npy");
-    AUTO(cs_gram) g = {0};
-    OK(cs_gram_init(2, 1, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(2, 1, &o, &g));
     assert_fails(cs_gram_add(&g, &rows, NULL, &o), CS_ERR_INPUT, "x.npy: row 1");
 }
 
@@ -306,8 +303,7 @@ TEST(rows_that_a_shift_takes_out_of_range_are_named)
         x[2 * 128] = big;
         cs_gram_options o = {.wide = wide, .shift = true, .threads = 1};
         cs_rows rows = cs_rows_of_f64(130, 2, x, "x.npy");
-        AUTO(cs_gram) g = {0};
-        OK(cs_gram_init(2, 1, &o, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(2, 1, &o, &g));
         OK(cs_gram_add(&g, &rows, NULL, &o));
         cs_gram_free(&g);
         x[2 * 129] = -big;
@@ -344,8 +340,7 @@ TEST(widths_about_the_ends_of_blocks)
         }
         const cs_gram_options o = {.threads = 2};
         cs_rows rows = cs_rows_of_f32(ROWS, d, x, "x");
-        AUTO(cs_gram) g = {0};
-        OK(cs_gram_init(d, 1, &o, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &o, &g));
         OK(cs_gram_add(&g, &rows, NULL, &o));
         for (int64_t i = 0; i < d; i += 37) {
             for (int64_t j = i; j < d; ++j) {
@@ -362,8 +357,7 @@ TEST(widths_about_the_ends_of_blocks)
     const cs_gram_options o = {.threads = 1, .progress = &progress};
     float *x = test_room(9001 * 545, sizeof *x);
     cs_rows rows = cs_rows_of_f32(9001, 545, x, "x");
-    AUTO(cs_gram) g = {0};
-    OK(cs_gram_init(545, 2, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(545, 2, &o, &g));
     OK(cs_gram_add(&g, &rows, NULL, &o));
     /* A chunk is a multiple of 4,096 rows; groups of 4,501 and 4,500 rows have two each. */
     static const int64_t want[] = {4096, 4501, 4501 + 4096, 9001};

@@ -165,10 +165,9 @@ TEST_IN_DIR(corpora_without_packages_have_the_recorded_bytes)
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
         AUTO_FREE char *note = NULL;
-        AUTO(cs_images) m = {0};
         OK(cs_images_prepare(name[k], false, &note));
         assert_non_null(strstr(note, "prepared from none, SHA-256 as recorded"));
-        OK(cs_images_load(name[k], NULL, &m));
+        AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.count, 8000);
         assert_string_equal(m.name, name[k]);
         assert_int_equal(m.mask != NULL, k == 0);

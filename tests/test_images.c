@@ -240,10 +240,9 @@ static cs_images full_corpus(void)
 TEST_IN_DIR(npz_has_all_that_is_known)
 {
     const cs_images w = full_corpus();
-    AUTO(cs_images) m = {0};
     const char *path = in_dir(state, "x.npz");
     OK(cs_images_write(path, &w));
-    OK(cs_images_load(path, NULL, &m));
+    AUTO_OK(cs_images, m, cs_images_load(path, NULL, &m));
     assert_int_equal(m.count, 2);
     assert_memory_equal(m.pixel, w.pixel, 8);
     assert_memory_equal(m.value, w.value, sizeof(float[8]));
@@ -328,11 +327,10 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
     const char *path = in_dir(state, "s.png");
     AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
-    AUTO(cs_picture) p = {0};
     w.mask = NULL;
     OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes, of which one has one picture */
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
-    OK(cs_picture_decode(path, bytes, size, false, &p));
+    AUTO_OK(cs_picture, p, cs_picture_decode(path, bytes, size, false, &p));
     assert_int_equal(p.height, 2 * 65);
     assert_int_equal(p.width, 2 * 65);
     assert_int_equal(p.pixel[0], 255);          /* class 0 has none */

@@ -49,9 +49,8 @@ static cs_cooc_store store_of(void **state)
 {
     AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
-    AUTO(cs_cooc) m = {0};
     cs_cooc_store s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir(state, "m"), &corpus, &o, &m, false, true));
     OK(cs_cooc_read(in_dir(state, "m"), &s));
     assert_int_equal(s.cooc.matrix.a.rows, 4);
@@ -219,12 +218,11 @@ TEST(a_build_is_recorded)
 {
     AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
-    AUTO(cs_cooc) m = {0};
     AUTO(cs_result) *r = cs_result_new();
     json_auto_t *json = NULL;
     o.max_length = 3; /* d a b, a c a, and the last b, too short for a pair */
     o.seed = 5;
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_record("hand", &corpus, &o, &m, cs_result_root(r)));
     OK(cs_result_json(r, &json));
     const struct {

@@ -145,11 +145,10 @@ TEST_IN_DIR(members_are_made_as_they_are_written)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         const int64_t count = counts[i];
         cs_npz_writer *w = NULL;
-        AUTO(cs_array) a = {0};
         OK(cs_npz_create(path, &w));
         OK(cs_npz_add_made(w, "x", CS_I64, count, squares, &add));
         OK(cs_npz_commit(&w));
-        OK(read_one(path, 0, "x", &a));
+        AUTO_OK(cs_array, a, read_one(path, 0, "x", &a));
         assert_true(a.ndim == 1 && a.shape[0] == count && a.dtype == CS_I64);
         for (int64_t j = 0; j < count; ++j) {
             assert_int_equal(((int64_t *)a.data)[j], j * j + add);
@@ -582,8 +581,7 @@ TEST_IN_DIR(members_beyond_4_gib)
     OK(cs_npz_add_text(w, "far", "text"));
     OK(cs_npz_commit(&w));
     for (int turn = 0; turn < 2; ++turn) {
-        AUTO(cs_array) a = {0};
-        OK(read_one(path, 0, "data", &a));
+        AUTO_OK(cs_array, a, read_one(path, 0, "data", &a));
         assert_int_equal(a.size, size);
         assert_int_equal(((const uint8_t *)a.data)[size - 1], 7);
         deflate_archive(path);

@@ -162,8 +162,7 @@ TEST_IN_DIR(fortran_order_is_transposed)
     int64_t size =
         image(bytes, 1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4), }\n",
               column_major, sizeof column_major);
-    AUTO(cs_array) a = {0};
-    OK(read_image(in_dir(state, "f"), bytes, size, &a));
+    AUTO_OK(cs_array, a, read_image(in_dir(state, "f"), bytes, size, &a));
     assert_int_equal(a.ndim, 3);
     for (int i = 0, n = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
@@ -187,9 +186,8 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
         char bytes[256];
-        AUTO(cs_array) a = {0};
         int64_t size = image(bytes, good[i].version, good[i].dictionary, x, sizeof x), value = 0;
-        OK(read_image(in_dir(state, "g"), bytes, size, &a));
+        AUTO_OK(cs_array, a, read_image(in_dir(state, "g"), bytes, size, &a));
         assert_int_equal(a.size, 2);
         OK(cs_array_i64(&a, 1, &value));
         assert_int_equal(value, -6);
@@ -410,10 +408,9 @@ TEST_IN_DIR(text_is_utf8)
 {
     char bytes[256], *text = NULL;
     const uint32_t wide[] = {'c', 's', 'r', 0xE9, 0x3BB, 0x20AC, 0x1F600, 0, 0xD800, 0, 0, 0};
-    AUTO(cs_array) a = {0};
     int64_t size = image(bytes, 1, "{'descr': '<U4', 'fortran_order': False, 'shape': (3,), }",
                          wide, sizeof wide);
-    OK(read_image(in_dir(state, "u"), bytes, size, &a));
+    AUTO_OK(cs_array, a, read_image(in_dir(state, "u"), bytes, size, &a));
     assert_int_equal(a.item_size, 16);
     const char *want[] = {"csr\xC3\xA9", "\xCE\xBB\xE2\x82\xAC\xF0\x9F\x98\x80"};
     for (int i = 0; i < 2; ++i) {

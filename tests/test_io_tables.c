@@ -116,9 +116,8 @@ TEST_IN_DIR(other_writers_are_read)
     const char *path = in_dir(state, "o.csv");
     const char text[] = "\xEF\xBB\xBF"
                         "a,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
-    AUTO(cs_table) t = {0};
     OK(cs_file_write(path, text, sizeof text - 1));
-    OK(cs_table_read_csv(path, &t));
+    AUTO_OK(cs_table, t, cs_table_read_csv(path, &t));
     assert_int_equal(t.columns, 2);
     assert_int_equal(t.rows, 2);
     assert_cell(&t, 0, "a", "1");

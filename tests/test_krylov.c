@@ -164,8 +164,7 @@ static void relations_hold(const cs_krylov *k, bool chain)
 /* Residuals of Ritz vectors are what is said, values descend. `chain` as above. */
 static void ritz_are_right(const cs_krylov *k, int64_t first)
 {
-    AUTO(cs_ritz) r = {0};
-    OK(cs_krylov_ritz(k, first, &r));
+    AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
     AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
     AUTO(cs_dense) ay = product(false, &dense, false, &y), ny = product(true, &dense, false, &ay);
     AUTO(cs_dense) u = {0}, x = {0}, atx = {0};
@@ -202,8 +201,7 @@ static void ritz_are_right(const cs_krylov *k, int64_t first)
 /* Columns `which` of the Ritz vectors are the basis from panel `first` on, before which it stays. */
 static void keeps(cs_krylov *k, int64_t first, int64_t count, const int64_t *which)
 {
-    AUTO(cs_ritz) r = {0};
-    OK(cs_krylov_ritz(k, first, &r));
+    AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
     AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
     OK(cs_krylov_keep(k, &r, first, count, which));
     assert_int_equal(k->v.panels, first + (count + B - 1) / B);
@@ -266,8 +264,7 @@ TEST(steps_locks_and_restarts)
 TEST(a_space_comes_to_its_end)
 {
     set_up(0.3);
-    AUTO(cs_krylov) k = {0};
-    OK(cs_krylov_open(&space, false, 10, 6, &k));
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 10, 6, &k));
     for (int block = 0; block < 8; ++block) {
         OK(cs_krylov_fresh(&k));
         assert_int_equal(k.blocks, block + 1);
@@ -353,9 +350,8 @@ TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };
     set_up(0.3);
-    AUTO(cs_krylov) k = {0};
     AUTO(cs_dense) guess = {0};
-    OK(cs_krylov_open(&space, false, 4, 5, &k));
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 4, 5, &k));
     OK(cs_dense_init(&guess, COLS, GUESSED));
     for (int64_t j = 0; j < GUESSED; ++j) {
         guess.data[3 * j + j * COLS] =

@@ -105,15 +105,13 @@ static void compare(cs_population_estimate estimate)
     const cs_language_options o = {
         .estimate = estimate, .k = K, .blocks = BLOCKS, .seed = 7, .threads = 1};
     const document_events e = events_of(&corpus, &build);
-    AUTO(cs_population_counts) counts = {0};
-    AUTO(cs_language) l = {0};
     double value[VOCAB], one[VOCAB], lambda2[BLOCKS], tail1[BLOCKS], low, high;
     uint8_t part[DOCUMENTS];
     AUTO(cs_dense) m = {0};
     const cs_population_options sums = {.threads = 1};
     cs_population p = {0};
-    OK(cs_language_of(&corpus, &build, &o, &l));
-    OK(cs_population_count(&corpus, &build, &counts));
+    AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &build, &counts));
     choose(7, -1, part);
     const double seen = spectrum_of(estimate, &e, part, &m, value);
     OK(cs_population_of(&counts, part, &sums, &p));
@@ -188,13 +186,12 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
                                            .bins = 40,
                                            .level = 0.9999,
                                            .spectrum = {.seed = 1, .threads = 1}};
-    AUTO(cs_language) l = {0};
     uint8_t part[DOCUMENTS];
     double value[VOCAB], sum = 0, square = 0, negative = 0;
     AUTO(cs_dense) m = {0};
     json_t *json = NULL, *point;
     size_t i;
-    OK(cs_language_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
     const document_events e = events_of(&corpus, &build);
     choose(7, -1, part);
     (void)spectrum_of(CS_DISTINCT_DOCUMENT, &e, part, &m, value);

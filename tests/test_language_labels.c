@@ -144,16 +144,14 @@ typedef struct {
 
 static truth truth_of(const cs_cooc_options *build)
 {
-    AUTO(cs_corpus) texts = {0};
-    AUTO(cs_cooc) m = {0};
     AUTO(cs_spectrum) s = {0};
     AUTO(cs_statements) statements = {0};
     truth t = {.alpha = 1};
     json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
     const cs_theorem_input in = {.rotations = 1, .threads = 1};
-    OK(cs_law_population_of(LAW, build->max_length, build->stride, &texts));
-    OK(cs_cooc_build(&texts, build, &m));
+    AUTO_OK(cs_corpus, texts, cs_law_population_of(LAW, build->max_length, build->stride, &texts));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&texts, build, &m));
     const cs_csr *a = &m.matrix.a, *y = &m.matrix.row_label;
     double all = 0, *column = test_room(a->cols, sizeof *column), of_class[2] = {0};
     double(*joint)[2] = test_room(a->cols, sizeof *joint);
@@ -200,12 +198,10 @@ TEST(a_law_has_its_own_bound)
     const cs_cooc_options build = build_of(4);
     const cs_language_options o = {.k = K, .blocks = 10, .seed = 1, .threads = 1};
     const truth want = truth_of(&build);
-    AUTO(cs_corpus) corpus = {0};
-    AUTO(cs_language_labels) l = {0};
     json_auto_t *record = NULL;
     const cs_corpus_options options = {.threads = 1};
-    OK(cs_corpus_load(LAW, &options, &corpus));
-    OK(cs_language_labels_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_corpus, corpus, cs_corpus_load(LAW, &options, &corpus));
+    AUTO_OK(cs_language_labels, l, cs_language_labels_of(&corpus, &build, &o, &l));
     const double alpha_se = cs_jackknife_error(o.blocks, l.alpha + 1, 1);
     print_message("alpha~ %g +- %g, truth %g\n", l.alpha[0], alpha_se, want.alpha);
     assert_true(alpha_se < 0.02 && fabs(l.alpha[0] - want.alpha) < 4 * alpha_se);

@@ -130,8 +130,7 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
     } cut[] = {{0, 4, {2, 1}, {2.0 / 3, 1.0 / 3}, {2, 1}, {{0, 2}, {4}}},
                {1, 2, {2, 0}, {1, 0}, {4, 0}, {{0, 1, 2, 3}}}};
     for (int k = 0; k < 2; ++k) {
-        AUTO(cs_corpus) c = {0};
-        OK(cs_law_population_of(source, 2, cut[k].stride, &c));
+        AUTO_OK(cs_corpus, c, cs_law_population_of(source, 2, cut[k].stride, &c));
         const cs_law *law = &c.population->law;
         const int64_t lengths = cut[k].documents / 2;
         assert_int_equal(c.documents, cut[k].documents);

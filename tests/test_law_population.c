@@ -19,9 +19,9 @@ static cs_cooc_options options_of(const char *spec, const char *context, bool gi
 
 static cs_cooc population_of(const char *source, const cs_cooc_options *options)
 {
-    AUTO(cs_corpus) population = {0};
     cs_cooc cooc = {0};
-    OK(cs_law_population_of(source, options->max_length, options->stride, &population));
+    AUTO_OK(cs_corpus, population,
+            cs_law_population_of(source, options->max_length, options->stride, &population));
     OK(cs_cooc_build(&population, options, &cooc));
     return cooc;
 }
@@ -45,9 +45,8 @@ static const char *dyadic_source(void **state)
 /* Every text COPIES times its probability. */
 static cs_corpus in_proportion(const char *source)
 {
-    AUTO(cs_law) law = {0};
     cs_corpus c = {.documents = COPIES, .tokens = COPIES * LENGTH, .vocab = 4, .labels = 2};
-    OK(cs_law_parse(source, &law));
+    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
     c.doc_ptr = test_room(COPIES + 1, sizeof *c.doc_ptr);
     c.token = test_room(COPIES * LENGTH, sizeof *c.token);
     c.label = test_room(COPIES, sizeof *c.label);
@@ -147,9 +146,9 @@ static double metric_of(const cs_population_rows *rows, const char *metric, cons
 static double measured(const char *source, const cs_cooc_options *o, const char *metric)
 {
     const cs_connectivity_options spectrum = {.threads = 1};
-    AUTO(cs_population_rows) rows = {0};
     AUTO(cs_cooc) cooc = population_of(source, o);
-    OK(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
+    AUTO_OK(cs_population_rows, rows,
+            cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     const double value = metric_of(&rows, metric, "plug-in");
     return value;
 }
@@ -219,10 +218,9 @@ TEST(entropy_is_the_mean_score)
 {
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
     cs_cooc_options o = options_of("ar", "all", false);
-    AUTO(cs_law) law = {0};
     AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
-    OK(cs_law_parse(source, &law));
+    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
     one.held_out[0] = 0;
     for (int32_t t = 0; t < 2 * 81; ++t) {
         const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3};
@@ -292,8 +290,7 @@ TEST(samples_come_to_the_population)
             source, sizeof source,
             "markov:states=4,classes=2,length=4,concentration=0.5,documents=%d,sample=%d", N, i);
         AUTO(cs_corpus) corpus = loaded(source, NULL);
-        AUTO(cs_cooc) cooc = {0};
-        OK(cs_cooc_build(&corpus, &o, &cooc));
+        AUTO_OK(cs_cooc, cooc, cs_cooc_build(&corpus, &o, &cooc));
         double off = squares;
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
             const int64_t t = cs_cooc_row_of(&truth, cooc.key[r]);
@@ -321,12 +318,11 @@ TEST(estimates_stand_beside_the_truth)
     cs_population_plan plan = {
         .build = options_of("ar", "all", false), .spectrum = {.threads = 1}, .seed = 1};
     AUTO(cs_corpus) corpus = loaded(source, NULL);
-    AUTO(cs_population_rows) rows = {0};
     AUTO_FREE char *why = NULL;
     plan.build.max_length = 4;
     plan.build.stride = 1;
     plan.build.split = CS_SPLIT_TRAIN;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
     const int64_t before = rows.count;
     OK(cs_population_truth(&corpus, &plan, &rows, &why));
     plan.build.split = CS_SPLIT_ALL;
@@ -371,13 +367,10 @@ TEST_IN_DIR(a_stored_population_is_read_again)
     const char *source = dyadic_source(state);
     for (int i = 0; i < 7; ++i) {
         cs_cooc_options o = options_of(kinds[i].spec, kinds[i].context, kinds[i].given);
-        AUTO(cs_corpus) population = {0};
-        AUTO(cs_cooc) cooc = {0};
-        AUTO(cs_cooc_store) store = {0};
-        OK(cs_law_population_of(source, 0, 0, &population));
-        OK(cs_cooc_build(&population, &o, &cooc));
+        AUTO_OK(cs_corpus, population, cs_law_population_of(source, 0, 0, &population));
+        AUTO_OK(cs_cooc, cooc, cs_cooc_build(&population, &o, &cooc));
         OK(cs_cooc_write(in_dir(state, "m"), &population, &o, &cooc, false, true));
-        OK(cs_cooc_read(in_dir(state, "m"), &store));
+        AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, "m"), &store));
         assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
         assert_int_equal(store.corpus.documents, cooc.matrix.a.rows);
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {

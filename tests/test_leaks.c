@@ -302,14 +302,13 @@ TEST(batches_load_into_networks_of_their_form)
 {
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
-    AUTO(cs_batch) b = {0};
-    OK(cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE, "form");
     cs_batch_free(&b);
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 1, &b));
@@ -322,15 +321,14 @@ TEST(weights_are_scaled)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref64(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
     AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
                                   {batch_text, 1, 0, NULL, NULL}};
     double loss[2], none;
-    AUTO(cs_batch) b = {0};
-    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
     for (int i = 0; i < 2; ++i) {
         OK(cs_batch_load(&b, &r.net, i ? 1 / b.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
         OK(cs_run_forward(r.run));
@@ -351,8 +349,7 @@ TEST(the_spectral_loss_wants_masses)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref64(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
     AUTO_BY(rig_close, rig) r = {0};
     OK(cs_task_sizes(&task, &config, SEQUENCES, MOST, &r.sizes));
     r.sizes.loss = CS_LOSS_SPECTRAL;
@@ -362,8 +359,8 @@ TEST(the_spectral_loss_wants_masses)
     OK(cs_network_build(&r.model, &r.sizes, &r.net));
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
     const cs_example example = {batch_text, FIRST, 0, NULL, NULL};
-    AUTO(cs_batch) b = {0};
-    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "probabilities of the targets");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */

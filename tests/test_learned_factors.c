@@ -65,12 +65,10 @@ TEST(contexts_are_the_rows_of_the_toy_matrix)
         toy.literal = i == 4;
         toy.objective.empty_prefix = i == 5 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
         AUTO_BY(close_world, world) w = {0};
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) other = {0};
         cs_spectrum_options all = {0};
         open_world(&toy, &w);
-        OK(cs_toy_matrix(&toy, 0, &m));
-        OK(cs_spectrum_of(&m.a, &all, &other));
+        AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
+        AUTO_OK(cs_spectrum, other, cs_spectrum_of(&m.a, &all, &other));
         const cs_spectrum *s = &w.target.spectrum;
         assert_int_equal(w.contexts.a.rows, m.a.rows);
         assert_int_equal(w.contexts.a.cols, m.a.cols);
@@ -110,8 +108,7 @@ TEST(contexts_have_their_tokens)
 TEST(least_cross_entropy)
 {
     cs_toy toy = toy_of(CS_OBJ_MASKED);
-    AUTO(cs_toy_contexts) c = {0};
-    OK(cs_toy_contexts_of(&toy, 1 << 15, &c));
+    AUTO_OK(cs_toy_contexts, c, cs_toy_contexts_of(&toy, 1 << 15, &c));
     assert_true(fabs(c.cross_entropy - log(2)) < 1e-12);
     cs_toy_contexts_free(&c);
     toy = toy_of(CS_OBJ_AR);
@@ -184,11 +181,10 @@ TEST(the_optimum_is_the_minimum)
         int64_t width = i < 2 ? 3 : 6;
         AUTO_BY(close_world, world) w = {0};
         AUTO(cs_dense) f = {0}, o = {0};
-        AUTO(cs_learned) l = {0};
         open_world(&toy, &w);
         OK(optimum(&w.target, width, factor, &f, &o));
         stretch(&f, &o);
-        OK(cs_learned_of(&w.target, &f, &o, factor, 1, &l));
+        AUTO_OK(cs_learned, l, cs_learned_of(&w.target, &f, &o, factor, 1, &l));
         assert_int_equal(l.t, width);
         assert_true(l.error < 1e-10 && fabs(l.excess) <= l.error);
         assert_true(l.distance < 1e-12);
@@ -222,7 +218,6 @@ TEST(wrong_factors_are_above_it)
         cs_toy toy = toy_of(i % 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
         AUTO_BY(close_world, world) w = {0};
         AUTO(cs_dense) f = {0}, o = {0};
-        AUTO(cs_learned) l = {0};
         int64_t width = 3 + i % 5;
         double factor = i % 3 ? 2 : 1;
         open_world(&toy, &w);
@@ -230,7 +225,7 @@ TEST(wrong_factors_are_above_it)
         double by = pow(10, -3 + 0.06 * i);
         disturb(&f, by, &rng);
         disturb(&o, by, &rng);
-        OK(cs_learned_of(&w.target, &f, &o, factor, 1, &l));
+        AUTO_OK(cs_learned, l, cs_learned_of(&w.target, &f, &o, factor, 1, &l));
         assert_true(l.t >= 3 && l.t <= width);
         assert_true(l.excess > l.error && l.distance > 0);
         assert_true(l.left[l.t - 1] > 1e-6);
@@ -314,8 +309,7 @@ TEST(verdicts)
                     .range_bound = 0.2,
                     .range_error = 1e-12};
     cs_linear_reach whole = {-1.5, -1.5}, part = {-1.2, -1.3};
-    AUTO(cs_statements) list = {0};
-    OK(cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
+    AUTO_OK(cs_statements, list, cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
     assert_int_equal(list.count, 3);
     for (int64_t i = 0; i < list.count; ++i) {
         assert_int_equal(list.item[i].verdict, CS_PASS);
@@ -346,8 +340,7 @@ TEST(entropy_verdicts)
     } want[] = {{0.70, CS_PASS, CS_PASS}, {0.8, CS_PASS, CS_INCONCLUSIVE}, {0.6, CS_FAIL, CS_PASS}};
     for (int i = 0; i < 3; ++i) {
         cs_learned_entropy e = {.loss = want[i].loss, .se = 0.001, .optimum = log(2)};
-        AUTO(cs_statements) list = {0};
-        OK(cs_learned_entropy_state(&e, "m", "toy", 0.005, &list));
+        AUTO_OK(cs_statements, list, cs_learned_entropy_state(&e, "m", "toy", 0.005, &list));
         assert_int_equal(statement_of(&list, "trained-entropy", CS_CORRECTED)->verdict,
                          want[i].bound);
         assert_int_equal(statement_of(&list, "trained-entropy-excess", CS_CORRECTED)->verdict,

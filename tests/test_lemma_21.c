@@ -12,10 +12,8 @@ TEST(statements)
 {
     AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    AUTO(cs_mask_rank) r = {0};
-    AUTO(cs_statements) list = {0};
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
-    OK(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_statements, list, cs_lemma_21(&t.model, &r, 9, "tiny", &list));
     assert_int_equal(list.count, 5);
     /* random tables: rank(P) = 9, rank(E) = d = 16 */
     const cs_statement *s = statement_of(&list, "2.1-premise", CS_PRINTED);
@@ -81,12 +79,10 @@ TEST(statements_of_planted_rows)
 {
     AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
-    AUTO(cs_statements) list = {0};
     axes(p, 5, 2);
-    OK(study(p, p, &o, &r));
-    OK(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
+    AUTO_OK(cs_statements, list, cs_lemma_21(&t.model, &r, 9, "planted", &list));
     const cs_statement *s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
     s = statement_of(&list, "2.2-containment", CS_PRINTED);
@@ -115,9 +111,8 @@ static cs_status lemma_once(const char *path)
 TEST(allocations)
 {
     held = make_training(&MASKED_RECIPE, "");
-    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = model_options(false);
-    OK(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
     studied = &r;
     fail_each_allocation(lemma_once, "");
     free_training(&held);

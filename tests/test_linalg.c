@@ -197,8 +197,7 @@ TEST(triplets_become_rows)
 {
     const int64_t row[] = {2, 0, 2, 0, 2, 1, 1}, col[] = {1, 3, 0, 3, 1, 2, 2};
     const double val[] = {5, 1, 4, 2, 0.5, 3, -3};
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_from_triplets(3, 4, 7, row, col, val, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(3, 4, 7, row, col, val, &a));
     /* (1, 2) adds to zero and is kept out. */
     assert_int_equal(cs_csr_nnz(&a), 3);
     assert_int_equal(a.ptr[1], 1);
@@ -330,8 +329,7 @@ static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 TEST(product_is_right_for_every_width)
 {
     AUTO(cs_csr) a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
-    AUTO(cs_dense) d = {0};
-    OK(cs_csr_to_dense(&a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
     for (int64_t k = 0; k <= 19; ++k) {
         product_with(&a, &d, k);
     }
@@ -378,9 +376,8 @@ TEST(long_vectors_are_packed_whole)
         col[e] = (int64_t)APART * e + e % APART;
         val[e] = e % 9 - 3;
     }
-    AUTO(cs_csr) a = {0};
     AUTO(cs_dense) x = {0}, y = {0}, want = {0};
-    OK(cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
     OK(cs_dense_init(&x, COLS, WIDTH));
     OK(cs_dense_init(&y, ROWS, WIDTH));
     OK(cs_dense_init(&want, ROWS, WIDTH));

@@ -121,8 +121,7 @@ TEST(gradients_by_differences)
     for (int form = 0; form < 3; ++form) {
         const cs_probe_sample sample = {&rows, N, NULL, s.y, form < 2 ? K : 0, form == 1};
         AUTO(cs_linear_probe) p = {0};
-        AUTO(cs_probe_problem) q = {0};
-        OK(cs_probe_pose(&sample, 2, &p, &q));
+        AUTO_OK(cs_probe_problem, q, cs_probe_pose(&sample, 2, &p, &q));
         q.penalty = 0.3;
         double x[D * K + K], g[D * K + K], scratch[D * K + K], f, up, down;
         const int all = (int)(q.p * q.k + q.k);
@@ -345,8 +344,8 @@ TEST(held_out_loss_by_its_definition)
     for (int deal = 0; deal < 2; ++deal) {
         for (int f = 0; f < 2; ++f) {
             const cs_linear_probe_options one = one_penalty(&penalties[1]);
-            AUTO(cs_linear_probe) q = {0};
-            OK(cs_linear_probe_fit(&rows, 2, pair[deal][f], y, 2, &one, &q));
+            AUTO_OK(cs_linear_probe, q,
+                    cs_linear_probe_fit(&rows, 2, pair[deal][f], y, 2, &one, &q));
             for (int r = 0; r < 2; ++r) {
                 int64_t row = pair[deal][1 - f][r];
                 double z = (x[row] - q.mean[0]) * q.scale[0];

@@ -69,8 +69,7 @@ TEST(constant_features)
     const double penalties[2] = {0.1, 1e-3};
     const cs_linear_probe_options o = {.penalties = 2, .penalty = penalties, .folds = 3};
     cs_rows rows = cs_rows_of_f64(ROWS, 3, flat, "flat");
-    AUTO(cs_linear_probe) p = {0};
-    OK(cs_linear_probe_fit(&rows, ROWS, NULL, y, 3, &o, &p));
+    AUTO_OK(cs_linear_probe, p, cs_linear_probe_fit(&rows, ROWS, NULL, y, 3, &o, &p));
     assert_int_equal(p.constant, 3);
     OK(cs_linear_probe_predict(&p, &rows, 1, guess));
     double share[3] = {0}, sum = 0;

@@ -13,10 +13,9 @@
 TEST(orthogonal_rows)
 {
     AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     const cs_mask_layer *l = &r.layer[0];
     const cs_containment *c = &l->containment;
     assert_true(l->contained && c->real == 4 && c->mask == 2 && c->rank == 4);
@@ -50,10 +49,9 @@ TEST(orthogonal_rows)
 TEST(contained_rows)
 {
     AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 1, 2);
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     const cs_containment *c = &r.layer[0].containment;
     near(c->value[CS_CONTAIN_OUTSIDE], 0, 1e-14);
     near(c->value[CS_CONTAIN_LARGEST], 0, 1e-6);
@@ -126,11 +124,10 @@ TEST(gap_has_its_own_error)
 {
     for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
         AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
-        AUTO(cs_mask_rank) r = {0};
         cs_mask_rank_options o = options_of(encoder_only);
         double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
         double left[BLOCKS][CS_RANK_MEASURES];
-        OK(study(a, b, &o, &r));
+        AUTO_OK(cs_mask_rank, r, study(a, b, &o, &r));
         for (int k = 0; k < BLOCKS; ++k) {
             plain_ranks(a, k, encoder_only, with);
             plain_ranks(b, k, encoder_only, without);
@@ -214,8 +211,8 @@ static void same_ranks_of(training *t, cs_hidden_options o, direct d, const cs_m
     }
     OK(cs_hidden_states(&t->model, &t->corpus, &o, take_direct, &d));
     for (int l = 0; l < 3; ++l) {
-        AUTO(cs_effective_rank) want = {0};
-        OK(cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
+        AUTO_OK(cs_effective_rank, want,
+                cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
         const cs_effective_rank *got = &r->layer[l].rank[set];
         assert_true(r->layer[l].has[set] && got->rows == want.rows);
         for (int m = 0; m < CS_RANK_DECAY; ++m) {
@@ -269,9 +266,8 @@ TEST(sets_of_an_encoder)
 {
     AUTO_BY(free_training, training) t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
-    AUTO(cs_mask_rank) r = {0};
     t.model.config.mask_id = -1; /* its encoder needs none */
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, dropped = o.hidden,
                       kept = o.hidden;
     dropped.drop_masked = true;

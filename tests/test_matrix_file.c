@@ -8,12 +8,11 @@
 /* A compared with a dense row-major matrix. */
 static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
 {
-    AUTO(cs_dense) d = {0};
     int64_t nnz = 0;
     assert_int_equal(a->rows, rows);
     assert_int_equal(a->cols, cols);
     OK(cs_csr_check(a, false));
-    OK(cs_csr_to_dense(a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
             assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
@@ -25,8 +24,7 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
 
 static void reads_as(const char *path, int64_t rows, int64_t cols, const double *want)
 {
-    AUTO(cs_csr) a = {0};
-    OK(cs_matrix_read(path, &a));
+    AUTO_OK(cs_csr, a, cs_matrix_read(path, &a));
     assert_matrix(&a, rows, cols, want);
 }
 

@@ -348,22 +348,19 @@ TEST(results_beyond_their_limit_move_to_files)
     AUTO_BY(free_input, input) in = make_input(UNIFORM);
     AUTO(cs_assembler) *reference = new_assembler();
     OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
-    AUTO(cs_cooc) whole = {0};
-    OK(cs_assembler_finish(reference, &whole));
+    AUTO_OK(cs_cooc, whole, cs_assembler_finish(reference, &whole));
     const double rows = (double)whole.matrix.a.rows, entries = (double)cs_csr_nnz(&whole.matrix.a);
     const double least = 12 * entries + 48 * rows; /* and class masses */
     for (int i = 0; i < 3; ++i) {
         const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
         const double limits[] = {0, least, 100 * least};
-        AUTO(cs_assembler) *a = NULL;
         AUTO(cs_runs) runs = {0};
-        AUTO(cs_cooc) m = {0};
         spill(&in, &runs);
-        OK(cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
+        AUTO_OK(cs_assembler, *a, cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
         const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = 1 + i};
         OK(cs_merge(&sorted, a));
         assert_int_equal(a->files != NULL, i == 1);
-        OK(cs_assembler_finish(a, &m));
+        AUTO_OK(cs_cooc, m, cs_assembler_finish(a, &m));
         assert_int_equal(m.files != NULL, i == 1);
         assert_same_csr(&m.matrix.a, &whole.matrix.a);
         assert_same_csr(&m.matrix.row_label, &whole.matrix.row_label);

@@ -46,12 +46,11 @@ typedef struct {
 /* The stages of cs_spectrum_of by hand; certified by the caller. */
 static void solve(result *r, cs_csr a, cs_spectrum_options o)
 {
-    AUTO(cs_parts) parts = {0};
     *r = (result){.a = a, .o = o, .s = {.rows = a.rows, .cols = a.cols}};
     int64_t wanted = o.k > 0 ? o.k : a.rows < a.cols ? a.rows : a.cols;
     OK(cs_system_of(&r->a, &o, &r->system));
     r->s.components = r->system.components;
-    OK(cs_parts_solve(&r->system, &o, wanted, &parts));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&r->system, &o, wanted, &parts));
     OK(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s));
     r->claims = cs_certificate_facts_of(&r->system, &o, &parts, &r->s);
 }

@@ -30,9 +30,8 @@ TEST(parts_weigh_by_their_tokens)
     AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(unmasked=1)", &file);
     for (int weight = 0; weight < 2; ++weight) {
-        AUTO(cs_pairs) pairs = {0};
         o.event_weight = (cs_event_weight)weight;
-        OK(cs_pairs_of(&o, 3, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 3, &pairs));
         assert_int_equal(pairs.events, 2);
         assert_true(cs_pairs_expand_count(&pairs) == 7);
         OK(cs_pairs_expand(&pairs, 7));
@@ -53,9 +52,8 @@ TEST(invariant_parts_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};
     cs_toy toy = {.classes = 2, .length = 100000, .tokens = 3};
-    AUTO(cs_toy_spectrum) spectrum = {0};
     toy.objective = plan_held("mix:1*masked(unmasked=20000)+1*masked(unmasked=60000)", &file);
-    OK(cs_toy_reduce(&toy, &spectrum));
+    AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     double m = 40000, s = 100000;
     assert_int_equal(spectrum.values, 2);
     assert_true(fabs(spectrum.sigma[1] - sqrt(m / ((s - m) * (s - 1)))) < 1e-15);
@@ -76,11 +74,10 @@ TEST(expressions_stand_in_a_specification)
     for (int64_t s = 3; s <= 6; ++s) {
         static double own[PLAN_CELLS], expected[PLAN_CELLS];
         double share = 1 / (double)s;
-        AUTO(cs_pairs) pairs = {0};
         text = cs_format("mix:%.17g*ar+%.17g*masked(mask-ratio=%.17g)+%d*group-ar(t=%d)", share,
                          1 - share, ratio[s - 3], (int)s * 2, s < 5 ? 1 : 2);
         cs_objective hand = plan_held(text, &by_hand);
-        OK(cs_pairs_of(&o, s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
         plan_table_of_pairs(&pairs, own);
         cs_pairs_free(&pairs);
         OK(cs_pairs_of(&hand, s, &pairs));
@@ -110,8 +107,9 @@ TEST(networks_read_what_parts_have_in_common)
         task.objective = plan_held(cases[i].spec, &file);
         assert_int_equal(cs_objective_reads(&task.objective), cases[i].reads);
         for (int64_t step = 0; step < 20; ++step) {
-            AUTO(cs_batch) b = {0};
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+            AUTO_OK(
+                cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
             assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
             assert_true(b.weight_sum >= 0);
         }
@@ -148,8 +146,7 @@ TEST(mixtures_nest)
                         "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar))");
     for (int64_t s = 3; s <= 6; ++s) {
         double one[PLAN_CELLS], other[PLAN_CELLS];
-        AUTO(cs_pairs) pairs = {0};
-        OK(cs_pairs_of(&o, s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
         plan_table_of_pairs(&pairs, one);
         cs_pairs_free(&pairs);
         OK(cs_pairs_of(&flat, s, &pairs));
@@ -266,9 +263,8 @@ TEST(bad_mixtures_are_named)
 TEST(forms_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};
-    AUTO(cs_pairs) pairs = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(mask-ratio=0.15)", &file);
-    OK(cs_pairs_of(&o, 200, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 200, &pairs));
     assert_int_equal(pairs.events, 199);
     assert_true(pairs.prefixes && pairs.predicted == 229.0 / 2);
     for (int64_t e = 0; e < 199; ++e) {

@@ -58,13 +58,11 @@ TEST_IN_DIR(rows_of_mixtures_have_texts)
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
         AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.max_length = 6, .threads = 1};
-        AUTO(cs_cooc) out = {0};
-        AUTO(cs_cooc_store) store = {0};
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(short_ones[k % 2].spec, &file);
-        OK(cs_cooc_build(&corpus, &o, &out));
+        AUTO_OK(cs_cooc, out, cs_cooc_build(&corpus, &o, &out));
         OK(cs_cooc_write(in_dir(state, modes[k]), &corpus, &o, &out, false, false));
-        OK(cs_cooc_read(in_dir(state, modes[k]), &store));
+        AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, modes[k]), &store));
         assert_int_equal(store.cooc.matrix.a.rows, out.matrix.a.rows);
         for (int64_t row = 0; row < out.matrix.a.rows; ++row) {
             AUTO_FREE char *text = NULL;
@@ -106,11 +104,10 @@ TEST(dry_runs_of_mixtures_bound_their_size)
         AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.threads = 2};
         cs_cooc_size size;
-        AUTO(cs_cooc) out = {0};
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(long_ones[0].spec, &file);
         OK(cs_cooc_estimate(&corpus, &o, &size));
-        OK(cs_cooc_build(&corpus, &o, &out));
+        AUTO_OK(cs_cooc, out, cs_cooc_build(&corpus, &o, &out));
         double rows = (double)out.matrix.a.rows, entries = (double)cs_csr_nnz(&out.matrix.a);
         assert_true(size.contributions >= (double)out.contributions);
         assert_true(size.rows >= rows && size.rows <= 2 * rows);

@@ -49,8 +49,7 @@ TEST(its_kernel_is_closed)
     enum { S = 12, N = 5 };
     double r[S * S];
     cs_objective o = plan_objective("mntp(unmasked=7)");
-    AUTO(cs_pairs) pairs = {0};
-    OK(cs_pairs_of(&o, S, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, S, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
     for (int k = 0; k < S; ++k) {
         for (int l = 0; l < S; ++l) {
@@ -265,9 +264,9 @@ TEST(its_kind_says_how_it_is_asked)
     for (int i = 0; i < 4; ++i) {
         AUTO(cs_plan_file) file = {0};
         const cs_task task = {.objective = plan_held(cases[i].spec, &file)};
-        AUTO(cs_model_kind) kind = {0};
         cs_ask ways[CS_ASKS];
-        OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+        AUTO_OK(cs_model_kind, kind,
+                cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
         assert_int_equal(kind.kind, cases[i].kind);
         assert_int_equal(kind.attention, i < 3 ? CS_ATTENTION_BIDIRECTIONAL : CS_ATTENTION_PLAN);
         assert_int_equal(cs_asks_of(kind.kind, ways), cases[i].asks);

@@ -68,9 +68,8 @@ static void round_trip(void **state, const cs_model_config *config, cs_backend *
 
 TEST_IN_DIR(every_architecture_comes_back)
 {
-    AUTO(cs_backend) *backend = NULL;
     int written = 0;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         if (cs_arch_trained((cs_arch)arch) != CS_OK) { /* not written */
             cs_reason_clear();
@@ -156,8 +155,7 @@ TEST_IN_DIR(names_are_those_of_the_classes)
         {CS_ARCH_MODERNBERT_DECODER, "model.layers.0.attn.v_proj.weight", 2, 6, 6},
         {CS_ARCH_MODERNBERT_DECODER, "lm_head.dense.weight", 2, 6, 6},
     };
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
         AUTO(cs_model) model = {0};
@@ -191,12 +189,11 @@ TEST_IN_DIR(names_are_those_of_the_classes)
 /* GPT-2 keeps inputs x outputs: item (i, o) of the file is item (o, i) here. */
 TEST_IN_DIR(gpt2_matrices_are_transposed)
 {
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     AUTO(cs_model) model = {0};
     cs_safetensors *file = NULL;
     cs_model_config config = config_of(CS_ARCH_GPT2);
     float ours[60], theirs[60];
-    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     OK(cs_model_write(&model, in_dir(state, "m")));
     OK(cs_safetensors_open_model(in_dir(state, "m"), &file));
@@ -293,8 +290,7 @@ static const char *without_key(const char *name, char *room)
 
 TEST_IN_DIR(files_of_the_bare_model_are_read)
 {
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT,
                                    CS_ARCH_LLAMA, CS_ARCH_EUROBERT};
     for (int i = 0; i < 5; ++i) {
@@ -350,8 +346,7 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
     } file[] = {
         {CS_ARCH_BERT, "BertForTokenClassification", "BertForPreTraining", "classifier.bias"},
         {CS_ARCH_LLAMA, "LlamaForTokenClassification", "LlamaForCausalLM", "lm_head.weight"}};
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 2; ++i) {
         AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(file[i].arch);
@@ -373,10 +368,9 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
 
 TEST_IN_DIR(old_names_and_extra_buffers_are_read)
 {
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_BERT);
-    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "old");
     OK(cs_model_write(&model, dir));
@@ -406,8 +400,7 @@ TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
                   {"t5", "encoder.embed_tokens.weight"},
                   {"llama", "model.layers.0.self_attn.sinks"}};
     const size_t last = sizeof beside / sizeof *beside - 1;
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     const char *dir = in_dir(state, "beside");
     OK(cs_dir_make(dir));
     for (size_t i = 0; i <= last; ++i) {
@@ -445,8 +438,7 @@ static void say_tied(const char *dir)
 TEST_IN_DIR(ties_are_those_of_the_file)
 {
     static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 6; ++i) {
         AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i / 2]);
@@ -471,10 +463,9 @@ TEST_IN_DIR(ties_are_those_of_the_file)
 
 TEST_IN_DIR(weights_that_are_no_numbers_are_named)
 {
-    AUTO(cs_backend) *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_GPT2);
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     make(&config, backend, &model);
     OK(cs_params_set(&model.params, cs_params_find(&model.params, "layer.1.mlp.out.bias"),
                      CS_PARAM_VALUE, (float[]){0, 0, 0, NAN, 0, 0}));
@@ -488,10 +479,9 @@ TEST_IN_DIR(weights_that_are_no_numbers_are_named)
 
 TEST_IN_DIR(bad_files_are_refused)
 {
-    AUTO(cs_backend) *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_ROBERTA_PRELAYERNORM);
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "bad");
     OK(cs_model_write(&model, dir));

@@ -90,12 +90,11 @@ TEST_IN_DIR(a_model_says_its_own_kind)
 TEST_IN_DIR(a_checkpoint_of_before)
 {
     cs_model_config config = {.arch = CS_ARCH_GPT2};
-    AUTO(cs_model_kind) kind = {0};
     (void)put(state, "config.json", "{}");
     (void)put(state, "trainer.json",
               "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
               "\"cross-entropy\"}}");
-    OK(cs_model_kind_read(in_dir(state, "."), &config, &kind));
+    AUTO_OK(cs_model_kind, kind, cs_model_kind_read(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
 }
 

@@ -8,8 +8,7 @@
 
 static double dense_moment4(const cs_csr *a)
 {
-    AUTO(cs_dense) d = {0};
-    OK(cs_csr_to_dense(a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     double sum = 0;
     for (int64_t i = 0; i < d.cols; ++i) {
         for (int64_t j = 0; j < d.cols; ++j) {
@@ -141,8 +140,7 @@ TEST(closed_forms)
                {"group-ar:t=4", 3 * (1 + 1 / 16.0 + 1 / 81.0 + 1 / 256.0)}};
     for (size_t i = 0; i < sizeof toy / sizeof *toy; ++i) {
         cs_toy model = toy_of(toy[i].objective, 3, 5, 2);
-        AUTO(cs_labelled) m = {0};
-        OK(cs_toy_matrix(&model, 0, &m));
+        AUTO_OK(cs_labelled, m, cs_toy_matrix(&model, 0, &m));
         AUTO(cs_csr) abar = normalised(&m.a);
         assert_true(fabs(moment4(&abar) - toy[i].sum) < 1e-12 * toy[i].sum);
     }
@@ -177,9 +175,8 @@ TEST(cost_is_that_of_the_cheapest_order)
     assert_true(cost_of(&a) == 0 && moment4(&a) == 0);
     cs_csr_free(&a);
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        AUTO(cs_csr) at = {0};
         a = zipf_matrix(80, 120, 0.3, seed);
-        OK(cs_csr_transpose(&a, &at));
+        AUTO_OK(cs_csr, at, cs_csr_transpose(&a, &at));
         double cost = cost_of(&a);
         assert_true(cost <= one_sided(&a) && cost <= one_sided(&at) && cost > 0);
         cs_csr_free(&a);

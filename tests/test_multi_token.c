@@ -34,14 +34,13 @@ TEST(rows_predict_the_events_of_diverse_ar)
         cs_task task = batch_task("diverse-ar:t=2");
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         const cs_example example = {.token = batch_text, .length = s};
-        AUTO(cs_batch) batch = {0};
-        AUTO(cs_pairs) pairs = {0};
         task.objective.t = t;
         task.objective.empty_prefix = begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
         task.objective.event_weight = mask ? CS_EVENT_MASK : CS_EVENT_TOKEN;
         config.offset_heads = 4;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 1, NULL}, &example, 1, &batch));
-        OK(cs_pairs_of(&task.objective, s, &pairs));
+        AUTO_OK(cs_batch, batch,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 1, NULL}, &example, 1, &batch));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&task.objective, s, &pairs));
         double sum = 0;
         assert_int_equal(batch.events, pairs.events);
         for (int64_t e = 0; e < pairs.events; ++e) {
@@ -244,9 +243,9 @@ TEST(its_kind_is_causal)
     cs_task task = batch_task("diverse-ar:t=2");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     for (int heads = 0; heads <= 2; heads += 2) {
-        AUTO(cs_model_kind) kind = {0};
         config.offset_heads = heads;
-        OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+        AUTO_OK(cs_model_kind, kind,
+                cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
         assert_int_equal(kind.kind, heads ? CS_KIND_CAUSAL : CS_KIND_TWO_STREAM);
         assert_int_equal(kind.attention, heads ? CS_ATTENTION_CAUSAL : CS_ATTENTION_PLAN);
     }

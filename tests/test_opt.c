@@ -169,8 +169,9 @@ TEST(fields_take_the_options_of_their_names)
         int threads;
         uint64_t seed;
     } of = {.memory = 7, .tol = 0.5, .seed = 9};
-    AUTO(cs_args) *args = NULL;
-    OK(parse("FILE -k 8 --form random --vectors --name x --mask-ratio 0.5 --threads 3", &args));
+    AUTO_OK(
+        cs_args, *args,
+        parse("FILE -k 8 --form random --vectors --name x --mask-ratio 0.5 --threads 3", &args));
     CS_ARGS_FIELDS(args, &of, rank, memory, tol, form, vectors, json, name, mask_ratio, threads,
                    seed);
     assert_int_equal(of.rank, 8);
@@ -490,9 +491,8 @@ TEST(commands_with_many_options_have_main_ones)
 {
     for (const cs_command *const *c = cs_commands; *c; ++c) {
         if (cs_opt_each(*c, NULL, NULL) > 44) assert_non_null((*c)->main);
-        AUTO(cs_args) *args = NULL;
         char help[] = "--help", *words[] = {help};
-        OK(cs_args_parse(*c, 1, words, &args));
+        AUTO_OK(cs_args, *args, cs_args_parse(*c, 1, words, &args));
         for (const char *p = (*c)->main; p && *p; p += strspn(p, " ")) {
             const size_t length = strcspn(p, " ");
             if (!cs_args_find(args, p, length)) fail_msg("%s: no option %s", (*c)->name, p);

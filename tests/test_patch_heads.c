@@ -190,11 +190,9 @@ TEST(scores_of_pixels_are_interpolated)
     }
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
-    AUTO(cs_patch_targets) t = {0};
-    AUTO(cs_patch_answer) a = {0};
     const cs_patch_head head = {.label = identity(3, room, classes)};
-    OK(cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
-    OK(cs_patch_head_answer(&t, &head, &x, 1, &a));
+    AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
+    AUTO_OK(cs_patch_answer, a, cs_patch_head_answer(&t, &head, &x, 1, &a));
     for (int i = 0; i < 12 * 16; ++i) {
         count[a.mask[i]] += 1;
         weighted += i * a.mask[i];
@@ -273,10 +271,9 @@ TEST(better_boxes_cover_worse_ones)
             x[3 * k + c] = logf(p[c]);
         }
     }
-    AUTO(cs_patch_targets) t = {0};
     AUTO(cs_patch_answer) a = {0};
     cs_patch_head head = {.label = identity(3, room, classes), .sides = 4};
-    OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
+    AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
          ++s) { /* always 2: patch 5 rows 1..5, columns 1..5, patch 6 columns 3..7 */
         head.side[s] = (cs_linear_probe){.features = 3,
@@ -484,9 +481,8 @@ TEST(units_are_held_out_together)
     for (int share = 0; share < 2; ++share) {
         o.share = share ? 0.3 : 0;
         for (int whole = 0; whole < 2; ++whole) {
-            AUTO(cs_linear_probe) p = {0};
             o.unit = whole ? unit : NULL;
-            OK(cs_linear_probe_fit(&rows, N, NULL, y, 2, &o, &p));
+            AUTO_OK(cs_linear_probe, p, cs_linear_probe_fit(&rows, N, NULL, y, 2, &o, &p));
             const double held = p.step[p.chosen].held_out;
             assert_true(whole ? p.chosen == 0 && held > 0.6
                               : p.chosen == p.steps - 1 && held < 0.05);

@@ -107,8 +107,8 @@ TEST(patches_are_documents_of_real_vectors)
                          .held_out = held_out};
     const int32_t order[T] = {5, 3, 1, 0, 2, 4};
     for (int ordered = 0; ordered < 2; ++ordered) {
-        AUTO(cs_corpus) c = {0};
-        OK(cs_images_patches(&m, P, ordered ? order : NULL, ordered ? code : NULL, 12, &c));
+        AUTO_OK(cs_corpus, c,
+                cs_images_patches(&m, P, ordered ? order : NULL, ordered ? code : NULL, 12, &c));
         assert_int_equal(c.documents, N);
         assert_int_equal(c.tokens, N * T);
         assert_int_equal(c.real_width, WIDE);

@@ -153,8 +153,7 @@ static void expect_kind(const char *dir, int64_t step, cs_kind kind, const char 
     char folder[600];
     (void)snprintf(folder, sizeof folder, "%s/checkpoint-%lld", dir, (long long)step);
     const cs_model_config config = {.arch = CS_ARCH_GPT2};
-    AUTO(cs_model_kind) got = {0};
-    OK(cs_model_kind_read(step > 0 ? folder : dir, &config, &got));
+    AUTO_OK(cs_model_kind, got, cs_model_kind_read(step > 0 ? folder : dir, &config, &got));
     assert_int_equal(got.kind, kind);
     assert_string_equal(got.spec, spec);
 }

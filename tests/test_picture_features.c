@@ -13,13 +13,11 @@ TEST(features_are_of_the_plane)
     float *made[2] = {NULL, NULL};
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        AUTO(cs_model) model = {0};
-        AUTO(cs_corpus) patches = {0};
         c.waves = true;
         (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
-        OK(cs_model_pictures(&model, &m, 1, &patches));
+        AUTO_OK(cs_corpus, patches, cs_model_pictures(&model, &m, 1, &patches));
         const cs_hidden_options h = {.layer = layer,
                                      .layers = 2,
                                      .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
@@ -56,7 +54,6 @@ TEST(features_of_cells)
                          .channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    AUTO(cs_model) model = {0};
     AUTO(cs_corpus) patches = {0};
     const int64_t layer[LAYERS] = {0, 2};
     const cs_hidden_options h = {.layer = layer,
@@ -64,7 +61,7 @@ TEST(features_of_cells)
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                  .around = {.before = &c.bos_id, .befores = 1}};
     AUTO_FREE float *each = NULL, *cells = NULL;
-    OK(cs_model_init(&c, t.backend, false, &model));
+    AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));
     OK(cs_model_pictures(&model, &m, 1, &patches));
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_CELLS), CELLS * WIDTH);

@@ -61,8 +61,7 @@ TEST(diverse_ar_is_a_signed_group_plan)
             }
             cs_objective objective = cs_objective_default(CS_OBJ_DIVERSE_AR);
             objective.t = t;
-            AUTO(cs_pairs) pairs = {0};
-            OK(cs_pairs_of(&objective, s, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, s, &pairs));
             plan_table_of_pairs(&pairs, exact);
             plan_normalise(sum.table);
             plan_assert_same_table(exact, sum.table, "diverse-ar");
@@ -128,8 +127,7 @@ TEST(plan_files_are_objectives)
     char path[64];
     plan_temporary(path);
     plan_write(path, three_plans);
-    AUTO(cs_plan_file) file = {0};
-    OK(cs_plan_file_read(path, &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(path, &file));
     assert_int_equal(file.plans, 3);
     assert_true(file.probability[0] == 0.25 && file.probability[1] == 0.75);
     assert_true(file.probability[2] == 1);

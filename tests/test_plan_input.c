@@ -109,8 +109,7 @@ TEST(bad_lengths_are_named)
     assert_fails(cs_plan_enumerate(&permuted, 30, 1000000, pass_over, NULL), CS_ERR_USAGE,
                  "permuted-ar at length 30 has 2.6525285981219");
     assert_fails(cs_plan_enumerate(&ar, 1, 10, pass_over, NULL), CS_ERR_USAGE, "got 1");
-    AUTO(cs_pairs) pairs = {0};
-    OK(cs_pairs_of(&permuted, 2000, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&permuted, 2000, &pairs));
     assert_fails(cs_pairs_expand(&pairs, 1000000), CS_ERR_USAGE,
                  "length 2000 expands to inf events, but at most 1000000");
 }

@@ -53,8 +53,7 @@ TEST(denominators_make_integers)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i].spec);
-        AUTO(cs_pairs) pairs = {0};
-        OK(cs_pairs_of(&objective, cases[i].s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, cases[i].s, &pairs));
         if (pairs.denominator != cases[i].denominator) {
             fail_msg("%s: denominator %" PRId64, cases[i].spec, pairs.denominator);
         }

@@ -347,10 +347,9 @@ TEST(bits_do_not_depend_on_threads)
         part[d] = (uint8_t)(d % CS_FOLDS);
     }
     for (int threads = 1; threads < 4; threads += 2) {
-        AUTO(cs_population_counts) counts = {0};
         const cs_population_options measured = {.threads = threads};
         o.threads = threads;
-        OK(cs_population_count(&corpus, &o, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, threads == 1 ? &one : &other));
     }
     for (int j = 0; j < CS_LEADING; ++j) { /* not asked for */

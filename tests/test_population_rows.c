@@ -126,13 +126,12 @@ static void blocked_of(bool hold_back, blocked *out)
 {
     AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
-    AUTO(cs_population_counts) counts = {0};
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
     *out = (blocked){0};
     plan.hold_back = hold_back;
     OK(cs_population_rows_of(&corpus, &plan, &out->rows));
-    OK(cs_population_count(&corpus, &plan.build, &counts));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &plan.build, &counts));
     ranks(plan.seed, rank);
     for (int b = -1; b < BLOCKS; ++b) {
         fold(rank, 0, DOCUMENTS, b, part);
@@ -265,15 +264,13 @@ TEST(sizes_are_means_over_disjoint_corpora)
 {
     AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
-    AUTO(cs_population_rows) rows = {0};
-    AUTO(cs_population_counts) counts = {0};
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
     double half[2][COUNT], all[COUNT];
     const int64_t n = DOCUMENTS;
     plan.sizes = 6;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
-    OK(cs_population_count(&corpus, &plan.build, &counts));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &plan.build, &counts));
     ranks(plan.seed, rank);
     for (int i = 0; i < 2; ++i) {
         fold(rank, i * (n / 2), n / 2, -1, part);
@@ -308,10 +305,9 @@ TEST(nothing_unseen_leaves_nothing_to_extrapolate)
     }
     AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
     cs_population_plan plan = plan_of(BLOCKS);
-    AUTO(cs_population_rows) rows = {0};
     plan.build.max_length = 2;
     plan.sizes = 1;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
     assert_close(row_of(&rows, "mass_seen", "distinct-document", DOCUMENTS / 2)->value, 1);
     static const char *const sum[] = {"sum_sigma2", "sum_sigma4"};
     for (int i = 0; i < 2; ++i) {
@@ -332,21 +328,19 @@ TEST(the_null_is_a_shuffled_corpus)
 {
     cs_corpus corpus = corpus_of(), shuffled = corpus;
     cs_population_plan plan = plan_of(0);
-    AUTO(cs_population_rows) null = {0};
     double sum[3] = {0}, corrected[3], mean = 0, square = 0;
     plan.shuffles = 3;
-    OK(cs_population_null(&corpus, &plan, &null));
+    AUTO_OK(cs_population_rows, null, cs_population_null(&corpus, &plan, &null));
     int32_t *token = test_room(corpus.tokens, sizeof *token);
     shuffled.token = token;
     for (uint64_t i = 0; i < 3; ++i) {
-        AUTO(cs_population_counts) counts = {0};
         cs_rng rng = cs_rng_at(plan.seed, CS_STREAM_NULL, i);
         int64_t rank[DOCUMENTS];
         uint8_t part[DOCUMENTS];
         double got[COUNT];
         memcpy(token, corpus.token, (size_t)corpus.tokens * sizeof *token);
         cs_rng_shuffle(&rng, corpus.tokens, token);
-        OK(cs_population_count(&shuffled, &plan.build, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&shuffled, &plan.build, &counts));
         ranks(plan.seed, rank);
         fold(rank, 0, DOCUMENTS, -1, part);
         numbers(&shuffled, &plan, &counts, part, got);

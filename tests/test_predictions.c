@@ -67,11 +67,10 @@ TEST(scores_over_seeds)
 TEST(written_and_compared)
 {
     double mine[SEEDS * N], other[SEEDS * N];
-    AUTO(cs_reference) reference = {0};
     AUTO(cs_comparison) c = {0};
     guess((const int[]){0, 4, 1}, mine);
     guess((const int[]){5, 1, 1}, other);
-    OK(reference_of(&of_classes, "last", other, &reference));
+    AUTO_OK(cs_reference, reference, reference_of(&of_classes, "last", other, &reference));
     assert_int_equal(reference.table.rows, N);
     assert_string_equal(reference.table.name[5], "seed_3");
     assert_string_equal(reference.table.cell[2 * 6 + 2], "leaf");
@@ -120,10 +119,8 @@ TEST(values_are_compared)
     j.train = j.test = &numbers;
     j.metrics.metric[0] = CS_METRIC_MSE;
     j.metrics.metric[1] = CS_METRIC_SPEARMAN;
-    AUTO(cs_reference) reference = {0};
-    AUTO(cs_comparison) c = {0};
-    OK(reference_of(&j, "all", p, &reference));
-    OK(cs_compare(&reference, &j, "all", p, &c));
+    AUTO_OK(cs_reference, reference, reference_of(&j, "all", p, &reference));
+    AUTO_OK(cs_comparison, c, cs_compare(&reference, &j, "all", p, &c));
     assert_null(c.mcnemar);
     for (int m = 0; m < 2; ++m) {
         assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);

@@ -22,9 +22,8 @@ TEST(later_tokens_are_predicted_more_often)
                  by_mask[] = {2 / 18.0, 5 / 18.0, 11 / 18.0};
     cs_objective o = plan_objective("prefix-lm");
     for (int weight = 0; weight < 2; ++weight) {
-        AUTO(cs_pairs) pairs = {0};
         o.event_weight = (cs_event_weight)weight;
-        OK(cs_pairs_of(&o, 4, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 4, &pairs));
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
         for (int e = 0; e < 3; ++e) {
@@ -47,8 +46,8 @@ TEST(a_network_reads_it_in_one_stream)
         task.objective = step % 2 ? mixed : task.objective;
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {batch_text, 6, 0, NULL, NULL};
-        AUTO(cs_batch) b = {0};
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.events >= 1 && b.events <= 5);
         for (int64_t r = 0; r < b.events; ++r) {
@@ -66,9 +65,8 @@ TEST(its_toy_spectrum_is_that_of_ar)
     for (int prefix = 0; prefix < 3; ++prefix) {
         const int64_t ones[] = {6, 7, 8};
         cs_toy toy = {plan_objective("prefix-lm"), 2, 4, 2, false, false, 0};
-        AUTO(cs_toy_spectrum) spectrum = {0};
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        OK(cs_toy_reduce(&toy, &spectrum));
+        AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
         assert_int_equal(spectrum.values, 1);
         assert_true(fabs(spectrum.sigma[0] - 1) < 1e-14);
         assert_int_equal(spectrum.multiplicity[0], ones[prefix]);
@@ -80,8 +78,7 @@ TEST(its_kernel_is_that_of_all_plans)
 {
     double r[50 * 50], trace = 0;
     cs_objective o = plan_objective("prefix-lm");
-    AUTO(cs_pairs) pairs = {0};
-    OK(cs_pairs_of(&o, 50, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 50, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
     for (int i = 0; i < 50; ++i) {
         trace += r[51 * i];
@@ -100,8 +97,7 @@ TEST(two_streams_read_it_by_plans)
 {
     const cs_model_config config = {.arch = CS_ARCH_GPT2, .query_vector = true};
     const cs_task task = {.objective = plan_objective("prefix-lm"), .two_stream = true};
-    AUTO(cs_model_kind) kind = {0};
-    OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+    AUTO_OK(cs_model_kind, kind, cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
     assert_int_equal(kind.attention, CS_ATTENTION_PLAN);
 }
 

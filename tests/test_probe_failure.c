@@ -53,10 +53,9 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, a, a, 1);
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    AUTO(cs_krylov) k = {0};
     AUTO(cs_ritz) ritz = {0};
     OK(cs_space_cpu(&op, 1, &space));
-    OK(cs_krylov_open(&space, false, steps + 1, seed, &k));
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, steps + 1, seed, &k));
     OK(cs_krylov_fresh(&k));
     for (int64_t i = 0; i < steps; ++i) {
         OK(cs_krylov_step(&k));

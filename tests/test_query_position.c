@@ -177,9 +177,8 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
                                      .stride = TEXT_LENGTH,
                                      .split = CS_SPLIT_ALL,
                                      .threads = 1};
-    AUTO(cs_cooc) cooc = {0};
     double entropy = 0, mass = 0;
-    OK(cs_cooc_build(corpus, &options, &cooc));
+    AUTO_OK(cs_cooc, cooc, cs_cooc_build(corpus, &options, &cooc));
     const cs_csr *a = &cooc.matrix.a;
     for (int64_t i = 0; i < a->rows; ++i) {
         double row = 0;
@@ -244,13 +243,12 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
 static double converged(const cs_corpus *text, const char *spec, bool blind)
 {
     cs_corpus corpus = *text;
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_tokenizer) *tokenizer = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_tokenizer, *tokenizer,
+            cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WHITESPACE, &tokenizer));
     AUTO(cs_model) model = {0};
     cs_train_options o = cs_train_defaults();
     cs_train_result result;
-    OK(cs_backend_cpu(1, &backend));
-    OK(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WHITESPACE, &tokenizer));
     o.task = (cs_task){.objective = plan_objective(spec), .two_stream = true};
     o.steps = 800;
     o.batch = 4 * TEXTS;

@@ -233,8 +233,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
         }
         for (int64_t i = 0; i < abar.rows && (way == 1 || way == 2); ++i) {
             bool with = false; /* the component of the last row */
-            AUTO(cs_components) c = {0};
-            OK(cs_components_of(&abar, &c));
+            AUTO_OK(cs_components, c, cs_components_of(&abar, &c));
             with = c.row[i] == c.row[last];
             for (int64_t e = abar.ptr[i]; e < abar.ptr[i + 1] && with; ++e) {
                 abar.val[e] *= scale[way];

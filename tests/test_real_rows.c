@@ -87,8 +87,7 @@ TEST_IN_DIR(training_on_vectors)
     assert_true(vectors.finished &&
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
     /* What was trained is written and read, and its states depend on the vectors. */
-    AUTO(cs_model) again = {0};
-    OK(cs_model_read(in_dir(state, "run"), t.backend, false, &again));
+    AUTO_OK(cs_model, again, cs_model_read(in_dir(state, "run"), t.backend, false, &again));
     assert_int_equal(again.config.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);
 }

@@ -43,8 +43,7 @@ TEST(linear_prediction_of_two)
     const uint8_t out[] = {0, 0, 0, 0, 1}, hidden[] = {0, 1}, both[] = {1, 1};
     const float x[] = {3, 100};
     float to[2];
-    AUTO(cs_linear_fill) f = {0};
-    OK(cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
+    AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
     assert_true(fabs(f.mean[0] - 1) < 1e-6 && fabs(f.mean[1] - 2) < 1e-6);
     assert_true(fabs(f.variance - 2.5) < 1e-6);
     OK(cs_linear_fill_of(&f, 0.1, hidden, x, to));
@@ -67,8 +66,7 @@ TEST(linear_prediction_of_a_line)
         }
     }
     for (int threads = 1; threads < 3; ++threads) {
-        AUTO(cs_linear_fill) f = {0};
-        OK(cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
+        AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
         OK(cs_linear_fill_of(&f, 1e-9, hidden, rows, to));
         assert_each(j, 0, D, fabs((double)to[j] - (double)rows[j]) < 1e-3);
     }
@@ -78,8 +76,8 @@ TEST(linear_prediction_of_a_line)
 
 static void open_reader(training *t, const picture_form *form, cs_patch_reader *reader)
 {
-    AUTO(cs_model_kind) kind = {0};
-    OK(cs_model_kind_of(&t->options.task, &t->model.config, CS_LOSS_SQUARED_ERROR, 2, &kind));
+    AUTO_OK(cs_model_kind, kind,
+            cs_model_kind_of(&t->options.task, &t->model.config, CS_LOSS_SQUARED_ERROR, 2, &kind));
     cs_status status = cs_patch_reader_open(&t->model, &kind, 3, reader);
     if (form->kind == CS_OBJ_AR) {
         assert_int_equal(status, CS_ERR_USAGE);
@@ -226,11 +224,10 @@ TEST_IN_DIR(reconstruction_of_waves)
         .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
     AUTO(cs_reconstruction) one = {0}, two = {0};
     OK(cs_reconstruct(&reader, &m, &o, in_dir(state, "sheet.png"), &one));
-    AUTO(cs_picture) picture = {0};
     AUTO_FREE char *bytes = NULL;
     int64_t size = 0, scale = 64 / (m.height > m.width ? m.height : m.width);
     OK(cs_file_read(in_dir(state, "sheet.png"), 1 << 20, &bytes, &size));
-    OK(cs_picture_decode("sheet.png", bytes, size, false, &picture));
+    AUTO_OK(cs_picture, picture, cs_picture_decode("sheet.png", bytes, size, false, &picture));
     assert_int_equal(picture.height, 11 + 3 * (m.height * scale + 2) - 2);
     /* ORIGINAL begins with an O: three black dots on top between white ones. */
     const uint8_t *top = picture.pixel + picture.width * picture.channels;

@@ -45,11 +45,9 @@ TEST(components_match_flooding)
 {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
         AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 48, 40, seed);
-        AUTO(cs_dense) d = {0};
-        AUTO(cs_components) c = {0};
         int64_t row[48], col[40];
-        OK(cs_csr_to_dense(&a, &d));
-        OK(cs_components_of(&a, &c));
+        AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
+        AUTO_OK(cs_components, c, cs_components_of(&a, &c));
         int64_t number = -1;
         assert_int_equal(c.count, flood(&d, row, col));
         OK(cs_components_number(&a, &number));
@@ -84,8 +82,7 @@ TEST(components_of_a_long_path)
         a.val[2 * i] = a.val[2 * i + 1] = 1;
         a.ptr[i + 1] = 2 * (i + 1);
     }
-    AUTO(cs_components) c = {0};
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 1);
     assert_int_equal(c.rows[0], N);
     assert_int_equal(c.cols[0], N + 1);
@@ -95,11 +92,9 @@ TEST(stored_zeros_are_no_edges)
 {
     AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
     a.val[1] = a.val[2] = 0;
-    AUTO(cs_components) c = {0};
-    AUTO(cs_lumping) l = {0};
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 2);
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(cs_csr_nnz(&l.a), 2);
 }
 
@@ -138,9 +133,8 @@ static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool 
  */
 static void check_lumping(cs_csr *a, double scale)
 {
-    AUTO(cs_dense) d = {0};
     AUTO(cs_lumping) l = {0};
-    OK(cs_csr_to_dense(a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             a->val[e] *= scale * (scale == 1 ? 1 : 1 + 0.37 * (double)i);
@@ -179,8 +173,7 @@ TEST(large_counts_compare_exactly)
 {
     double big = 9007199254740990.0;
     AUTO(cs_csr) a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
-    AUTO(cs_lumping) l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][0], 0);
     assert_int_equal(l.lump[CS_LEFT][1], 0);
     assert_int_equal(l.lump[CS_LEFT][2], 1);
@@ -193,8 +186,7 @@ TEST(no_bucket_boundary_parts_rows)
     AUTO(cs_csr) a = matrix_of(4, 3,
                                (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
                                           0.1 * (1 + 1e-9), 0.3, 0.6});
-    AUTO(cs_lumping) l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][1], 0);
     assert_int_equal(l.lump[CS_LEFT][2], 0);
     assert_int_equal(l.lump[CS_LEFT][3], 1); /* 1e-9 apart is another distribution */
@@ -239,14 +231,12 @@ TEST(bad_matrices_are_refused)
 TEST(an_empty_matrix_reduces_to_nothing)
 {
     AUTO(cs_csr) a = {0};
-    AUTO(cs_components) c = {0};
-    AUTO(cs_lumping) l = {0};
     OK(cs_csr_init(&a, 3, 2, 0));
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 0);
     assert_int_equal(c.row[2], -1);
     assert_int_equal(c.col[1], -1);
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 0);
     assert_int_equal(l.a.cols, 0);
     assert_int_equal(l.lump[CS_LEFT][0], -1);
@@ -322,8 +312,7 @@ TEST(lumps_are_found_among_many_rows)
 TEST(sums_that_overflow_are_named)
 {
     AUTO(cs_csr) a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
-    AUTO(cs_lumping) l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 3);
     cs_lumping_free(&l);
     a.val[2] = a.val[4] = 1.5e308;

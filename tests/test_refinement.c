@@ -72,8 +72,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
                         listing *l)
 {
     memset(l, 0, sizeof *l);
-    AUTO(cs_sequences) s = {0};
-    OK(cs_sequences_of(corpus, 0, 0, &s));
+    AUTO_OK(cs_sequences, s, cs_sequences_of(corpus, 0, 0, &s));
     for (int64_t i = 0; i < s.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(o, s.length[i], &exists));
@@ -84,8 +83,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
         cs_context_options options = {.objective = o, .context = *context, .listed = true};
         const bool unique = cs_context_gram(context);
         options.context.mode = unique ? CS_CONTEXT_ALL : context->mode;
-        AUTO(cs_context_plan) *plan = NULL;
-        OK(cs_context_prepare(&one, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&one, &options, &plan));
         reader r = {.l = l,
                     .t = {.given = cs_context_given(context),
                           .mode = options.context.mode,
@@ -216,9 +214,9 @@ TEST(orders_and_sides_are_those_of_all_events)
         const cs_theorem_input in = {.threads = 1};
         cs_context context[CASES];
         double sigma[CASES][VOCAB], form[CASES][VOCAB * VOCAB];
-        AUTO(cs_refined_pairs) r = {0};
         contexts(context);
-        OK(cs_refined_pairs_of(&corpus, &options, CASES, context, &in, &r));
+        AUTO_OK(cs_refined_pairs, r,
+                cs_refined_pairs_of(&corpus, &options, CASES, context, &in, &r));
         for (int c = 0; c < CASES; ++c) {
             list_events(&corpus, &options.objective, &context[c], &l[c]);
             spectrum_by_hand(&l[c], sigma[c], form[c]);

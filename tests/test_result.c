@@ -34,10 +34,9 @@ static cs_result *sample(void)
 
 static void table_is(const cs_result *r, const cs_view *view, const char *want)
 {
-    AUTO(cs_table) table = {0};
     AUTO_FREE char *text = NULL;
     size_t size = 0;
-    OK(cs_result_table(r, view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(r, view, &table));
     FILE *out = open_memstream(&text, &size);
     OK(cs_table_print_csv(&table, out));
     assert_int_equal(fclose(out), 0);

@@ -72,10 +72,9 @@ static cs_hidden_options last_layer(const stack *s)
 static void check_states(stack *s, const cs_corpus *sources, const char *name)
 {
     float found[TEXTS * LENGTH * WIDTH];
-    AUTO(cs_array) states = {0};
     cs_hidden_options o = last_layer(s);
     o.sources = sources;
-    OK(cs_npz_read(s->reference, name, &states));
+    AUTO_OK(cs_array, states, cs_npz_read(s->reference, name, &states));
     assert_int_equal(states.size, TEXTS * LENGTH * WIDTH);
     OK(cs_hidden_states(&s->model, &s->texts, &o, keep_states, found));
     assert_each(i, 0, states.size, fabs((double)found[i] - cs_array_f64(&states, i)) <= s->states);
@@ -83,12 +82,10 @@ static void check_states(stack *s, const cs_corpus *sources, const char *name)
 
 static void check_loss(stack *s, const cs_corpus *sources, const char *name)
 {
-    AUTO(cs_array) loss = {0};
-    AUTO(cs_perplexity) p = {0};
     const cs_perplexity_options o = {
         .kind = CS_KIND_CAUSAL, .ask = CS_ASK_PREFIX, .decoder = true, .sources = sources};
-    OK(cs_npz_read(s->reference, name, &loss));
-    OK(cs_perplexity_of(&s->model, &s->texts, &o, &p));
+    AUTO_OK(cs_array, loss, cs_npz_read(s->reference, name, &loss));
+    AUTO_OK(cs_perplexity, p, cs_perplexity_of(&s->model, &s->texts, &o, &p));
     assert_int_equal(p.tokens, TEXTS * LENGTH);
     /* a loss moves by at most twice as much as a logit */
     assert_true(fabs(p.nll - cs_array_f64(&loss, 0)) <= 2 * s->logits);

@@ -145,9 +145,8 @@ TEST(errors_of_cka_leave_blocks_out)
     for (int blocks = 0; blocks <= 2 * ROWS; blocks += BLOCKS) {
         const int count = blocks < ROWS ? blocks : ROWS;
         const cs_similarity_options o = {.angles = 1, .threads = 2, .blocks = blocks};
-        AUTO(cs_similarity) s = {0};
         double theta[2][ROWS], mean[2] = {0}, want[2] = {0};
-        OK(cs_similarity_of(&ra, &rb, &o, &s));
+        AUTO_OK(cs_similarity, s, cs_similarity_of(&ra, &rb, &o, &s));
         for (int k = 0; k < count; ++k) {
             int n = 0;
             for (int i = 0; i < ROWS; ++i) {
@@ -311,8 +310,7 @@ TEST(copies_leave_the_dimension)
     assert_memory_equal(&a.dimension, &b.dimension, sizeof a.dimension);
     assert_true(b.used == a.used && b.duplicates == 2 * COPIED);
     const cs_shape_options o = {.discard = 0.1, .sample = 10000, .blocks = 1, .threads = 1};
-    AUTO(cs_shape) shape = {0};
-    OK(cs_shape_of(&often, &o, &shape));
+    AUTO_OK(cs_shape, shape, cs_shape_of(&often, &o, &shape));
     assert_true(shape.rows[CS_SHAPE_DIMENSION] == N && shape.rows[CS_SHAPE_COSINE] == often.rows);
 }
 

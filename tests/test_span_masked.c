@@ -59,8 +59,7 @@ TEST(its_toy_spectrum_is_golden)
                             0.37796447300922703,
                             0.29814239699997203};
     cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false, 0};
-    AUTO(cs_toy_spectrum) spectrum = {0};
-    OK(cs_toy_reduce(&toy, &spectrum));
+    AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);
     for (int j = 0; j < 6; ++j) {
         assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
@@ -83,8 +82,7 @@ TEST(long_sequences_are_sampled)
     AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 2, 1);
     cs_cooc_options options = {.objective = o, .draws = 5};
     OK(cs_context_parse("nearest:2", &options.context));
-    AUTO(cs_cooc) built = {0};
-    OK(cs_cooc_build(&corpus, &options, &built));
+    AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &options, &built));
     assert_true(built.matrix.a.rows > 10);
 }
 

@@ -80,15 +80,16 @@ static const char *of(const char *context, const char *questions)
 
 TEST_IN_DIR(a_file_is_read)
 {
-    AUTO(cs_squad) s = {0};
-    OK(read_squad(
-        state,
-        of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
-           "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
-           "\"g\u0119\u015bl\u0105\", \"answer_start\": 7}, {\"text\": \"w2\", "
-           "\"answer_start\": 13}], \"is_impossible\": false}, {\"id\": \"b\", \"question\": "
-           "\"?\", \"answers\": [], \"plausible_answers\": [1], \"is_impossible\": true}"),
-        &s));
+    AUTO_OK(
+        cs_squad, s,
+        read_squad(
+            state,
+            of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
+               "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
+               "\"g\u0119\u015bl\u0105\", \"answer_start\": 7}, {\"text\": \"w2\", "
+               "\"answer_start\": 13}], \"is_impossible\": false}, {\"id\": \"b\", \"question\": "
+               "\"?\", \"answers\": [], \"plausible_answers\": [1], \"is_impossible\": true}"),
+            &s));
     assert_int_equal(s.questions, 2);
     assert_int_equal(s.contexts, 1);
     assert_int_equal(s.question[0].answers, 2);
@@ -147,12 +148,12 @@ static const char CONTEXT[] = "w1 w2  w3 w4 w5 w6 w7 w8 w9 w10";
 TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
     AUTO(cs_tokenizer) *t = word_tokenizer();
-    AUTO(cs_squad) squad = {0};
-    OK(read_squad(state,
-                  of(CONTEXT,
-                     "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
-                     "\"w4 w5\", \"answer_start\": 10}]}"),
-                  &squad));
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of(CONTEXT,
+                          "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
+                          "\"w4 w5\", \"answer_start\": 10}]}"),
+                       &squad));
     for (int causal = 0; causal < 2; ++causal) {
         /* the second question token is the last that is read */
         const cs_spans_options o = {.max_length = 8,
@@ -161,8 +162,7 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
                                     .causal = causal > 0,
                                     .token_types = 2};
         const int64_t none[] = {causal ? 7 : 0, causal ? 7 : 0}, first = causal ? 3 : 4;
-        AUTO(cs_spans) s = {0};
-        OK(cs_spans_encode(&squad, t, &o, &s));
+        AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 3);
         for (int64_t n = 0; n < 3; ++n) {
             const int32_t *id = s.texts.token + s.texts.start[n],
@@ -196,15 +196,14 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
 TEST_IN_DIR(tokens_have_their_bytes)
 {
     AUTO(cs_tokenizer) *t = small_bpe();
-    AUTO(cs_squad) squad = {0};
-    AUTO(cs_spans) s = {0};
-    OK(read_squad(state,
-                  of("the \u017c\u00f3\u0142w, (the)  end",
-                     "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
-                     "\"answer_start\": 11}]}"),
-                  &squad));
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of("the \u017c\u00f3\u0142w, (the)  end",
+                          "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
+                          "\"answer_start\": 11}]}"),
+                       &squad));
     const cs_spans_options o = {.max_length = 99, .stride = 9, .max_question = 9, .causal = true};
-    OK(cs_spans_encode(&squad, t, &o, &s));
+    AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
     int64_t at = 0;
     const char *context = squad.context[0];
     for (int64_t i = 0; i < s.start[1]; ++i) {
@@ -225,12 +224,12 @@ TEST_IN_DIR(tokens_have_their_bytes)
 TEST_IN_DIR(the_best_span_is_answered)
 {
     AUTO(cs_tokenizer) *t = word_tokenizer();
-    AUTO(cs_squad) squad = {0};
     AUTO(cs_spans) s = {0};
-    OK(read_squad(state,
-                  of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
-                              "\"is_impossible\": true}"),
-                  &squad));
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
+                                   "\"is_impossible\": true}"),
+                       &squad));
     const cs_spans_options o = {.max_length = 7, .stride = 3, .max_question = 2};
     OK(cs_spans_encode(&squad, t, &o, &s)); /* <s> w0 </s> and 4 of 10 tokens, 3 windows */
     assert_int_equal(s.texts.count, 3);
@@ -319,10 +318,9 @@ TEST(the_gradient_is_that_of_the_loss)
     const double h = 1e-5;
     for (int a = 0; a < 3; ++a) {
         cs_texts texts;
-        AUTO(cs_backend) *backend = NULL;
         cs_finetune_result result;
         make_texts(&texts);
-        OK(cs_backend_ref64(&backend));
+        AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
         AUTO(cs_model) model = span_model(backend, arch[a], &texts);
         cs_finetune_options o = cs_finetune_defaults();
         o.epochs = 1;
@@ -411,19 +409,16 @@ TEST_IN_DIR(answers_are_learned)
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_GPT2};
     for (int a = 0; a < 2; ++a) {
         AUTO(cs_tokenizer) *t = word_tokenizer();
-        AUTO(cs_squad) squad = {0};
-        AUTO(cs_spans) s = {0};
         float *logits[2];
-        OK(read_squad(state, words_to_find(96), &squad));
+        AUTO_OK(cs_squad, squad, read_squad(state, words_to_find(96), &squad));
         const cs_spans_options o = {
             .max_length = 18, .stride = 9, .max_question = 9, .causal = a > 0};
-        OK(cs_spans_encode(&squad, t, &o, &s));
+        AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 2 * 96);
         for (int threads = 1; threads <= 3; threads += 2) {
-            AUTO(cs_backend) *backend = NULL;
             cs_finetune_result result;
             double loss = 0;
-            OK(cs_backend_cpu(threads, &backend));
+            AUTO_OK(cs_backend, *backend, cs_backend_cpu(threads, &backend));
             AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
             cs_finetune_options f = cs_finetune_defaults();
             f.epochs = 25;
@@ -455,11 +450,10 @@ TEST_IN_DIR(answers_are_learned)
 TEST(what_has_no_spans_is_refused)
 {
     cs_texts texts;
-    AUTO(cs_backend) *backend = NULL;
     cs_finetune_result result;
     cs_finetune_options o = cs_finetune_defaults();
     make_texts(&texts);
-    OK(cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");

@@ -81,9 +81,8 @@ TEST(leave_one_out_is_that_of_refits)
 {
     int32_t label[ROWS];
     AUTO(cs_dense) x = {0};
-    AUTO(cs_ridge) r = {0};
     random_rows(3, ROWS, &x, label);
-    OK(cs_ridge_fit(&x, label, CLASSES, &r));
+    AUTO_OK(cs_ridge, r, cs_ridge_fit(&x, label, CLASSES, &r));
     double sum = 0;
     for (int64_t i = 0; i < ROWS; ++i) {
         sum += refit_error(&r, &x, label, ROWS, i) / ROWS;
@@ -209,8 +208,7 @@ TEST(held_out_documents_are_classified)
     assert_true(json_real_value(json_object_get(json_object_get(probe, "tokens"), "accuracy")) ==
                 p);
     json_decref(json);
-    AUTO(cs_table) table = {0};
-    OK(cs_result_table(result, &cs_spectral_probe_view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &cs_spectral_probe_view, &table));
     cs_result_free(&result);
     assert_string_equal(table.cell[0], "majority");
 }

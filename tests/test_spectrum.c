@@ -8,11 +8,10 @@
 /* Every singular value of Abar by one dense SVD; min(rows, cols) values to free. */
 static double *dense_values(const cs_csr *abar)
 {
-    AUTO(cs_dense) d = {0};
     int64_t p = abar->rows < abar->cols ? abar->rows : abar->cols;
     double *sigma = malloc((size_t)p * sizeof *sigma);
     assert_non_null(sigma);
-    OK(cs_csr_to_dense(abar, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(abar, &d));
     OK(cs_dense_svd(&d, sigma, NULL, NULL));
     return sigma;
 }
@@ -30,9 +29,8 @@ static void assert_orthonormal(const cs_dense *q)
 /* ||Abar - U diag(sigma) V^T||_max: with orthonormal vectors it proves every triplet at once. */
 static double reconstruction_error(const cs_csr *abar, const cs_spectrum *s)
 {
-    AUTO(cs_dense) d = {0};
     double worst = 0;
-    OK(cs_csr_to_dense(abar, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(abar, &d));
     for (int64_t i = 0; i < d.rows; ++i) {
         for (int64_t j = 0; j < d.cols; ++j) {
             double x = d.data[i + j * d.ld];
@@ -460,9 +458,8 @@ TEST(many_rows_keep_their_digits)
             a.val[2 * row] = a.val[2 * row + 1] = 0.1 / ROWS;
         }
     }
-    AUTO(cs_spectrum) s = {0};
     cs_spectrum_options options = {.k = 1};
-    OK(cs_spectrum_of(&a, &options, &s));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&a, &options, &s));
     assert_true(s.converged);
     assert_true(s.residual[0] < 1e-13);
 }
@@ -483,8 +480,7 @@ TEST(norms_of_long_vectors_are_exact)
         a.val[2 * i + 1] = 1;
     }
     cs_spectrum_options o = {.k = 2, .values_only = true};
-    AUTO(cs_spectrum) s = {0};
-    OK(cs_spectrum_of(&a, &o, &s));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&a, &o, &s));
     assert_true(s.converged);
     assert_true(fabs(s.sigma[1] - sqrt(0.75)) < 1e-14);
     assert_true(s.residual[0] < 1e-13 && s.residual[1] < 1e-13);

@@ -102,8 +102,7 @@ TEST(copies_of_one_are_known_in_closed_form)
 TEST(the_toy_model_has_one_value_left)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
-    AUTO(cs_labelled) m = {0};
-    OK(cs_toy_matrix(&toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
     AUTO(cs_spectrum_density) d = density_of(&m.a, options_of(3, 1));
     double value = sqrt(0.1);
     assert_int_equal(d.density.ended, 24);

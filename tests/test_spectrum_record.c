@@ -322,8 +322,7 @@ TEST(a_density_is_recorded_field_by_field)
     cs_spectrum_density_record("m.npz", &o, &d, cs_result_root(r));
     const cs_view curves = {"~curve[]", "sigma density=density.value low=density.low "
                                         "above=above.value below=fourth_below.high"};
-    AUTO(cs_table) table = {0};
-    OK(cs_result_table(r, &curves, &table));
+    AUTO_OK(cs_table, table, cs_result_table(r, &curves, &table));
     assert_int_equal(table.rows, POINTS);
     for (int i = 0; i < POINTS; ++i) {
         const double row[] = {i, 100 + i, 110 + i, 130 + i, 180 + i};

@@ -184,15 +184,13 @@ TEST(densities_scale_too)
                                      .samples = 8,
                                      .degree = 12,
                                      .bins = 10};
-    AUTO(cs_spectrum_density) base = {0};
-    OK(cs_spectrum_density_of(&a, &o, &base));
+    AUTO_OK(cs_spectrum_density, base, cs_spectrum_density_of(&a, &o, &base));
     for (int fixed = 0; fixed < 2; ++fixed) { /* the width left to the tool, or given */
         for (int i = 0; i < COUNT; ++i) {
             int e = EXPONENTS[i];
             AUTO(cs_csr) b = times_power(&a, e);
-            AUTO(cs_spectrum_density) d = {0};
             o.width = fixed ? ldexp(base.density.width, e) : 0;
-            OK(cs_spectrum_density_of(&b, &o, &d));
+            AUTO_OK(cs_spectrum_density, d, cs_spectrum_density_of(&b, &o, &d));
             assert_int_equal(d.k, base.k);
             assert_power(base.top, e, d.top);
             assert_power(base.residual, e, d.residual);

@@ -58,9 +58,8 @@ TEST(estimates_and_densities_agree)
         for (int64_t known = 0; known <= K; known += K) {
             cs_spectrum_density_options d = {
                 .spectrum = o, .samples = 64, .degree = 16, .bins = 4, .level = 0.9973};
-            AUTO(cs_spectrum_density) density = {0};
             d.spectrum.k = known;
-            OK(cs_spectrum_density_of(&a, &d, &density));
+            AUTO_OK(cs_spectrum_density, density, cs_spectrum_density_of(&a, &d, &density));
             assert_null(density.tail_exact);
             for (int64_t t = 0; t <= known; ++t) {
                 const cs_interval *x = &density.tail[t];
@@ -80,8 +79,7 @@ TEST(estimates_and_densities_agree)
 TEST(the_toy_model_has_known_tails)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
-    AUTO(cs_labelled) m = {0};
-    OK(cs_toy_matrix(&toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
     AUTO(cs_spectrum) s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);

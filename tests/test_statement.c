@@ -139,8 +139,7 @@ TEST(a_claim_has_its_counterexample)
 
 TEST(json_and_table_carry_every_field)
 {
-    AUTO(cs_statements) list = {0};
-    OK(fill(&list));
+    AUTO_OK(cs_statements, list, fill(&list));
     AUTO(cs_result) *result = cs_result_new();
     json_auto_t *root = NULL;
     cs_statements_record(&list, cs_result_root(result));
@@ -163,8 +162,7 @@ TEST(json_and_table_carry_every_field)
                 5);
     assert_true(json_is_true(json_object_get(item, "example")));
 
-    AUTO(cs_table) table = {0};
-    OK(cs_result_table(result, &cs_statements_view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &cs_statements_view, &table));
     assert_true(table.rows == 1);
     assert_string_equal(table.cell[cs_table_column(&table, "verdict")], "FAIL");
     assert_string_equal(table.cell[cs_table_column(&table, "counterexample")], "pair 3: 0.5");

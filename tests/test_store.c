@@ -118,10 +118,9 @@ TEST(files_are_foreseen)
         AUTO(cs_corpus) corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
         cs_cooc_options o = options_of("masked:mask-ratio=0.3", contexts[i / 2], false);
         o.max_length = i / 2 == 1 ? 4 : 0;
-        AUTO(cs_cooc) m = {0};
         cs_cooc_size size = {0};
         double files = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         OK(cs_cooc_write(in_dir("foreseen"), &corpus, &o, &m, false, true));
         for (int f = 0; cs_cooc_file(f); ++f) {
@@ -156,11 +155,9 @@ TEST(stores_round_trip)
         AUTO(cs_corpus) corpus = small_corpus(7, length, 9, cases[i].labels, i);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, cases[i].given);
         o.draws = cases[i].draws;
-        AUTO(cs_cooc) m = {0};
-        AUTO(cs_cooc_store) s = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_write(in_dir("trip"), &corpus, &o, &m, true, true));
-        OK(cs_cooc_read(in_dir("trip"), &s));
+        AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("trip"), &s));
         assert_same_store(&s, &corpus, &o, &m);
         assert_rows_have_texts(&s);
         assert_int_equal(cs_path_exists(in_dir("trip/row_labels.npz")), cases[i].labels > 0);
@@ -182,11 +179,9 @@ static void expect_texts(const char *spec, const char *context, bool given, cons
         corpus.word[i] = cs_strdup(WORDS[i]);
     }
     cs_cooc_options o = options_of(spec, context, given);
-    AUTO(cs_cooc) m = {0};
-    AUTO(cs_cooc_store) s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("text"), &corpus, &o, &m, false, true));
-    OK(cs_cooc_read(in_dir("text"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("text"), &s));
     bool found = false;
     for (int64_t i = 0; i < s.cooc.matrix.a.rows; ++i) {
         AUTO_FREE char *text = NULL;
@@ -224,9 +219,8 @@ TEST(plan_files_travel_along)
     static const char plans[] = "{\"plans\": [{\"probability\": 3, \"groups\": [0, 1, 2, 1]},"
                                 "{\"probability\": 1, \"groups\": [1, 0, 0, 2],"
                                 " \"weights\": [2, 0, 0, 0.5]}]}";
-    AUTO(cs_plan_file) file = {0};
     OK(cs_file_write(in_dir("own.json"), plans, (int64_t)sizeof plans - 1));
-    OK(cs_plan_file_read(in_dir("own.json"), &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(in_dir("own.json"), &file));
     int64_t length[] = {4, 4, 5};
     AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_cooc_options o = {.objective = cs_objective_default(CS_OBJ_FILE), .threads = 1};
@@ -261,11 +255,9 @@ TEST(words_with_line_ends_survive)
     cs_free(corpus.path);
     corpus.path = cs_strdup("caf\xe9.txt"); /* Latin-1: JSON cannot hold it */
     cs_cooc_options o = options_of("ar", "nearest:1", false);
-    AUTO(cs_cooc) m = {0};
-    AUTO(cs_cooc_store) s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("words"), &corpus, &o, &m, false, false));
-    OK(cs_cooc_read(in_dir("words"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("words"), &s));
     assert_same_store(&s, &corpus, &o, &m);
     assert_string_equal(s.corpus.path, "caf?.txt");
 }
@@ -276,8 +268,7 @@ static void write_good(const char *name, bool force)
     int64_t length[] = {5, 4, 6};
     AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir(name), &corpus, &o, &m, false, force));
 }
 
@@ -308,7 +299,6 @@ static void edit_sidecar(const char *name, const char *from, const char *to)
 /* Version 1 had objective and context as objects. */
 TEST(old_sidecars_are_read)
 {
-    AUTO(cs_cooc_store) s = {0};
     write_good("old", true);
     edit_sidecar("old", "\"version\": 2", "\"version\": 1");
     edit_sidecar("old", "\"objective\": \"ar\",", "");
@@ -316,7 +306,7 @@ TEST(old_sidecars_are_read)
                  "\"context\": {\"mode\": \"nearest\", \"n\": 2, \"given\": true}");
     edit_sidecar("old", "\"target_position\": \"given\",", "");
     edit_sidecar("old", "\"parameters\": {", "\"objective\": {\"text\": \"ar\",");
-    OK(cs_cooc_read(in_dir("old"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("old"), &s));
     assert_true(s.options.objective.kind == CS_OBJ_AR && s.options.context.n == 2);
     assert_true(s.options.context.mode == CS_CONTEXT_NEAREST && s.options.context.given);
     const char *const now[][2] = {
@@ -393,9 +383,8 @@ TEST(files_that_lie_are_refused)
     assert_true(fputs("another\n", vocab) >= 0 && fclose(vocab) == 0);
     expect_unreadable("gone", CS_ERR_INPUT, "vocab.txt: more than 6 lines");
     /* Keys out of order, a witness out of range, a token out of the vocabulary. */
-    AUTO(cs_cooc_store) s = {0};
     write_good("order", true);
-    OK(cs_cooc_read(in_dir("order"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("order"), &s));
     cs_corpus *c = &s.corpus;
     const int64_t last = s.cooc.matrix.a.rows - 1;
     const struct {
@@ -458,12 +447,10 @@ TEST(witnesses_without_contributions)
     int64_t length[] = {5, 1};
     AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 0, 3);
     cs_cooc_options o = options_of("ar:empty-prefix=shared", "each:1", false);
-    AUTO(cs_cooc) m = {0};
-    AUTO(cs_cooc_store) s = {0};
     char *text = NULL;
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("alone"), &corpus, &o, &m, false, true));
-    OK(cs_cooc_read(in_dir("alone"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("alone"), &s));
     assert_int_equal(s.sequences.count, 2);
     s.cooc.witness_sequence[0] = 1;
     assert_fails(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT, "does not produce its key");
@@ -476,8 +463,7 @@ TEST(stores_are_not_overwritten_silently)
     write_good("twice", false);
     AUTO(cs_corpus) corpus = small_corpus(1, length, 3, 0, 3);
     cs_cooc_options o = options_of("ar", "nearest:1", false);
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_fails(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, false), CS_ERR_USAGE,
                  "twice already contains a matrix");
     assert_true(cs_path_exists(in_dir("twice/row_labels.npz")));
@@ -492,8 +478,7 @@ TEST(every_allocation_may_fail)
     int64_t length[] = {5, 4, 6};
     AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
-    AUTO(cs_cooc) m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     EACH_ALLOCATION_FAILS(n) {
         const bool failed =
             out_of_memory(cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true));

@@ -37,8 +37,7 @@ static int descending(const void *a, const void *b)
 static void agrees(const cs_linop *op, cs_solver solver, int64_t k, const double *want)
 {
     cs_svd_options o = {.k = k, .solver = solver, .seed = 5};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(op, &o, &s));
     assert_int_equal(s.solver, solver);
     assert_true(s.converged);
     assert_int_equal(s.k, k);
@@ -122,8 +121,7 @@ TEST(equal_blocks_give_every_copy)
     /* More than the rank: zeros are not triplets. */
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 100, .solver = solver};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, BLOCKS);
         assert_int_equal(s.u.cols, BLOCKS);
         assert_true(s.converged);
@@ -183,8 +181,7 @@ TEST(lauchli)
     AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N + 1, N);
     cs_svd_options o = {.k = N, .solver = CS_SOLVER_LAPACK};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, N);
     assert_true(s.floor < mu && s.converged);
     assert_each(j, 1, N, fabs(s.sigma[j] - mu) < s.floor);
@@ -258,8 +255,7 @@ TEST(zero_matrix_has_no_triplets)
     made_of_held(&f, 40, 30);
     for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 4, .solver = solver};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 0);
         assert_true(s.converged && s.floor == 0);
         assert_int_equal(s.u.rows, 40);
@@ -277,8 +273,7 @@ TEST(partial_result)
     AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     cs_svd_options o = {.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_false(s.converged);
     assert_true(s.k < 10);
     assert_true(s.iterations >= 1 && s.applications > 0);
@@ -337,8 +332,7 @@ TEST(auto_chooses_by_size)
     }
     made_of_held(&f, 200, 200);
     cs_svd_options o = {.k = 5};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.solver, CS_SOLVER_LAPACK);
     cs_svd_free(&s);
     o.dense_limit = 200 * 200 - 1;

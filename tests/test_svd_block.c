@@ -29,8 +29,7 @@ TEST(threads_do_not_change_bits)
         cs_threads_set(threads);
         cs_svd_options o = {
             .k = 10, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .seed = 3, .threads = threads};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-10);
         if (threads == 1) {
             first = s;
@@ -74,8 +73,7 @@ TEST(small_values_by_golub_kahan)
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
         cs_svd_options o = {.k = N, .solver = CS_SOLVER_BLOCK};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(turn ? &t : &f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(turn ? &t : &f.op, &o, &s));
         assert_int_equal(s.k, N);
         check_triplets(&s, 1e-12);
         assert_true(s.floor < 1e-13);
@@ -105,8 +103,7 @@ TEST(the_gram_form_ends_at_its_floor)
         AUTO_BY(operator_free, csr_operator) f = {0};
         operator_of(&f, scattered(ROWS, COLS, K, value), 0);
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-9);
         assert_int_equal(s.k, K);
         assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
@@ -126,8 +123,7 @@ TEST(a_semidefinite_matrix_is_applied_itself)
     for (int direct = 0; direct < 2; ++direct) {
         f.op.semidefinite = direct;
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-10);
         assert_int_equal(s.k, K);
         assert_each(j, 0, K, fabs(s.sigma[j] - (double)(N - j)) <= 1e-10 * N);
@@ -158,8 +154,7 @@ TEST(lauchli_is_not_lost)
     operator_of(&f, a, 0);
     for (int64_t k = 5; k <= N; k += 25) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, k);
         check_triplets(&s, 1e-12);
         assert_true(fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
@@ -245,8 +240,7 @@ TEST(the_probe_catches_a_missed_copy)
     AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, COPIES);
     for (uint64_t seed = 0; seed < 4; ++seed) {
         cs_probe probe;
@@ -278,8 +272,7 @@ TEST(extreme_scales)
         AUTO_BY(operator_free, csr_operator) f = {0};
         operator_of(&f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 9);
         check_triplets(&s, 1e-12);
         assert_each(j, 0, 9, fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
@@ -400,8 +393,7 @@ TEST(partial_results)
     AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check_partial(&s, value, 30);
     assert_false(s.interrupted);
     assert_int_equal(s.iterations, 40);

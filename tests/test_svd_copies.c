@@ -49,8 +49,7 @@ TEST(all_copies_whatever_the_threads)
     /* Room for the wanted ones and little more: the same copies. */
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.memory = (int64_t)(N + 1) * 8 * (COPIES + 12 * 8);
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check(&s, COPIES, value, 1e-10);
 }
 
@@ -70,8 +69,7 @@ TEST(copies_at_every_level)
         AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check(&s, WANTED, value, 1e-12);
     }
 }
@@ -87,8 +85,7 @@ TEST(copies_of_a_small_value)
     AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check(&s, WANTED, value, 1e-12);
     assert_true(s.floor < 1e-12);
 }
@@ -132,8 +129,7 @@ TEST(what_was_found_is_kept)
     cs_progress progress = {stop_among_copies, &done};
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.progress = &progress;
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
     assert_true(s.k >= 64 && s.k < COPIES);

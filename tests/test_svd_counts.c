@@ -84,8 +84,7 @@ TEST(applications_are_the_columns_applied)
                                 .dense_limit = way[w].dense_limit,
                                 .tol = way[w].tol,
                                 .seed = 3};
-            AUTO(cs_svd) s = {0};
-            OK(cs_svd_compute(&c.op, &o, &s));
+            AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
             if (s.applications != c.columns) {
                 fail_msg("way %zu: %lld applications, %lld columns", w, (long long)s.applications,
                          (long long)c.columns);
@@ -115,12 +114,11 @@ TEST(progress_is_what_was_done)
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
         AUTO(counted) c = {0};
-        AUTO(cs_svd) s = {0};
         counted_of(&c, falling(1));
         cs_svd_options o = {
             .k = 5, .solver = CS_SOLVER_LAPACK, .dense_limit = gram, .progress = &progress};
         t.count = 0;
-        OK(cs_svd_compute(&c.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
         assert_int_equal(t.count, 2);
         for (int i = 0; i < 2; ++i) {
             assert_string_equal(t.stage[i], gram ? "Gram columns" : "dense columns");
@@ -189,8 +187,7 @@ TEST(the_block_solver_stops_soon_after_it_can)
             cs_ritz_free(&ritz);
         }
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK, .tol = cases[t].tol, .seed = 3};
-        AUTO(cs_svd) s = {0};
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_true(s.converged);
         if (!(s.iterations >= least && s.iterations <= least + 3)) {
             fail_msg("k = %lld: %lld steps, %lld would do", (long long)k, (long long)s.iterations,

@@ -21,8 +21,7 @@ TEST(near_copies_are_copies)
     AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&d.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, COPIES);
     assert_each(j, 0, COPIES, fabs(s.sigma[j] - value[j]) <= 1e-7);
@@ -45,8 +44,7 @@ TEST(a_start_in_a_wrong_subspace)
     AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_compute(&d.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, K);
     assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= 1e-12);
@@ -66,11 +64,10 @@ TEST(what_is_projected_is_orthogonal)
     AUTO_BY(operator_free, csr_operator) d = {0};
     operator_of(&d, diagonal_matrix(N, value), 0);
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    AUTO(cs_basis) v = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
     int active = 0;
     OK(cs_space_cpu(&d.op, 1, &space));
-    OK(cs_basis_open(&space, CS_RIGHT, 3, &v));
+    AUTO_OK(cs_basis, v, cs_basis_open(&space, CS_RIGHT, 3, &v));
     cs_panel *w = NULL;
     for (int q = 0; q < 3; ++q) {
         OK(space.create(&space, CS_RIGHT, &w));
@@ -137,8 +134,7 @@ TEST(the_probe_draws_blocks_of_its_own)
     drawn.count = 0;
     space.random = random_noted;
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .seed = drawn.seed};
-    AUTO(cs_svd) s = {0};
-    OK(cs_svd_block_space(&space, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_block_space(&space, &o, &s));
     int solver = drawn.count;
     assert_true(solver >= COPIES / B);
     OK(cs_svd_probe_space(&space, &s.v, 0, drawn.seed, &probe));

@@ -72,10 +72,9 @@ TEST(laws_are_those_of_all_plans)
         o.target_weight = CS_TARGETS_UNIFORM;
         if (cs_objective_check(&o) == CS_OK && plan_exists(&o, s)) {
             const char *name = i / 20 < plan_spec_count() ? plan_spec(i / 20) : "more";
-            AUTO(cs_pairs) pairs = {0};
             double predicted = 0, sum[PLAN_LONGEST] = {0};
             int n = by_hand(o, s, want, factor);
-            OK(cs_pairs_of(&o, s, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
             OK(cs_objective_predicted(&o, s, &predicted));
             assert_true(near(pairs.predicted, predicted));
             plan_table_of_pairs(&pairs, got);
@@ -163,8 +162,9 @@ TEST(training_gives_each_position_one_weight)
         for (int64_t step = 0; step < STEPS; ++step) {
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
             double w[LENGTH] = {0};
-            AUTO(cs_batch) b = {0};
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
+            AUTO_OK(
+                cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
             for (int64_t r = 0; r < b.events; ++r) {
                 w[b.place[r]] += b.weight[r];
             }
@@ -297,10 +297,9 @@ TEST(columns_are_positions)
                          .threads = 1};
     cs_examples_options wanted = {.objective = &o.objective, .length = LENGTH};
     AUTO(cs_examples) examples = {0};
-    AUTO(cs_cooc) c = {0};
     double sum[LENGTH] = {0}, mass[LENGTH];
     OK(cs_context_parse("document", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &c));
+    AUTO_OK(cs_cooc, c, cs_cooc_build(&corpus, &o, &c));
     const cs_csr *a = &c.matrix.a;
     for (int64_t e = 0; e < a->ptr[a->rows]; ++e) {
         sum[a->col[e]] += a->val[e] * (c.exact ? c.unit : 1) / c.mass;

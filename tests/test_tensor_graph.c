@@ -237,15 +237,13 @@ TEST(shared_memory_gives_the_same_loss)
 {
     double loss[2];
     for (int training = 0; training < 2; ++training) {
+        AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
         AUTO_BY(drop, small) s = {0};
-        AUTO(cs_backend) *backend = NULL;
-        AUTO(cs_run) *run = NULL;
         emit(&s, training);
-        OK(cs_backend_ref64(&backend));
         OK(cs_graph_finish(&s.graph));
         OK(cs_params_allocate(&s.params, backend, training));
         set_params(&s);
-        OK(cs_run_init(&s.graph, &s.params, &run));
+        AUTO_OK(cs_run, *run, cs_run_init(&s.graph, &s.params, &run));
         fill(&s, run, BATCH, LENGTH - 1);
         OK(cs_run_upload(run, (cs_run_key){0}));
         OK(cs_run_forward(run));

@@ -76,9 +76,8 @@ TEST(test_idle_backward)
 TEST(test_float)
 {
     const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_part_cases, cs_tensor_large_cases};
-    AUTO(cs_backend) *backend = NULL;
     char why[CS_TENSOR_WHY];
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 3; ++i) {
         for (const cs_tensor_case *c = list[i]; c->name; ++c) {
             if (!cs_tensor_compare(backend, c, why)) {

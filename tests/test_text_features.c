@@ -34,9 +34,8 @@ static void close_world(world *w)
 static float *features_of(world *w, const char *path, const cs_labelled_options *columns,
                           const cs_hidden_options *options, int64_t *count)
 {
-    AUTO(cs_labelled_text) t = {0};
     float *x = NULL;
-    OK(cs_labelled_text_read(path, columns, NULL, &t));
+    AUTO_OK(cs_labelled_text, t, cs_labelled_text_read(path, columns, NULL, &t));
     OK(cs_text_features(&w->model, w->tokenizer, &t, options, &x));
     *count = t.count;
     return x;

@@ -32,8 +32,7 @@ static const char *put_packed(void **state, const char *name, int members, const
 static void reads(const char *path, cs_invalid rule, const char *want, int64_t parts)
 {
     cs_text_rules rules = {.rule = rule};
-    AUTO(cs_text_file) file = {0};
-    OK(cs_text_read(path, &rules, &file));
+    AUTO_OK(cs_text_file, file, cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, strlen(want));
     assert_memory_equal(file.text, want, strlen(want) + 1);
     assert_int_equal(rules.bytes, parts);
@@ -70,8 +69,7 @@ TEST_IN_DIR(bad_parts_are_put_right)
     }
     path = put_bytes(state, "all.txt", all, sizeof all);
     cs_text_rules rules = {.rule = CS_INVALID_LATIN1};
-    AUTO(cs_text_file) file = {0};
-    OK(cs_text_read(path, &rules, &file));
+    AUTO_OK(cs_text_file, file, cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, 2 * 512);
 }
 
@@ -153,9 +151,9 @@ TEST_IN_DIR(lines_of_every_format)
     labels_are(&c, 1, (const char *const[]){"1.5"});
     c = load(put_packed(state, "t.tsv.gz", 1, "x\tone two\n"), NULL);
     labels_are(&c, 1, (const char *const[]){"x"});
-    AUTO(cs_labelled_text) examples = {0};
     const char *packed = put_packed(state, "e.tsv.gz", 2, "y\tone two\n");
-    OK(cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
+    AUTO_OK(cs_labelled_text, examples,
+            cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
     assert_int_equal(examples.count, 2);
     assert_string_equal(examples.text[1], "one two");
 }

@@ -59,8 +59,7 @@ static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char 
                    int64_t count, const int32_t *token, const int32_t *type)
 {
     AUTO(cs_labelled_text) text = one("w1 w2 w3", second);
-    AUTO(cs_texts) ids = {0};
-    OK(cs_texts_encode(&text, t, o, &ids));
+    AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
     for (int64_t i = 0; i < count; ++i) {
@@ -142,18 +141,16 @@ TEST_IN_DIR(cuts)
         static const char *const words[] = {
             "", "w1", "w1 w1", "w1 w1 w1", "w1 w1 w1 w1", "w1 w1 w1 w1 w1", "w1 w1 w1 w1 w1 w1"};
         AUTO(cs_labelled_text) text = one(words[cut[i].a], words[cut[i].b]);
-        AUTO(cs_texts) ids = {0};
         const cs_texts_options o = {.max_length = cut[i].room + 1, .token_types = 2};
-        OK(cs_texts_encode(&text, t, &o, &ids));
+        AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
         int64_t n = ids.start[1];
         assert_int_equal(n, cut[i].first + cut[i].second + 1);
         assert_int_equal(ids.token[cut[i].first], EOS);
         assert_int_equal(ids.truncated, cut[i].a + cut[i].b > cut[i].room);
     }
     AUTO(cs_labelled_text) text = one("w1 w2 w3 w4", NULL);
-    AUTO(cs_texts) ids = {0};
     const cs_texts_options o = {.max_length = 2};
-    OK(cs_texts_encode(&text, t, &o, &ids));
+    AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
     assert_true(ids.start[1] == 2 && ids.token[1] == W + 2 && ids.truncated == 1);
 }
 

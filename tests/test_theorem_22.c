@@ -10,8 +10,7 @@
 TEST(corrected_bounds_hold)
 {
     for (uint64_t seed = 0; seed < 5; ++seed) {
-        AUTO(cs_statements) list = {0};
-        OK(cs_theorem_22(0, seed, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_22(0, seed, &list));
         assert_int_equal(list.count, 8);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -141,9 +140,8 @@ TEST(violations_are_caught)
     sides[2] = sides_of(&s, NULL);
     s = (scalar){{1.1, 0.9}, {-0.5, -0.5}, 1, 1, 2, 1};
     sides[1] = sides_of(&s, NULL);
-    AUTO(cs_statements) list = {0};
     int64_t worst = -1;
-    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
+    AUTO_OK(cs_statements, list, cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
     assert_int_equal(worst, 1);
     assert_int_equal(list.item[0].verdict, CS_FAIL);
     assert_true(

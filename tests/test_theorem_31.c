@@ -28,9 +28,8 @@ TEST(corrected_holds_printed_fails)
         int64_t rows = 1 + cs_rng_below(&rng, 40), cols = 1 + cs_rng_below(&rng, 40);
         AUTO(cs_csr) a = {0};
         random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
-        AUTO(cs_statements) list = {0};
         cs_theorem_input o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
-        OK(cs_theorem_31(&a, "random", &o, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_31(&a, "random", &o, &list));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
@@ -58,8 +57,7 @@ TEST(solver_options_reach_the_optimum)
         .solver = CS_SOLVER_ARPACK, .no_reduction = true, .max_iterations = 1, .seed = 1};
     cs_theorem_input o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_statements) list = {0};
-        OK(cs_theorem_31(&a, "random", &o, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_31(&a, "random", &o, &list));
         const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
         assert_int_equal(statement_of(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
         assert_int_equal(statement_of(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
@@ -79,9 +77,8 @@ TEST(one_by_one_by_hand)
 {
     AUTO(cs_csr) a = {0};
     random_matrix(1, 1, 1, 1, &a);
-    AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.features = 1, .trials = 2, .seed = 5};
-    OK(cs_theorem_31(&a, "1 x 1", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "1 x 1", &o, &list));
     double c[2];
     for (uint64_t i = 0; i < 2; ++i) {
         cs_rng f = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i),
@@ -99,11 +96,9 @@ TEST(empty_rows_and_columns_do_not_matter)
 {
     const int64_t row[] = {1, 1, 3}, col[] = {0, 4, 4};
     const double val[] = {1, 2, 5};
-    AUTO(cs_csr) a = {0};
-    OK(cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
-    AUTO(cs_statements) list = {0};
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
     cs_theorem_input o = {.seed = 1};
-    OK(cs_theorem_31(&a, "holes", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "holes", &o, &list));
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));
 }
@@ -137,11 +132,9 @@ TEST(large_matrices)
         col[i] = i % COLS;
         val[i] = 1 + cs_rng_uniform(&rng);
     }
-    AUTO(cs_csr) a = {0};
-    AUTO(cs_statements) list = {0};
-    OK(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
     cs_theorem_input o = {.trials = 2, .seed = 1};
-    OK(cs_theorem_31(&a, "large", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "large", &o, &list));
     assert_false(cs_statements_failed(&list));
     const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -153,10 +146,9 @@ TEST(bad_matrices_are_refused)
 {
     const int64_t row[] = {0, 1}, col[] = {0, 1};
     const double negative[] = {1, -2};
-    AUTO(cs_csr) a = {0};
     AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.seed = 1};
-    OK(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "-2");
     cs_csr_free(&a);
     OK(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a));

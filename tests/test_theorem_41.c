@@ -152,11 +152,10 @@ TEST(error_agrees_with_direct_projection)
         shape s = random_shape(&rng);
         AUTO(cs_labelled) m = {0};
         AUTO(cs_spectrum) spectrum = {0};
-        AUTO(cs_41_curve) c = {0};
         random_labelled(&rng, &s, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-        OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+        AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
         for (int64_t t = 1; t <= c.t_max; ++t) {
             assert_true(fabs(c.error[t - 1] - direct_error(&c.labels, &spectrum, t)) < 1e-12);
         }
@@ -189,11 +188,10 @@ TEST(the_bound_is_attained)
     const double a[] = {1, 1}, y[] = {1, 0, 0, 1};
     AUTO(cs_labelled) m = {0};
     AUTO(cs_spectrum) spectrum = {0};
-    AUTO(cs_41_curve) c = {0};
     from_dense(2, 1, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+    AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.t_max == 1);
     assert_true(c.labels.alpha == 0.5 && c.labels.alpha_t == 0.5 && c.labels.p_max == 0.5);
     assert_true(c.error[0] == 1);
@@ -208,11 +206,10 @@ TEST(separable_components)
     const double y[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     AUTO(cs_labelled) m = {0};
     AUTO(cs_spectrum) spectrum = {0};
-    AUTO(cs_41_curve) c = {0};
     from_dense(3, 3, a, 3, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+    AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.labels.alpha_t == 0 && c.labels.alpha == 0);
     assert_true(fabs(c.rotations.worst[0] - 7.0 / 8) < 1e-15);
     assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
@@ -234,10 +231,9 @@ TEST(partial_labels)
     const double a[] = {1, 0, 0, 1, 1, 1}, y[] = {3, 1, 0, 2, 0, 0};
     AUTO(cs_labelled) m = {0};
     AUTO(cs_spectrum) spectrum = {0};
-    AUTO(cs_41_labels) l = {0};
     from_dense(3, 2, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
-    OK(cs_41_labels_of(&m, &spectrum, &l));
+    AUTO_OK(cs_41_labels, l, cs_41_labels_of(&m, &spectrum, &l));
     assert_true(l.classes == 3);
     assert_int_equal(l.label[2], 2);
     assert_true(fabs(l.unlabelled - 0.5) < 1e-15);
@@ -290,9 +286,8 @@ static cs_status example_once(const char *path)
 /* The fixed example, by hand (theorem_41.c): 98/200 and 2/200 against 2 x 0.0196. */
 TEST(the_unweighted_example)
 {
-    AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    OK(cs_theorem_41_unweighted(&o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_41_unweighted(&o, &list));
     const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);

@@ -130,9 +130,8 @@ TEST(formulas_that_differ_fail)
     }
     cs_toy toy = toy_of(2, 2001, 3, 1000);
     toy.objective = cs_objective_default(CS_OBJ_AR);
-    AUTO(cs_42_case) c = {0};
     AUTO(cs_statements) list = {0};
-    OK(cs_42_case_of(&toy, &c));
+    AUTO_OK(cs_42_case, c, cs_42_case_of(&toy, &c));
     assert_true(c.best->formula);
     cs_42_state_ones(&c, "printed", CS_PRINTED, "rs ones", 4002, &list);
     cs_42_state_ones(&c, "corrected", CS_CORRECTED, "r (s-1) ones", 4000, &list);

@@ -26,10 +26,9 @@ TEST(equal_tokens)
     const int64_t length = 5;
     const cs_43_text text = {.count = 1, .token = start, .length = &length};
     const cs_43_options o = {.unmasked = 3, .negative = negative};
-    AUTO(cs_43_model) m = {0};
     AUTO(cs_43_audit) a = {0};
     AUTO(cs_statements) list = {0};
-    OK(cs_43_scalar(2, value, w, &m));
+    AUTO_OK(cs_43_model, m, cs_43_scalar(2, value, w, &m));
     assert_true(fabs(m.norm - sqrt(5)) <= m.norm_error && m.norm_error < 1e-13);
     audit(&m, &text, &o, &a, &list);
     assert_int_equal(a.alike, 1);
@@ -60,8 +59,7 @@ TEST(equal_tokens)
 
 TEST(examples_have_the_numbers_of_the_theory)
 {
-    AUTO(cs_statements) list = {0};
-    OK(cs_43_examples(&list));
+    AUTO_OK(cs_statements, list, cs_43_examples(&list));
     assert_each(i, 0, list.count, list.item[i].example);
     const cs_statement *full = statement_of(&list, "4.3-example", CS_PRINTED);
     assert_non_null(strstr(full->text, "the full sum, k = 2 and 3"));
@@ -99,12 +97,11 @@ TEST(random_models_obey_the_bounds)
     int64_t cases = 0, printed = 0;
     for (uint64_t seed = 0; seed < 1000; ++seed) {
         world w;
-        AUTO(cs_43_model) m = {0};
         AUTO(cs_43_audit) a = {0};
         AUTO(cs_statements) list = {0};
         cs_43_options o = {.mask_ratio = 0.2 + 0.15 * (double)(seed % 5), .masks = 3, .seed = seed};
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
         audit(&m, &w.text, &o, &a, &list);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -187,11 +184,10 @@ TEST(overflow_is_not_a_pass)
         assert_int_equal(worst.sequence, 5);
     }
     world w;
-    AUTO(cs_43_model) m = {0};
     cs_43_audit a = {0};
     const cs_43_options o = {.unmasked = 2};
     make_text(&w, 1);
-    OK(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 1, &m));
     for (int64_t i = 0; i < 3 * m.width * m.width; ++i) {
         m.qkv[i] *= 1e60;
     }
@@ -203,10 +199,9 @@ TEST(overflow_is_not_a_pass)
 TEST(sets_are_enumerated_or_drawn)
 {
     world w;
-    AUTO(cs_43_model) m = {0};
     AUTO(cs_43_audit) all = {0}, some = {0}, again = {0};
     make_text(&w, 5);
-    OK(cs_43_model_random(VOCAB, 4, 1, 5, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 5, &m));
     const cs_43_text one = {.count = 1, .token = w.start, .length = w.length};
     cs_43_options o = {.unmasked = 3, .masks = 100, .seed = 9};
     audit(&m, &one, &o, &all, NULL);
@@ -225,11 +220,10 @@ TEST(sets_are_enumerated_or_drawn)
  * the unmasked text have one set each. */
 TEST(ratios_are_those_of_training)
 {
-    AUTO(cs_43_model) m = {0};
     AUTO(cs_43_audit) a = {0};
     const int32_t token[50] = {0}, *start = token;
     const int64_t length = 50;
-    OK(cs_43_model_random(VOCAB, 4, 1, 5, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 5, &m));
     const cs_43_text text = {.count = 1, .token = &start, .length = &length};
     const cs_43_options o = {.mask_ratio = 0.29, .masks = 1, .seed = 9};
     audit(&m, &text, &o, &a, NULL);
@@ -255,8 +249,7 @@ TEST(curve_is_ordered)
     OK(cs_43_spearman(&a, &rho, &se, &blocks));
     assert_true(fabs(rho - 1) < 1e-15 && se < 1e-15);
     OK(cs_43_curve(&a, "m", false, rows_of(result)));
-    AUTO(cs_table) table = {0};
-    OK(cs_result_table(result, &(cs_view){"rows[]", "n other_loss"}, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &(cs_view){"rows[]", "n other_loss"}, &table));
     assert_int_equal(table.rows, K - 2);
     assert_string_equal(table.cell[cs_table_column(&table, "n")], "6");
     assert_string_equal(table.cell[cs_table_column(&table, "other_loss")], "");
@@ -297,9 +290,8 @@ static cs_model network_of(cs_arch arch, cs_backend *backend)
 
 TEST(other_models_are_named)
 {
-    AUTO(cs_backend) *backend = NULL;
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     AUTO(cs_43_model) m = {0};
-    OK(cs_backend_cpu(1, &backend));
     AUTO(cs_model) gpt = network_of(CS_ARCH_GPT2, backend);
     assert_fails(cs_43_model_of(&gpt, &m), CS_ERR_USAGE, "architecture is gpt2, not linear");
     AUTO(cs_model) linear = network_of(CS_ARCH_LINEAR, backend);
@@ -399,11 +391,10 @@ TEST(failed_allocations_are_reported)
 TEST(an_interrupt_ends_it)
 {
     world w;
-    AUTO(cs_43_model) m = {0};
     cs_43_audit a = {0};
     const cs_43_options o = {.unmasked = 2};
     make_text(&w, 1);
-    OK(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 1, &m));
     cs_interrupt_set();
     assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INTERRUPT);
 }

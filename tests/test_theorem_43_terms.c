@@ -21,12 +21,10 @@ TEST(features_are_the_sums_of_their_terms)
     enum { D = 4, COUNT = 4 };
     for (uint64_t seed = 0; seed < 20; ++seed) {
         world w;
-        AUTO(cs_43_model) m = {0};
-        AUTO(cs_43_rows) r = {0};
         double f[2 * D], g[D];
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
-        OK(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
+        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], LONGEST, &r));
         for (int p = 2; p <= 3; ++p) {
             double sum[D] = {0}, terms = 0;
             cs_43_features(&r, row, COUNT, p, f);
@@ -70,11 +68,9 @@ TEST(eta_is_the_largest_difference)
     int upper = 0;
     for (uint64_t seed = 0; seed < 60; ++seed) {
         world w;
-        AUTO(cs_43_model) m = {0};
-        AUTO(cs_43_rows) r = {0};
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
-        OK(cs_43_rows_of(&m, w.token[0], 5, &r));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], 5, &r));
         for (int p = 2; p <= 3; ++p) {
             cs_43_eta eta, bound;
             double truth = brute_eta(&r, p);

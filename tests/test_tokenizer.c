@@ -315,8 +315,7 @@ TEST(the_longest_added_token_is_taken)
                  {"b<a>", {2, 4 + 'a' - '!', 4 + '>' - '!'}, 3}};
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 260, .special = special, .specials = 4};
-    AUTO(cs_tokenizer) *t = NULL;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0, size = (int64_t)strlen(cases[i].text);
@@ -385,10 +384,9 @@ TEST(merges_are_those_of_plain_search)
             token[i] = text[i] - 'a';
         }
         AUTO(cs_bpe) bpe = {0};
-        AUTO(cs_bpe_scratch) scratch = {0};
         OK(cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
         assert_int_equal(twice, -1);
-        OK(cs_bpe_apply(&bpe, text, count, &scratch));
+        AUTO_OK(cs_bpe_scratch, scratch, cs_bpe_apply(&bpe, text, count, &scratch));
         for (;;) {
             int64_t at = -1, best = merges;
             for (int64_t i = 0; i + 1 < count; ++i) {

@@ -73,8 +73,7 @@ TEST_IN_DIR(special_tokens_are_not_added_twice)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     AUTO(cs_corpus) c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
-    AUTO(cs_tokenizer) *t = NULL;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 4 + 2);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), cs_tokenizer_id(t, "<s>"));
     assert_true(cs_tokenizer_special(t, CS_TOKEN_BOS) < 4);
@@ -85,10 +84,9 @@ TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words)
     const char *npy = in_dir(state, "ids.npy");
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}));
     AUTO(cs_corpus) c = loaded(npy, NULL);
-    AUTO(cs_tokenizer) *t = NULL;
     AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 5 + 5);
     OK(encode_once(t, "2 0 4 7", 7, false, &ids, &count));
     assert_int_equal(count, 4);
@@ -173,10 +171,9 @@ TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     AUTO(cs_corpus) c = loaded(put(state, "c.txt", "b a a\n"), &o);
-    AUTO(cs_tokenizer) *t = NULL;
     int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     OK(encode_once(t, "a b", 3, true, &ids, &count));
     assert_int_equal(count, 4);
     cs_free(ids);

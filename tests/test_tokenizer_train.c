@@ -84,10 +84,9 @@ TEST(ids_are_special_tokens_bytes_merges)
     static const char *const texts[] = {"abab", "abab", NULL}, *const special[] = {"<x>", "<s>"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 2};
-    AUTO(cs_tokenizer) *t = NULL;
     AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 2 + 256 + 2);
     assert_string_equal(cs_tokenizer_token(t, 0), "<x>");
     assert_string_equal(cs_tokenizer_token(t, 2), "!");
@@ -108,8 +107,7 @@ TEST(special_tokens_are_not_learned)
     static const char *const texts[] = {"abc", "abc", "ab", NULL}, *const special[] = {"ab"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 1};
-    AUTO(cs_tokenizer) *t = NULL;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     /* (a,b), three times, is passed over; (b,c), twice, comes next, then (a,bc). */
     assert_int_equal(cs_tokenizer_id(t, "bc"), 257);
     assert_int_equal(cs_tokenizer_id(t, "abc"), 258);
@@ -253,9 +251,8 @@ TEST_IN_DIR(the_number_of_threads_does_not_matter)
         const char *path = in_dir(state, "t.json");
         cs_text_source source = {each_random, &seed};
         cs_bpe_options options = {.vocab_size = 600};
-        AUTO(cs_tokenizer) *t = NULL;
         cs_threads_set(threads);
-        OK(cs_tokenizer_train_bpe(&source, &options, &t));
+        AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
         assert_int_equal(cs_tokenizer_vocab(t), 600);
         OK(cs_tokenizer_write(t, path));
         OK(cs_file_read(path, 1 << 20, &other, &other_size));

@@ -68,8 +68,7 @@ TEST(ties_are_in_order)
             cs_pair *all = all_pairs(x, n, d, false, self, &total);
             cs_top_pairs_options options = {
                 .count = want[form / 2 % 3], .self = self, .threads = 1 + form / 6};
-            AUTO(cs_top_pairs) top = {0};
-            OK(cs_top_pairs_of(&rows, &options, &top));
+            AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.total, total);
             assert_int_equal(top.count, options.count < total ? options.count : total);
             for (int64_t i = 0; i < top.count; ++i) {
@@ -90,8 +89,7 @@ TEST(bounds_lose_nothing)
     cs_pair *all = all_pairs(x, n, d, false, false, &total);
     for (int threads = 1; threads <= 3; ++threads) {
         cs_top_pairs_options options = {.count = 700, .threads = threads};
-        AUTO(cs_top_pairs) top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         for (int64_t i = 0; i < top.count; ++i) {
             assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
         }
@@ -113,8 +111,7 @@ TEST(close_values_are_selected)
         cs_pair *all = all_pairs(x, n, 1, false, false, &total);
         for (int64_t wanted = 1; wanted < 20000; wanted = 5 * wanted + 2) {
             cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
-            AUTO(cs_top_pairs) top = {0};
-            OK(cs_top_pairs_of(&rows, &options, &top));
+            AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.count, wanted);
             for (int64_t i = 0; i < top.count; ++i) {
                 assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
@@ -134,9 +131,8 @@ TEST(ties_at_a_bound_are_kept)
     cs_rows rows = cs_rows_of_f32(ROWS, COLS, x, "x");
     for (int64_t wanted = 1; wanted < 40000; wanted = 3 * wanted + 1) {
         cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 3)};
-        AUTO(cs_top_pairs) top = {0};
         int64_t at = 0;
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         assert_int_equal(top.count, wanted);
         for (int value = 4; value >= 1; value /= 2) {
             for (int32_t i = 0; i < ROWS && at < wanted; ++i) {
@@ -167,8 +163,7 @@ TEST(cosines_mean_and_quantiles)
         cs_pair *all = all_pairs(x, n, d, true, self, &total);
         cs_top_pairs_options options = {
             .count = 500, .cosine = true, .self = self, .quantiles = 7, .quantile = quantile};
-        AUTO(cs_top_pairs) top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         const double bound = (double)(d + 4) * 0x1p-24;
         double mean = 0;
         for (int64_t i = 0; i < total; ++i) {
@@ -233,8 +228,7 @@ TEST(same_bits_for_any_threads)
     for (int threads = 1; threads <= 4; ++threads) {
         cs_top_pairs_options options = {
             .count = 3000, .quantiles = 1, .quantile = &half, .threads = threads};
-        AUTO(cs_top_pairs) top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         if (threads == 1) {
             first = top;
             continue;

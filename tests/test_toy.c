@@ -76,10 +76,9 @@ static cs_toy_spectrum golden_spectrum(const json_t *entry)
 /* Sizes, total mass, and class masses that sum to the marginals. */
 static void check_matrix(const cs_toy *toy, const json_t *entry)
 {
-    AUTO(cs_labelled) m = {0};
     double rows, cols, nnz;
     OK(cs_toy_size(toy, &rows, &cols, &nnz));
-    OK(cs_toy_matrix(toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(toy, 0, &m));
     OK(cs_csr_check(&m.a, true));
     OK(cs_csr_check(&m.row_label, true));
     assert_int_equal(m.labels, toy->classes);

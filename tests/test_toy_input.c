@@ -45,8 +45,7 @@ static cs_plan_file random_file(uint64_t seed, int64_t s)
 /* ||Abar||_F^2 from the nonzeros of the full matrix. */
 static double squared_norm(const cs_toy *toy)
 {
-    AUTO(cs_labelled) m = {0};
-    OK(cs_toy_matrix(toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(toy, 0, &m));
     double *row = cs_alloc(m.a.rows, sizeof *row), *col = cs_alloc(m.a.cols, sizeof *col), sum = 0;
     assert_true(row && col);
     cs_csr_sums(&m.a, row, col);

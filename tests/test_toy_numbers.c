@@ -13,9 +13,8 @@ static double tail(const cs_toy_spectrum *s)
 
 static double next_token_weight(const cs_toy *toy)
 {
-    AUTO(cs_pairs) pairs = {0};
     double weight = 0;
-    OK(cs_pairs_of(&toy->objective, toy->length, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&toy->objective, toy->length, &pairs));
     for (int64_t e = 0; e < pairs.events; ++e) {
         weight += pairs.target[e] == cs_pairs_set_of(&pairs, e).size ? pairs.weight[e] : 0;
     }
@@ -97,8 +96,7 @@ TEST(quoted_values)
     assert_true(x.values == 1 && x.multiplicity[0] == 18);
     /* The normalised masked entry at s = 4, m = 2, T = 2: 0.144 (printed in LA: 4.62). */
     toy = toy_of("masked:unmasked=2", 3, 4, 2);
-    AUTO(cs_labelled) m = {0};
-    OK(cs_toy_matrix(&toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
     double *row = test_room(m.a.rows, sizeof *row), *col = test_room(m.a.cols, sizeof *col);
     cs_csr_sums(&m.a, row, col);
     for (int64_t i = 0; i < m.a.rows; ++i) {

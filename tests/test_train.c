@@ -166,15 +166,13 @@ static void check_mass(cs_objective_kind kind)
 {
     recipe r = {.kind = kind};
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
-    AUTO(cs_examples) e = {0};
     double mass[64], want[64] = {0}, total = 0;
     const cs_objective *o = &t.options.task.objective;
     const cs_examples_options wanted = {.objective = o, .length = 6};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     OK(cs_examples_mass(&e, o, t.corpus.vocab, mass));
     for (int64_t i = 0; i < e.count; ++i) {
-        AUTO(cs_pairs) sets = {0};
-        OK(cs_pairs_of(o, e.length[i], &sets));
+        AUTO_OK(cs_pairs, sets, cs_pairs_of(o, e.length[i], &sets));
         OK(cs_pairs_expand(&sets, 100000));
         for (int64_t k = 0; k < sets.events; ++k) {
             want[e.token[e.start[i] + sets.target[k]]] += sets.predicted * sets.weight[k];
@@ -220,8 +218,7 @@ TEST(test_specials_first)
         assert_string_equal(c.word[i], words[i]);
     }
     assert_memory_equal(c.token, want, sizeof want);
-    AUTO(cs_tokenizer) *t = NULL;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
@@ -298,14 +295,13 @@ TEST_IN_DIR(test_log)
 {
     recipe r = {0};
     const char *dir = in_dir(state, "log");
-    AUTO(cs_table) table = {0};
     AUTO_BY(free_training, training) t = make_training(&r, dir);
     t.options.log_every = 4;
     t.options.steps = 10;
     cs_train_result result = trained(&t);
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", dir);
-    OK(cs_table_read_csv(path, &table));
+    AUTO_OK(cs_table, table, cs_table_read_csv(path, &table));
     /* 4, 8 by log_every, 5 and 10 by eval_every, 10 is the last */
     static const char *const step[] = {"4", "5", "8", "10"};
     assert_int_equal(table.rows, 4);

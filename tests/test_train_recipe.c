@@ -301,8 +301,7 @@ TEST(test_groups_are_shuffled)
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
-    AUTO(cs_examples) e = {0};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     assert_int_equal(e.count, 48);
     int falls = 0, changed = 0;
     int64_t longest[2][12] = {{0}};

@@ -86,8 +86,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
 {
     static sequence_rows rows;
     truth t = {0};
-    AUTO(cs_sequences) all = {0};
-    OK(cs_sequences_of(corpus, o->max_length, o->stride, &all));
+    AUTO_OK(cs_sequences, all, cs_sequences_of(corpus, o->max_length, o->stride, &all));
     for (int64_t i = 0; i < all.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(&o->objective, all.length[i], &exists));
@@ -95,10 +94,9 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
             continue;
         }
         cs_sequences one = {1, all.start + i, all.length + i, all.document + i};
-        AUTO(cs_context_plan) *plan = NULL;
         cs_context_options context = {.objective = &o->objective,
                                       .context = {.n = 1, .given = o->context.given}};
-        OK(cs_context_prepare(&one, &context, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&one, &context, &plan));
         rows.rows = 0;
         rows.scale = o->weight_by_document ? 1 : cs_context_predicted(plan, all.length[i]);
         OK(cs_context_visit(plan, corpus, &one, 0, add_event, &rows, NULL));
@@ -153,10 +151,10 @@ static void assert_entries(const cs_cooc *m, const truth *t)
 
 static void assert_spectrum(const cs_cooc *m, const truth *t)
 {
-    AUTO(cs_csr) a = {0};
     AUTO(cs_spectrum) s = {0}, whole = {0};
     const cs_spectrum_options o = {.moment4 = true};
-    OK(cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
+    AUTO_OK(cs_csr, a,
+            cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
     OK(cs_spectrum_of(&a, &o, &whole));
     OK(cs_spectrum_of(&m->matrix.a, &o, &s));
     for (int64_t j = 0; j < whole.k || j < s.k; ++j) {
@@ -219,9 +217,8 @@ TEST(entries_and_spectra_are_those_of_all_rows)
 static cs_spectrum values_of(const cs_corpus *corpus, const cs_cooc_options *o)
 {
     const cs_spectrum_options all = {.values_only = true};
-    AUTO(cs_cooc) m = {0};
     cs_spectrum s = {0};
-    OK(cs_cooc_build(corpus, o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(corpus, o, &m));
     assert_true(m.dropped_mass < 1e-12 * m.mass);
     OK(cs_spectrum_of(&m.matrix.a, &all, &s));
     return s;
@@ -342,13 +339,12 @@ TEST_IN_DIR(small_weights_keep_their_digits)
     cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
     OK(cs_objective_parse_held(spec, &file, &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    AUTO(cs_context_plan) *plan = NULL;
     const cs_context_options context = {
         .objective = &o.objective, .context = o.context, .window = 6, .stride = 1};
     int64_t start = 0, document = 0;
     int32_t length = 8;
     cs_sequences run = one_sequence(&start, &length, &document);
-    OK(cs_context_prepare(&run, &context, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&run, &context, &plan));
     const cs_context_table *t = cs_context_table_of(plan, 8);
     /* Positions 5 and 6 of 8 are 4 and 5 of the second window (of three) and 3, 4 of the third. */
     const double whole = 2 + 3e-9, last = 2e-9 / whole;
@@ -372,10 +368,9 @@ TEST(targets_that_share_no_set)
         types += count[corpus.token[i]]++ == 0;
     }
     cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
-    AUTO(cs_cooc) m = {0};
     OK(cs_objective_parse("masked:mask-ratio=0.01", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     const cs_csr *a = &m.matrix.a;
     assert_true(a->rows == types && cs_csr_nnz(a) == types && types > DOCUMENTS * EACH / 2);
     for (int64_t r = 0; r < a->rows; ++r) {
@@ -410,11 +405,10 @@ TEST(pairs_of_rare_words)
         }
     }
     cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
-    AUTO(cs_cooc) m = {0};
     double each = 0;
     OK(cs_objective_parse("permuted-ar", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     const cs_csr *a = &m.matrix.a;
     for (int64_t r = 0; r < a->rows; ++r) {
         const int64_t v = corpus.token[corpus.doc_ptr[m.witness_sequence[r]] +
@@ -447,11 +441,10 @@ TEST_IN_DIR(stored_forms_come_back)
     const char *dir = in_dir(state, "m");
     AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1};
-    AUTO(cs_cooc) m = {0};
     cs_cooc_store back = {0};
     OK(cs_objective_parse("masked:unmasked=2", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(dir, &corpus, &o, &m, true, false));
     OK(cs_cooc_read(dir, &back));
     assert_true(back.cooc.matrix.a.gram);

@@ -10,15 +10,13 @@ static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "
 static int verify(const char *class, const cs_verify_options *options, cs_state_difference *d)
 {
     char dir[64], path[96];
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
     cs_model_kind kind;
     cs_npz *reference = NULL;
     int count = 0;
     (void)snprintf(dir, sizeof dir, "tests/golden/models/%s", class);
     (void)snprintf(path, sizeof path, "%s/reference.npz", dir);
-    OK(cs_backend_cpu(1, &backend));
-    OK(cs_model_read(dir, backend, false, &model));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_model, model, cs_model_read(dir, backend, false, &model));
     OK(cs_model_kind_read(dir, &model.config, &kind));
     assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
     cs_verify_options o = *options;
@@ -137,8 +135,7 @@ static cs_status verify_once(const char *path)
 
 TEST(allocations)
 {
-    AUTO(cs_backend) *backend = NULL;
-    OK(cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     OK(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
     OK(cs_npz_open("tests/golden/models/gpt2/reference.npz", 0, &opened));
     fail_each_allocation(verify_once, "");

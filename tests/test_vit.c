@@ -173,9 +173,8 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
 {
     const cs_augment augment = {0.5, 1.2, true};
     AUTO(cs_images) m = make_pictures();
-    AUTO(cs_patch_view) view = {0};
     AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
-    OK(cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
+    AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
         t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
     }
@@ -241,8 +240,7 @@ TEST_IN_DIR(learns_waves)
         if (!(r.loss < bound)) {
             fail_msg("%s: loss %g", form->name, r.loss);
         }
-        AUTO(cs_model) back = {0};
-        OK(cs_model_read(t.options.dir, t.backend, false, &back));
+        AUTO_OK(cs_model, back, cs_model_read(t.options.dir, t.backend, false, &back));
         assert_int_equal(back.config.target, form->target);
         assert_int_equal(back.config.positions, PATCHES + 1);
         assert_int_equal(back.params.count, t.model.params.count);
@@ -319,7 +317,6 @@ TEST(orders_of_patches)
     for (size_t o = 0; o < sizeof name / sizeof *name; ++o) {
         AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[1], 1, NULL);
         cs_model_config c = t.model.config, back;
-        AUTO(cs_corpus) corpus = {0};
         AUTO_FREE int32_t *order = NULL;
         float rows[(PATCHES + 1) * 16], table[(PATCHES + 1) * 16];
         OK(cs_position_waves(&c, c.width, rows));
@@ -327,7 +324,7 @@ TEST(orders_of_patches)
         OK(cs_model_order(&c, &order));
         OK(cs_position_waves(&c, c.width, table));
         t.model.config = c;
-        OK(cs_model_pictures(&t.model, &m, 1, &corpus));
+        AUTO_OK(cs_corpus, corpus, cs_model_pictures(&t.model, &m, 1, &corpus));
         int moved = 0;
         for (int k = 0; k < PATCHES; ++k) {
             moved += order[k] != k;
@@ -358,11 +355,10 @@ TEST(an_order_alone_changes_nothing)
     }
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        AUTO(cs_model) model = {0};
         AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         c.waves = true;
         (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
         OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, NULL, group, 3, made[o]));

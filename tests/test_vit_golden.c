@@ -20,8 +20,7 @@ typedef struct {
 
 static void numbers(world *w, const char *name, int64_t count, double *to)
 {
-    AUTO(cs_array) array = {0};
-    OK(cs_npz_read(w->reference, name, &array));
+    AUTO_OK(cs_array, array, cs_npz_read(w->reference, name, &array));
     assert_int_equal(array.size, count);
     for (int64_t i = 0; i < count; ++i) {
         to[i] = cs_array_f64(&array, i);
@@ -142,12 +141,11 @@ TEST(masked_autoencoder)
     int32_t group[N * GRID];
     AUTO(world) w = {0};
     world_open_of(&w, "mae");
-    AUTO(cs_model_kind) kind = {0};
     AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     int64_t checked = 0;
     assert_int_equal(w.model.config.target, CS_TARGET_PIXELS);
     assert_true(w.model.config.waves);
-    OK(cs_model_kind_read(FOLDER "mae", &w.model.config, &kind));
+    AUTO_OK(cs_model_kind, kind, cs_model_kind_read(FOLDER "mae", &w.model.config, &kind));
     OK(cs_patch_reader_open(&w.model, &kind, 2, &reader));
     numbers(&w, "hidden", N * GRID, hidden);
     numbers(&w, "predicted", N * GRID * OF_PATCH, theirs);
