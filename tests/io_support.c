@@ -4,7 +4,6 @@
 #include <locale.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include <zip.h>
 
@@ -81,8 +80,7 @@ void assert_content(const char *path, const char *text)
 static int run_child(cs_status (*fn)(const char *path), const char *path, const char *part,
                      bool full)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         const struct rlimit limit = {1000, 1000};
         (void)signal(SIGXFSZ, SIG_IGN);
@@ -92,9 +90,8 @@ static int run_child(cs_status (*fn)(const char *path), const char *path, const 
         }
         _exit(strstr(cs_reason(), part) ? (int)status : 99);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) != 99 ? WEXITSTATUS(status) : -1;
+    int code = exit_code(child);
+    return code >= 0 && code != 99 ? code : -1;
 }
 
 int on_full_disk(cs_status (*fn)(const char *path), const char *path, const char *part)

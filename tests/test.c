@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 enum { TESTS_LIMIT = 128 };
 
@@ -112,6 +113,22 @@ bool out_of_memory(cs_status status)
     none_failed = !failed;
     cs_reason_clear();
     return failed;
+}
+
+pid_t test_fork(void)
+{
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    return child;
+}
+
+int exit_code(pid_t child)
+{
+    int status = 0;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 void test_reason(const char *part, const char *file, int line)

@@ -85,6 +85,12 @@ void test_each(const char *name, int64_t i, const char *condition, const char *f
     AUTO(type) x = {0};                                                                            \
     OK(call)
 
+/* A child process, 0 in itself; what is buffered is printed before. */
+pid_t test_fork(void);
+
+/* Waits until the child ends: its exit code, or -signal. */
+int exit_code(pid_t child);
+
 /* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
 void *test_room(int64_t count, size_t size);
 

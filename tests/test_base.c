@@ -226,15 +226,6 @@ TEST(reasons_do_not_outlive_their_loop)
     }
 }
 
-/* The exit code of a child that ends, by its own means or after 20 s by a signal (-1). */
-static int code_of(pid_t child)
-{
-    int status = 0;
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static int squares_are_right(void)
 {
     int64_t out[200];
@@ -251,8 +242,7 @@ static int squares_are_right(void)
 
 static pid_t fork_limited(void)
 {
-    (void)fflush(NULL); /* what is buffered is the parent's to print */
-    pid_t child = fork();
+    pid_t child = test_fork();
     if (child == 0) {
         sigset_t only;
         (void)sigemptyset(&only);
@@ -268,7 +258,7 @@ static pid_t fork_limited(void)
     do {                                                                                           \
         pid_t child = fork_limited();                                                              \
         if (child == 0) _exit(value);                                                              \
-        assert_int_equal(code_of(child), 7);                                                       \
+        assert_int_equal(exit_code(child), 7);                                                     \
     } while (0)
 
 #ifdef __SANITIZE_THREAD__
@@ -366,7 +356,7 @@ TEST(a_forked_caller_ends_its_loop)
         _exit(status == CS_OK && squares_are_right() ? 7 : 1);
     }
     OK(status);
-    assert_int_equal(code_of(atomic_load(&m.child)), 7);
+    assert_int_equal(exit_code(atomic_load(&m.child)), 7);
 }
 
 TEST(a_forked_worker_ends)
@@ -374,7 +364,7 @@ TEST(a_forked_worker_ends)
     FORK_TEST();
     meeting m = {.forker = 1};
     OK(cs_parallel_workers(2, 2, fork_while_both_are_inside, &m));
-    assert_int_equal(code_of(atomic_load(&m.child)), 7);
+    assert_int_equal(exit_code(atomic_load(&m.child)), 7);
 }
 
 /* One thread calls exit() while the others hold their items for ever. */

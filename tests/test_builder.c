@@ -2,7 +2,6 @@
  * interrupts, bad input; on large corpora see test_builder_large.c. */
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/threads.h"
 #include "cooc/merge_private.h"
@@ -252,9 +251,7 @@ TEST(full_disk_is_named)
     cs_cooc_options o = options_of("ar", "nearest:4");
     o.memory_budget = 1 << 20;
     o.scratch = "/tmp";
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         struct rlimit limit = {100000, 100000};
         cs_cooc m = {0};
@@ -264,9 +261,7 @@ TEST(full_disk_is_named)
         ok = ok && strstr(cs_reason(), "scratch directory /tmp") && !m.key;
         _exit(ok && open_files() == files ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(exit_code(child), 0);
     o.scratch = "/nowhere/at/all";
     assert_build_fails(&corpus, &o, CS_ERR_IO, "scratch directory /nowhere/at/all");
 }
@@ -290,17 +285,13 @@ TEST(interrupts_are_obeyed)
     int64_t calls = 0;
     cs_progress progress = {stop_at_third, &calls};
     o.progress = &progress;
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_cooc m = {0};
         bool ok = cs_cooc_build(&corpus, &o, &m) == CS_ERR_INTERRUPT && !m.key;
         _exit(ok && calls == 3 ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(exit_code(child), 0);
 }
 
 TEST(every_allocation_may_fail)

@@ -1,7 +1,6 @@
 /* cooc/builder: a build stays within its budget of memory. */
 #include <malloc.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
@@ -82,14 +81,9 @@ TEST(memory_stays_within_the_budget)
     AUTO(cs_corpus) corpus = corpus_of(1000, 500, 2000, 0);
     /* Held in memory, the records alone would pass the bound. */
     assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         _exit(build_within(&corpus, budget));
     }
-    int code = -1;
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code));
-    assert_int_equal(WEXITSTATUS(code), 0);
+    assert_int_equal(exit_code(child), 0);
 }

@@ -3,7 +3,6 @@
  */
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/threads.h"
 #include "checkpoint_support.h"

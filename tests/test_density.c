@@ -192,8 +192,7 @@ static cs_density_options options_of(int64_t samples, int64_t degree, uint64_t s
 /* A multiple of the identity: one value, no variance, no quadrature error. */
 TEST(the_identity_is_exact)
 {
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, diagonal(200, half), 1);
+    AUTO_OPERATOR(m, diagonal(200, half), 1);
     cs_density_options o = options_of(3, 4, 1);
     cs_density d;
     OK(cs_density_of(&m.op, &o, &d));
@@ -217,8 +216,7 @@ TEST(the_identity_is_exact)
 /* n samples leave n - 1 degrees of freedom: one and two of them in closed form, as above. */
 TEST(a_sample_is_spent_on_the_mean)
 {
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, diagonal(200, half), 1);
+    AUTO_OPERATOR(m, diagonal(200, half), 1);
     for (int samples = 2; samples <= 3; ++samples) {
         const double want = samples == 2 ? tan(0.95 * M_PI / 2) : 0.95 * sqrt(2 / (1 - 0.9025));
         cs_density_options o = options_of(samples, 4, 1);
@@ -244,8 +242,7 @@ TEST(a_hypercube_ends_in_five_steps)
         }
         a.ptr[i + 1] = at;
     }
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, a, 1);
+    AUTO_OPERATOR(m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
     AUTO(cs_density) d = {0}, e = {0};
@@ -278,8 +275,7 @@ TEST(the_density_is_within_its_quadrature_bound)
         a.col[2 * i + 1] = (int32_t)(i < next ? next : i);
         a.val[2 * i] = a.val[2 * i + 1] = 0.5;
     }
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, a, 1);
+    AUTO_OPERATOR(m, a, 1);
     cs_density whole;
     double last = 1;
     for (int64_t q = 10; q <= 30; q += 5) {
@@ -377,8 +373,7 @@ static double ten_ones(int64_t i)
 TEST(known_copies_are_taken_out)
 {
     enum { N = 100 };
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, diagonal(N, ten_ones), 1);
+    AUTO_OPERATOR(m, diagonal(N, ten_ones), 1);
     cs_dense v[2] = {0};
     double ones[10], sum4 = 0;
     const int64_t start[] = {0, 4, 40};
@@ -432,8 +427,7 @@ TEST(threads_do_not_change_bits)
 {
     cs_density one = {0}, other = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        AUTO_BY(operator_free, csr_operator) m = {0};
-        operator_of(&m, random_sparse(3000, 2000, 0.02, 5), threads);
+        AUTO_OPERATOR(m, random_sparse(3000, 2000, 0.02, 5), threads);
         cs_density_options o = options_of(11, 10, 9);
         o.top = 100;
         o.threads = threads;
@@ -466,8 +460,7 @@ static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
 TEST(steps_are_told)
 {
     static const int64_t samples[] = {2, 8, 9, 17};
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, random_sparse(200, 150, 0.1, 5), 1);
+    AUTO_OPERATOR(m, random_sparse(200, 150, 0.1, 5), 1);
     for (size_t i = 0; i < 4; ++i) {
         steps_seen seen = {.samples = samples[i], .degree = 7};
         const cs_progress progress = {note_step, &seen};
@@ -488,8 +481,7 @@ static double too_large(int64_t i)
 
 TEST(bad_options_are_named)
 {
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, diagonal(5, half), 1);
+    AUTO_OPERATOR(m, diagonal(5, half), 1);
     double negative = -0.5;
     cs_density d;
     const struct {
@@ -520,8 +512,7 @@ TEST(bad_options_are_named)
 
 TEST(every_failed_allocation_is_reported)
 {
-    AUTO_BY(operator_free, csr_operator) m = {0};
-    operator_of(&m, random_sparse(40, 30, 0.2, 3), 1);
+    AUTO_OPERATOR(m, random_sparse(40, 30, 0.2, 3), 1);
     cs_density_options o = options_of(3, 5, 1);
     o.top = 100;
     EACH_ALLOCATION_FAILS(n) {

@@ -358,8 +358,7 @@ TEST(pipes_are_read)
         int end[2];
         assert_int_equal(pipe(end), 0);
         (void)snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
-        pid_t child = fork();
-        assert_true(child >= 0);
+        pid_t child = test_fork();
         if (child == 0) {
             FILE *f = fdopen(end[1], "wb");
             bytes[size] = 'x';

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "io/file.h"
 #include "io/json.h"
@@ -59,8 +58,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     cs_free(text);
     assert_int_equal(pipe(end), 0);
     (void)snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         FILE *f = fdopen(end[1], "wb");
         for (int i = 0; f && i < SIZE; ++i) {
@@ -75,9 +73,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     for (int i = 0; i < SIZE; ++i) {
         assert_int_equal((unsigned char)text[i], i % 251);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_int_equal(exit_code(child), 0);
 }
 
 TEST_IN_DIR(unreadable_paths_are_named)
@@ -140,12 +136,11 @@ TEST_IN_DIR(two_writers_do_not_mix)
  * process that lives (this one), of another file or of another form. */
 TEST_IN_DIR(a_dead_writers_file_is_swept)
 {
-    pid_t child = fork();
+    pid_t child = test_fork();
     if (child == 0) {
         _exit(0);
     }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(exit_code(child), 0);
     const struct {
         const char *form;
         pid_t pid;

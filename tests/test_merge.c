@@ -1,6 +1,5 @@
 /* cooc/merge and cooc/assemble: the merge by ranges of keys on several threads against the same
  * records taken one by one; room for the result. */
-#include <sys/wait.h>
 
 #include "base/threads.h"
 #include "cooc/merge_private.h"
@@ -212,9 +211,7 @@ TEST(interrupts_wake_all)
 {
     AUTO_BY(free_input, input) in = make_input(UNIFORM);
     hold(&in);
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_assembler *a = new_assembler();
         const cs_sorted sorted = {.cut = in.cut, .cuts = SPANS, .budget = 1 << 22, .workers = 4};
@@ -222,9 +219,7 @@ TEST(interrupts_wake_all)
         cs_interrupt_set();
         _exit(cs_merge(&sorted, a) == CS_ERR_INTERRUPT ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(exit_code(child), 0);
 }
 
 /* --- how many threads, how soon ----------------------------------------------------------------- */

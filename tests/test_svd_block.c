@@ -21,8 +21,7 @@ static void check_triplets(const cs_svd *s, double tol)
 
 TEST(threads_do_not_change_bits)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, random_sparse(9000, 4000, 0.001, 4), 0);
+    AUTO_OPERATOR(f, random_sparse(9000, 4000, 0.001, 4), 0);
     AUTO(cs_svd) first = {0};
     for (int threads = 1; threads <= 5; ++threads) {
         f.ctx.threads = threads;
@@ -46,8 +45,7 @@ TEST(threads_do_not_change_bits)
 /* An operator that has no panel products: the same values. */
 TEST(panel_products_are_optional)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, random_sparse(150, 320, 0.05, 5), 0);
+    AUTO_OPERATOR(f, random_sparse(150, 320, 0.05, 5), 0);
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
@@ -68,8 +66,7 @@ TEST(small_values_by_golub_kahan)
     for (int j = 0; j < N; ++j) {
         value[j] = pow(10, -0.2 * j);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, scattered(240, 130, N, value), 0);
+    AUTO_OPERATOR(f, scattered(240, 130, N, value), 0);
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
         cs_svd_options o = {.k = N, .solver = CS_SOLVER_BLOCK};
@@ -100,8 +97,7 @@ TEST(the_gram_form_ends_at_its_floor)
         for (int j = 0; j < K; ++j) {
             value[j] = j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep;
         }
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        operator_of(&f, scattered(ROWS, COLS, K, value), 0);
+        AUTO_OPERATOR(f, scattered(ROWS, COLS, K, value), 0);
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-9);
@@ -150,8 +146,7 @@ TEST(lauchli_is_not_lost)
     }
     cs_csr a;
     OK(cs_csr_from_triplets(N + 1, N, 2 * (int64_t)N, row, col, val, &a));
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, a, 0);
+    AUTO_OPERATOR(f, a, 0);
     for (int64_t k = 5; k <= N; k += 25) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -169,8 +164,7 @@ TEST(all_triplets_of_small_matrices)
                                        {17, 16}, {30, 70}, {64, 64}};
     for (size_t t = 0; t < sizeof shape / sizeof *shape; ++t) {
         int64_t m = shape[t][0], n = shape[t][1], p = m < n ? m : n;
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        operator_of(&f, random_sparse(m, n, 0.5, 40 + t), 0);
+        AUTO_OPERATOR(f, random_sparse(m, n, 0.5, 40 + t), 0);
         cs_svd_options o = {.k = p, .solver = CS_SOLVER_LAPACK};
         cs_svd want, got;
         OK(cs_svd_compute(&f.op, &o, &want));
@@ -237,8 +231,7 @@ TEST(the_probe_catches_a_missed_copy)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, scattered(810, 801, N, value), 0);
+    AUTO_OPERATOR(f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, COPIES);
@@ -269,8 +262,7 @@ TEST(extreme_scales)
         for (int j = 0; j < 90; ++j) {
             value[j] = scale[t] / (1 + 0.1 * j);
         }
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        operator_of(&f, scattered(101, 90, 90, value), 0);
+        AUTO_OPERATOR(f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 9);
@@ -282,8 +274,7 @@ TEST(extreme_scales)
 /* From the vectors themselves, blurred: the same values in fewer steps. */
 TEST(warm_start)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, random_sparse(3000, 2000, 0.003, 6), 0);
+    AUTO_OPERATOR(f, random_sparse(3000, 2000, 0.003, 6), 0);
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
@@ -314,8 +305,7 @@ TEST(warm_start)
 /* A small budget restarts more often and finds the same; one too small is refused. */
 TEST(memory_budget)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, random_sparse(3000, 2000, 0.003, 7), 0);
+    AUTO_OPERATOR(f, random_sparse(3000, 2000, 0.003, 7), 0);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd large, small;
     OK(cs_svd_compute(&f.op, &o, &large));
@@ -390,8 +380,7 @@ TEST(partial_results)
     for (int j = 0; j < N; ++j) {
         value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    operator_of(&f, scattered(2003, N + 1, N, value), 0);
+    AUTO_OPERATOR(f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check_partial(&s, value, 30);

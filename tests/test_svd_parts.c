@@ -18,8 +18,7 @@ TEST(near_copies_are_copies)
                    : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
                                     : 0.2 * (N - j) / N;
     }
-    AUTO_BY(operator_free, csr_operator) d = {0};
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
     AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
@@ -41,8 +40,7 @@ TEST(a_start_in_a_wrong_subspace)
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;
     }
-    AUTO_BY(operator_free, csr_operator) d = {0};
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
     AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
@@ -61,8 +59,7 @@ TEST(what_is_projected_is_orthogonal)
     for (int j = 0; j < N; ++j) {
         value[j] = 1;
     }
-    AUTO_BY(operator_free, csr_operator) d = {0};
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
     int active = 0;
@@ -125,8 +122,7 @@ TEST(the_probe_draws_blocks_of_its_own)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    AUTO_BY(operator_free, csr_operator) d = {0};
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));
     drawn.random = space.random;

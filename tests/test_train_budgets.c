@@ -1,7 +1,6 @@
 /* A constant rate with a cool-down, checkpoints that are kept, and runs of several lengths that
  * share their first steps: each is, byte for byte, the run by itself, also after interrupts. */
 #include <signal.h>
-#include <sys/wait.h>
 
 #include "base/hash.h"
 #include "base/threads.h"
@@ -154,8 +153,7 @@ static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 /* In a child, with --resume; whether it was stopped. */
 static bool stopped(const recipe *r, const char *dir, stop_after s)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_progress progress = {stop, &s};
         cs_train_budget budget[BUDGETS];
@@ -166,12 +164,9 @@ static bool stopped(const recipe *r, const char *dir, stop_after s)
         t.options.save_every = 2;
         _exit((int)train_all(&t, budget, &result));
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status)
-                    ? WTERMSIG(status) == SIGKILL
-                    : WEXITSTATUS(status) == CS_ERR_INTERRUPT || WEXITSTATUS(status) == CS_OK);
-    return WIFSIGNALED(status) || WEXITSTATUS(status) != CS_OK;
+    int code = exit_code(child);
+    assert_true(code == -SIGKILL || code == CS_ERR_INTERRUPT || code == CS_OK);
+    return code != CS_OK;
 }
 
 /* Interrupted and killed again and again: in the long run, between runs, in each cool-down. */

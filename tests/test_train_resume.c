@@ -2,7 +2,6 @@
  * unfinished checkpoints; a full disk. */
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/threads.h"
 #include "io/file.h"
@@ -45,8 +44,7 @@ static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 /* Trains in a child that stops itself; its status, or -signal. */
 static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at s)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_progress progress = {stop, &s};
         cs_train_result result;
@@ -57,9 +55,7 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
         _exit(told ? (int)status : 99);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    return exit_code(child);
 }
 
 static void assert_same_log(const char *a, const char *b)
