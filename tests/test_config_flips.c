@@ -238,15 +238,13 @@ TEST_IN_DIR(of_linear_attention)
     for (int variant = 0; variant < 2; ++variant) {
         const model_case what = {"", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
-        cs_backend *backend = NULL;
         const char *dir = in_dir(state, variant ? "sum" : "mean");
         config.pooling = variant ? 0 : 2;
         config.positions = variant ? 0 : config.positions;
-        OK(cs_backend_cpu(1, &backend));
+        AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
         AUTO_OK(cs_model, model, cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         OK(cs_model_write(&model, dir));
-        cs_backend_free(&backend);
         assert_true(flip_model(variant ? "linear, sum" : "linear", dir, ask_linear) >= 6);
     }
 }

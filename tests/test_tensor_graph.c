@@ -339,8 +339,8 @@ TEST(params_move_through_every_type)
 
 static cs_status build_once(void)
 {
-    AUTO_BY(drop, small) s = {0};
     AUTO(cs_backend) *backend = NULL;
+    AUTO_BY(drop, small) s = {0};
     AUTO(cs_run) *run = NULL;
     cs_graph *g = &s.graph;
     cs_graph_init(g, true);
