@@ -288,6 +288,7 @@ TEST(a_space_comes_to_its_end)
     assert_int_equal(k.next_active, 0);
     relations_hold(&k, true);
     ritz_are_right(&k, 0);
+    cs_krylov_free(&k);
     tear_down();
 }
 
@@ -376,5 +377,6 @@ TEST(a_guess_is_mixed_with_noise)
     assert_true(sqrt(noise / B) > 1e-5 && sqrt(noise / B) < 1e-3);
     guess.data[5] = NAN;
     assert_fails(cs_krylov_first(&k, &guess), CS_ERR_INPUT, "start vector 0 has norm nan");
+    cs_krylov_free(&k);
     tear_down();
 }

@@ -111,10 +111,7 @@ TEST(filling_by_groups)
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
         memcpy(x, t.corpus.real, sizeof x);
         draw_groups(2, group);
-        if (!r.model) {
-            free_training(&t);
-            continue;
-        }
+        if (!r.model) continue;
         memcpy(again, group, sizeof again);
         for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
             again[i] = group[i] > 0;
