@@ -462,6 +462,7 @@ TEST(large_transposes)
         assert_memory_equal(back.val, a.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
         if (threads == 1) {
             first = t;
+            t = (cs_csr){0};
             continue;
         }
         assert_memory_equal(t.ptr, first.ptr, 901 * sizeof *t.ptr);
