@@ -1,9 +1,6 @@
 /* Reachability through rank masks. */
-#include <string.h>
-
 #include "batch_support.h"
 #include "plan_support.h"
-#include "test.h"
 
 const int32_t batch_text[PLACES] = {5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16,
                                     17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28};

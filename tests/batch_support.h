@@ -2,8 +2,6 @@
  * arrays alone. */
 #pragma once
 
-#include <stdint.h>
-
 #include "plan/objective.h"
 #include "test.h"
 #include "train/batch.h"

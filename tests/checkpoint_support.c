@@ -2,11 +2,6 @@
 #include "checkpoint_support.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/threads.h"
 #include "plan/spec.h"
@@ -67,9 +62,7 @@ static void interrupt(const cs_corpus *corpus, cs_cooc_options o, stopper s, rli
 {
     cs_progress progress = {stop, &s};
     o.progress = &progress;
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_cooc m = {0};
         struct rlimit size = {limit, limit};
@@ -82,9 +75,7 @@ static void interrupt(const cs_corpus *corpus, cs_cooc_options o, stopper s, rli
         }
         _exit(ok ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(exit_code(child), 0);
 }
 
 void interrupted(const cs_corpus *corpus, cs_cooc_options o, int64_t blocks, rlim_t limit,

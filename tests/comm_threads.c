@@ -1,9 +1,8 @@
 #include "comm_threads.h"
+#include "auto.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* A message on its way: one at a time from each rank to each other. */
 typedef struct {
@@ -89,8 +88,8 @@ static void *run(void *thread)
 
 int64_t run_ranks(int ranks, rank_fn fn, void *ctx, cs_status *status, char (*reason)[1024])
 {
-    post *p = calloc(1, sizeof *p);
-    rank_thread *t = calloc((size_t)ranks, sizeof *t);
+    AUTO_FREE post *p = calloc(1, sizeof *p);
+    AUTO_FREE rank_thread *t = calloc((size_t)ranks, sizeof *t);
     pthread_t thread[MOST_RANKS];
     int64_t sent = 0;
     (void)pthread_mutex_init(&p->lock, NULL);
@@ -118,7 +117,5 @@ int64_t run_ranks(int ranks, rank_fn fn, void *ctx, cs_status *status, char (*re
     }
     (void)pthread_mutex_destroy(&p->lock);
     (void)pthread_cond_destroy(&p->changed);
-    free(t);
-    free(p);
     return sent;
 }

@@ -1,13 +1,6 @@
 /* Contexts against their definition: every conditioning set, listed. */
 #include "context_support.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "plan/pairs.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
@@ -183,14 +176,13 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
 {
     cs_objective objective;
     cs_context context;
-    cs_pairs expanded = {0};
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     OK(cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
-    OK(cs_pairs_of(&objective, s, &expanded));
+    AUTO_OK(cs_pairs, expanded, cs_pairs_of(&objective, s, &expanded));
     OK(cs_pairs_expand(&expanded, 1 << 20));
-    cs_corpus corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
 
     context_table want = {.given = given, .mode = context.mode};
     double want_dropped = 0, dropped = -1;
@@ -207,8 +199,7 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &objective, .context = context};
-    cs_context_plan *plan = NULL;
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     context_table got = {.given = given, .mode = context.mode, .last_ordinal = -1};
     OK(cs_context_visit(plan, &corpus, &sequences, 0, context_collect, &got, &dropped));
     /* The enumeration adds up to 6000 events one by one: n / 2 units of rounding, 7e-13. What
@@ -231,10 +222,6 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
     }
     free(want.entry);
     free(got.entry);
-    cs_context_plan_free(&plan);
-    cs_pairs_free(&expanded);
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }
 
 const char *const context_modes[CONTEXT_MODES] = {"all",    "nearest:1", "nearest:2", "nearest:3",

@@ -2,9 +2,6 @@
 #include "cooc_compare.h"
 #include "test.h"
 
-#include <math.h>
-#include <string.h>
-
 void assert_same_csr(const cs_csr *a, const cs_csr *b)
 {
     assert_int_equal(a->rows, b->rows);

@@ -1,8 +1,8 @@
 /* Generators of test matrices; see the header. */
 #include "cooc_matrices.h"
+#include "auto.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 
@@ -37,8 +37,8 @@ static void push(triplets *t, int64_t row, int64_t col, double val)
 /* The matrix with rows and columns renumbered at random (seed 0: as they are); frees t. */
 static cs_csr finish(triplets *t, int64_t rows, int64_t cols, uint64_t seed)
 {
-    int32_t *p = need(malloc((size_t)(rows + 1) * sizeof *p));
-    int32_t *q = need(malloc((size_t)(cols + 1) * sizeof *q));
+    AUTO_FREE int32_t *p = need(malloc((size_t)(rows + 1) * sizeof *p));
+    AUTO_FREE int32_t *q = need(malloc((size_t)(cols + 1) * sizeof *q));
     for (int64_t i = 0; i < rows; ++i) {
         p[i] = (int32_t)i;
     }
@@ -58,8 +58,6 @@ static cs_csr finish(triplets *t, int64_t rows, int64_t cols, uint64_t seed)
     if (cs_csr_from_triplets(rows, cols, t->n, t->row, t->col, t->val, &a) != CS_OK) {
         abort();
     }
-    free(p);
-    free(q);
     free(t->row);
     free(t->col);
     free(t->val);

@@ -1,17 +1,18 @@
 /* What the tests of corpora share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "test.h"
 #include "text/corpus.h"
 
-/* Writes a file / makes a directory below that of the test; the path as from in_dir(). */
-const char *put(void **state, const char *name, const char *content);
-const char *put_dir(void **state, const char *name);
+/* Writes an array of token ids below the directory of the test. */
+const char *put_ids(void **state, const char *name, int ndim, const int64_t *shape,
+                    const int64_t *ids);
 
 /* The corpus; fails the test with the reason when it cannot be loaded. */
 cs_corpus loaded(const char *source, const cs_corpus_options *options);
 
 /* Asserts the class of document d and its words, each followed by a blank. */
 void assert_document(const cs_corpus *corpus, int64_t d, const char *label, const char *text);
+
+/* Asserts that the documents, classes, split and words of two are the same. */
+void assert_same_corpus(const cs_corpus *a, const cs_corpus *b);

@@ -1,7 +1,5 @@
 #include "document_pairs.h"
 
-#include <string.h>
-
 #include "cooc/build_sequences.h"
 #include "test.h"
 
@@ -26,8 +24,7 @@ static cs_status collect(void *ctx, const cs_contribution *c)
 document_events events_of(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     const cs_context_options context = cs_cooc_context_options(options);
-    cs_sequences sequences = {0};
-    cs_context_plan *plan = NULL;
+    AUTO(cs_sequences) sequences = {0};
     int64_t skipped = 0;
     collecting t = {.room = 1 << 18};
     t.events.key = test_room(t.room, sizeof *t.events.key);
@@ -35,15 +32,13 @@ document_events events_of(const cs_corpus *corpus, const cs_cooc_options *option
     t.events.token = test_room(t.room, sizeof *t.events.token);
     t.events.weight = test_room(t.room, sizeof *t.events.weight);
     OK(cs_cooc_sequences(corpus, options, &sequences, &skipped));
-    OK(cs_context_prepare(&sequences, &context, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
     for (int64_t i = 0; i < sequences.count; ++i) {
         t.document = sequences.document[i];
         t.weight =
             options->weight_by_document ? 1 : cs_context_predicted(plan, sequences.length[i]);
         OK(cs_context_visit(plan, corpus, &sequences, i, collect, &t, NULL));
     }
-    cs_context_plan_free(&plan);
-    cs_sequences_free(&sequences);
     return t.events;
 }
 

@@ -3,19 +3,12 @@
 #include <ftw.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <zip.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 int io_dir_make(void **state)
 {
@@ -49,6 +42,20 @@ const char *in_dir(void **state, const char *name)
     return path[turn];
 }
 
+const char *put(void **state, const char *name, const char *content)
+{
+    const char *path = in_dir(state, name);
+    OK(cs_file_write(path, content, (int64_t)strlen(content)));
+    return path;
+}
+
+const char *put_dir(void **state, const char *name)
+{
+    const char *path = in_dir(state, name);
+    OK(cs_dir_make(path));
+    return path;
+}
+
 int entries(void **state)
 {
     DIR *dir = opendir(*state);
@@ -63,19 +70,17 @@ int entries(void **state)
 
 void assert_content(const char *path, const char *text)
 {
-    char *found = NULL;
+    AUTO_FREE char *found = NULL;
     int64_t size = 0;
     OK(cs_file_read(path, 1 << 20, &found, &size));
     assert_string_equal(found, text);
     assert_int_equal(size, strlen(text));
-    cs_free(found);
 }
 
 static int run_child(cs_status (*fn)(const char *path), const char *path, const char *part,
                      bool full)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         const struct rlimit limit = {1000, 1000};
         (void)signal(SIGXFSZ, SIG_IGN);
@@ -85,9 +90,8 @@ static int run_child(cs_status (*fn)(const char *path), const char *path, const 
         }
         _exit(strstr(cs_reason(), part) ? (int)status : 99);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) != 99 ? WEXITSTATUS(status) : -1;
+    int code = exit_code(child);
+    return code >= 0 && code != 99 ? code : -1;
 }
 
 int on_full_disk(cs_status (*fn)(const char *path), const char *path, const char *part)
@@ -113,11 +117,10 @@ bool comma_locale(void **state)
     for (size_t i = 0; i < sizeof posix / sizeof *posix; ++i) {
         (void)fprintf(f, "LC_%s\ncopy \"POSIX\"\nEND LC_%s\n", posix[i], posix[i]);
     }
-    char *command = cs_format("cd '%s' && localedef -c -i comma.src ./comma > localedef.log 2>&1",
-                              (const char *)*state);
+    AUTO_FREE char *command = cs_format(
+        "cd '%s' && localedef -c -i comma.src ./comma > localedef.log 2>&1", (const char *)*state);
     /* Its status also counts warnings: whether the locale works is seen below. */
     bool made = fclose(f) == 0 && command && system(command) != -1;
-    cs_free(command);
     char half[8] = "";
     if (made && setenv("LOCPATH", *state, 1) == 0 && setlocale(LC_NUMERIC, "comma")) {
         (void)snprintf(half, sizeof half, "%g", 0.5);

@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "test.h"
 
 /* A test that runs in its own empty directory, removed afterwards. */
@@ -17,6 +13,10 @@ int io_dir_remove(void **state);
 
 /* "<directory of the test>/name", valid until the eighth next call. */
 const char *in_dir(void **state, const char *name);
+
+/* Writes a text / makes a directory there; the path as from in_dir(). */
+const char *put(void **state, const char *name, const char *content);
+const char *put_dir(void **state, const char *name);
 
 /* Number of files in the directory of the test. */
 int entries(void **state);

@@ -1,14 +1,5 @@
 #include "law_support.h"
 
-#include <math.h>
-
-void assert_near(double x, double y, double tolerance)
-{
-    if (!(fabs(x - y) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", x, y, tolerance);
-    }
-}
-
 double law_probability(const cs_law *law, int64_t label, int64_t place, int64_t n,
                        const int32_t *word)
 {

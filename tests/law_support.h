@@ -4,8 +4,6 @@
 #include "test.h"
 #include "text/law.h"
 
-void assert_near(double x, double y, double tolerance);
-
 /* P(words | class), the first at `place` of its document. */
 double law_probability(const cs_law *law, int64_t label, int64_t place, int64_t n,
                        const int32_t *word);

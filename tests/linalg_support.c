@@ -1,15 +1,8 @@
 /* Support of the tests of src/linalg. */
-#include <math.h>
-#include <string.h>
-
 #include "linalg_support.h"
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
@@ -36,8 +29,8 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 {
     cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
     int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
-    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    double *val = cs_alloc(n, sizeof *val);
+    AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     assert_true(row && col && val);
     for (int64_t t = 0; t < n; ++t) {
         row[t] = cs_rng_below(&rng, rows);
@@ -46,15 +39,12 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
     }
     cs_csr a;
     OK(cs_csr_from_triplets(rows, cols, n, row, col, val, &a));
-    cs_free(row);
-    cs_free(col);
-    cs_free(val);
     return a;
 }
 
 double orthonormality(const cs_dense *u)
 {
-    cs_dense gram;
+    AUTO(cs_dense) gram = {0};
     OK(cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
     double worst = 0;
@@ -63,7 +53,6 @@ double orthonormality(const cs_dense *u)
             worst = fmax(worst, fabs(gram.data[i + j * gram.ld] - (i == j)));
         }
     }
-    cs_dense_free(&gram);
     return worst;
 }
 

@@ -1,8 +1,6 @@
 /* What the tests of src/linalg share. */
 #pragma once
 
-#include <stdint.h>
-
 #include "io/npy.h"
 #include "linalg/csr.h"
 #include "linalg/dense.h"
@@ -45,6 +43,11 @@ typedef struct {
 /* Takes `a` over. */
 void operator_of(csr_operator *o, cs_csr a, int threads);
 void operator_free(csr_operator *o);
+
+/* Such an operator, of the matrix `a`, which is freed at the end of its block. */
+#define AUTO_OPERATOR(o, a, threads)                                                               \
+    AUTO_BY(operator_free, csr_operator) o = {0};                                                  \
+    operator_of(&o, a, threads)
 
 /* n, n - 1, ..., 1 on the diagonal. */
 void falling_operator(csr_operator *o, int n);

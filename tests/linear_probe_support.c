@@ -1,8 +1,5 @@
 #include "linear_probe_support.h"
 
-#include <math.h>
-
-#include "base/rng.h"
 #include "test.h"
 
 void probe_fill(probe_data *s, uint64_t index)

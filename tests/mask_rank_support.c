@@ -1,10 +1,5 @@
-#include <math.h>
-#include <string.h>
 
 #include "mask_rank_support.h"
-
-#include "base/mem.h"
-#include "test.h"
 
 const recipe MASKED_RECIPE = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
 const int64_t ALL_LAYERS[3] = {0, 1, 2};
@@ -42,7 +37,7 @@ float *row_of(planted *p, int i)
 
 cs_status hand_on(planted *p, bool drop, cs_hidden_visit visit, void *sums)
 {
-    planted *q = plant();
+    AUTO_FREE planted *q = plant();
     int64_t rows = 0;
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         if (!drop || !p->about[i].masked) {
@@ -54,18 +49,16 @@ cs_status hand_on(planted *p, bool drop, cs_hidden_visit visit, void *sums)
     cs_status status = visit(
         sums, &(cs_hidden_block){
                   .rows = rows, .layers = 1, .width = WIDTH, .state = states, .about = q->about});
-    cs_free(q);
     return status;
 }
 
 cs_status study(planted *masked, planted *plain, const cs_mask_rank_options *o, cs_mask_rank *out)
 {
-    cs_mask_rank_sums *sums = NULL;
+    AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     cs_status status = cs_mask_rank_begin(WIDTH, MASK_ID, masked->block, o, &sums);
     if (status == CS_OK) status = hand_on(masked, o->encoder_only, cs_mask_rank_take_masked, sums);
     if (status == CS_OK) status = hand_on(plain, false, cs_mask_rank_take_plain, sums);
     if (status == CS_OK) status = cs_mask_rank_finish(sums, out);
-    cs_mask_rank_end(&sums);
     return status;
 }
 

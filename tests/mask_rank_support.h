@@ -2,7 +2,6 @@
 #pragma once
 
 #include "analysis/measures/mask_rank.h"
-#include "test.h"
 #include "train_support.h"
 
 /* Documents of 10 rows of which the first 2 are [MASK]; one layer. */

@@ -1,9 +1,6 @@
 /* Matrices of mixtures against those of their parts. */
 #include "mix_support.h"
 
-#include <math.h>
-
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "plan_support.h"
 #include "small_corpus.h"
@@ -75,26 +72,25 @@ static void expect_sum(const char *what, const cs_context *context, const cs_coo
 static cs_cooc build(const cs_corpus *corpus, const char *spec, const cs_cooc_options *base,
                      cs_event_weight weight)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = *base;
     cs_cooc out;
     o.objective = plan_held(spec, &file);
     o.objective.event_weight = weight;
     OK(cs_cooc_build(corpus, &o, &out));
-    cs_plan_file_free(&file);
     return out;
 }
 
 void mix_check(const mixture *m, const char *mode, bool given, int64_t max_length)
 {
-    cs_corpus corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     for (int weight = 0; weight < 2 - m->silent; ++weight) {
         cs_cooc_options o = {.max_length = max_length, .weight_by_document = weight > 0};
         cs_cooc part[MIX_PARTS] = {0};
         OK(cs_context_parse(mode, &o.context));
         o.context.given = given || o.context.given;
         o.threads = 1;
-        cs_cooc whole = build(&corpus, m->spec, &o, (cs_event_weight)weight);
+        AUTO(cs_cooc) whole = build(&corpus, m->spec, &o, (cs_event_weight)weight);
         for (int j = 0; j < MIX_PARTS && m->part[j]; ++j) {
             part[j] = build(&corpus, m->part[j], &o, (cs_event_weight)weight);
             assert_int_equal(part[j].sequences, whole.sequences);
@@ -103,13 +99,10 @@ void mix_check(const mixture *m, const char *mode, bool given, int64_t max_lengt
         expect_sum(mode, &o.context, &whole, part, m, true);
         o.threads = 3;
         o.memory_budget = 1 << 20;
-        cs_cooc again = build(&corpus, m->spec, &o, (cs_event_weight)weight);
+        AUTO(cs_cooc) again = build(&corpus, m->spec, &o, (cs_event_weight)weight);
         assert_same_cooc(&whole, &again);
-        cs_cooc_free(&whole);
-        cs_cooc_free(&again);
         for (int j = 0; j < MIX_PARTS; ++j) {
             cs_cooc_free(&part[j]);
         }
     }
-    cs_corpus_free(&corpus);
 }

@@ -1,13 +1,9 @@
-#include <math.h>
-#include <string.h>
 
 #include "model_support.h"
 
 #include "backend_ref.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "model/batch.h"
-#include "test.h"
 
 static cs_status cpu_one(cs_backend **out)
 {
@@ -102,14 +98,13 @@ static void fill_parameters(cs_model *model)
         int64_t n = p->rows * p->cols;
         size_t length = strlen(p->name);
         bool gain = length > 5 && strcmp(p->name + length - 5, ".gain") == 0;
-        double *value = cs_alloc(n, sizeof *value);
+        AUTO_FREE double *value = cs_alloc(n, sizeof *value);
         assert_non_null(value);
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, cs_hash(p->name, length, 0).low);
         for (int64_t k = 0; k < n; ++k) {
             value[k] = (gain ? 1 : 0) + 0.4 * cs_rng_normal(&rng);
         }
         OK(cs_params_set64(&model->params, i, CS_PARAM_VALUE, value));
-        cs_free(value);
     }
 }
 

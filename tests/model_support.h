@@ -3,10 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/rng.h"
 #include "model/network.h"
 #include "tensor/run.h"
 #include "test.h"

@@ -1,8 +1,7 @@
 /* Cases of tests/parity_support.h. What a description leaves out has its neutral value: 0, no
  * array. */
 #include "parity_support.h"
-
-#include <string.h>
+#include "auto.h"
 
 #include "backend_ref.h"
 #include "base/mem.h"
@@ -43,7 +42,7 @@ static cs_status fill(cs_model *model, uint32_t salt)
     for (int64_t p = 0; p < model->params.count; ++p) {
         const cs_param *param = &model->params.param[p];
         int64_t n = param->rows * param->cols;
-        double *value = cs_alloc(n, sizeof *value);
+        AUTO_FREE double *value = cs_alloc(n, sizeof *value);
         if (!value) {
             return CS_ERR_MEMORY;
         }
@@ -51,7 +50,6 @@ static cs_status fill(cs_model *model, uint32_t salt)
             value[i] = parity_value(salt, param->name, i);
         }
         cs_status status = cs_params_set64(&model->params, p, CS_PARAM_VALUE, value);
-        cs_free(value);
         if (status != CS_OK) return status;
     }
     return CS_OK;
@@ -179,15 +177,14 @@ static cs_status build_batch(const json_t *what, const cs_task *task, const cs_m
 {
     const json_t *list = json_object_get(what, "sequences");
     int64_t count = (int64_t)json_array_size(list);
-    int32_t **token = cs_calloc(count, sizeof *token);
-    cs_example *example = cs_calloc(count, sizeof *example);
+    AUTO_FREE int32_t **token = cs_calloc(count, sizeof *token);
+    AUTO_FREE cs_example *example = cs_calloc(count, sizeof *example);
     cs_status status = token && example ? CS_OK : CS_ERR_MEMORY;
     for (int64_t r = 0; r < count && status == CS_OK; ++r) {
-        json_t *one = json_pack("{sO}", "s", json_array_get(list, (size_t)r));
+        json_auto_t *one = json_pack("{sO}", "s", json_array_get(list, (size_t)r));
         int64_t length = (int64_t)json_array_size(json_object_get(one, "s"));
         status = ints(one, "s", length, &token[r]);
         example[r] = (cs_example){token[r], length, r, NULL, NULL};
-        json_decref(one);
     }
     if (status == CS_OK) {
         status = cs_batch_build(&(cs_batch_order){task, config, (uint64_t)integer(what, "seed"),
@@ -197,8 +194,6 @@ static cs_status build_batch(const json_t *what, const cs_task *task, const cs_m
     for (int64_t r = 0; token && r < count; ++r) {
         cs_free(token[r]);
     }
-    cs_free(token);
-    cs_free(example);
     return status;
 }
 
@@ -222,14 +217,13 @@ static cs_status make_batch(const json_t *what, const cs_model_config *config, c
 
 static cs_status load(const json_t *what, parity_world *w)
 {
-    double *mass = NULL;
+    AUTO_FREE double *mass = NULL;
     const json_t *array = json_object_get(what, "mass");
     cs_status status = array ? reals(array, w->model.config.vocab, &mass) : CS_OK;
     double scale = json_object_get(what, "objective") ? 1 / w->batch.weight_sum : 1;
     if (status == CS_OK) {
         status = cs_batch_load(&w->batch, &w->net, scale, mass, (cs_run_key){0}, w->run);
     }
-    cs_free(mass);
     return status;
 }
 

@@ -2,9 +2,7 @@
 
 #include "perplexity_support.h"
 
-#include "base/mem.h"
 #include "model_support.h"
-#include "test.h"
 
 const perplexity_case perplexity_cases[PERPLEXITY_CASES] = {
     {{.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2}, CS_KIND_CAUSAL, CS_ASK_PREFIX},
@@ -36,22 +34,23 @@ training sharp_case_of(int i)
     training t = perplexity_case_of(i);
     for (int64_t p = 0; p < t.model.params.count; ++p) {
         const cs_param *param = &t.model.params.param[p];
-        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
         assert_non_null(x);
         OK(cs_params_get(&t.model.params, p, CS_PARAM_VALUE, x));
         for (int64_t k = 0; k < param->rows * param->cols; ++k) {
             x[k] *= 6;
         }
         OK(cs_params_set(&t.model.params, p, CS_PARAM_VALUE, x));
-        cs_free(x);
     }
     return t;
 }
 
 cs_perplexity_options perplexity_options_of(int i)
 {
-    return (cs_perplexity_options){
-        .kind = perplexity_cases[i].kind, .ask = perplexity_cases[i].ask, .batch = 3, .split = true};
+    return (cs_perplexity_options){.kind = perplexity_cases[i].kind,
+                                   .ask = perplexity_cases[i].ask,
+                                   .batch = 3,
+                                   .split = true};
 }
 
 cs_perplexity perplexity_of(training *t, const cs_perplexity_options *o)
@@ -65,12 +64,11 @@ void set_all_parameters(training *t, float value)
 {
     for (int64_t i = 0; i < t->model.params.count; ++i) {
         const cs_param *param = &t->model.params.param[i];
-        float *x = cs_alloc(param->rows * param->cols, sizeof *x);
+        AUTO_FREE float *x = cs_alloc(param->rows * param->cols, sizeof *x);
         assert_non_null(x);
         for (int64_t k = 0; k < param->rows * param->cols; ++k) {
             x[k] = value;
         }
         OK(cs_params_set(&t->model.params, i, CS_PARAM_VALUE, x));
-        cs_free(x);
     }
 }

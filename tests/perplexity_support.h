@@ -2,7 +2,6 @@
 #pragma once
 
 #include "infer/perplexity.h"
-#include "test.h"
 #include "train_support.h"
 
 enum { PERPLEXITY_CASES = 13 };

@@ -1,14 +1,7 @@
 /* Objectives for the tests of src/plan. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
+#include "plan_support.h"
 #include "plan/kernel.h"
 #include "plan/spec.h"
-#include "plan_support.h"
 #include "test.h"
 
 /* The examples of the rows, word by word, in the order of objectives. */
@@ -164,9 +157,8 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     static double exact[PLAN_CELLS];
     static plan_tally t;
     memset(&t, 0, sizeof t);
-    cs_pairs pairs;
-    char *name = cs_objective_describe(objective);
-    OK(cs_pairs_of(objective, s, &pairs));
+    AUTO_FREE char *name = cs_objective_describe(objective);
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
     OK(cs_plan_enumerate(objective, s, 1 << 20, plan_tally_add, &t));
     plan_table_of_pairs(&pairs, exact);
     plan_normalise(t.table);
@@ -178,8 +170,6 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     if (weighting != CS_WEIGHTS_OWN) {
         assert_true(fabs(pairs.predicted - scale * t.predicted) < 1e-12);
     }
-    cs_free(name);
-    cs_pairs_free(&pairs);
 }
 
 /* One event of one plan, drawn so that accepted events are independent with the law of the pairs:
@@ -209,9 +199,8 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
     static double exact[PLAN_CELLS];
     static int64_t seen[PLAN_CELLS];
     memset(seen, 0, sizeof seen);
-    cs_pairs pairs;
-    cs_plan plan;
-    OK(cs_pairs_of(objective, s, &pairs));
+    AUTO(cs_plan) plan = {0};
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(objective, s, &pairs));
     OK(cs_plan_init(&plan, s));
     plan_table_of_pairs(&pairs, exact);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
@@ -246,8 +235,6 @@ void plan_compare_with_samples(const cs_objective *objective, int64_t s, double 
         char *name = cs_objective_describe(objective);
         fail_msg("%s: chi-square %g with %g degrees of freedom", name, statistic, d);
     }
-    cs_plan_free(&plan);
-    cs_pairs_free(&pairs);
 }
 
 void plan_compare_variants(cs_objective o, int64_t shortest, const double largest[2])
@@ -277,28 +264,25 @@ cs_objective plan_of_text(const char *path, const char *text, cs_plan_file *file
 
 void plan_table_of(const cs_objective *o, int64_t s, double table[PLAN_CELLS])
 {
-    cs_pairs pairs;
-    OK(cs_pairs_of(o, s, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(o, s, &pairs));
     plan_table_of_pairs(&pairs, table);
-    cs_pairs_free(&pairs);
 }
 
 void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
 {
     static double own[PLAN_CELLS], expected[PLAN_CELLS];
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective hand = plan_held(spec, &file);
     hand.event_weight = o->event_weight;
     hand.empty_prefix = o->empty_prefix;
     plan_table_of(o, s, own);
     plan_table_of(&hand, s, expected);
     plan_assert_same_table(own, expected, spec);
-    cs_plan_file_free(&file);
 }
 
 void plan_check_law(const char *path, const char *text, const char *spec)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(path, text, &file);
     for (int variant = 0; variant < 6; ++variant) {
         o.event_weight = (cs_event_weight)(variant % 2);
@@ -308,21 +292,15 @@ void plan_check_law(const char *path, const char *text, const char *spec)
         plan_compare_with_samples(&o, 6, 7, (uint64_t)variant);
         plan_assert_as_by_hand(&o, 6, spec);
     }
-    cs_plan_file_free(&file);
 }
 
 void plan_compare_kernel(const char *spec)
 {
     double closed[36], all[36];
-    cs_plan_file file;
-    cs_pairs pairs;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held(spec, &file);
-    OK(cs_pairs_of(&o, 6, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 6, &pairs));
     OK(cs_kernel_of_pairs(&pairs, closed));
     OK(cs_kernel_of_plans(&o, 6, all));
-    for (int e = 0; e < 36; ++e) {
-        assert_true(fabs(closed[e] - all[e]) < 1e-13);
-    }
-    cs_pairs_free(&pairs);
-    cs_plan_file_free(&file);
+    assert_each(e, 0, 36, fabs(closed[e] - all[e]) < 1e-13);
 }

@@ -1,7 +1,6 @@
 /* Small corpora made by hand for tests of the cooc room. */
 #include "small_corpus.h"
-
-#include <stdlib.h>
+#include "auto.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -49,13 +48,12 @@ cs_corpus small_corpus(int64_t documents, const int64_t *length, int64_t vocab, 
 
 cs_corpus random_corpus(int64_t documents, int64_t longest, int64_t vocab, int64_t labels)
 {
-    int64_t *length = sure(cs_alloc(documents, sizeof *length));
+    AUTO_FREE int64_t *length = sure(cs_alloc(documents, sizeof *length));
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = 1 + cs_rng_below(&rng, longest);
     }
     cs_corpus c = small_corpus(documents, length, vocab, labels, 2);
-    cs_free(length);
     return c;
 }
 

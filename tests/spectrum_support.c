@@ -1,8 +1,6 @@
 #include "spectrum_support.h"
 #include "test.h"
 
-#include <string.h>
-
 cs_spectrum spectrum_of(const cs_csr *a, cs_spectrum_options options)
 {
     cs_spectrum s = {0};

@@ -1,9 +1,7 @@
-#include <string.h>
 
 #include <jansson.h>
 
 #include "statement_support.h"
-#include "test.h"
 
 static const cs_statement *find(const cs_statements *list, const char *id, cs_statement_form form,
                                 int nth)
@@ -44,10 +42,8 @@ cs_item *rows_of(cs_result *result)
 
 int64_t rows_in(const cs_result *result)
 {
-    cs_table table = {0};
-    OK(cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &(cs_view){"rows[]", "input"}, &table));
     const int64_t rows = table.rows;
-    cs_table_free(&table);
     return rows;
 }
 

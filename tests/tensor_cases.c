@@ -2,8 +2,6 @@
  *
  * Masks: causal, bidirectional with padding, the content and query streams of groups, rows that see
  * nothing. */
-#include <stddef.h>
-
 #include "tensor_support.h"
 
 /* --- masks ------------------------------------------------------------------------------------ */

@@ -2,13 +2,12 @@
  *
  * Guards: while a case runs, the backend's alloc and release are replaced by versions that put a
  * pattern before and behind every block and look at it when the block goes. */
+#include "auto.h"
 #include "backend_ref.h"
 #include "tensor_support.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { GUARD = 4096, GUARD_BYTE = 0xA5, MOST_BLOCKS = 64 };
 
@@ -23,12 +22,11 @@ static double objective_at(cs_tensor_world *world, double *const *x, double *con
     cs_params *params = &world->net.params;
     for (int64_t i = 0; i < params->count; ++i) {
         int64_t n = params->param[i].rows * params->param[i].cols;
-        double *moved = cs_tensor_room(n, sizeof *moved);
+        AUTO_FREE double *moved = cs_tensor_room(n, sizeof *moved);
         for (int64_t k = 0; k < n; ++k) {
             moved[k] = x[i][k] + t * direction[i][k];
         }
         cs_tensor_must(cs_params_set64(params, i, CS_PARAM_VALUE, moved), "parameters");
-        free(moved);
     }
     cs_tensor_forward(world);
     return cs_tensor_objective(world);
@@ -105,7 +103,7 @@ static bool check_directions(cs_tensor_world *world, double *const *x, double *c
 bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
                                char why[CS_TENSOR_WHY])
 {
-    cs_tensor_world world;
+    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     double *x[CS_NET_MOST], *zero[CS_NET_MOST], *g[CS_NET_MOST];
     bool good = true;
     cs_tensor_open(&world, what, backend, true);
@@ -130,7 +128,6 @@ bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
         free(zero[i]);
         free(g[i]);
     }
-    cs_tensor_close(&world);
     return good;
 }
 
@@ -299,7 +296,7 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
 {
     const cs_params *params = &world->net.params;
     int64_t size = cs_real_size(world->backend->parameter);
-    char *grad = cs_tensor_room(params->items, (size_t)size);
+    AUTO_FREE char *grad = cs_tensor_room(params->items, (size_t)size);
     bool good = true;
     cs_tensor_must(world->backend->get(world->backend, grad, params->grad, params->items * size),
                    "get");
@@ -313,43 +310,37 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
     if (!good) {
         (void)snprintf(why, CS_TENSOR_WHY, "gradients written between the parameters");
     }
-    free(grad);
     return good;
 }
 
 static bool compare_training(cs_tensor_world *world, const expectation *want,
                              char why[CS_TENSOR_WHY])
 {
-    cs_tensor_result first, again, twice;
+    AUTO(cs_tensor_result) first = {0}, again = {0}, twice = {0};
     cs_tensor_step(world, &first);
     cs_tensor_must(cs_params_zero_grad(&world->net.params), "zero");
     cs_tensor_step(world, &again);
     cs_tensor_step(world, &twice);
     bool good = results_close(world, &first, want, false, why) && same_bits(&first, &again, why) &&
                 results_close(world, &twice, want, true, why) && gaps_zero(world, why);
-    cs_tensor_result_free(&first);
-    cs_tensor_result_free(&again);
-    cs_tensor_result_free(&twice);
     return good;
 }
 
 static bool compare_evaluation(cs_tensor_world *world, const expectation *want,
                                char why[CS_TENSOR_WHY])
 {
-    cs_tensor_result got;
+    AUTO(cs_tensor_result) got = {0};
     cs_tensor_step(world, &got);
     bool good = results_close(world, &got, want, false, why);
-    cs_tensor_result_free(&got);
     return good;
 }
 
 static void step_of(cs_backend *ref, const cs_tensor_case *what, bool training,
                     cs_tensor_result *out)
 {
-    cs_tensor_world world;
+    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, what, ref, training);
     cs_tensor_step(&world, out);
-    cs_tensor_close(&world);
 }
 
 static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *what, bool training,
@@ -360,12 +351,11 @@ static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *
     expectation want = {.rough = NULL};
     step_of(ref, what, training, &want.exact);
     if (backend->activation == CS_REAL_BF16) {
-        cs_backend *rounded = NULL;
+        AUTO(cs_backend) *rounded = NULL;
         cs_tensor_must(cs_backend_ref64(&rounded), what->name);
         cs_tensor_round(rounded);
         step_of(rounded, what, training, &rough);
         want.rough = &rough;
-        cs_backend_free(&rounded);
     }
     guards_up(backend);
     cs_tensor_open(&world, what, backend, training);
@@ -382,9 +372,8 @@ static bool compare(cs_backend *backend, cs_backend *ref, const cs_tensor_case *
 
 bool cs_tensor_compare(cs_backend *backend, const cs_tensor_case *what, char why[CS_TENSOR_WHY])
 {
-    cs_backend *ref = NULL;
+    AUTO(cs_backend) *ref = NULL;
     cs_tensor_must(cs_backend_ref64(&ref), what->name);
     bool good = compare(backend, ref, what, true, why) && compare(backend, ref, what, false, why);
-    cs_backend_free(&ref);
     return good;
 }

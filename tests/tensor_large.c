@@ -1,7 +1,5 @@
 /* Cases too large for central differences: wider and longer than the blocks of fast kernels, and
  * one step of a small language model. For cs_tensor_compare. */
-#include <stddef.h>
-
 #include "tensor_support.h"
 
 /* 3 x 50 rows of 130 columns, normed, to 201 and back. */

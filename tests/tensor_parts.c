@@ -1,8 +1,6 @@
 /* Cases of the operations and options that present-day architectures add, which not every backend
  * has: norms by the root mean square and by parts of a row, rotary positions, gates, windows, grouped
  * queries, caps and slopes of scores, vectors of distances. */
-#include <stddef.h>
-
 #include "tensor_support.h"
 
 typedef struct {

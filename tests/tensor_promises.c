@@ -1,11 +1,10 @@
 /* What every backend promises beyond numbers that agree: attention hides what is masked, and the
  * optimizer follows its equations. */
+#include "auto.h"
 #include "tensor_support.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- leaks ------------------------------------------------------------------------------------ */
 
@@ -38,13 +37,12 @@ static void turn_row(cs_tensor_world *world, const char *name, int64_t row)
     cs_params *params = &world->net.params;
     int64_t number = cs_params_find(params, name);
     const cs_param *p = &params->param[number];
-    double *x = cs_tensor_room(p->rows * p->cols, sizeof *x);
+    AUTO_FREE double *x = cs_tensor_room(p->rows * p->cols, sizeof *x);
     cs_tensor_must(cs_params_get64(params, number, CS_PARAM_VALUE, x), name);
     for (int64_t c = 0; c < p->cols; ++c) {
         x[row * p->cols + c] *= -1;
     }
     cs_tensor_must(cs_params_set64(params, number, CS_PARAM_VALUE, x), name);
-    free(x);
 }
 
 static void turn_key(cs_tensor_world *world, bool linear, int64_t key)
@@ -59,13 +57,13 @@ static void turn_key(cs_tensor_world *world, bool linear, int64_t key)
 bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int64_t *hidden,
                            int64_t *seen, char why[CS_TENSOR_WHY])
 {
-    cs_tensor_world world;
+    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, what, backend, true);
     attention_of_case a = find_attention(&world.net.graph);
     cs_matrix y = cs_run_matrix(world.run, a.y), keys = cs_run_matrix(world.run, a.vis);
     const int32_t *vis = cs_run_index(world.run, a.vis), *lim = cs_run_index(world.run, a.lim);
-    double *before = cs_tensor_room(y.rows * y.cols, sizeof *before);
-    double *after = cs_tensor_room(y.rows * y.cols, sizeof *after);
+    AUTO_FREE double *before = cs_tensor_room(y.rows * y.cols, sizeof *before);
+    AUTO_FREE double *after = cs_tensor_room(y.rows * y.cols, sizeof *after);
     bool good = true;
     *hidden = *seen = 0;
     cs_tensor_poison(&world);
@@ -86,9 +84,6 @@ bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int6
         }
         turn_key(&world, a.linear, j);
     }
-    free(before);
-    free(after);
-    cs_tensor_close(&world);
     return good;
 }
 
@@ -218,7 +213,7 @@ static bool check_skipped(cs_params *params, double bad, char why[CS_TENSOR_WHY]
 
 bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_WHY])
 {
-    cs_params params = {0};
+    AUTO(cs_params) params = {0};
     moments want = {0};
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, 0);
     for (int i = 0; i < ALL; ++i) {
@@ -231,6 +226,5 @@ bool cs_tensor_check_adamw(cs_backend *backend, double clip, char why[CS_TENSOR_
     cs_tensor_must(cs_params_allocate(&params, backend, true), "parameters");
     bool good = check_steps(&params, &want, clip, why) && check_skipped(&params, NAN, why) &&
                 check_skipped(&params, INFINITY, why) && check_skipped(&params, -INFINITY, why);
-    cs_params_free(&params);
     return good;
 }

@@ -3,11 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/wait.h>
 
 enum { TESTS_LIMIT = 128 };
 
@@ -74,6 +72,63 @@ void test_ok(cs_status status, const char *call, const char *file, int line)
         print_error("%s: status %d: %s\n", call, (int)status, cs_reason());
         _fail(file, line);
     }
+}
+
+void test_near(double x, double y, double tolerance, const char *file, int line)
+{
+    if (!(fabs(x - y) <= tolerance)) {
+        print_error("%.17g is not %.17g within %g\n", x, y, tolerance);
+        _fail(file, line);
+    }
+}
+
+void test_each(const char *name, int64_t i, const char *condition, const char *file, int line)
+{
+    print_error("%s = %lld: not %s\n", name, (long long)i, condition);
+    _fail(file, line);
+}
+
+static int64_t failing;  /* the number of the allocation that fails */
+static bool none_failed; /* in the last call of out_of_memory */
+
+bool test_fail_next(int64_t *n)
+{
+    if (*n > 0 && none_failed) return false;
+    none_failed = false;
+    assert_true(*n < 100000);
+    (void)cs_mem_fail_at(++*n);
+    failing = *n;
+    return true;
+}
+
+bool out_of_memory(cs_status status)
+{
+    const bool failed = failing <= cs_mem_fail_at(0);
+    if (failed) {
+        assert_int_equal(status, CS_ERR_MEMORY);
+        assert_string_not_equal(cs_reason(), "");
+    } else {
+        OK(status);
+    }
+    none_failed = !failed;
+    cs_reason_clear();
+    return failed;
+}
+
+pid_t test_fork(void)
+{
+    (void)fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    return child;
+}
+
+int exit_code(pid_t child)
+{
+    int status = 0;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 void test_reason(const char *part, const char *file, int line)

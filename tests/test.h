@@ -10,13 +10,21 @@
  */
 #pragma once
 
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "auto.h"
+#include "base/mem.h"
+#include "base/rng.h"
 #include "base/status.h"
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
@@ -44,6 +52,44 @@ void test_add(struct CMUnitTest test);
 /* The call succeeds; else the test fails with its reason. */
 #define OK(call) test_ok((call), #call, __FILE__, __LINE__)
 void test_ok(cs_status status, const char *call, const char *file, int line);
+
+/* |x - y| <= tolerance. */
+#define assert_near(x, y, tolerance) test_near((x), (y), (tolerance), __FILE__, __LINE__)
+void test_near(double x, double y, double tolerance, const char *file, int line);
+
+/* A block that runs with the 1st, 2nd, ... allocation failing, until none fails. In it, out_of_memory
+ * returns whether one failed in the call that it is given: that returned CS_ERR_MEMORY with a reason,
+ * else the call succeeded.
+ *
+ *     EACH_ALLOCATION_FAILS(n) {
+ *         AUTO(cs_csr) a = {0};
+ *         if (out_of_memory(cs_csr_init(&a, 3, 3, 9))) assert_null(a.val);
+ *     }
+ */
+#define EACH_ALLOCATION_FAILS(n) for (int64_t n = 0; test_fail_next(&n);)
+bool test_fail_next(int64_t *n);
+bool out_of_memory(cs_status status);
+
+/* The condition holds for every i from `first` to `end` - 1; else the test fails and names the first
+ * i for which it does not hold. */
+#define assert_each(i, first, end, condition)                                                      \
+    do {                                                                                           \
+        for (int64_t i = (first), end_of_##i = (int64_t)(end); i < end_of_##i; ++i) {              \
+            if (!(condition)) test_each(#i, i, #condition, __FILE__, __LINE__);                    \
+        }                                                                                          \
+    } while (0)
+void test_each(const char *name, int64_t i, const char *condition, const char *file, int line);
+
+/* An AUTO variable that a call makes, which succeeds: AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 3, 9)). */
+#define AUTO_OK(type, x, call)                                                                     \
+    AUTO(type) x = {0};                                                                            \
+    OK(call)
+
+/* A child process, 0 in itself; what is buffered is printed before. */
+pid_t test_fork(void);
+
+/* Waits until the child ends: its exit code, or -signal. */
+int exit_code(pid_t child);
 
 /* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
 void *test_room(int64_t count, size_t size);

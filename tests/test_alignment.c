@@ -1,12 +1,6 @@
 /* Alignment of objectives with a task: its sums against all events of all plans one by one, and its score against a
  * case known by hand. tests/oracle/align_oracle.py compares scores with numpy. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/alignment.h"
-#include "base/rng.h"
-#include "plan/plan.h"
 #include "plan/position_weights.h"
 #include "plan_support.h"
 #include "test.h"
@@ -44,9 +38,8 @@ static void sums_by_events(const cs_objective *o, int64_t s, const float *h, dou
 
 static void assert_same(const cs_dense *a, const double *b, double scale)
 {
-    for (int i = 0; i < WIDTH * WIDTH; ++i) {
-        assert_true(fabs(a->data[i] - scale * b[i]) < 1e-12 * (1 + fabs(scale * b[i])));
-    }
+    assert_each(i, 0, WIDTH * WIDTH,
+                fabs(a->data[i] - scale * b[i]) < 1e-12 * (1 + fabs(scale * b[i])));
 }
 
 /* Tokens of a random text as ids and as their one-hot rows; then rows of any numbers. */
@@ -62,7 +55,7 @@ static void compare(const cs_objective *o, int64_t s, cs_rng *rng)
     for (int64_t i = 0; i < s * WIDTH; ++i) {
         random[i] = (float)(cs_rng_uniform(rng) - 0.5);
     }
-    cs_alignment a, b, c;
+    AUTO(cs_alignment) a = {0}, b = {0}, c = {0};
     OK(cs_alignment_open(o, WIDTH, 2, &a));
     OK(cs_alignment_open(o, WIDTH, 2, &b));
     OK(cs_alignment_open(o, WIDTH, 2, &c));
@@ -80,9 +73,6 @@ static void compare(const cs_objective *o, int64_t s, cs_rng *rng)
     sums_by_events(o, s, random, s0, s1, &given);
     assert_same(&c.between, s0, c.weight);
     assert_same(&c.across, s1, c.weight);
-    cs_alignment_free(&a);
-    cs_alignment_free(&b);
-    cs_alignment_free(&c);
 }
 
 TEST(sums_by_all_events)
@@ -111,10 +101,9 @@ TEST(sums_of_mixtures)
         "mix:0.2*group-ar(t=2)+0.5*bernoulli-masked(mask-ratio=0.5)+0.3*prefix-lm"};
     cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 0);
     for (int i = 0; i < 2; ++i) {
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         cs_objective o = plan_held(specs[i], &file);
         compare(&o, 6, &rng);
-        cs_plan_file_free(&file);
     }
 }
 
@@ -126,9 +115,8 @@ TEST(score_by_hand)
     static const int32_t a[] = {0, 0}, b[] = {1, 1};
     const double x[] = {1, 0}, y[] = {0, 1};
     cs_objective o = plan_objective("ar");
-    cs_alignment sums;
     cs_alignment_score score;
-    OK(cs_alignment_open(&o, 2, 2, &sums));
+    AUTO_OK(cs_alignment, sums, cs_alignment_open(&o, 2, 2, &sums));
     for (int i = 0; i < 4; ++i) {
         OK(cs_alignment_add_tokens(&sums, i < 3 ? a : b, 2));
         cs_alignment_add_document(&sums, i < 3 ? x : y, i < 3 ? 0 : 1);
@@ -146,7 +134,6 @@ TEST(score_by_hand)
     assert_int_equal(cs_alignment_score_of(&sums, 3, 1, &score), CS_ERR_INPUT);
     assert_non_null(
         strstr(cs_reason(), "3 directions of the objective are needed, but there are 2"));
-    cs_alignment_free(&sums);
 }
 
 /* The mask ratio is a ridge: for m of s tokens unmasked, S1 / m and the diagonal of S0 / m do not depend on m, and the
@@ -157,9 +144,8 @@ TEST(mask_ratio_is_a_ridge)
     double both[S * S], from[S * S];
     for (int64_t m = 1; m < S; ++m) {
         cs_objective o = cs_objective_default(CS_OBJ_MASKED);
-        cs_pairs pairs;
         o.unmasked_lo = o.unmasked_hi = m;
-        OK(cs_pairs_of(&o, S, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, S, &pairs));
         OK(cs_position_weights(&pairs, both, from));
         for (int i = 0; i < S * S; ++i) {
             const bool same = i % S == i / S;
@@ -167,6 +153,5 @@ TEST(mask_ratio_is_a_ridge)
             const double w1 = same ? 0 : (double)m / (S * (S - 1));
             assert_true(fabs(both[i] - w0) < 1e-14 && fabs(from[i] - w1) < 1e-14);
         }
-        cs_pairs_free(&pairs);
     }
 }

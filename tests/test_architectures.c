@@ -3,20 +3,14 @@
  * states computed in double). And no key of their config.json is passed over: another value gives
  * other states or a refusal. */
 #include <dirent.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "backend_ref.h"
-#include "base/mem.h"
 #include "flip_support.h"
 #include "infer/verify_states.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "model/network.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 #define MODELS "tests/golden/models/"
@@ -50,12 +44,12 @@ static int verify_stack(cs_model *model, const char *dir, const char *file, bool
     char path[PATH];
     cs_model_kind kind;
     cs_npz *reference = NULL;
-    cs_array array = {0};
     int count = 0;
     assert_true(snprintf(path, sizeof path, "%s/%s", dir, file) > 0);
     OK(cs_model_kind_read(dir, model, &kind));
     OK(cs_npz_open(path, 0, &reference));
-    OK(cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
+    AUTO_OK(cs_array, array,
+            cs_npz_read(reference, decoder ? "decoder_rounding" : "rounding", &array));
     assert_true(array.size <= MOST);
     for (int64_t i = 0; i < array.size; ++i) {
         rounding[i] = cs_array_f64(&array, i);
@@ -63,7 +57,6 @@ static int verify_stack(cs_model *model, const char *dir, const char *file, bool
     const cs_verify_options options = {.causal = kind.attention == CS_ATTENTION_CAUSAL,
                                        .decoder = decoder};
     OK(cs_verify_states(model, reference, &options, d, &count));
-    cs_array_free(&array);
     cs_npz_close(reference);
     return count;
 }
@@ -88,13 +81,11 @@ static double excess(const cs_model *model, const cs_state_difference *d, const 
 static void agrees(const char *name, cs_status (*open)(cs_backend **), const char *file)
 {
     char dir[PATH];
-    cs_backend *backend = NULL;
-    cs_model model = {0};
     cs_state_difference d[MOST];
     double rounding[MOST];
     assert_true(snprintf(dir, sizeof dir, MODELS "%s", name) > 0);
-    OK(open(&backend));
-    OK(cs_model_read(dir, backend, false, &model));
+    AUTO_OK(cs_backend, *backend, open(&backend));
+    AUTO_OK(cs_model, model, cs_model_read(dir, backend, false, &model));
     int count = verify(&model, dir, file, d, rounding);
     int64_t all = model.config.layers + (model.config.headless ? 1 : 2);
     assert_int_equal(count, strcmp(file, "long.npz") == 0 ? 1 : all);
@@ -105,8 +96,6 @@ static void agrees(const char *name, cs_status (*open)(cs_backend **), const cha
                      backend->name, (int)d[i].layer, d[i].max, excess(&model, &d[i], rounding));
         }
     }
-    cs_model_free(&model);
-    cs_backend_free(&backend);
 }
 
 static cs_status open_cpu(cs_backend **out)
@@ -122,8 +111,8 @@ TEST(decoders_agree_with_transformers)
     static const char *const file[] = {"reference.npz", "long.npz"};
     for (int i = 0; i < 6; ++i) {
         char dir[PATH];
-        cs_backend *backend = NULL;
-        cs_model model = {0};
+        AUTO(cs_backend) *backend = NULL;
+        AUTO(cs_model) model = {0};
         cs_state_difference d[MOST];
         double rounding[MOST];
         assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i % 2]) > 0);
@@ -140,8 +129,6 @@ TEST(decoders_agree_with_transformers)
             }
             assert_true(d[l].scale > 1e-2 && d[l].items > 0);
         }
-        cs_model_free(&model);
-        cs_backend_free(&backend);
     }
 }
 
@@ -167,18 +154,15 @@ TEST(streamed_weights_are_the_same)
     assert_true(count >= 17);
     for (int i = 0; i < count; ++i) {
         char dir[PATH];
-        cs_backend *backend = NULL;
         cs_model model[2] = {{.trained = NULL}};
         cs_state_difference d[2][MOST] = {{{.layer = 0}}};
         double rounding[MOST];
         assert_true(snprintf(dir, sizeof dir, MODELS "%s", name[i]) > 0);
-        OK(open_cpu(&backend));
+        AUTO_OK(cs_backend, *backend, open_cpu(&backend));
         OK(cs_model_read(dir, backend, false, &model[0]));
         OK(cs_model_read_streamed(dir, backend, &model[1]));
         assert_null(model[0].params.place);
-        for (int m = 0; m < 2; ++m) {
-            assert_true(verify(&model[m], dir, "reference.npz", d[m], rounding) > 1);
-        }
+        assert_each(m, 0, 2, verify(&model[m], dir, "reference.npz", d[m], rounding) > 1);
         if (memcmp(d[0], d[1], sizeof d[0]) != 0) {
             fail_msg("%s: streamed weights give other states", name[i]);
         }
@@ -189,7 +173,6 @@ TEST(streamed_weights_are_the_same)
         }
         cs_model_free(&model[0]);
         cs_model_free(&model[1]);
-        cs_backend_free(&backend);
     }
 }
 
@@ -221,7 +204,7 @@ static bool departs(cs_model *model, cs_npz *reference, bool causal, bool decode
     const cs_verify_options options = {.causal = causal, .decoder = decoder};
     cs_state_difference d[MOST];
     double rounding[MOST];
-    cs_array array = {0};
+    AUTO(cs_array) array = {0};
     bool changed = false;
     int count = 0;
     cs_status status = cs_verify_states(model, reference, &options, d, &count);
@@ -233,7 +216,6 @@ static bool departs(cs_model *model, cs_npz *reference, bool causal, bool decode
         rounding[d[i].layer] = other || array.size == 0 ? 0 : cs_array_f64(&array, d[i].layer);
         changed = changed || other || excess(model, &d[i], rounding) > 1;
     }
-    cs_array_free(&array);
     return status != CS_OK || changed;
 }
 
@@ -241,12 +223,11 @@ static bool departs(cs_model *model, cs_npz *reference, bool causal, bool decode
 static bool matters(const char *dir, const char *golden, const json_t *config)
 {
     char path[PATH];
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
+    AUTO(cs_model) model = {0};
     bool changed = true;
     assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
     OK(cs_json_write(path, config));
-    OK(open_cpu(&backend));
     if (cs_model_read(dir, backend, false, &model) == CS_OK) {
         cs_npz *reference = NULL;
         cs_model_kind kind;
@@ -260,8 +241,6 @@ static bool matters(const char *dir, const char *golden, const json_t *config)
         cs_npz_close(reference);
     }
     cs_reason_clear();
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return changed;
 }
 
@@ -285,7 +264,7 @@ TEST_IN_DIR(no_key_is_passed_over)
     for (int i = 0; i < count; ++i) {
         char golden[PATH], from[PATH], to[PATH];
         const char *dir = in_dir(state, "model");
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         const char *key;
         json_t *value;
         assert_true(snprintf(golden, sizeof golden, MODELS "%s", name[i]) > 0);
@@ -298,20 +277,17 @@ TEST_IN_DIR(no_key_is_passed_over)
         assert_false(matters(dir, golden, config));
         json_object_foreach(config, key, value)
         {
-            json_t *other = json_copy(config);
+            json_auto_t *other = json_copy(config);
             OK(cs_json_set(other, key, flip_of(key, value)));
             const bool idle = is_idle(name[i], config, key);
             if (!flip_is_free(key) && !idle && !matters(dir, golden, other)) {
                 fail_msg("%s: another value of '%s' changes nothing", name[i], key);
             }
             keys += !flip_is_free(key);
-            json_decref(other);
         }
-        json_t *unknown = json_copy(config);
+        json_auto_t *unknown = json_copy(config);
         OK(cs_json_set(unknown, "memory_heads", json_integer(2)));
         assert_true(matters(dir, golden, unknown));
-        json_decref(unknown);
-        json_decref(config);
     }
     assert_true(keys > 10 * count);
 }
@@ -331,7 +307,7 @@ TEST_IN_DIR(published_configurations_load)
         char golden[PATH], from[PATH], to[PATH];
         const char *dir = in_dir(state, "model"),
                    *model = json_string_value(json_object_get(entry, "model"));
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         assert_true(snprintf(golden, sizeof golden, MODELS "%s", model) > 0);
         assert_true(snprintf(from, sizeof from, MODELS "%s/model.safetensors", model) > 0);
         assert_true(snprintf(to, sizeof to, "%s/model.safetensors", dir) > 0);
@@ -348,7 +324,6 @@ TEST_IN_DIR(published_configurations_load)
             fail_msg("%s is refused, or another model",
                      json_string_value(json_object_get(entry, "name")));
         }
-        json_decref(config);
     }
     json_decref(published);
 }
@@ -362,13 +337,12 @@ TEST(devices_without_the_parts_refuse)
                                         "electra", "opt",       "xlm-roberta"};
     static char name[128][NAME];
     const int count = names_of("long.npz", name, 128);
-    cs_backend *backend = NULL;
     int taken = 0;
-    OK(open_cpu(&backend));
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
     backend->basic = true;
     for (int i = 0; i < count; ++i) {
         char dir[PATH];
-        cs_model model = {0};
+        AUTO(cs_model) model = {0};
         bool is_basic = false;
         for (size_t b = 0; b < sizeof basic / sizeof *basic && !strstr(name[i], "relative"); ++b) {
             is_basic = is_basic || strncmp(name[i], basic[b], strlen(basic[b])) == 0;
@@ -381,21 +355,17 @@ TEST(devices_without_the_parts_refuse)
                          "does not run on cpu; give --device cpu");
         }
         taken += is_basic;
-        cs_model_free(&model);
     }
     assert_int_equal(taken, 10);
-    cs_backend_free(&backend);
 }
 
 TEST(training_is_refused)
 {
     const cs_network_options options = {
         .loss = CS_LOSS_CROSS_ENTROPY, .training = true, .batch = 1, .length = 4, .predictions = 1};
-    cs_backend *backend = NULL;
-    cs_model model = {0};
     cs_network network = {0};
-    OK(open_cpu(&backend));
-    OK(cs_model_read(MODELS "qwen3", backend, false, &model));
+    AUTO_OK(cs_backend, *backend, open_cpu(&backend));
+    AUTO_OK(cs_model, model, cs_model_read(MODELS "qwen3", backend, false, &model));
     assert_fails(cs_network_build(&model, &options, &network), CS_ERR_USAGE,
                  "architecture qwen3 can be read and fine-tuned, but not trained");
     cs_model_free(&model);
@@ -422,8 +392,6 @@ TEST(training_is_refused)
     predicts.training = true;
     assert_fails(cs_network_build(&model, &predicts, &network), CS_ERR_USAGE,
                  "architecture t5 can be read and fine-tuned, but not trained");
-    cs_model_free(&model);
-    cs_backend_free(&backend);
 }
 
 /* A golden configuration with one key set to this JSON value. */
@@ -526,21 +494,20 @@ TEST(bad_configurations_are_refused)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char path[PATH];
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         cs_model_config out;
         assert_true(snprintf(path, sizeof path, MODELS "%s/config.json", bad[i].model) > 0);
         OK(cs_json_read(path, &config));
         OK(cs_model_config_parse(path, config, &out));
         OK(cs_json_set(config, bad[i].key, json_loads(bad[i].value, JSON_DECODE_ANY, NULL)));
         assert_fails(cs_model_config_parse(path, config, &out), CS_ERR_INPUT, bad[i].part);
-        json_decref(config);
     }
 }
 
 /* BLOOM in parts leaves biases out; either key alone does nothing. */
 TEST(bloom_in_exact_parts_is_refused)
 {
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     cs_model_config out;
     OK(cs_json_read(MODELS "bloom/config.json", &config));
     OK(cs_json_set(config, "slow_but_exact", json_true()));
@@ -550,7 +517,6 @@ TEST(bloom_in_exact_parts_is_refused)
                  "'slow_but_exact' true with 'pretraining_tp' 2");
     OK(cs_json_set(config, "slow_but_exact", json_false()));
     OK(cs_model_config_parse("c", config, &out));
-    json_decref(config);
 }
 
 /* What was read comes back as a class of transformers, and under a head of classes too; of what is read
@@ -560,7 +526,7 @@ static void comes_back(const cs_model_config *was, json_t *source, const char *n
     cs_model_config back;
     const bool headed = was->classes > 0,
                of_class = was->arch != CS_ARCH_T5 || !headed; /* whose head no class has */
-    json_t *config = cs_model_config_json_of(was, source, NULL);
+    json_auto_t *config = cs_model_config_json_of(was, source, NULL);
     assert_non_null(config);
     assert_true(cs_model_config_exchangeable(was) == of_class);
     assert_string_equal(json_string_value(json_object_get(config, "model_type")),
@@ -571,7 +537,6 @@ static void comes_back(const cs_model_config *was, json_t *source, const char *n
         (headed && back.headless)) {
         fail_msg("%s comes back another", name);
     }
-    json_decref(config);
 }
 
 /* Rotary scalings, windows, vectors of distances and heads included. */
@@ -582,7 +547,7 @@ TEST(what_is_read_is_written)
     int written = 0;
     for (int i = 0; i < count; ++i) {
         char path[PATH];
-        json_t *config = NULL;
+        json_auto_t *config = NULL;
         cs_model_config was;
         assert_true(snprintf(path, sizeof path, MODELS "%s/config.json", name[i]) > 0);
         OK(cs_json_read(path, &config));
@@ -592,7 +557,6 @@ TEST(what_is_read_is_written)
         comes_back(&was, trained ? NULL : config, name[i]);
         was = cs_model_config_classifier(&was, 3, cs_readout_of(was.arch));
         comes_back(&was, trained ? NULL : config, name[i]);
-        json_decref(config);
         written += trained ? 1 : 0;
     }
     assert_int_equal(written, 15);
@@ -606,13 +570,11 @@ TEST_IN_DIR(written_models_are_the_same)
     for (int i = 0; i < count; ++i) {
         char golden[PATH];
         const char *dir = in_dir(state, name[i]);
-        cs_backend *backend = NULL;
-        cs_model model = {0};
         cs_state_difference d[MOST];
         double rounding[MOST];
         assert_true(snprintf(golden, sizeof golden, MODELS "%s", name[i]) > 0);
-        OK(open_cpu(&backend));
-        OK(cs_model_read(golden, backend, false, &model));
+        AUTO_OK(cs_backend, *backend, open_cpu(&backend));
+        AUTO_OK(cs_model, model, cs_model_read(golden, backend, false, &model));
         OK(cs_model_write(&model, dir));
         cs_model_free(&model);
         OK(cs_model_read(dir, backend, false, &model));
@@ -622,7 +584,5 @@ TEST_IN_DIR(written_models_are_the_same)
                 fail_msg("%s, written: layer %d differs by %g", name[i], (int)d[l].layer, d[l].max);
             }
         }
-        cs_model_free(&model);
-        cs_backend_free(&backend);
     }
 }

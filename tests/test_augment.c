@@ -1,7 +1,4 @@
 /* Crops and mirror images: functions of (seed, step, row); bilinear values against linear pictures. */
-#include <math.h>
-#include <string.h>
-
 #include "image/augment.h"
 #include "test.h"
 
@@ -35,9 +32,7 @@ TEST(the_whole_picture_comes_out_as_it_is)
     const cs_images m = ramp(0, false);
     float to[H * W * C];
     cs_crop_read(&(cs_crop){0, 0, H, W, false}, &m, 0, to);
-    for (int i = 0; i < H * W * C; ++i) {
-        assert_true(fabs((double)to[i] - (pixel[i] / 255.0)) <= 1e-7);
-    }
+    assert_each(i, 0, H * W * C, fabs((double)to[i] - (pixel[i] / 255.0)) <= 1e-7);
     cs_crop_read(&(cs_crop){0, 0, H, W, true}, &m, 0, to);
     for (int i = 0; i < H * W * C; ++i) {
         const int row = i / C / W, column = W - 1 - i / C % W;

@@ -1,24 +1,15 @@
 /* base: reasons, allocation, counter-based random numbers, parallel loops, hashes. */
-#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cblas.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/scored.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(first_reason_wins)
 {
@@ -46,19 +37,18 @@ TEST(allocation_is_checked)
     assert_true(strlen(cs_reason()) > 0);
     cs_reason_clear();
     (void)cs_mem_fail_at(2);
-    void *a = cs_alloc(1, 1);
+    AUTO_FREE void *a = cs_alloc(1, 1);
     void *b = cs_alloc(1, 1);
     assert_non_null(a);
     assert_null(b);
     assert_int_equal(cs_mem_fail_at(0), 2);
-    cs_free(a);
     cs_reason_clear();
 }
 
 /* Known answer of Random123: philox4x32-10, counter 0, key 0. */
 TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
-    cs_pool pool = {0};
+    AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
         char *room = cs_pool_take(&pool, n, 3);
         assert_non_null(room);
@@ -77,7 +67,6 @@ TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
     (void)cs_mem_fail_at(1);
     assert_null(cs_pool_take(&pool, 1, 1));
     assert_int_equal(pool.status, CS_ERR_MEMORY);
-    cs_pool_free(&pool);
     cs_reason_clear();
 }
 
@@ -121,9 +110,7 @@ TEST(loops_cover_all_items_and_report_failures)
 {
     int64_t out[1000];
     OK(cs_parallel(1000, 4, square_item, out));
-    for (int64_t i = 0; i < 1000; ++i) {
-        assert_true(out[i] == i * i);
-    }
+    assert_each(i, 0, 1000, out[i] == i * i);
     assert_int_equal(cs_parallel(1000, 1, fail_some, NULL), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "item 3");
     cs_reason_clear();
@@ -238,15 +225,6 @@ TEST(reasons_do_not_outlive_their_loop)
     }
 }
 
-/* The exit code of a child that ends, by its own means or after 20 s by a signal (-1). */
-static int code_of(pid_t child)
-{
-    int status = 0;
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static int squares_are_right(void)
 {
     int64_t out[200];
@@ -263,8 +241,7 @@ static int squares_are_right(void)
 
 static pid_t fork_limited(void)
 {
-    (void)fflush(NULL); /* what is buffered is the parent's to print */
-    pid_t child = fork();
+    pid_t child = test_fork();
     if (child == 0) {
         sigset_t only;
         (void)sigemptyset(&only);
@@ -274,6 +251,14 @@ static pid_t fork_limited(void)
     }
     return child;
 }
+
+/* A child ends with 7, the value that it finds. */
+#define assert_child_finds_7(value)                                                                \
+    do {                                                                                           \
+        pid_t child = fork_limited();                                                              \
+        if (child == 0) _exit(value);                                                              \
+        assert_int_equal(exit_code(child), 7);                                                     \
+    } while (0)
 
 #ifdef __SANITIZE_THREAD__
 #define FORK_TEST() skip() /* the thread sanitizer knows no threads in a child of many threads */
@@ -285,11 +270,7 @@ TEST(children_have_workers_of_their_own)
 {
     FORK_TEST();
     assert_true(squares_are_right());
-    pid_t child = fork_limited();
-    if (child == 0) {
-        _exit(squares_are_right() && squares_are_right() ? 7 : 1);
-    }
-    assert_int_equal(code_of(child), 7);
+    assert_child_finds_7(squares_are_right() && squares_are_right() ? 7 : 1);
     assert_true(squares_are_right());
 }
 
@@ -374,7 +355,7 @@ TEST(a_forked_caller_ends_its_loop)
         _exit(status == CS_OK && squares_are_right() ? 7 : 1);
     }
     OK(status);
-    assert_int_equal(code_of(atomic_load(&m.child)), 7);
+    assert_int_equal(exit_code(atomic_load(&m.child)), 7);
 }
 
 TEST(a_forked_worker_ends)
@@ -382,7 +363,7 @@ TEST(a_forked_worker_ends)
     FORK_TEST();
     meeting m = {.forker = 1};
     OK(cs_parallel_workers(2, 2, fork_while_both_are_inside, &m));
-    assert_int_equal(code_of(atomic_load(&m.child)), 7);
+    assert_int_equal(exit_code(atomic_load(&m.child)), 7);
 }
 
 /* One thread calls exit() while the others hold their items for ever. */
@@ -404,11 +385,7 @@ TEST(exit_does_not_wait_for_a_loop)
     FORK_TEST();
     for (int forker = 0; forker < 2; ++forker) {
         meeting m = {.forker = forker};
-        pid_t child = fork_limited();
-        if (child == 0) {
-            _exit(cs_parallel_workers(3, 3, exit_while_others_work, &m) == CS_OK ? 1 : 2);
-        }
-        assert_int_equal(code_of(child), 7);
+        assert_child_finds_7(cs_parallel_workers(3, 3, exit_while_others_work, &m) ? 2 : 1);
     }
 }
 
@@ -457,16 +434,12 @@ static cs_status interrupt_item(void *ctx, int64_t item)
 TEST(interrupts_stop_loops)
 {
     FORK_TEST();
-    pid_t child = fork_limited();
-    if (child == 0) {
-        atomic_int done = 0;
-        cs_status status = cs_parallel(100000, 4, interrupt_item, &done);
-        _exit(status == CS_ERR_INTERRUPT && strcmp(cs_reason(), "interrupted") == 0 &&
-                      atomic_load(&done) < 100000
-                  ? 7
-                  : 1);
-    }
-    assert_int_equal(code_of(child), 7);
+    atomic_int done = 0;
+    assert_child_finds_7(cs_parallel(100000, 4, interrupt_item, &done) == CS_ERR_INTERRUPT &&
+                                 strcmp(cs_reason(), "interrupted") == 0 &&
+                                 atomic_load(&done) < 100000
+                             ? 7
+                             : 1);
 }
 
 typedef struct {
@@ -528,11 +501,7 @@ TEST(interrupts_leave_a_library_behind)
     assert_int_equal(d.twice, 42);
     int (*const part[])(void) = {held_to_its_end, left_behind};
     for (size_t i = 0; i < sizeof part / sizeof *part; ++i) {
-        pid_t child = fork_limited();
-        if (child == 0) {
-            _exit(part[i]());
-        }
-        assert_int_equal(code_of(child), 7);
+        assert_child_finds_7(part[i]());
     }
 }
 
@@ -557,9 +526,7 @@ TEST(a_radix_sort_is_in_the_order_of_comparisons)
         }
         qsort(want, (size_t)n, sizeof *want, cs_scored_compare);
         OK(cs_scored_sort(n, list));
-        for (int64_t i = 0; i < n; ++i) {
-            assert_true(list[i].index == want[i].index && list[i].value == want[i].value);
-        }
+        assert_each(i, 0, n, list[i].index == want[i].index && list[i].value == want[i].value);
     }
 }
 
@@ -570,13 +537,11 @@ TEST(hashes_come_in_pieces)
         bytes[i] = (unsigned char)(i * i % 251);
     }
     for (size_t step = 1; step < 3000; step = 3 * step + 1) {
-        cs_hasher h = {0};
-        OK(cs_hasher_make(5, &h));
+        AUTO_OK(cs_hasher, h, cs_hasher_make(5, &h));
         for (size_t at = 0; at < 3000; at += step) {
             cs_hasher_add(&h, bytes + at, 3000 - at < step ? 3000 - at : step);
         }
         assert_int_equal(cs_hash_compare(cs_hasher_value(&h), cs_hash(bytes, 3000, 5)), 0);
-        cs_hasher_free(&h);
         cs_hasher_free(&h);
     }
     /* XXH3_128bits of no bytes, seed 0: the test vector of the xxHash specification. */

@@ -1,9 +1,6 @@
 /* Batches: what rows hold in each form. */
-#include <math.h>
-
 #include "batch_support.h"
 #include "plan_support.h"
-#include "test.h"
 
 static cs_batch build(const cs_task *task, const cs_model_config *config, int64_t s, int64_t step)
 {
@@ -26,7 +23,7 @@ TEST(ar_predicts_the_next_token)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    cs_batch b = build(&task, &config, 4, 0);
+    AUTO(cs_batch) b = build(&task, &config, 4, 0);
     assert_int_equal(b.form, CS_FORM_SINGLE);
     assert_int_equal(b.batch, 1);
     assert_int_equal(b.length, 4);
@@ -48,20 +45,18 @@ TEST(ar_predicts_the_next_token)
     task.objective.event_weight = CS_EVENT_MASK;
     b = build(&task, &config, 5, 0);
     assert_true(b.weight[0] == 0.25 && b.weight_sum == 1);
-    cs_batch_free(&b);
 }
 
 TEST(a_shared_empty_prefix_is_the_begin_token)
 {
     cs_task task = batch_task("ar:empty-prefix=shared");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    cs_batch b = build(&task, &config, PLACES, 0); /* as long as the positions: no row more */
+    AUTO(cs_batch) b = build(&task, &config, PLACES, 0); /* as long as the positions: no row more */
     assert_int_equal(b.length, PLACES);
     assert_int_equal(b.token[0], BOS);
     expect_ints(b.token + 1, PLACES - 1, batch_text);
     assert_int_equal(b.predictions, PLACES);
     expect_ints(b.target, PLACES, batch_text);
-    cs_batch_free(&b);
 }
 
 TEST(masked_tokens_are_hidden)
@@ -70,7 +65,7 @@ TEST(masked_tokens_are_hidden)
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     config.position_offset = 2;
     for (int64_t step = 0; step < 20; ++step) {
-        cs_batch b = build(&task, &config, 10, step);
+        AUTO(cs_batch) b = build(&task, &config, 10, step);
         assert_int_equal(b.predictions, 4);
         int64_t r = 0;
         for (int32_t i = 0; i < 10; ++i) {
@@ -86,7 +81,6 @@ TEST(masked_tokens_are_hidden)
             }
         }
         assert_int_equal(r, 4);
-        cs_batch_free(&b);
     }
 }
 
@@ -103,7 +97,7 @@ TEST(replacements_keep_their_shares)
     double kept = 0, masked = 0, other = 0, n = 0;
     int drawn[VOCAB] = {0};
     for (int64_t step = 0; step < 3000; ++step) {
-        cs_batch b = build(&task, &config, 20, step);
+        AUTO(cs_batch) b = build(&task, &config, 20, step);
         for (int64_t r = 0; r < b.events; ++r, ++n) {
             int32_t shown = b.token[b.predict[r]];
             kept += shown == b.target[r];
@@ -112,7 +106,6 @@ TEST(replacements_keep_their_shares)
             drawn[shown] += shown != b.target[r] && shown != MASK;
             assert_int_equal(b.target[r], batch_text[b.place[r]]);
         }
-        cs_batch_free(&b);
     }
     double real = VOCAB - 3, chance = 1 / real; /* a random token may be the token itself */
     assert_true(kept > n * (0.1 + 0.3 * chance) - 5 * 0.33 * sqrt(n));
@@ -142,7 +135,7 @@ TEST(queries_sit_where_they_predict)
             continue;
         }
         for (int64_t step = 0; step < 10; ++step) {
-            cs_batch b = build(&task, &config, 9, step);
+            AUTO(cs_batch) b = build(&task, &config, 9, step);
             expect_ints(b.token, 9, batch_text);
             for (int64_t i = 0; i < 9; ++i) {
                 assert_int_equal(b.position[i], i + 3);
@@ -152,7 +145,6 @@ TEST(queries_sit_where_they_predict)
                 assert_int_equal(b.query_position[b.predict[r]], b.place[r] + 3);
                 assert_true(b.query_lim[b.predict[r]] < b.vis[b.place[r]]);
             }
-            cs_batch_free(&b);
         }
     }
 }
@@ -162,14 +154,13 @@ TEST(no_positions_no_position_rows)
     cs_task task = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     config.positions = 0;
-    cs_batch b = build(&task, &config, 4, 0);
+    AUTO(cs_batch) b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){-1, -1, -1, -1});
     expect_ints(b.query_position, 3, (int32_t[]){-1, -1, -1});
     cs_batch_free(&b);
     config.relative_buckets = 8; /* relative positions need the places */
     b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){0, 1, 2, 3});
-    cs_batch_free(&b);
 }
 
 /* Events of one conditioning set read one row: ar and offset-ar one a prefix, masks one, groups one
@@ -185,7 +176,7 @@ TEST(linear_rows_are_conditioning_sets)
     cs_model_config config = batch_config(CS_FORM_LINEAR);
     for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
         cs_task task = batch_task(want[i].spec);
-        cs_batch b = build(&task, &config, 7, 0);
+        AUTO(cs_batch) b = build(&task, &config, 7, 0);
         assert_int_equal(b.form, CS_FORM_LINEAR);
         assert_int_equal(b.queries, want[i].queries);
         expect_ints(b.token, 7, batch_text);
@@ -196,7 +187,6 @@ TEST(linear_rows_are_conditioning_sets)
                 assert_true(same_row == (set == batch_sees(&b, &config, q)));
             }
         }
-        cs_batch_free(&b);
     }
 }
 
@@ -205,7 +195,7 @@ TEST(linear_rows_are_conditioning_sets)
 static void check_mae(const cs_task *task, const cs_model_config *config, int64_t step)
 {
     enum { S = 12, MASKED = 6 };
-    cs_batch b = build(task, config, S, step);
+    AUTO(cs_batch) b = build(task, config, S, step);
     cs_decoder_attention attention = config->decoder.attention;
     int64_t kept = (int64_t)(task->delta * MASKED + 0.5), encoded = S - MASKED + kept;
     bool causal = attention == CS_DECODER_CAUSAL_CROSS, cross = attention == CS_DECODER_CROSS;
@@ -252,7 +242,6 @@ static void check_mae(const cs_task *task, const cs_model_config *config, int64_
         int32_t from = b.decoder_from[b.predict[r]];
         assert_true(from < 0 || b.token[from] == MASK);
     }
-    cs_batch_free(&b);
 }
 
 TEST(mae_rows_are_those_of_each_decoder)
@@ -276,13 +265,12 @@ TEST(shares_of_masks_round_half_away)
     cs_task task = batch_task("masked:unmasked=3");
     cs_model_config config = batch_config(CS_FORM_MAE);
     task.delta = 0.3; /* of 5: 1.5 */
-    cs_batch b = build(&task, &config, 8, 0);
+    AUTO(cs_batch) b = build(&task, &config, 8, 0);
     assert_int_equal(b.length, 3 + 2);
     cs_batch_free(&b);
     task.delta = 0.29; /* 1.45 */
     b = build(&task, &config, 8, 0);
     assert_int_equal(b.length, 3 + 1);
-    cs_batch_free(&b);
 }
 
 /* Every subset of [MASK]s is kept equally often: 6 pairs of 4, within 5 standard deviations. */
@@ -294,13 +282,12 @@ TEST(kept_masks_are_uniform)
     task.delta = 0.5;
     double seen[16] = {0};
     for (int64_t step = 0; step < DRAWS; ++step) {
-        cs_batch b = build(&task, &config, 5, step);
+        AUTO(cs_batch) b = build(&task, &config, 5, step);
         unsigned set = 0, bit = 1;
         for (int64_t r = 0; r < b.events; ++r, bit <<= 1) {
             set |= b.decoder_from[b.predict[r]] >= 0 ? bit : 0;
         }
         seen[set] += 1;
-        cs_batch_free(&b);
     }
     for (unsigned set = 0; set < 16; ++set) {
         bool pair = __builtin_popcount(set) == 2;
@@ -318,7 +305,7 @@ TEST(replaced_tokens_of_the_encoder_are_not_reset)
     task.delta = 1;
     task.decoder_resets = true;
     task.random = 1;
-    cs_batch b = build(&task, &config, 9, 1);
+    AUTO(cs_batch) b = build(&task, &config, 9, 1);
     int64_t changed = 0;
     for (int64_t r = 0; r < b.events; ++r) {
         int32_t from = b.decoder_from[b.predict[r]];
@@ -326,5 +313,4 @@ TEST(replaced_tokens_of_the_encoder_are_not_reset)
         changed += b.token[from] != b.target[r];
     }
     assert_true(changed > 0);
-    cs_batch_free(&b);
 }

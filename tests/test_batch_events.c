@@ -1,19 +1,9 @@
 /* What is trained is the objective: the events (conditioning set, target) that batches show, read
  * off their masks, against the exact distribution cs_pairs_of(). */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/rng.h"
 #include "batch_support.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
-#include "test.h"
 
 enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
@@ -21,15 +11,13 @@ enum { LONGEST = 6, CELLS = (1 << LONGEST) * LONGEST, SEQUENCES = 50 };
 
 static double exact_table(const cs_objective *objective, int64_t s, double table[CELLS])
 {
-    cs_pairs sets;
-    OK(cs_pairs_of(objective, s, &sets));
+    AUTO_OK(cs_pairs, sets, cs_pairs_of(objective, s, &sets));
     OK(cs_pairs_expand(&sets, 1 << 20));
     memset(table, 0, CELLS * sizeof *table);
     for (int64_t e = 0; e < sets.events; ++e) {
         table[plan_mask(&sets, e) * LONGEST + (unsigned)sets.target[e]] = sets.weight[e];
     }
     double predicted = sets.predicted;
-    cs_pairs_free(&sets);
     return predicted;
 }
 
@@ -68,7 +56,7 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                 double predicted = exact_table(&o, s, exact);
                 double total = o.event_weight == CS_EVENT_MASK ? 1 : predicted;
                 int64_t firsts = cs_plan_diverse_firsts(&o, s);
-                cs_plan plan;
+                AUTO(cs_plan) plan = {0};
                 OK(cs_plan_init(&plan, s));
                 memset(drawn, 0, sizeof drawn);
                 for (int64_t j = 0; j < firsts; ++j) {
@@ -83,10 +71,7 @@ TEST(diverse_groups_weigh_as_the_objective_says)
                         assert_true(plan.group[k] >= 0 && plan.group[k] <= plan.groups);
                     }
                 }
-                for (int c = 0; c < CELLS; ++c) {
-                    assert_true(fabs(drawn[c] - total * exact[c]) <= 1e-14 * total);
-                }
-                cs_plan_free(&plan);
+                assert_each(c, 0, CELLS, fabs(drawn[c] - total * exact[c]) <= 1e-14 * total);
             }
         }
     }
@@ -136,11 +121,10 @@ static void draw_counts(const cs_task *task, const cs_model_config *config, int6
     memset(c->observed, 0, sizeof c->observed);
     c->draws = 0;
     for (int64_t step = 0; step < steps; ++step) {
-        cs_batch batch;
-        OK(cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
-                          &batch));
+        AUTO_OK(cs_batch, batch,
+                cs_batch_build(&(cs_batch_order){task, config, 11, step, NULL}, example, SEQUENCES,
+                               &batch));
         take_events(&batch, config, most, (uint64_t)step, c);
-        cs_batch_free(&batch);
     }
 }
 
@@ -269,8 +253,7 @@ TEST(plan_files_follow_their_distribution)
                "{\"plans\": [{\"probability\": 0.5, \"groups\": [0, 0, 1, 2]},{\"probability\": "
                "0.25, \"groups\": [2, 1, 0, 1], \"weights\": [0.5, 0, 0, 1]},{\"probability\": "
                "0.25, \"groups\": [3, 1, 2, 0], \"weights\": [1, 0, 0.25, 0]}]}");
-    cs_plan_file file;
-    OK(cs_plan_file_read(path, &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(path, &file));
     for (int variant = 0; variant < 4; ++variant) {
         cs_task task = {.objective = cs_objective_default(CS_OBJ_FILE)};
         task.objective.file = &file;
@@ -278,7 +261,6 @@ TEST(plan_files_follow_their_distribution)
         cs_model_config config = batch_config(variant & 2 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM);
         assert_true(test_events(&task, &config, &task.objective, 4, 100, &c) < 5);
     }
-    cs_plan_file_free(&file);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -294,10 +276,8 @@ TEST(distances_follow_their_law)
     for (size_t i = 0; i < 3; ++i) {
         cs_objective o = plan_objective(specs[i]);
         o.empty_prefix = CS_PREFIX_SHARED;
-        cs_offsets offsets;
-        cs_pairs pairs;
-        OK(cs_offsets_init(&o, 50, &offsets));
-        OK(cs_pairs_of(&o, LEFT, &pairs));
+        AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 50, &offsets));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, LEFT, &pairs));
         double seen[LEFT + 1] = {0}, x = 0;
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, i);
         for (int n = 0; n < DRAWS; ++n) {
@@ -317,8 +297,6 @@ TEST(distances_follow_their_law)
         for (int d = 0; d <= LEFT; ++d) {
             assert_true(seen[d] == 0);
         }
-        cs_pairs_free(&pairs);
-        cs_offsets_free(&offsets);
     }
 }
 
@@ -340,13 +318,11 @@ TEST(powers_of_the_distance_are_inverted_exactly)
     enum { POINTS = 1 << 14, LEFT = 6 };
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
-    cs_offsets offsets;
-    OK(cs_offsets_init(&o, 40, &offsets));
+    AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 40, &offsets));
     const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
-        cs_pairs pairs;
         double share[LEFT + 1] = {0};
-        OK(cs_pairs_of(&o, left, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, left, &pairs));
         for (uint64_t i = 0; i < POINTS; ++i) {
             cs_rng rng = uniform_next((i << 1 | 1) << 38); /* (i + 1/2) / POINTS */
             cs_rng same = rng;
@@ -359,7 +335,5 @@ TEST(powers_of_the_distance_are_inverted_exactly)
             double exact = pairs.weight[e] * (double)left;
             assert_true(fabs(share[pairs.target[e] + 1] - exact) <= 1.0 / POINTS);
         }
-        cs_pairs_free(&pairs);
     }
-    cs_offsets_free(&offsets);
 }

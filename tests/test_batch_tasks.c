@@ -1,9 +1,6 @@
 /* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "plan_support.h"
-#include "test.h"
 
 /* --- independence, padding, sizes ------------------------------------------------------------- */
 
@@ -97,7 +94,7 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
                                    {batch_text + 3, 14, 4, NULL, NULL}};
         const cs_example other[] = {{batch_text + 3, 14, 4, NULL, NULL}};
         cs_network_options most = {0};
-        cs_batch x, y, padded;
+        AUTO(cs_batch) x = {0}, y = {0}, padded = {0};
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, both, 2, &x));
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 9, NULL}, other, 1, &y));
         OK(cs_task_sizes(&task, &config, 5, 20, &most));
@@ -113,12 +110,8 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
             assert_true(padded.predict[r] == -1 && padded.target[r] == -1);
             assert_true(padded.weight[r] == 0 && padded.example[r] == -1 && padded.place[r] == -1);
         }
-        for (int64_t i = 2 * padded.length; i < 5 * padded.length; ++i) {
-            assert_true(padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
-        }
-        cs_batch_free(&x);
-        cs_batch_free(&y);
-        cs_batch_free(&padded);
+        assert_each(i, 2 * padded.length, 5 * padded.length,
+                    padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
     }
 }
 
@@ -135,9 +128,9 @@ TEST(no_two_rows_draw_alike)
         int64_t step = n % 3 == 0 ? n : n % 3 == 1 ? 0 : INT64_C(1) << 42;
         int64_t row = n % 3 == 0 ? 0 : n % 3 == 1 ? n : (1 << 20) - 1 - n;
         cs_example example = {batch_text, 20, row, NULL, NULL};
-        cs_batch b;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
-                          &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, (uint64_t)(n % 2), step, NULL},
+                               &example, 1, &b));
         seen[n] = 0;
         for (int64_t r = 0; r < b.events; ++r) {
             seen[n] |= UINT64_C(1) << b.place[r];
@@ -145,7 +138,6 @@ TEST(no_two_rows_draw_alike)
         for (int m = 0; m < n; ++m) {
             repeats += seen[m] == seen[n];
         }
-        cs_batch_free(&b);
     }
     assert_true(repeats <= 2);
 }
@@ -168,16 +160,15 @@ TEST(sizes_hold_any_batch)
             for (int64_t step = 0; step < 40; ++step) {
                 const cs_example example[] = {{batch_text, longest, 0, NULL, NULL},
                                               {batch_text, 1 + step % longest, 1, NULL, NULL}};
-                cs_batch b;
-                OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example, 2,
-                                  &b));
+                AUTO_OK(cs_batch, b,
+                        cs_batch_build(&(cs_batch_order){&task, &config, 3, step, &most}, example,
+                                       2, &b));
                 cs_batch_free(&b);
                 OK(cs_batch_build(&(cs_batch_order){&task, &config, 3, step, NULL}, example, 2,
                                   &b));
                 reached.length = larger(reached.length, b.length);
                 reached.queries = larger(reached.queries, b.queries);
                 reached.decoder_length = larger(reached.decoder_length, b.decoder_length);
-                cs_batch_free(&b);
             }
             const cs_objective *o = &task.objective;
             bool rare = o->kind == CS_OBJ_BERNOULLI_MASKED ||
@@ -201,8 +192,8 @@ TEST(short_sequences_predict_nothing)
         const cs_example example[] = {{batch_text, 0, 0, NULL, NULL},
                                       {batch_text, 1, 1, NULL, NULL},
                                       {batch_text, 12, 2, NULL, NULL}};
-        cs_batch b;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, example, 2, &b));
         bool one = plan_exists(&task.objective, 1);
         assert_int_equal(b.skipped, one ? 1 : 2);
         assert_int_equal(b.tokens, one);
@@ -220,7 +211,6 @@ TEST(short_sequences_predict_nothing)
         cs_batch_free(&b);
         OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 0, NULL}, NULL, 0, &b));
         assert_int_equal(b.batch, 1);
-        cs_batch_free(&b);
     }
 }
 
@@ -359,18 +349,9 @@ TEST(every_failed_allocation_is_reported)
         const cs_example example[] = {{batch_text, 9, 0, NULL, NULL},
                                       {batch_text, 14, 1, NULL, NULL}};
         cs_batch b;
-        cs_status status = CS_ERR_MEMORY;
-        (void)cs_mem_fail_at(0);
-        for (int64_t at = 1; status != CS_OK; ++at) {
-            (void)cs_mem_fail_at(at);
-            status = cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b);
-            (void)cs_mem_fail_at(0);
-            if (status != CS_OK) {
-                assert_int_equal(status, CS_ERR_MEMORY);
-                assert_string_not_equal(cs_reason(), "");
-                cs_reason_clear();
-            }
-            assert_true(at < 100);
+        EACH_ALLOCATION_FAILS(at) {
+            (void)out_of_memory(
+                cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
         }
         cs_batch_free(&b);
         cs_batch_free(&b); /* of a zeroed object */

@@ -1,11 +1,6 @@
 /* block-masked: its law against its rule, trial by trial; its events against all plans and drawn
  * ones; blocks of a large grid.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "plan/plan_file.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -126,9 +121,7 @@ TEST(the_law_is_that_of_the_rule)
     OK(cs_plan_enumerate(&o, CELLS, 1000, compare, &c));
     assert_int_equal(c.plans, 126);
     assert_true(c.largest < 2.0 * CELLS * TRIALS * WANTED / POINTS);
-    for (int mask = 0; mask < MASKS; ++mask) {
-        assert_true(c.law[mask] == 0);
-    }
+    assert_each(mask, 0, MASKS, c.law[mask] == 0);
 }
 
 /* P(h, w) of area 16 by midpoints. */
@@ -170,7 +163,7 @@ TEST(the_least_block_of_196_has_16)
             fits += shape_of_16(h, w);
         }
     }
-    cs_plan plan;
+    AUTO(cs_plan) plan = {0};
     OK(cs_plan_init(&plan, 196));
     for (int i = 0; i < DRAWS; ++i) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, (uint64_t)i);
@@ -185,7 +178,6 @@ TEST(the_least_block_of_196_has_16)
             tops += (double)top;
         }
     }
-    cs_plan_free(&plan);
     const double p = square / fits;
     assert_true(p > 0.1 && p < 0.9);
     assert_true(fabs(squares - DRAWS * p) < 5 * sqrt(DRAWS * p * (1 - p)));
@@ -204,7 +196,7 @@ TEST(the_ratio_is_exact)
         cs_objective o = cs_objective_default(CS_OBJ_BLOCK_MASKED);
         o.mask_ratio_lo = o.mask_ratio_hi = cases[c].ratio;
         o.columns = cases[c].columns;
-        cs_plan plan;
+        AUTO(cs_plan) plan = {0};
         OK(cs_plan_init(&plan, cases[c].length));
         for (uint64_t i = 0; i < 200; ++i) {
             cs_rng rng = cs_rng_at(1, CS_STREAM_PLAN, i);
@@ -215,7 +207,6 @@ TEST(the_ratio_is_exact)
             }
             assert_int_equal(masked, cs_ratio_masked(cases[c].ratio, plan.length));
         }
-        cs_plan_free(&plan);
     }
 }
 
@@ -256,7 +247,7 @@ TEST(grids_of_pictures)
     for (int i = 0; i < 3; ++i) {
         double square = 0, wide = 0;
         const char *planar = NULL;
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         cs_objective o = {0};
         unsigned set = 0;
         OK(cs_objective_read(specs[i], &set, &file, &o));
@@ -267,10 +258,8 @@ TEST(grids_of_pictures)
         OK(cs_objective_grid(&o, 8, &planar)); /* as it has it */
         assert_fails(cs_objective_grid(&o, 4, &planar), CS_ERR_USAGE,
                      "columns 8: a row of the pictures has 4 patches");
-        char *text = cs_objective_describe(&o);
+        AUTO_FREE char *text = cs_objective_describe(&o);
         assert_non_null(strstr(text, "columns=8"));
-        cs_free(text);
-        cs_plan_file_free(&file);
     }
     cs_objective none = plan_objective("masked(unmasked=1)");
     const char *planar = "";

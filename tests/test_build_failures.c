@@ -1,19 +1,11 @@
 /* cooc/builder where a sample weighs more than its expectation: up to eight times that is counted,
  * what passes the units is refused, by one process and by every one of a group. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { RARE = 1000, SEEDS = 20000 };
 
@@ -36,10 +28,9 @@ static void rare_plan(const char *path, int rare, cs_plan_file *file, cs_objecti
 static void find_rare(const cs_corpus *corpus, cs_cooc_options *o)
 {
     for (; o->seed < SEEDS; ++o->seed) {
-        cs_cooc m = {0};
+        AUTO(cs_cooc) m = {0};
         cs_status status = cs_cooc_build(corpus, o, &m);
         const double all = m.mass + m.dropped_mass;
-        cs_cooc_free(&m);
         cs_reason_clear();
         if (status != CS_OK || all > 1) {
             return;
@@ -57,10 +48,10 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
         bool refused;
     } cases[] = {{2, false}, {4, false}, {7, false}, {64, true}, {RARE, true}};
     int64_t length = 4;
-    cs_corpus corpus = small_corpus(1, &length, 5, 2, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &length, 5, 2, 1);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc_options o = {.threads = 1, .draws = 1};
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         rare_plan(in_dir(state, "plans.json"), cases[i].rare, &file, &o.objective);
         OK(cs_context_parse("nearest:1", &o.context));
         find_rare(&corpus, &o);
@@ -68,26 +59,22 @@ TEST_IN_DIR(samples_that_pass_the_units_are_refused)
             assert_build_fails(&corpus, &o, CS_ERR_INPUT,
                                "sampled plans have far more mass than expected: it exceeds");
         } else {
-            cs_cooc m = {0};
-            OK(cs_cooc_build(&corpus, &o, &m));
+            AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
             assert_true(fabs(m.mass - 3) < 1e-7 && m.dropped_mass == 0);
             assert_int_equal(m.contributions, 3);
             assert_consistent(&m);
-            cs_cooc_free(&m);
         }
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* The documents share a block, which rank 0 counts; all ranks say what it has found. */
 TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
 {
     int64_t length[] = {4, 4, 4};
-    cs_corpus corpus = small_corpus(3, length, 5, 2, 1);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 5, 2, 1);
     cs_cooc all[MOST_RANKS] = {0}, zero = {0};
     build_job job = {&corpus, {.threads = 1, .draws = 1}, all};
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_status status[MOST_RANKS];
     char reason[MOST_RANKS][1024];
     rare_plan(in_dir(state, "plans.json"), RARE, &file, &job.options.objective);
@@ -102,6 +89,4 @@ TEST_IN_DIR(all_ranks_refuse_what_one_has_found)
             assert_memory_equal(&all[r], &zero, sizeof zero);
         }
     }
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }

@@ -1,16 +1,12 @@
 /* cooc/build_sequences: which pieces of a corpus a build reads, against a walk from token to token
  * by the definition in text/sequences.h; and what is said when none can be read.
  */
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "io/file.h"
 #include "io_support.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { DOCUMENTS = 9, PIECES = 400 };
 
@@ -63,11 +59,11 @@ static cs_cooc_options options_of(const char *spec, size_t cut)
 
 TEST(pieces_are_those_of_a_walk)
 {
-    cs_corpus corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("ar", cut); /* needs two tokens */
         const pieces all = walk(&corpus, &o);
-        cs_cooc_prepared p = {0};
+        AUTO(cs_cooc_prepared) p = {0};
         int64_t kept = 0;
         static bool covered[100];
         memset(covered, 0, sizeof covered);
@@ -91,15 +87,13 @@ TEST(pieces_are_those_of_a_walk)
             }
         }
         assert_true(p.tokens == 0 && p.uncovered == 0);
-        cs_cooc_prepared_free(&p);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* round(0.15 s) = 0 of s < 4 tokens: one is masked all the same, and this is said. */
 TEST(clamped_pieces_are_counted)
 {
-    cs_corpus corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("masked:mask-ratio=0.15", cut);
         const pieces all = walk(&corpus, &o);
@@ -117,7 +111,6 @@ TEST(clamped_pieces_are_counted)
         assert_int_equal(cs_cooc_clamped(&corpus, &none, &most, &which), 0);
         assert_int_equal(most, 0);
     }
-    cs_corpus_free(&corpus);
 }
 
 static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const char *reason)
@@ -141,8 +134,8 @@ TEST_IN_DIR(nothing_to_read_is_said)
     refused(&corpus, &o, "corpus small has no documents in the training split");
 
     /* A file of plans has lengths of its own: each is named once, a long list is cut. */
-    cs_plan_file file = {0};
-    char *text = cs_strdup("{\"plans\": [");
+    AUTO(cs_plan_file) file = {0};
+    AUTO_FREE char *text = cs_strdup("{\"plans\": [");
     for (int n = 2; n < 60; ++n) {
         cs_append(&text, "%s{\"probability\": 1, \"groups\": [0", n > 2 ? ", " : "");
         for (int i = 1; i < (n == 3 ? 2 : n); ++i) {
@@ -151,12 +144,9 @@ TEST_IN_DIR(nothing_to_read_is_said)
         cs_append(&text, "]}");
     }
     cs_append(&text, "]}");
-    OK(cs_file_write(in_dir(state, "plans.json"), text, (int64_t)strlen(text)));
-    OK(cs_objective_of_file(in_dir(state, "plans.json"), &file, &o.objective));
+    OK(cs_objective_of_file(put(state, "plans.json", text), &file, &o.objective));
     o.split = CS_SPLIT_ALL;
     refused(&corpus, &o, "has plans of length 2, 4, 5, 6,");
     refused(&corpus, &o, ", ..., but no sequence has such a length (they have 1 to 1 tokens)");
-    cs_free(text);
-    cs_plan_file_free(&file);
     cs_corpus_free(&corpus);
 }

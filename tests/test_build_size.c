@@ -1,12 +1,8 @@
 /* cooc/build_size: what --dry-run says, where every contribution is a row and an entry of its own:
  * then nothing is estimated, bytes of files are those of the files but for headers, and memory and
  * scratch files have closed forms. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
@@ -16,7 +12,6 @@
 #include "io_support.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum {
     DOCUMENTS = 12000, /* a byte too many or too few for each is more than all headers */
@@ -70,7 +65,7 @@ static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
 TEST(columns_without_memory_are_refused)
 {
     const int64_t length[] = {3};
-    cs_corpus c = small_corpus(1, length, 1 << 20, 0, 1);
+    AUTO(cs_corpus) c = small_corpus(1, length, 1 << 20, 0, 1);
     cs_cooc_options o = options_of(1, 1 << 20);
     cs_cooc out = {0};
     c.token[1] = (1 << 20) - 1;
@@ -78,19 +73,17 @@ TEST(columns_without_memory_are_refused)
     assert_fails(cs_cooc_build(&c, &o, &out), CS_ERR_MEMORY,
                  "small: a matrix of 1048576 columns takes 0.0168 GB, but only");
     cs_mem_available_at_most(INT64_MAX);
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
 {
     for (int i = 0; i < 4; ++i) { /* with classes or without; every row its own, or one row */
         const int64_t labels = i % 2 ? 3 : 0;
-        cs_corpus corpus = distinct(2, labels, i > 1);
+        AUTO(cs_corpus) corpus = distinct(2, labels, i > 1);
         const cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        cs_cooc m = {0};
         cs_cooc_size size = {0};
         double files = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         assert_true(size.contributions == DOCUMENTS && size.entries == DOCUMENTS);
         /* A sketch of one row; its share for errors. */
@@ -103,8 +96,6 @@ TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
         const int archives = labels > 0 ? 3 : 1;
         assert_true(size.matrix >= matrix && size.matrix <= matrix + ARCHIVE);
         assert_true(size.stored >= files && size.stored <= files + archives * ARCHIVE + HEADERS);
-        cs_cooc_free(&m);
-        cs_corpus_free(&corpus);
     }
 }
 
@@ -117,7 +108,7 @@ TEST(memory_and_scratch_have_closed_forms)
     enum { EACH = 10 };
     const double contributions = DOCUMENTS * (EACH - 1), mib = 1 << 20;
     for (int64_t labels = 0; labels < 3; labels += 2) {
-        cs_corpus corpus = distinct(EACH, labels, false);
+        AUTO(cs_corpus) corpus = distinct(EACH, labels, false);
         const double entries = labels > 0 ? 2 * contributions : contributions; /* and of classes */
         const double records = contributions * RECORD,
                      matrix = entries * ENTRY + contributions * ROW;
@@ -142,14 +133,13 @@ TEST(memory_and_scratch_have_closed_forms)
             assert_true(fabs(size.memory - memory) <= 1e-12 * memory);
             assert_true(fabs(size.scratch - scratch) <= 1e-12 * scratch);
         }
-        cs_corpus_free(&corpus);
     }
 }
 
 /* `unique` has no records: a place of 8 bytes for each token. */
 TEST(pairs_take_places)
 {
-    cs_corpus corpus = distinct(3, 0, false);
+    AUTO(cs_corpus) corpus = distinct(3, 0, false);
     cs_cooc_options o = options_of(1, INT64_C(1) << 30);
     cs_cooc_size size = {0};
     OK(cs_context_parse("unique", &o.context));
@@ -158,14 +148,13 @@ TEST(pairs_take_places)
     const double memory = 8 * words + matrix + matrix / 64 + 2 * 8 * words;
     assert_true(fabs(size.memory - memory) <= 1e-12 * memory);
     assert_true(size.scratch == 0);
-    cs_corpus_free(&corpus);
 }
 
 /* More contributions than are walked: each is foreseen as a row and an entry. */
 TEST(what_is_too_much_to_walk_is_all_distinct)
 {
     int64_t length = 300;
-    cs_corpus corpus = small_corpus(1, &length, 400, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(1, &length, 400, 0, 3);
     cs_cooc_options o = options_of(1, INT64_C(1) << 28);
     cs_cooc_size size = {0};
     OK(cs_objective_parse("permuted-ar", &o.objective));
@@ -174,7 +163,6 @@ TEST(what_is_too_much_to_walk_is_all_distinct)
     OK(cs_cooc_estimate(&corpus, &o, &size));
     assert_true(size.contributions == 0x1p20 * 299 && size.contributions > 0x1p28);
     assert_true(size.rows == size.contributions && size.entries == size.contributions);
-    cs_corpus_free(&corpus);
 }
 
 /* The least of the tails under which the matrix is a tenth, by trying all of them. */
@@ -182,7 +170,7 @@ TEST(the_least_tail_that_makes_a_tenth)
 {
     static const double tails[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1};
     int64_t length[] = {300, 200};
-    cs_corpus corpus = small_corpus(2, length, 400, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(2, length, 400, 0, 3);
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
         cs_cooc_size whole = {0}, cut = {0}, tried = {0};
@@ -202,7 +190,6 @@ TEST(the_least_tail_that_makes_a_tenth)
         assert_true((tail > 0) == (i == 0));
         assert_true(tail == 0 || cut.matrix == tried.matrix);
     }
-    cs_corpus_free(&corpus);
 }
 
 typedef struct {
@@ -238,19 +225,18 @@ TEST(classes_are_drawn_as_contributions)
                                            {"masked:unmasked=1", "nearest:2"},
                                            {"masked:mask-ratio=0.5", "nearest:2"}};
     int64_t length[] = {7, 4, 7};
-    cs_corpus corpus = small_corpus(3, length, 1, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 1, 0, 3);
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
         OK(cs_objective_parse(specs[i][0], &o.objective));
         OK(cs_context_parse(specs[i][1], &o.context));
-        cs_sequences sequences = {0};
-        cs_context_plan *plan = NULL;
+        AUTO(cs_sequences) sequences = {0};
         static tally t;
         int64_t skipped = 0;
         const cs_context_options context = cs_cooc_context_options(&o);
         memset(&t, 0, sizeof t);
         OK(cs_cooc_sequences(&corpus, &o, &sequences, &skipped));
-        OK(cs_context_prepare(&sequences, &context, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
         for (int64_t q = 0; q < sequences.count; ++q) {
             OK(cs_context_visit(plan, &corpus, &sequences, q, take, &t, NULL));
         }
@@ -272,10 +258,7 @@ TEST(classes_are_drawn_as_contributions)
         const double expected = (double)t.classes + 2 * spread / sqrt(DRAWS);
         const double error = 4 * spread / sqrt((double)DRAWS * SEEDS) + 0.02 * spread / sqrt(DRAWS);
         assert_true(fabs(mean - expected) <= error + 1e-3 * expected);
-        cs_context_plan_free(&plan);
-        cs_sequences_free(&sequences);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Estimated by a walk, by classes of patterns, of pairs: two workers. */
@@ -284,24 +267,19 @@ TEST(every_allocation_may_fail)
     static const char *const specs[][2] = {
         {"ar", "nearest:1"}, {"masked:mask-ratio=0.5", "nearest:2"}, {"permuted-ar", "unique"}};
     int64_t length[] = {9, 5, 7};
-    cs_corpus corpus = small_corpus(3, length, 8, 2, 3);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 8, 2, 3);
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(2, INT64_C(1) << 28);
         cs_cooc_size whole = {0}, cut = {0};
         double tail = 0;
         OK(cs_objective_parse(specs[i][0], &o.objective));
         OK(cs_context_parse(specs[i][1], &o.context));
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            (void)cs_mem_fail_at(n);
-            status = cs_cooc_estimate(&corpus, &o, &whole);
+        EACH_ALLOCATION_FAILS(n) {
+            cs_status status = cs_cooc_estimate(&corpus, &o, &whole);
             if (status == CS_OK) status = smaller_tail(&corpus, &o, &whole, &tail, &cut);
-            const int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
+            (void)out_of_memory(status);
         }
     }
-    cs_corpus_free(&corpus);
 }
 
 /* At most 256 threads, as many as there are where none is said; a budget of 1 MiB at least, a quarter
@@ -341,10 +319,10 @@ TEST(units_are_as_small_as_fits)
                  {"permuted-ar", "unique", 0},
                  {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 3}};
     int64_t length[] = {37, 53, 52, 53};
-    cs_corpus corpus = small_corpus(4, length, 8, 2, 3);
+    AUTO(cs_corpus) corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        cs_cooc_prepared p = {0};
+        AUTO(cs_cooc_prepared) p = {0};
         bool exact = true;
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));
@@ -360,7 +338,5 @@ TEST(units_are_as_small_as_fits)
         const double units = all * scale * (o.draws > 0 ? 8 : 1);
         assert_true(!exact && scale == exp2(rint(log2(scale))));
         assert_true(units <= 0x1p61 && units > 0x1p60);
-        cs_cooc_prepared_free(&p);
     }
-    cs_corpus_free(&corpus);
 }

@@ -1,18 +1,9 @@
 /* cooc/builder: the matrix against a reference in plain loops, labels, witnesses, full disks,
  * interrupts, bad input; on large corpora see test_builder_large.c. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
-#include "cooc/builder.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
@@ -31,10 +22,9 @@ static cs_cooc_options options_of(const char *spec, const char *context)
 TEST(bigrams_are_counted)
 {
     int64_t length[] = {5, 1, 4, 2};
-    cs_corpus corpus = small_corpus(4, length, 3, 2, 8);
+    AUTO(cs_corpus) corpus = small_corpus(4, length, 3, 2, 8);
     cs_cooc_options o = options_of("ar", "nearest:1");
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_true(m.exact && m.unit == 1);
     assert_int_equal(m.sequences, 3);
@@ -57,20 +47,15 @@ TEST(bigrams_are_counted)
             count[left][m.matrix.a.col[e]] = 0;
         }
     }
-    for (int i = 0; i < 9; ++i) {
-        assert_true(count[i / 3][i % 3] == 0);
-    }
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
+    assert_each(i, 0, 9, count[i / 3][i % 3] == 0);
 }
 
 /* GloVe's view, in plain loops: each token within 2 of a masked one shares its weight. */
 TEST(windows_are_counted)
 {
-    cs_corpus corpus = random_corpus(40, 9, 6, 3);
+    AUTO(cs_corpus) corpus = random_corpus(40, 9, 6, 3);
     cs_cooc_options o = options_of("masked:unmasked=1", "each:2");
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     double mass = 0, dropped = 0, col[6] = {0};
     for (int64_t d = 0; d < corpus.documents; ++d) {
@@ -87,18 +72,14 @@ TEST(windows_are_counted)
     assert_true(fabs(m.mass - mass) < 1e-10 && fabs(m.dropped_mass - dropped) < 1e-10);
     double got[6];
     cs_csr_sums(&m.matrix.a, NULL, got);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
-    }
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
+    assert_each(j, 0, 6, fabs(got[j] * (m.exact ? m.unit : 1) - col[j]) < 1e-10);
 }
 
 /* More runs than the budget has buffers for: merged in several passes. */
 TEST(many_runs_are_merged_in_passes)
 {
     enum { RUNS = 700, EACH = 50 };
-    cs_runs runs;
+    AUTO(cs_runs) runs = {0};
     cs_runs_init(&runs, NULL);
     int64_t units = 0;
     for (int64_t i = 0; i < RUNS; ++i) {
@@ -114,11 +95,9 @@ TEST(many_runs_are_merged_in_passes)
         OK(cs_runs_append(&runs, r, EACH));
     }
     cs_corpus corpus = {.vocab = 3};
-    cs_assembler *assembler = NULL;
-    cs_cooc m = {0};
-    OK(cs_assembler_new(&corpus, true, 1, 0, NULL, &assembler));
+    AUTO_OK(cs_assembler, *assembler, cs_assembler_new(&corpus, true, 1, 0, NULL, &assembler));
     OK(cs_runs_merge(&runs, 1 << 17, cs_assembler_take, assembler));
-    OK(cs_assembler_finish(assembler, &m));
+    AUTO_OK(cs_cooc, m, cs_assembler_finish(assembler, &m));
     assert_int_equal(m.matrix.a.rows, 7 * EACH);
     assert_int_equal(cs_csr_nnz(&m.matrix.a), 21 * EACH);
     assert_true(m.mass == (double)units);
@@ -129,15 +108,12 @@ TEST(many_runs_are_merged_in_passes)
         }
         assert_int_equal(m.witness_sequence[i], RUNS - last);
     }
-    cs_cooc_free(&m);
-    cs_assembler_free(&assembler);
-    cs_runs_free(&runs);
 }
 
 TEST(records_are_sorted)
 {
     enum { N = 20000 };
-    cs_record *r = malloc(N * sizeof *r);
+    AUTO_FREE cs_record *r = malloc(N * sizeof *r);
     assert_non_null(r);
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 2);
     for (int kind = 0; kind < 4; ++kind) {
@@ -158,70 +134,58 @@ TEST(records_are_sorted)
         }
         assert_true(check == 0);
     }
-    free(r);
 }
 
 TEST(splits_and_weights)
 {
-    cs_corpus corpus = random_corpus(50, 12, 10, 2);
+    AUTO(cs_corpus) corpus = random_corpus(50, 12, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     double mass[3];
     int64_t sequences[3];
     for (int split = CS_SPLIT_ALL; split <= CS_SPLIT_TEST; ++split) {
-        cs_cooc m = {0};
         o.split = (cs_split)split;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         mass[split] = m.mass;
         sequences[split] = m.sequences;
-        cs_cooc_free(&m);
     }
     assert_true(mass[0] == mass[1] + mass[2] && mass[2] > 0 && mass[1] > mass[2]);
     assert_true(sequences[0] == sequences[1] + sequences[2]);
     o.split = CS_SPLIT_ALL;
     o.weight_by_document = true;
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_true(fabs(m.mass - (double)m.sequences) < 1e-9);
     assert_true(m.exact); /* lcm(1..11) = 27720 */
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 /* A class-tagged empty prefix gives a row a class, a shared one a single row. */
 TEST(empty_prefixes_are_shared_or_tagged)
 {
-    cs_corpus corpus = random_corpus(30, 6, 100, 3);
+    AUTO(cs_corpus) corpus = random_corpus(30, 6, 100, 3);
     const char *const specs[] = {"ar", "ar:empty-prefix=shared", "ar:empty-prefix=class"};
     int64_t rows[3];
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(specs[i], "all");
         o.max_length = 2;
-        cs_cooc m = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         assert_consistent(&m);
         rows[i] = m.matrix.a.rows;
-        cs_cooc_free(&m);
     }
     assert_int_equal(rows[1], rows[0] + 1);
     assert_int_equal(rows[2], rows[0] + 3);
-    cs_corpus_free(&corpus);
 }
 
 TEST(unlabelled_corpora_have_no_label_columns)
 {
-    cs_corpus corpus = random_corpus(10, 6, 10, 0);
+    AUTO(cs_corpus) corpus = random_corpus(10, 6, 10, 0);
     cs_cooc_options o = options_of("ar", "document");
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_consistent(&m);
     assert_int_equal(m.matrix.labels, 0);
     assert_int_equal(m.matrix.row_label.rows, m.matrix.a.rows);
     assert_int_equal(m.matrix.row_label.cols, 0);
     assert_int_equal(m.matrix.col_label.rows, 10);
     assert_int_equal(m.matrix.a.rows, m.sequences); /* a row a document */
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 /* By the build, and before it. */
@@ -234,7 +198,7 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, cs_status
 
 TEST(bad_input_is_named)
 {
-    cs_corpus corpus = random_corpus(20, 4, 10, 2);
+    AUTO(cs_corpus) corpus = random_corpus(20, 4, 10, 2);
     cs_cooc_options o = options_of("ar", "nearest:1");
     OK(cs_cooc_check(&corpus, &o));
     o = options_of("masked:unmasked=7", "nearest:1");
@@ -269,7 +233,6 @@ TEST(bad_input_is_named)
     o = options_of("ar", "nearest:1");
     o.split = CS_SPLIT_TEST;
     refused(&corpus, &o, CS_ERR_INPUT, "no documents in the test split");
-    cs_corpus_free(&corpus);
 }
 
 static int64_t open_files(void)
@@ -284,13 +247,11 @@ static int64_t open_files(void)
 /* A full disk, in a child whose files may not grow: CS_ERR_IO names the scratch directory. */
 TEST(full_disk_is_named)
 {
-    cs_corpus corpus = random_corpus(3000, 30, 1000, 2);
+    AUTO(cs_corpus) corpus = random_corpus(3000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     o.memory_budget = 1 << 20;
     o.scratch = "/tmp";
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         struct rlimit limit = {100000, 100000};
         cs_cooc m = {0};
@@ -300,12 +261,9 @@ TEST(full_disk_is_named)
         ok = ok && strstr(cs_reason(), "scratch directory /tmp") && !m.key;
         _exit(ok && open_files() == files ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(exit_code(child), 0);
     o.scratch = "/nowhere/at/all";
     assert_build_fails(&corpus, &o, CS_ERR_IO, "scratch directory /nowhere/at/all");
-    cs_corpus_free(&corpus);
 }
 
 static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -322,69 +280,54 @@ static void stop_at_third(void *ctx, const char *stage, int64_t done, int64_t to
 /* The flag cannot be lowered, so a child raises it. */
 TEST(interrupts_are_obeyed)
 {
-    cs_corpus corpus = random_corpus(20000, 30, 1000, 2);
+    AUTO(cs_corpus) corpus = random_corpus(20000, 30, 1000, 2);
     cs_cooc_options o = options_of("ar", "nearest:4");
     int64_t calls = 0;
     cs_progress progress = {stop_at_third, &calls};
     o.progress = &progress;
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_cooc m = {0};
         bool ok = cs_cooc_build(&corpus, &o, &m) == CS_ERR_INTERRUPT && !m.key;
         _exit(ok && calls == 3 ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    cs_corpus_free(&corpus);
+    assert_int_equal(exit_code(child), 0);
 }
 
 TEST(every_allocation_may_fail)
 {
-    cs_corpus corpus = random_corpus(900, 25, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(900, 25, 300, 3);
     static const char *const contexts[] = {"nearest:3", "nearest:3", "each:3", "unique"};
     for (int way = 0; way < 4; ++way) { /* in memory, spilled, row by row, pairs */
         bool spill = way == 1;
         cs_cooc_options o = options_of("ar", contexts[way]);
         o.memory_budget = spill ? 1 << 20 : 1 << 26;
         o.threads = 2;
-        for (int64_t n = 1;; ++n) {
-            cs_cooc m = {0};
-            (void)cs_mem_fail_at(n);
-            cs_status status = cs_cooc_build(&corpus, &o, &m);
-            int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            if (status == CS_OK) {
-                assert_true(made < n && (m.runs > 0) == spill && (m.files != NULL) == spill);
-                cs_cooc_free(&m);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
-            assert_null(m.key);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_cooc) m = {0};
+            if (out_of_memory(cs_cooc_build(&corpus, &o, &m)))
+                assert_null(m.key);
+            else
+                assert_true((m.runs > 0) == spill && (m.files != NULL) == spill);
         }
     }
-    cs_corpus_free(&corpus);
 }
 
 TEST(estimates_bound_the_build)
 {
-    cs_corpus corpus = random_corpus(300, 20, 50, 2);
+    AUTO(cs_corpus) corpus = random_corpus(300, 20, 50, 2);
     const char *const specs[] = {"ar", "masked:mask-ratio=0.3"};
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(specs[i / 2], i % 2 ? "each:4" : "nearest:2");
-        cs_cooc m = {0};
         cs_cooc_size size = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         assert_true(size.contributions >= (double)m.contributions);
         assert_true(size.contributions <= 2 * (double)m.contributions);
         assert_true(size.matrix >= (double)cs_csr_nnz(&m.matrix.a) * 12);
         assert_true(size.memory >= size.matrix && size.scratch == 0);
         o.memory_budget = 1 << 20; /* spilled, and in files as far as it is large */
-        cs_cooc spilled = {0};
-        OK(cs_cooc_build(&corpus, &o, &spilled));
+        AUTO_OK(cs_cooc, spilled, cs_cooc_build(&corpus, &o, &spilled));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         double files = 0;
         for (int f = 0; spilled.files && f < CS_COOC_ARRAYS; ++f) {
@@ -393,8 +336,6 @@ TEST(estimates_bound_the_build)
         assert_true(spilled.runs == 0 || size.scratch >= files + (double)m.matrix.a.rows);
         assert_true(size.scratch >= files);
         assert_true(spilled.runs == 0 || size.scratch > 0);
-        cs_cooc_free(&spilled);
-        cs_cooc_free(&m);
     }
     /* Columns without a token cost their sums and pointers too. */
     cs_cooc_options o = options_of("ar", "nearest:2");
@@ -410,7 +351,6 @@ TEST(estimates_bound_the_build)
     corpus.vocab -= 1 << 24;
     corpus.labels = labels;
     corpus.word = word;
-    cs_corpus_free(&corpus);
 }
 
 /* group-ar t = 4: a window of 3 has plans that predict 2, 1 and 0 tokens, hence weighs 1; one of 5
@@ -419,11 +359,10 @@ TEST(silent_plans_count_as_no_tokens)
 {
     const int64_t length[] = {3, 5};
     for (int draws = 0; draws <= 1; ++draws) {
-        cs_corpus corpus = small_corpus(2, length, 4, 0, 3);
+        AUTO(cs_corpus) corpus = small_corpus(2, length, 4, 0, 3);
         cs_cooc_options o = options_of("group-ar:t=4", "document");
-        cs_cooc m;
         o.draws = draws * 200000;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         double row[2] = {0};
         assert_int_equal(m.matrix.a.rows, 2);
         for (int64_t i = 0; i < 2; ++i) {
@@ -435,7 +374,5 @@ TEST(silent_plans_count_as_no_tokens)
         /* drawn: at most 2 and 1.2 of a token of standard deviation a plan, 10 of them of the mean */
         assert_true(fabs(ratio - 2.5) <
                     (draws ? 2.5 * 10 * (2 / 2.5 + 1.2) / sqrt(200000) : 1e-14));
-        cs_cooc_free(&m);
-        cs_corpus_free(&corpus);
     }
 }

@@ -1,13 +1,7 @@
 /* cooc/builder: a build stays within its budget of memory. */
 #include <malloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "cooc/builder.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
@@ -29,13 +23,12 @@ enum { SANITIZED = 0 };
 
 static cs_corpus corpus_of(int64_t documents, int64_t each, int64_t vocab, int64_t labels)
 {
-    int64_t *length = malloc((size_t)documents * sizeof *length);
+    AUTO_FREE int64_t *length = malloc((size_t)documents * sizeof *length);
     assert_non_null(length);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = each;
     }
     cs_corpus c = small_corpus(documents, length, vocab, labels, 5);
-    free(length);
     return c;
 }
 
@@ -85,18 +78,12 @@ TEST(memory_stays_within_the_budget)
         skip();
     }
     const int64_t budget = 4 << 20;
-    cs_corpus corpus = corpus_of(1000, 500, 2000, 0);
+    AUTO(cs_corpus) corpus = corpus_of(1000, 500, 2000, 0);
     /* Held in memory, the records alone would pass the bound. */
     assert_true(500000 * (int64_t)sizeof(cs_record) > budget + (8 << 20));
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         _exit(build_within(&corpus, budget));
     }
-    int code = -1;
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code));
-    assert_int_equal(WEXITSTATUS(code), 0);
-    cs_corpus_free(&corpus);
+    assert_int_equal(exit_code(child), 0);
 }

@@ -1,11 +1,5 @@
 /* cooc/by_document: rows by (context, document), their sums, and pairs of tokens of two documents,
  * against plain loops over all pairs of events. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "cooc/by_document.h"
 #include "cooc/fold_products.h"
 #include "cooc_compare.h"
 #include "document_pairs.h"
@@ -61,7 +55,7 @@ static void deal(uint8_t *part, int64_t documents)
  * those of some to that of the corpus of these, however they were counted. */
 TEST(rows_add_up_to_the_matrix)
 {
-    cs_corpus corpus = corpus_of(DOCUMENTS, 12);
+    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
     uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS], keep[DOCUMENTS];
     deal(some, DOCUMENTS);
     for (int d = 0; d < DOCUMENTS; ++d) {
@@ -69,16 +63,14 @@ TEST(rows_add_up_to_the_matrix)
     }
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
-        cs_cooc whole = {0}, part = {0}, rows = {0};
-        cs_corpus selected = {0};
-        cs_csr sums = {0};
+        AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
         by.by_document = true;
-        OK(cs_corpus_select(&corpus, keep, &selected));
+        AUTO_OK(cs_corpus, selected, cs_corpus_select(&corpus, keep, &selected));
         OK(cs_cooc_build(&corpus, &o, &whole));
         OK(cs_cooc_build(&selected, &o, &part));
         OK(cs_cooc_build(&corpus, &by, &rows));
         assert_true(rows.exact == whole.exact && rows.mass == whole.mass);
-        OK(cs_contexts_of(&rows, all, &sums));
+        AUTO_OK(cs_csr, sums, cs_contexts_of(&rows, all, &sums));
         if (whole.exact) {
             assert_same_csr(&sums, &whole.matrix.a);
         }
@@ -88,21 +80,15 @@ TEST(rows_add_up_to_the_matrix)
         if (whole.exact && o.context.mode != CS_CONTEXT_DOCUMENT) { /* numbers change with them */
             assert_same_csr(&sums, &part.matrix.a);
         }
-        cs_csr_free(&sums);
-        cs_cooc_free(&whole);
-        cs_cooc_free(&part);
-        cs_cooc_free(&rows);
-        cs_corpus_free(&selected);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Spilled runs and threads, the bits of one in memory. */
 TEST(bits_do_not_depend_on_budget_or_threads)
 {
-    cs_corpus corpus = corpus_of(4000, 30);
+    AUTO(cs_corpus) corpus = corpus_of(4000, 30);
     cs_cooc_options o = options_of(0, false);
-    cs_cooc one = {0}, other = {0};
+    AUTO(cs_cooc) one = {0}, other = {0};
     o.by_document = true;
     o.max_length = 0;
     o.stride = 0;
@@ -120,14 +106,11 @@ TEST(bits_do_not_depend_on_budget_or_threads)
                         l->col[l->ptr[r]] == corpus.label[cs_row_document(&one.key[r])]);
         }
     }
-    cs_cooc_free(&one);
-    cs_cooc_free(&other);
-    cs_corpus_free(&corpus);
 }
 
 static void assert_pairs(const cs_signed_gram *p, const double *want)
 {
-    cs_dense unit = {0}, got = {0};
+    AUTO(cs_dense) unit = {0}, got = {0};
     double largest = 0;
     OK(cs_dense_init(&unit, VOCAB, VOCAB));
     OK(cs_dense_init(&got, VOCAB, VOCAB));
@@ -142,13 +125,11 @@ static void assert_pairs(const cs_signed_gram *p, const double *want)
         /* some hundred terms each, on either side */
         assert_true(fabs(got.data[e % VOCAB + e / VOCAB * got.ld] - want[e]) <= 1e-12 * largest);
     }
-    cs_dense_free(&unit);
-    cs_dense_free(&got);
 }
 
 TEST(pairs_are_those_of_all_events)
 {
-    cs_corpus corpus = corpus_of(DOCUMENTS, 6);
+    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
     double scale[VOCAB], want[VOCAB * VOCAB];
     deal(part, DOCUMENTS);
@@ -158,12 +139,10 @@ TEST(pairs_are_those_of_all_events)
     for (int k = 0; k < KINDS; ++k) {
         static const unsigned chosen[] = {3, 15, 12};
         cs_cooc_options o = options_of(k, k % 2 == 0);
-        cs_cooc rows = {0};
-        cs_context_index index = {0};
         const document_events events = events_of(&corpus, &o);
         o.by_document = true;
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         /* masses are in units of the build, which cancel but from the weight of parts */
         for (int c = 0; c < 8; ++c) {
             const cs_pair_options pairs = {.part = part,
@@ -174,7 +153,7 @@ TEST(pairs_are_those_of_all_events)
                                            .between =
                                                c % 2 ? CS_PAIRS_OF_PARTS : CS_PAIRS_OF_DOCUMENTS};
             const double seen = pairs_by_events(&events, &pairs, VOCAB, want);
-            cs_signed_gram gram = {0};
+            AUTO(cs_signed_gram) gram = {0};
             double got = NAN;
             OK(cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
             if (!(c % 2)) {
@@ -182,12 +161,8 @@ TEST(pairs_are_those_of_all_events)
             }
             assert_true(c == 6 || (got > 0) == (k < KINDS - 1)); /* of `document`, two share none */
             assert_pairs(&gram, want);
-            cs_signed_gram_free(&gram);
         }
-        cs_context_index_free(&index);
-        cs_cooc_free(&rows);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Documents 0, 1, ... in folds 0 .. 7, some left out. */
@@ -253,7 +228,7 @@ static void assert_products(const cs_cooc *rows, const cs_context_index *index,
 TEST(products_of_folds_are_those_of_their_sums)
 {
     enum { MANY = 90 };
-    cs_corpus corpus = corpus_of(MANY, 9);
+    AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
     uint8_t part[MANY], quarter[MANY];
     double scale[VOCAB], f[VOCAB];
     deal_folds(part, quarter, MANY);
@@ -263,11 +238,9 @@ TEST(products_of_folds_are_those_of_their_sums)
     }
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, k % 2 == 0);
-        cs_cooc rows = {0};
-        cs_context_index index = {0};
         o.by_document = true;
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         for (int c = 0; c < 3; ++c) {
             cs_fold_options products = {.part = part,
                                         .least = c == 1 ? 4 : 0,
@@ -283,10 +256,7 @@ TEST(products_of_folds_are_those_of_their_sums)
             OK(cs_fold_products_of(&rows, &index, &products, &other));
             assert_memory_equal(&one, &other, sizeof one);
         }
-        cs_context_index_free(&index);
-        cs_cooc_free(&rows);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Few tokens of many documents have counts of many patterns, so that the table of these grows; many
@@ -309,48 +279,41 @@ TEST(products_of_many_patterns_and_of_many_columns)
             scale[v] = 1 + (double)(v % 5);
         }
         deal_folds(part, quarter, n);
-        cs_corpus corpus = small_corpus(n, length, of[i].words, 5, 2);
+        AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
         cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1, .by_document = true};
-        cs_cooc rows = {0};
-        cs_context_index index = {0};
         cs_fold_products got = {0};
         OK(cs_objective_parse("masked:unmasked=1", &o.objective));
         OK(cs_context_parse(of[i].context, &o.context));
-        OK(cs_cooc_build(&corpus, &o, &rows));
-        OK(cs_context_index_of(&rows, &index));
+        AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
+        AUTO_OK(cs_context_index, index, cs_context_index_of(&rows, &index));
         const cs_fold_options products = {
             .part = part, .quarters = true, .scale = scale, .f = scale, .threads = 2};
         OK(cs_fold_products_of(&rows, &index, &products, &got));
         assert_true(got.plain[1] > 0);
         assert_products(&rows, &index, &products, quarter, &got);
-        cs_context_index_free(&index);
-        cs_cooc_free(&rows);
-        cs_corpus_free(&corpus);
     }
 }
 
 TEST(every_allocation_fails_in_turn)
 {
-    cs_corpus corpus = corpus_of(DOCUMENTS, 6);
+    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
     double scale[VOCAB] = {1, 1, 1, 1, 1, 1, 1}, seen = 0;
     cs_cooc_options o = options_of(0, false);
-    cs_cooc rows = {0};
     int failures = 0;
     deal(part, DOCUMENTS);
     o.by_document = true;
-    OK(cs_cooc_build(&corpus, &o, &rows));
+    AUTO_OK(cs_cooc, rows, cs_cooc_build(&corpus, &o, &rows));
     const cs_pair_options pairs = {.part = part, .chosen = 3, .scale = scale};
     const cs_fold_options folds = {
         .part = part, .quarters = true, .scale = scale, .f = scale, .threads = 1};
     for (int what = 0; what < 3; ++what) {
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            cs_signed_gram gram = {0};
-            cs_csr sums = {0};
-            cs_context_index index = {0};
+        EACH_ALLOCATION_FAILS(n) {
+            cs_status status;
+            AUTO(cs_signed_gram) gram = {0};
+            AUTO(cs_csr) sums = {0};
+            AUTO(cs_context_index) index = {0};
             cs_fold_products products = {0};
-            (void)cs_mem_fail_at(n);
             if (what) {
                 status = cs_context_index_of(&rows, &index);
                 if (status == CS_OK && what == 2)
@@ -360,16 +323,8 @@ TEST(every_allocation_fails_in_turn)
             } else {
                 status = cs_contexts_of(&rows, part, &sums);
             }
-            (void)cs_mem_fail_at(0);
-            cs_context_index_free(&index);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            failures += status != CS_OK;
-            cs_signed_gram_free(&gram);
-            cs_csr_free(&sums);
-            cs_reason_clear();
+            failures += out_of_memory(status);
         }
     }
     assert_true(failures > 20);
-    cs_cooc_free(&rows);
-    cs_corpus_free(&corpus);
 }

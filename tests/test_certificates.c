@@ -1,22 +1,15 @@
 /* The certificates of cooc/spectrum against planted faults, and where their theorems do not apply.
  */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/status.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 TEST(a_solver_that_stops_early_says_so)
 {
-    cs_csr a = cycle(700); /* clustered values: no hope in one iteration */
-    cs_spectrum s = spectrum_of(
+    AUTO(cs_csr) a = cycle(700); /* clustered values: no hope in one iteration */
+    AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1});
     assert_false(s.converged);
     assert_true(s.k >= 1 && s.k < 10);
@@ -29,21 +22,17 @@ TEST(a_solver_that_stops_early_says_so)
     cs_spectrum_free(&s);
     s = spectrum_of(&a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK});
     OK(cs_spectrum_require(&s));
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 TEST(a_missed_copy_is_caught)
 {
-    cs_csr a = multiplicity_matrix(false, 16, 2);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
-        cs_system system = {0};
-        cs_parts parts = {0};
-        cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 16};
-        OK(cs_system_of(&a, &o, &system));
+        AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 16};
+        AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
         int64_t wanted = full ? a.cols : 24;
-        OK(cs_parts_solve(&system, &o, wanted, &parts));
+        AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, wanted, &parts));
         OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
         cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
         assert_int_equal(claims.complete, full);
@@ -73,23 +62,17 @@ TEST(a_missed_copy_is_caught)
         claims.complete = false;
         OK(cs_spectrum_certify(&system, &o, &claims, &s));
         assert_int_equal(s.cert_probe.state, CS_CERT_FAILED);
-        cs_spectrum_free(&s);
-        cs_parts_free(&parts);
-        cs_system_free(&system);
     }
-    cs_csr_free(&a);
 }
 
 /* A wrong vector shows in its own residual and in the certificate, and nowhere else. */
 TEST(a_wrong_vector_is_caught)
 {
-    cs_csr a = multiplicity_matrix(false, 6, 2);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
-    cs_system system = {0};
-    cs_parts parts = {0};
-    cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 6};
-    OK(cs_system_of(&a, &o, &system));
-    OK(cs_parts_solve(&system, &o, 30, &parts));
+    AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 6};
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
     int64_t bad = 0;
@@ -100,10 +83,6 @@ TEST(a_wrong_vector_is_caught)
     assert_int_equal(bad, 1);
     assert_int_equal(s.cert_residual.state, CS_CERT_FAILED);
     assert_false(s.converged);
-    cs_spectrum_free(&s);
-    cs_parts_free(&parts);
-    cs_system_free(&system);
-    cs_csr_free(&a);
 }
 
 /* diag(1, 0.9, 0.5, ..., 0.5) with the first vector known: the probe sees 0.9 and no more, and its
@@ -117,8 +96,8 @@ TEST(the_probe_sees_what_is_left)
     for (int64_t i = 0; i < N; ++i) {
         entry[i] = i == 0 ? 1 : i == 1 ? 0.9 : 0.5;
     }
-    cs_csr d = diagonal_matrix(N, entry);
-    cs_dense v = {0};
+    AUTO(cs_csr) d = diagonal_matrix(N, entry);
+    AUTO(cs_dense) v = {0};
     OK(cs_dense_init(&v, N, 1));
     v.data[0] = 1;
     cs_linop_csr_ctx ctx;
@@ -135,17 +114,15 @@ TEST(the_probe_sees_what_is_left)
         assert_true(probe.value <= 0.8 + 1e-14 && probe.value > 0.8 / 1.01);
         assert_true(probe.failure > 0 && probe.failure <= 1e-6);
     }
-    cs_dense_free(&v);
-    cs_csr_free(&d);
 }
 
 /* With the leading vectors taken out, the estimate of sum sigma^4 keeps its mean and loses most of
  * its error. */
 TEST(known_triplets_sharpen_the_fourth_moment)
 {
-    cs_csr a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
+    AUTO(cs_csr) a = multiplicity_matrix(false, 8, 5), abar = normalised(&a), abar_t = {0};
     OK(cs_csr_transpose(&abar, &abar_t));
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 40, .moment4 = true});
     const cs_moment4_sampling blind = {.samples = 64, .seed = 3};
     cs_moment4_sampling knowing = blind;
     knowing.v = &s.v;
@@ -156,22 +133,16 @@ TEST(known_triplets_sharpen_the_fourth_moment)
     assert_true(fabs(sharp.value - s.sum_sigma4) < 5 * sharp.error);
     assert_true(fabs(plain.value - s.sum_sigma4) < 5 * plain.error);
     assert_true(sharp.error < 0.5 * plain.error);
-    cs_spectrum_free(&s);
-    cs_csr_free(&abar);
-    cs_csr_free(&abar_t);
-    cs_csr_free(&a);
 }
 
 /* More in the triplets than in the matrix cannot be. */
 TEST(invented_values_fail_the_moments)
 {
-    cs_csr a = multiplicity_matrix(false, 4, 2);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
-    cs_system system = {0};
-    cs_parts parts = {0};
-    cs_spectrum s = {.rows = a.rows, .cols = a.cols, .components = 4};
-    OK(cs_system_of(&a, &o, &system));
-    OK(cs_parts_solve(&system, &o, 20, &parts));
+    AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 4};
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 20, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     for (int64_t j = 0; j < s.k; ++j) {
@@ -179,24 +150,20 @@ TEST(invented_values_fail_the_moments)
     }
     OK(cs_spectrum_certify(&system, &o, &claims, &s));
     assert_int_equal(s.cert_moments.state, CS_CERT_FAILED);
-    cs_spectrum_free(&s);
-    cs_parts_free(&parts);
-    cs_system_free(&system);
-    cs_csr_free(&a);
 }
 
 /* When one solver call on the whole matrix misses copies, the component count says so; here it does
  * not (LAPACK), and the certificate passes without any reduction. */
 TEST(unreduced_results_are_certified_by_components)
 {
-    cs_csr a = multiplicity_matrix(false, 12, 2);
-    cs_spectrum s = spectrum_of(
+    AUTO(cs_csr) a = multiplicity_matrix(false, 12, 2);
+    AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 20, .no_reduction = true, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(s.components, 12);
     assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
     assert_true(s.cert_components.value == 12);
     cs_spectrum_free(&s);
-    cs_csr abar = normalised(&a);
+    AUTO(cs_csr) abar = normalised(&a);
     s = spectrum_of(&abar,
                     (cs_spectrum_options){.k = 20, .no_reduction = true, .normalised = true});
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
@@ -207,9 +174,6 @@ TEST(unreduced_results_are_certified_by_components)
     s = spectrum_of(&abar, (cs_spectrum_options){.k = 20, .normalised = true});
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_true(fabs(s.sigma[11] - 0.5) < CLOSE);
-    cs_spectrum_free(&s);
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }
 
 /* U diag(1, 1, 1, 0.5, 0.4) V^T with Householder U and V has entries of both signs: three values
@@ -228,26 +192,24 @@ TEST(signed_matrices_have_no_components_certificate)
             }
         }
     }
-    cs_csr a = matrix_of(N, N, values);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    AUTO(cs_csr) a = matrix_of(N, N, values);
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.components, 1);
-    for (int t = 0; t < N; ++t) {
-        assert_true(fabs(s.sigma[t] - sigma[t]) < CLOSE);
-    }
+    assert_each(t, 0, N, fabs(s.sigma[t] - sigma[t]) < CLOSE);
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.near_ones, 0);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* Two blocks (3 1; 1 3) joined by an entry of 1e-11 are one component with one sigma = 1; the
  * second value is 1 - O(1e-11), which no solver tells from 1: reported, and no proof. */
 TEST(a_value_near_one_is_no_proof)
 {
-    cs_csr a = matrix_of(4, 4, (double[]){3, 1, 1e-11, 0, 1, 3, 0, 0, 0, 0, 3, 1, 0, 0, 1, 3});
-    cs_csr abar = normalised(&a);
+    AUTO(cs_csr) a =
+        matrix_of(4, 4, (double[]){3, 1, 1e-11, 0, 1, 3, 0, 0, 0, 0, 3, 1, 0, 0, 1, 3});
+    AUTO(cs_csr) abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
-        cs_spectrum s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.normalised = given});
+        AUTO(cs_spectrum) s =
+            spectrum_of(given ? &abar : &a, (cs_spectrum_options){.normalised = given});
         assert_int_equal(s.components, 1);
         assert_int_equal(s.cert_components.state, CS_CERT_INCONCLUSIVE);
         assert_true(s.cert_components.value == 2 && s.cert_components.bound == 1);
@@ -257,10 +219,7 @@ TEST(a_value_near_one_is_no_proof)
         s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.k = 1, .normalised = given});
         assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
         assert_int_equal(s.near_ones, 0);
-        cs_spectrum_free(&s);
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }
 
 /* The bound of a certificate holds its slack: state and numbers cannot disagree. The cycle's values
@@ -268,9 +227,9 @@ TEST(a_value_near_one_is_no_proof)
  */
 TEST(bounds_include_their_slack)
 {
-    cs_csr a = cycle(64);
+    AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 2; k <= 12; ++k) {
-        cs_spectrum s = spectrum_of(
+        AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         double last = s.sigma[k - 1];
         assert_true(fabs(s.cert_probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
@@ -280,9 +239,7 @@ TEST(bounds_include_their_slack)
         assert_true(s.cert_moments.bound > last && s.cert_moments.bound < last * (1 + 2e-9));
         assert_int_equal(s.cert_moments.state == CS_CERT_PASSED,
                          s.cert_moments.value <= s.cert_moments.bound);
-        cs_spectrum_free(&s);
     }
-    cs_csr_free(&a);
 }
 
 /* 20 values, one known: the others are at most 1/2 if sum sigma^4 is what it is said to be, and up
@@ -321,16 +278,14 @@ TEST(an_estimate_is_no_proof)
 TEST(signs_void_the_theorem)
 {
     const double h = sqrt(0.5);
-    cs_csr a = matrix_of(2, 2, (double[]){h, h, h, -h});
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){h, h, h, -h});
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.k, 2);
     assert_int_equal(s.components, 1);
     assert_true(fabs(s.sigma[1] - 1) < CLOSE);
     assert_false(s.perron);
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.near_ones, 0);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* sigma = 1 with a residual of 1e-3 may be 1.0005 in truth, whose square is 1e-3 more: no failure.
@@ -365,24 +320,19 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     const double whole[] = {.25, 0, .25, 0, .25, .25, .25, .25, .5};
     const double halves[] = {.125, 0, .125, .125, 0,   .125, .125, 0,   .125,
                              .125, 0, .125, 0,    .25, .25,  .25,  .25, .5};
-    cs_csr a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
+    AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
-    cs_system system = {0};
-    cs_parts parts = {0};
     cs_spectrum s = {.rows = a.rows, .cols = 3, .components = 1};
-    OK(cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
     assert_int_equal(system.reduced.shared, !cut);
     assert_int_equal(system.reduced.a.rows, 3);
-    OK(cs_parts_solve(&system, &o, 3, &parts));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 3, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     assert_true(claims.complete && s.k == 2);
     s.floor = 0.0625;
     OK(cs_spectrum_certify(&system, &o, &claims, &s));
     assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
-    cs_parts_free(&parts);
-    cs_system_free(&system);
-    cs_csr_free(&a);
     return s;
 }
 
@@ -391,13 +341,11 @@ static cs_spectrum counted_at_an_eighth(bool cut)
  * of that (linalg/inertia.h). */
 TEST(inertia_keeps_its_margins)
 {
-    cs_spectrum whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
+    AUTO(cs_spectrum) whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
     double error = 412 * (DBL_EPSILON / 2) * 35 / 64;
     assert_true(whole.cert_inertia.reach >= sqrt(1.0 / 64 + error));
     assert_true(whole.cert_inertia.reach < 0.125 + 1e-9);
     /* The matrix that is factored is the same: the difference is CS_LUMPED times a bound on 3/4. */
     double difference = cut.cert_inertia.reach - whole.cert_inertia.reach;
     assert_true(difference >= 0.99 * 0.75 * CS_LUMPED && difference < CS_LUMPED);
-    cs_spectrum_free(&whole);
-    cs_spectrum_free(&cut);
 }

@@ -1,9 +1,5 @@
 /* cooc/spectrum_certify: states and numbers of certificates, of spectra and sums that are made up so
  * that every one has a closed form. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include "cooc/spectrum_private.h"
 #include "test.h"
 

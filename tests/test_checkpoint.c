@@ -2,19 +2,10 @@
  * and budgets, interrupted again and again; other builds, damaged files and full disks are named.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "checkpoint_support.h"
-#include "cooc/builder.h"
 #include "cooc/checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
@@ -40,7 +31,7 @@ TEST(windows_are_those_that_are_collected)
     }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int v = 0; v < 3; ++v) {
-            cs_corpus corpus = small_corpus(60, length, vocab[v], v, 5);
+            AUTO(cs_corpus) corpus = small_corpus(60, length, vocab[v], v, 5);
             cs_cooc_options o = checkpoint_options(cases[i][0], cases[i][1]);
             cs_cooc collected = {0}, counted = {0};
             OK(cs_cooc_build(&corpus, &o, &collected));
@@ -52,7 +43,6 @@ TEST(windows_are_those_that_are_collected)
                 cs_cooc_free(&counted);
             }
             cs_cooc_free(&collected);
-            cs_corpus_free(&corpus);
         }
     }
 }
@@ -70,29 +60,25 @@ static json_t *identity_of(const cs_corpus *corpus)
 TEST(corpora_are_told_by_their_content)
 {
     int64_t length[] = {3, 4, 5};
-    cs_corpus corpus = small_corpus(3, length, 10, 2, 1);
-    json_t *identity = identity_of(&corpus);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 10, 2, 1);
+    json_auto_t *identity = identity_of(&corpus);
     for (int change = 0; change < 6; ++change) {
-        cs_corpus other = small_corpus(3, length, 10, 2, 1);
+        AUTO(cs_corpus) other = small_corpus(3, length, 10, 2, 1);
         other.token[11] ^= change == 1;
         other.doc_ptr[2] -= change == 2;
         other.label[2] ^= change == 3;
         other.held_out[2] ^= change == 4;
         memset(other.sha256, change ? 'a' : 'b', sizeof other.sha256 - 1);
         other.population = change == 5 ? test_room(1, 1) : NULL;
-        json_t *its = identity_of(&other);
+        json_auto_t *its = identity_of(&other);
         assert_int_equal(json_equal(identity, its), change == 0);
-        json_decref(its);
         other.population = NULL;
-        cs_corpus_free(&other);
     }
-    json_decref(identity);
-    cs_corpus_free(&corpus);
 }
 
 TEST(other_builds_are_refused)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options first = checkpoint_options("ar", "nearest:3"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     first.resume = true;
@@ -139,19 +125,16 @@ TEST(other_builds_are_refused)
     corpus.token[17] = (token + 1) % 300;
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
     corpus.token[17] = token;
-    cs_cooc m = {0};
     o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever stands there */
-    OK(cs_cooc_build(&corpus, &o, &m));
-    cs_cooc_free(&m);
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }
 
 TEST(damage_is_named)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    char *good = NULL;
+    AUTO_FREE char *good = NULL;
     int64_t size = 0;
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
@@ -183,34 +166,30 @@ TEST(damage_is_named)
          CS_ERR_USAGE},
         {"\"format\": \"", "\"format\": \"not ", "not a checkpoint", CS_ERR_INPUT},
     };
-    char *listed = NULL;
+    AUTO_FREE char *listed = NULL;
     int64_t listed_size = 0;
     OK(cs_file_read(checkpoint_index, 1 << 20, &listed, &listed_size));
     for (size_t i = 0; i < sizeof index / sizeof *index; ++i) {
         const char *place_of = strstr(listed, index[i].from);
         assert_non_null(place_of);
-        char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed, index[i].to,
-                                 place_of + strlen(index[i].from));
+        AUTO_FREE char *edited = cs_format("%.*s%s%s", (int)(place_of - listed), listed,
+                                           index[i].to, place_of + strlen(index[i].from));
         OK(cs_file_write(checkpoint_index, edited, (int64_t)strlen(edited)));
         assert_build_fails(&corpus, &o, index[i].status, index[i].words);
-        cs_free(edited);
     }
-    cs_free(listed);
     OK(cs_file_write(checkpoint_index, "{\"format\": 3}", 13));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json: not a checkpoint");
     OK(cs_file_write(checkpoint_index, "{", 1));
     assert_build_fails(&corpus, &o, CS_ERR_INPUT, "checkpoint.json:1");
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_free(good);
-    cs_corpus_free(&corpus);
 }
 
 /* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
 TEST(full_disks_keep_the_older_checkpoint)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
-    cs_cooc whole = {0}, m = {0};
+    AUTO(cs_cooc) whole = {0}, m = {0};
     OK(cs_cooc_build(&corpus, &o, &whole));
     interrupted(&corpus, o, 1, 100000, CS_ERR_IO,
                 "interrupted, and no checkpoint could be written");
@@ -220,16 +199,13 @@ TEST(full_disks_keep_the_older_checkpoint)
     o.resume = true;
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_same_cooc(&whole, &m);
-    cs_cooc_free(&m);
-    cs_cooc_free(&whole);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }
 
 /* A folder of the name of a file of ours: neither a new checkpoint nor removal passes over it. */
 TEST(what_cannot_be_removed_is_named)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     const cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     char in_the_way[96];
     (void)snprintf(in_the_way, sizeof in_the_way, "%s/records-1.bin", checkpoint_dir);
@@ -241,7 +217,6 @@ TEST(what_cannot_be_removed_is_named)
     assert_int_equal(rmdir(in_the_way), 0);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
     assert_false(cs_path_exists(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }
 
 /* A checkpoint that is written of a few records, and what a build is given back. */
@@ -290,8 +265,8 @@ static void kept_free(kept *k)
 static cs_status load(const json_t *identity, const cs_checkpoint_state *build,
                       cs_checkpoint_state *out, cs_block *block, cs_runs *runs)
 {
-    cs_checkpoint *read = NULL;
-    json_t *same = json_deep_copy(identity);
+    AUTO_BY(cs_checkpoint_close, cs_checkpoint) *read = NULL;
+    json_auto_t *same = json_deep_copy(identity);
     cs_runs_init(runs, NULL);
     *out = *build;
     out->runs = runs;
@@ -299,8 +274,6 @@ static cs_status load(const json_t *identity, const cs_checkpoint_state *build,
     out->contributions = out->units = 0;
     OK(cs_checkpoint_open(checkpoint_dir, same, &read));
     cs_status status = cs_checkpoint_load(read, out);
-    cs_checkpoint_close(&read);
-    json_decref(same);
     return status;
 }
 
@@ -321,13 +294,13 @@ TEST(what_a_build_cannot_have_made_is_refused)
                  {"its sums do not match its records", 0, 0, 0, 0, -1, 0},
                  {"its sums do not match its records", 0, 0, 0, 0, 0, -KEPT - 6},
                  {NULL, 0, 0, 0, 0, 0, -KEPT - 5}};
-    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
-    json_t *identity = NULL;
+    json_auto_t *identity = NULL;
     OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        kept k;
-        cs_runs back;
+        AUTO(kept) k = {0};
+        AUTO(cs_runs) back = {0};
         cs_block block[2] = {{.done = false, .dropped = 3}, {.done = true, .dropped = 3}};
         cs_checkpoint_state given;
         kept_init(&k);
@@ -335,10 +308,9 @@ TEST(what_a_build_cannot_have_made_is_refused)
         k.state.contributions += cases[i].contributions;
         k.state.overflow = i == 1;
         OK(cs_checkpoint_write(checkpoint_dir, identity, &k.state));
-        json_t *index = NULL;
+        json_auto_t *index = NULL;
         OK(cs_json_read(checkpoint_index, &index));
         assert_int_equal(json_integer_value(json_object_get(index, "finished_blocks")), 1);
-        json_decref(index);
         cs_checkpoint_state reader = k.state;
         reader.vocab += cases[i].vocab;
         reader.labels += cases[i].labels;
@@ -355,25 +327,21 @@ TEST(what_a_build_cannot_have_made_is_refused)
             assert_true(block[0].dropped == 0.5 && block[1].dropped == 0);
             assert_true(back.count == 1 && back.run[0].count == KEPT);
         }
-        cs_runs_free(&back);
-        kept_free(&k);
     }
-    json_decref(identity);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }
 
 /* More runs than the file has room for the lengths of: refused before memory is taken for them. */
 TEST(sizes_beyond_the_file_are_refused_first)
 {
-    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
-    json_t *identity = NULL;
-    kept k;
+    json_auto_t *identity = NULL;
+    AUTO(kept) k = {0};
     cs_runs back;
     cs_block block[2] = {{.done = false}};
     cs_checkpoint_state given;
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     kept_init(&k);
     OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
@@ -387,46 +355,33 @@ TEST(sizes_beyond_the_file_are_refused_first)
                      "its sizes are impossible");
         cs_runs_free(&back);
     }
-    cs_free(bytes);
-    json_decref(identity);
-    kept_free(&k);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }
 
 /* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
  * stands, and the next attempt succeeds. */
 TEST(writing_survives_failed_allocations)
 {
-    cs_corpus corpus = random_corpus(20, 9, 30, 2);
+    AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
     for (int round = 0; round < 3; ++round) { /* the first one, and one beside another */
-        kept k;
+        AUTO(kept) k = {0};
         kept_init(&k);
-        for (int64_t n = 1;; ++n) {
-            json_t *identity = NULL;
-            (void)cs_mem_fail_at(n);
+        EACH_ALLOCATION_FAILS(n) {
+            json_auto_t *identity = NULL;
             cs_status status = cs_checkpoint_identity(&corpus, &o, 1, 2, &identity);
             if (status == CS_OK) status = cs_checkpoint_write(checkpoint_dir, identity, &k.state);
-            const int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
-            assert_int_equal(cs_path_exists(checkpoint_index), round > 0 || status == CS_OK);
+            const bool failed = out_of_memory(status);
+            assert_int_equal(cs_path_exists(checkpoint_index), round > 0 || !failed);
             if (cs_path_exists(checkpoint_index)) {
                 cs_block block[2] = {{.done = false}};
                 cs_checkpoint_state given;
-                cs_runs back;
                 json_decref(identity);
                 OK(cs_checkpoint_identity(&corpus, &o, 1, 2, &identity));
-                OK(load(identity, &k.state, &given, block, &back));
+                AUTO_OK(cs_runs, back, load(identity, &k.state, &given, block, &back));
                 assert_int_equal(given.units, KEPT);
-                cs_runs_free(&back);
             }
-            json_decref(identity);
-            if (status == CS_OK) break;
         }
-        kept_free(&k);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }

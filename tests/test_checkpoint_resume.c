@@ -1,6 +1,5 @@
 /* cooc/checkpoint: a build that was interrupted and goes on ends as one that was not, for other
  * threads and budgets; and where memory ends in its midst. */
-#include "base/mem.h"
 #include "base/threads.h"
 #include "checkpoint_support.h"
 #include "cooc_compare.h"
@@ -18,7 +17,7 @@ TEST(resumed_is_uninterrupted)
     } cases[] = {{"ar", "nearest:3", false},
                  {"masked:mask-ratio=0.3", "nearest:2", false},
                  {"permuted-ar", "each:3", true}};
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc whole = {0}, m = {0};
         cs_cooc_options o = checkpoint_options(cases[i].spec, cases[i].context);
@@ -46,44 +45,38 @@ TEST(resumed_is_uninterrupted)
         cs_cooc_free(&whole);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir)); /* none */
-    cs_corpus_free(&corpus);
 }
 
 static void assert_resumes(const cs_corpus *corpus, cs_cooc_options o)
 {
-    cs_cooc whole = {0}, m = {0};
+    AUTO(cs_cooc) whole = {0}, m = {0};
     o.resume = true;
     OK(cs_cooc_build(corpus, &o, &m));
     o.checkpoint = NULL;
     OK(cs_cooc_build(corpus, &o, &whole));
     assert_same_cooc(&whole, &m);
-    cs_cooc_free(&m);
-    cs_cooc_free(&whole);
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
 /* Checkpoints between blocks change no bit, whether tables are kept or spilled. */
 TEST(checkpoints_may_be_written_at_any_time)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (int way = 0; way < 4; ++way) {
         cs_cooc_options o = checkpoint_options("ar", "nearest:3");
         o.checkpoint_every = 1e-9;
         o.threads = 1 + way % 2;
         o.memory_budget = way < 2 ? 1 << 20 : 1 << 28;
-        cs_cooc m = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
-        cs_cooc_free(&m);
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         assert_true(cs_path_exists(checkpoint_index)); /* the last one */
         assert_resumes(&corpus, o);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Where an interrupt leaves no time, the checkpoint before it stays, or none. */
 TEST(late_ones_keep_what_was_written)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:3");
     interrupted_late(&corpus, o, 3, "time to write them, and nothing is kept");
     interrupted_late(&corpus, o, -1, "time to write them, and nothing is kept");
@@ -92,7 +85,6 @@ TEST(late_ones_keep_what_was_written)
     o.resume = true;
     interrupted_late(&corpus, o, 3, "; 1 are kept in ");
     assert_resumes(&corpus, o);
-    cs_corpus_free(&corpus);
 }
 
 static cs_status is_interrupted(void *ctx, const cs_cooc *made)
@@ -105,7 +97,7 @@ static cs_status is_interrupted(void *ctx, const cs_cooc *made)
 /* The matrix is there, and what it was counted from. */
 TEST(an_interrupt_of_the_use_leaves_a_checkpoint)
 {
-    cs_corpus corpus = random_corpus(8000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (int way = 0; way < 2; ++way) {
         cs_cooc_options o = checkpoint_options("ar", "nearest:3");
         o.memory_budget = way ? 1 << 20 : 1 << 28;
@@ -115,29 +107,17 @@ TEST(an_interrupt_of_the_use_leaves_a_checkpoint)
         o.use = NULL;
         assert_resumes(&corpus, o);
     }
-    cs_corpus_free(&corpus);
 }
 
 TEST(every_allocation_may_fail)
 {
-    cs_corpus corpus = random_corpus(4500, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(4500, 40, 300, 3);
     cs_cooc_options o = checkpoint_options("ar", "nearest:2");
     interrupted(&corpus, o, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     o.resume = true;
-    for (int64_t n = 1;; ++n) {
-        cs_cooc m = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_build(&corpus, &o, &m);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (status == CS_OK) {
-            assert_true(made < n);
-            cs_cooc_free(&m);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(m.key);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_cooc) m = {0};
+        if (out_of_memory(cs_cooc_build(&corpus, &o, &m))) assert_null(m.key);
     }
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
-    cs_corpus_free(&corpus);
 }

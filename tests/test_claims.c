@@ -1,9 +1,6 @@
 /* analysis/study/claims: what claims over budgets come to, and how often they turn where nothing does,
  * by simulation of the decision itself. tests/cli/study.sh has the rest. */
-#include <math.h>
-
 #include "analysis/study/claims.h"
-#include "base/rng.h"
 #include "test.h"
 
 enum { CLAIMS = 2, BUDGETS = 3, REPETITIONS = 400 };

@@ -1,12 +1,8 @@
 /* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
  * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { OUTPUTS = 3, TEXTS = 2, WIDTH = 8, ROWS = 10 };
 
@@ -17,7 +13,7 @@ static void check_sight(backend_open open, const model_case *what, bool training
     cs_model_config config = case_config(what, training);
     cs_network_options options = case_options(what, training);
     int64_t moved = 0, unseen = 0, n = config.classes;
-    model_world world;
+    AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, open, &config, &options);
     for (uint64_t plan = 0; plan < 6; ++plan) {
         model_data data;
@@ -46,7 +42,6 @@ static void check_sight(backend_open open, const model_case *what, bool training
         }
     }
     assert_true(moved > 6 && unseen > 6);
-    world_close(&world);
 }
 
 TEST(texts_see_what_they_may)
@@ -74,7 +69,7 @@ TEST(the_mean_is_the_mean)
                              mean_head};
     cs_model_config config = case_config(&what, false);
     cs_network_options options = case_options(&what, false), bare = options;
-    model_world head, encoder;
+    AUTO_BY(world_close, model_world) head = {0}, encoder = {0};
     model_data data;
     double z[TEXTS * OUTPUTS], top[ROWS * WIDTH], w[OUTPUTS * WIDTH];
     bare.classify = false;
@@ -108,8 +103,6 @@ TEST(the_mean_is_the_mean)
             assert_true(fabs(z[b * OUTPUTS + o] - sum / (double)seen) < 1e-13);
         }
     }
-    world_close(&head);
-    world_close(&encoder);
 }
 
 /* --- dropout ---------------------------------------------------------------------------------- */
@@ -139,7 +132,7 @@ TEST(dropout_of_heads)
         for (int training = 0; training < 2; ++training) {
             cs_model_config config = case_config(what, true);
             cs_network_options options = case_options(what, training);
-            model_world world;
+            AUTO_BY(world_close, model_world) world = {0};
             int64_t drops = 0;
             const int64_t want = drops_of(config.arch);
             config.embed_dropout = 0;
@@ -149,7 +142,6 @@ TEST(dropout_of_heads)
                 drops += op->kind == CS_OP_ADD && op->add.p > 0;
             }
             assert_int_equal(drops, training ? want : 0);
-            world_close(&world);
         }
     }
 }
@@ -158,15 +150,11 @@ TEST(dropout_of_heads)
 
 static cs_status build(const cs_model_config *config, const cs_network_options *options)
 {
-    cs_backend *backend = NULL;
-    cs_model model = {0};
     cs_network net;
-    OK(cs_backend_ref(&backend));
-    OK(cs_model_init(config, backend, options->training, &model));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO_OK(cs_model, model, cs_model_init(config, backend, options->training, &model));
     cs_status status = cs_network_build(&model, options, &net);
     if (status == CS_OK) cs_network_free(&net);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 
@@ -235,10 +223,9 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
 TEST(encoders_are_taken)
 {
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};
-    cs_backend *backend = NULL;
-    cs_model from = {0}, to = {0}, again = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO(cs_model) from = {0}, to = {0}, again = {0};
     cs_model_config config = case_config(&two, false);
-    OK(cs_backend_ref(&backend));
     OK(cs_model_init(&config, backend, false, &from));
     OK(cs_model_randomise(&from, 1));
     config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
@@ -256,33 +243,23 @@ TEST(encoders_are_taken)
     assert_false(same(&to, &again, "classifier.output.weight"));
     assert_false(same(&to, &again, "classifier.dense.weight"));
     assert_int_equal(cs_params_find(&to.params, "head.dense.weight"), -1);
-    cs_model_free(&from);
-    cs_model_free(&to);
-    cs_model_free(&again);
-    cs_backend_free(&backend);
 }
 
 TEST_IN_DIR(files_keep_all)
 {
     for (const model_case *what = classifier_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
-        cs_backend *backend = NULL;
-        cs_model model = {0}, back = {0};
+        AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+        AUTO(cs_model) model = {0}, back = {0};
         const char *dir = in_dir(state, what->name);
-        OK(cs_backend_ref(&backend));
         OK(cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 1));
         OK(cs_model_write(&model, dir));
         OK(cs_model_read(dir, backend, false, &back));
         assert_int_equal(back.params.count, model.params.count);
-        for (int64_t i = 0; i < model.params.count; ++i) {
-            assert_true(same(&model, &back, model.params.param[i].name));
-        }
+        assert_each(i, 0, model.params.count, same(&model, &back, model.params.param[i].name));
         const bool either = config.arch == CS_ARCH_EUROBERT || config.arch == CS_ARCH_MODERNBERT;
         assert_int_equal(cs_model_config_exchangeable(&config),
                          either || config.readout != CS_READ_MEAN);
-        cs_model_free(&model);
-        cs_model_free(&back);
-        cs_backend_free(&backend);
     }
 }

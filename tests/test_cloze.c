@@ -1,12 +1,7 @@
 /* train/cloze: where gap and texts of a template come to stand, answers that are the language model's own,
  * learning from few examples, bad templates and words, every allocation failed. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io_support.h"
 #include "model/pass.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/cloze.h"
 #include "train/finetune.h"
@@ -30,10 +25,10 @@ static const char *words_of(const cs_labelled_text *text)
 static void check_tokens(const cs_labelled_text *text, const char *template, int32_t mask,
                          int64_t most, int64_t n, const int32_t *want, int32_t place)
 {
-    cs_tokenizer *tokenizer = word_tokenizer();
-    cs_cloze cloze = {0};
-    cs_texts ids = {0};
-    OK(cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
+    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
+    AUTO(cs_texts) ids = {0};
+    AUTO_OK(cs_cloze, cloze,
+            cs_cloze_read(template, words_of(text), tokenizer, text, mask, &cloze));
     assert_int_equal(cloze.classes, text->classes);
     for (int64_t c = 0; c < cloze.classes; ++c) {
         assert_int_equal(cloze.token[c], W + 20 + c);
@@ -43,9 +38,6 @@ static void check_tokens(const cs_labelled_text *text, const char *template, int
     assert_int_equal(ids.start[1], n);
     assert_memory_equal(ids.token, want, (size_t)n * sizeof *want);
     assert_int_equal(ids.place[0], place);
-    cs_texts_free(&ids);
-    cs_cloze_free(&cloze);
-    cs_tokenizer_free(&tokenizer);
 }
 
 static cs_labelled_text one(bool pair)
@@ -62,7 +54,7 @@ static cs_labelled_text one(bool pair)
 
 TEST(texts_stand_in_the_template)
 {
-    cs_labelled_text single = one(false), pair = one(true);
+    AUTO(cs_labelled_text) single = one(false), pair = one(true);
     check_tokens(&single, "{1} w10 {mask} w11", MASK, 16, 6,
                  (const int32_t[]){W + 1, W + 2, W + 3, W + 10, MASK, W + 11}, 4);
     check_tokens(&single, "w10 {mask} {1}", MASK, 4, 4,
@@ -74,19 +66,17 @@ TEST(texts_stand_in_the_template)
                  5);
     check_tokens(&pair, "w9 {2} w10 {mask} w11 {1}", MASK, 7, 7,
                  (const int32_t[]){W + 9, W + 7, W + 10, MASK, W + 11, W + 1, W + 2}, 3);
-    cs_labelled_text_free(&single);
-    cs_labelled_text_free(&pair);
 }
 
 /* Where a row predicts the token behind it, the one before the gap is read. */
 TEST(shifted_outputs_are_read_before_the_gap)
 {
-    cs_labelled_text text = one(false);
-    cs_tokenizer *tokenizer = word_tokenizer();
+    AUTO(cs_labelled_text) text = one(false);
+    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
     static const char *const template[] = {"{1} w10 {mask} w11", "{mask} {1}"};
     for (int k = 0; k < 2; ++k) {
-        cs_cloze cloze = {0};
-        cs_texts ids = {0};
+        AUTO(cs_cloze) cloze = {0};
+        AUTO(cs_texts) ids = {0};
         const cs_texts_options o = {.max_length = 16, .token_types = 1, .cloze = &cloze};
         OK(cs_cloze_read(template[k], words_of(&text), tokenizer, &text, MASK, &cloze));
         cloze.shifts = true;
@@ -98,11 +88,7 @@ TEST(shifted_outputs_are_read_before_the_gap)
             assert_fails(cs_texts_encode(&text, tokenizer, &o, &ids), CS_ERR_USAGE,
                          "example 1: no token precedes the gap");
         }
-        cs_texts_free(&ids);
-        cs_cloze_free(&cloze);
     }
-    cs_labelled_text_free(&text);
-    cs_tokenizer_free(&tokenizer);
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -185,7 +171,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
     const int64_t n = t->ids.start[i + 1] - t->ids.start[i];
     const cs_network_options sizes = {
         .form = CS_FORM_SINGLE, .batch = 1, .length = n, .predictions = 1};
-    cs_pass pass = {0};
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     OK(cs_pass_open(&t->from, &sizes, &pass));
     OK(cs_pass_begin(&pass, 1, n, 1));
     for (int64_t k = 0; k < n; ++k) {
@@ -195,7 +181,6 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
     cs_batch_predict(&pass.batch, t->ids.place[i], -1, 0, 0, 0);
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
     OK(cs_run_get_f32(pass.run, pass.network.logits, logits));
-    cs_pass_close(&pass);
 }
 
 /* Untaught, the answer is the likeliest of the words by the network of the language model, and the loss
@@ -203,7 +188,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
 TEST(answers_are_the_language_models)
 {
     for (size_t k = 0; k < sizeof plans / sizeof *plans; ++k) {
-        task t;
+        AUTO_BY(close_task, task) t = {0};
         double loss = 0, want = 0;
         open_task(&plans[k], &t);
         OK(cs_finetune_predict(&t.model, &t.ids, NULL, 0, &t.options, t.predicted, &loss));
@@ -221,7 +206,6 @@ TEST(answers_are_the_language_models)
             want += (log(sum) - z[(int)t.text.value[i]]) / 12;
         }
         assert_true(fabs(loss - want) < 1e-5);
-        close_task(&t);
     }
 }
 
@@ -230,7 +214,7 @@ TEST(answers_are_the_language_models)
 TEST(learns_from_few)
 {
     for (size_t k = 0; k < sizeof plans / sizeof *plans; ++k) {
-        task t;
+        AUTO_BY(close_task, task) t = {0};
         const double cap = plans[k].cap, least = cap > 0 ? log(1 + 2 * exp(-2 * cap)) : 0;
         double loss = 0;
         cs_finetune_result result = {0};
@@ -243,7 +227,6 @@ TEST(learns_from_few)
         if (!(loss < least + 0.05)) {
             fail_msg("plan %d: loss %g", (int)k, loss);
         }
-        close_task(&t);
     }
 }
 
@@ -272,9 +255,9 @@ TEST(bad_clozes_are_refused)
         {"{1} {mask}", "none=w1", "'none=w1' is not CLASS=WORD with a class of", false, false},
         {"{1} {mask}", "w1", "'w1' is not CLASS=WORD", false, false},
     };
-    cs_tokenizer *tokenizer = word_tokenizer();
+    AUTO(cs_tokenizer) *tokenizer = word_tokenizer();
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        cs_labelled_text text = one(bad[i].pair);
+        AUTO(cs_labelled_text) text = one(bad[i].pair);
         cs_cloze cloze;
         char words[128], part[128];
         const char *a = text.class_name[0], *b = text.class_name[1];
@@ -293,9 +276,7 @@ TEST(bad_clozes_are_refused)
         assert_fails(cs_cloze_read(bad[i].template, *bad[i].words ? words : words_of(&text),
                                    tokenizer, &text, bad[i].causal ? -1 : MASK, &cloze),
                      CS_ERR_USAGE, part);
-        cs_labelled_text_free(&text);
     }
-    cs_tokenizer_free(&tokenizer);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -305,13 +286,11 @@ static cs_labelled_text texts;
 
 static cs_status read_and_encode(const char *template)
 {
-    cs_cloze cloze = {0};
-    cs_texts ids = {0};
+    AUTO(cs_cloze) cloze = {0};
+    AUTO(cs_texts) ids = {0};
     cs_status status = cs_cloze_read(template, words_of(&texts), words, &texts, MASK, &cloze);
     const cs_texts_options o = {.max_length = POSITIONS, .token_types = 1, .cloze = &cloze};
     if (status == CS_OK) status = cs_texts_encode(&texts, words, &o, &ids);
-    cs_texts_free(&ids);
-    cs_cloze_free(&cloze);
     return status;
 }
 

@@ -1,11 +1,6 @@
 /* Codes of patches: k-means against its own conditions and a known clustering; windows. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "model/codes.h"
-#include "test.h"
 
 /* Four groups around the corners of a square, so far apart that k-means++ begins in each: their means
  * are the centres. Two centres in one group would leave another 100^2 away. */
@@ -24,17 +19,13 @@ TEST(separate_groups_are_found)
         error += pow((double)rows[i] - mean[i / W % 4][i % W], 2) / (N * W);
     }
     for (uint64_t seed = 0; seed < 5; ++seed) {
-        cs_codebook book = {0};
-        OK(cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
+        AUTO_OK(cs_codebook, book, cs_codebook_fit(rows, N, W, 4, seed, 2, &book));
         assert_true(fabs(book.error - error) < 1e-6);
         for (int g = 0; g < 4; ++g) {
             const int32_t c = cs_codebook_code(
                 &book, (float[]){100.0F * (float)(g & 1), 100.0F * (float)(g >> 1)});
-            for (int v = 0; v < W; ++v) {
-                assert_true(fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
-            }
+            assert_each(v, 0, W, fabs((double)book.centre[c * W + v] - mean[g][v]) < 1e-4);
         }
-        cs_codebook_free(&book);
     }
 }
 
@@ -75,9 +66,8 @@ TEST(lloyd_stops_where_nothing_moves)
             }
         }
         assert_true(book[0].iterations < 100);
-        for (int i = 0; i < k * W; ++i) {
-            assert_true(fabs((double)book[0].centre[i] - sum[i / W][i % W] / size[i / W]) < 1e-6);
-        }
+        assert_each(i, 0, k * W,
+                    fabs((double)book[0].centre[i] - sum[i / W][i % W] / size[i / W]) < 1e-6);
         assert_true(fabs(error - book[0].error) < 1e-12 && error < last);
         last = error;
         cs_codebook_free(&book[0]);
@@ -116,9 +106,8 @@ TEST(windows_are_laid_behind_one_another)
     OK(cs_codes_corpus(codes, &m, NULL, 1, &all));
     assert_int_equal(all.tokens, 2 * H * W);
     assert_int_equal(all.vocab, 3);
-    for (int i = 0; i < 2 * H * W; ++i) {
-        assert_true(fabs((double)codes->book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
-    }
+    assert_each(i, 0, 2 * H * W,
+                fabs((double)codes->book.centre[all.token[i]] * 255 - pixel[i]) < 1e-4);
     OK(cs_codes_corpus(codes, &m, "2x3", 1, &windows));
     assert_int_equal(windows.documents, 2);
     assert_int_equal(windows.doc_ptr[1], 2 * 2 * 6);

@@ -1,7 +1,4 @@
 /* cooc/collect: the combining table, full slots that are emptied by adding up, grow or are spilled. */
-#include <stdint.h>
-
-#include "base/rng.h"
 #include "cooc/collect_private.h"
 #include "test.h"
 
@@ -34,8 +31,8 @@ TEST(words_hash_as_their_bytes)
 TEST(full_slots_are_added_up)
 {
     enum { DISTINCT = 8000, ROUNDS = 40 };
-    cs_runs runs;
-    cs_collector c;
+    AUTO(cs_runs) runs = {0};
+    AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
     OK(cs_collector_init(&c, &runs, INT64_C(1) << 20));
     assert_true(c.places < DISTINCT && 2 * DISTINCT < c.capacity);
@@ -60,15 +57,13 @@ TEST(full_slots_are_added_up)
     int64_t used = c.used;
     OK(cs_collector_finish(&c)); /* again: nothing */
     assert_int_equal(c.used, used);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
 }
 
 /* Units that wrap around, to none among others, lose their sum and nothing else. */
 TEST(units_that_overflow_do_no_harm)
 {
-    cs_runs runs;
-    cs_collector c;
+    AUTO(cs_runs) runs = {0};
+    AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
     OK(cs_collector_init(&c, &runs, 1 << 16));
     for (int64_t i = 0; i < 4000; ++i) {
@@ -83,8 +78,6 @@ TEST(units_that_overflow_do_no_harm)
         records += runs.run[i].count;
     }
     assert_true(records >= 4000 && runs.count > 1);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
 }
 
 typedef struct {
@@ -117,8 +110,8 @@ static void add(cs_collector *c, int64_t records, int64_t distinct)
 TEST(records_mostly_new_are_appended)
 {
     const int64_t many = 1000000, few = 1000;
-    cs_runs runs;
-    cs_collector c;
+    AUTO(cs_runs) runs = {0};
+    AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
     OK(cs_collector_init(&c, &runs, INT64_C(40) << 20));
     assert_false(c.append);
@@ -134,8 +127,6 @@ TEST(records_mostly_new_are_appended)
     OK(cs_runs_merge(&runs, INT64_C(1) << 20, take, &t));
     assert_int_equal(t.records, many);
     assert_int_equal(t.units, 3 * many);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
 }
 
 /* A million slots are filled first. Where adding up would not empty half of them, or is in vain from
@@ -145,8 +136,8 @@ TEST(slots_grow_as_long_as_memory_lasts)
     enum { FIRST = 1 << 20, MORE = FIRST + FIRST / 4 };
     for (int way = 0; way < 2; ++way) { /* all new; a third of them comes twice at once */
         const int64_t size = (int64_t)sizeof(cs_record), each = 3 - way;
-        cs_runs runs;
-        cs_collector c;
+        AUTO(cs_runs) runs = {0};
+        AUTO(cs_collector) c = {0};
         int64_t units = 0;
         cs_runs_init(&runs, NULL);
         OK(cs_collector_init(&c, &runs, (INT64_C(2) * FIRST + (1 << 14)) * size));
@@ -166,21 +157,17 @@ TEST(slots_grow_as_long_as_memory_lasts)
             units -= c.slot[i].units;
         }
         assert_int_equal(units, 0);
-        cs_collector_free(&c);
-        cs_runs_free(&runs);
     }
 }
 
 TEST(no_records_are_no_run)
 {
-    cs_runs runs;
-    cs_collector c;
+    AUTO(cs_runs) runs = {0};
+    AUTO(cs_collector) c = {0};
     cs_runs_init(&runs, NULL);
     OK(cs_collector_init(&c, &runs, 1 << 20));
     OK(cs_collector_finish(&c));
     assert_true(c.used == 0 && runs.count == 0);
-    cs_collector_free(&c);
-    cs_runs_free(&runs);
 }
 
 /* Table and slots take what they were given and no more, from the least on: 64 places and twice as
@@ -189,16 +176,14 @@ TEST(collectors_take_what_they_are_given)
 {
     const int64_t size = (int64_t)sizeof(cs_record);
     for (int64_t bytes = 1; bytes < INT64_C(1) << 25; bytes += 1 + bytes / 3) {
-        cs_runs runs;
-        cs_collector c;
+        AUTO(cs_runs) runs = {0};
+        AUTO(cs_collector) c = {0};
         cs_runs_init(&runs, NULL);
         OK(cs_collector_init(&c, &runs, bytes));
         const int64_t all = (c.places + c.largest) * size;
         assert_true(c.places >= 64 && c.largest >= 2 * c.places && c.capacity <= c.largest);
         assert_true(all <= bytes ? bytes - all < size : c.places == 64 && c.largest == 128);
         assert_true(c.used == 0 && c.held == 0 && c.count == 0 && !c.append && !c.finished);
-        cs_collector_free(&c);
-        cs_runs_free(&runs);
     }
 }
 
@@ -210,7 +195,7 @@ TEST(runs_that_will_not_fit_on_the_disk_are_refused)
     for (int64_t i = 0; i < MANY; ++i) {
         record[i] = record_of(i, 0, 1);
     }
-    cs_runs runs;
+    AUTO(cs_runs) runs = {0};
     cs_runs_init(&runs, NULL);
     OK(cs_runs_append(&runs, record, MANY));
     cs_runs_expect(&runs, INT64_C(1) << 40, 1, 1 << 20);
@@ -218,5 +203,4 @@ TEST(runs_that_will_not_fit_on_the_disk_are_refused)
     assert_int_equal(runs.count, 1);
     cs_runs_expect(&runs, 4, 5, 1 << 20);
     OK(cs_runs_append(&runs, record, MANY));
-    cs_runs_free(&runs);
 }

@@ -1,11 +1,5 @@
 /* Collective operations over a group of threads, against their meaning. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "comm_threads.h"
-#include "dist/comm.h"
 #include "test.h"
 
 enum { MOST = 20000 };
@@ -61,8 +55,8 @@ static cs_status gathers(cs_comm *c, void *ctx)
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
         cs_comm_slice(c, c->rank, n, &first, &count);
-        double *mine = cs_calloc(three * count, sizeof *mine);
-        double *all = cs_calloc(three * n, sizeof *all);
+        AUTO_FREE double *mine = cs_calloc(three * count, sizeof *mine);
+        AUTO_FREE double *all = cs_calloc(three * n, sizeof *all);
         for (int64_t i = 0; i < three * count; ++i) {
             mine[i] = item(0, three * first + i);
         }
@@ -72,8 +66,6 @@ static cs_status gathers(cs_comm *c, void *ctx)
                 return cs_fail(CS_ERR_INPUT, "item %lld of %lld", (long long)i, (long long)n);
             }
         }
-        cs_free(mine);
-        cs_free(all);
     }
     int64_t mine = 10 + c->rank, all[MOST_RANKS], least = 0;
     cs_comm_gather_each(c, sizeof mine, &mine, all);
@@ -93,7 +85,7 @@ static cs_status sums(cs_comm *c, void *ctx)
     double(*seen)[MOST] = ctx;
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
-        double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
+        AUTO_FREE double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
         for (int64_t i = 0; i < n; ++i) {
             x[i] = item(c->rank, i);
         }
@@ -114,8 +106,6 @@ static cs_status sums(cs_comm *c, void *ctx)
             }
         }
         memcpy(seen[c->rank], x, (size_t)n * sizeof *x);
-        cs_free(x);
-        cs_free(mine);
         if (status != CS_OK) return status;
     }
     return CS_OK;
@@ -194,10 +184,9 @@ TEST(ranks_agree_on_failures)
 
 static cs_status long_sum(cs_comm *c, void *ctx)
 {
-    double *x = cs_calloc(MOST, sizeof *x);
+    AUTO_FREE double *x = cs_calloc(MOST, sizeof *x);
     cs_status status = cs_comm_sum(c, MOST, x);
     (void)ctx;
-    cs_free(x);
     return status;
 }
 

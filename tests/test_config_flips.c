@@ -1,8 +1,5 @@
 /* No key of config.json is passed over in models of pictures and in the layer of linear attention: another
  * value gives other outputs or a refusal (of other architectures: test_architectures.c). */
-#include <string.h>
-
-#include "base/mem.h"
 #include "flip_support.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
@@ -11,7 +8,6 @@
 #include "io_support.h"
 #include "model/pass.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "vit_support.h"
 
@@ -65,8 +61,8 @@ static cs_status patches_of(int64_t patch, cs_corpus *out)
 static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
 {
     const cs_model_config *c = &model->config;
-    cs_corpus corpus = {0};
-    cs_model_kind kind = {0};
+    AUTO(cs_corpus) corpus = {0};
+    AUTO(cs_model_kind) kind = {0};
     cs_status status = cs_model_config_sees(c, "g", EDGE, EDGE, 3);
     if (status == CS_OK) status = patches_of(c->patch, &corpus);
     if (status == CS_OK && c->decoder.layers == 0) {
@@ -77,7 +73,7 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
                                      .around = {.before = &c->bos_id, .befores = 1}};
         status = cs_hidden_states(model, &corpus, &o, keep, s);
     } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
-        cs_patch_reader reader = {0};
+        AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         const int64_t values = corpus.tokens * corpus.real_width;
         int32_t *group = test_room(corpus.tokens, sizeof *group);
         float *to = test_room(values, sizeof *to);
@@ -91,11 +87,8 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
         for (int64_t i = 0; i < values && status == CS_OK; ++i) {
             say(s, (double)to[i]);
         }
-        cs_patch_reader_close(&reader);
     }
     say(s, (double)c->target);
-    cs_model_kind_free(&kind);
-    cs_corpus_free(&corpus);
     return status;
 }
 
@@ -104,7 +97,7 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
 {
     const cs_network_options sizes = {
         .form = CS_FORM_LINEAR, .batch = 1, .length = ROWS, .queries = 2, .predictions = 2};
-    cs_pass pass = {0};
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     (void)dir;
     cs_status status = cs_pass_open(model, &sizes, &pass);
     if (status == CS_OK) status = cs_pass_begin(&pass, 1, ROWS, 2);
@@ -121,7 +114,6 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
     for (int64_t i = 0; i < 2 * model->config.vocab && status == CS_OK; ++i) {
         say(s, z[i]);
     }
-    cs_pass_close(&pass);
     return status;
 }
 
@@ -130,14 +122,11 @@ typedef cs_status (*asking)(cs_model *model, const char *dir, said *s);
 /* CS_OK: it answers. */
 static cs_status answers(const char *dir, asking ask, said *s)
 {
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO(cs_model) model = {0};
     s->count = 0;
-    OK(cs_backend_cpu(1, &backend));
     cs_status status = cs_model_read(dir, backend, false, &model);
     if (status == CS_OK) status = ask(&model, dir, s);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 
@@ -193,12 +182,11 @@ static int flip_all(const char *name, const char *dir, json_t *config, bool inne
         if (flip_is_free(key) || is_idle(ask == ask_linear, key) || strcmp(key, "cospec") == 0) {
             continue;
         }
-        json_t *other = json_deep_copy(config);
+        json_auto_t *other = json_deep_copy(config);
         OK(cs_json_set(inner ? json_object_get(other, "cospec") : other, key, flip_of(key, value)));
         if (!matters(dir, other, ask, before)) {
             fail_msg("%s: another value of '%s' changes nothing", name, key);
         }
-        json_decref(other);
         ++keys;
     }
     return keys;
@@ -207,7 +195,7 @@ static int flip_all(const char *name, const char *dir, json_t *config, bool inne
 static int flip_model(const char *name, const char *dir, asking ask)
 {
     static said before, again;
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     OK(cs_json_read(in_folder(dir), &config));
     OK(answers(dir, ask, &before));
     OK(answers(dir, ask, &again));
@@ -215,24 +203,20 @@ static int flip_model(const char *name, const char *dir, asking ask)
     assert_memory_equal(before.value, again.value, (size_t)before.count * sizeof *before.value);
     int keys = flip_all(name, dir, config, false, ask, &before);
     keys += flip_all(name, dir, config, true, ask, &before);
-    json_t *unknown = json_copy(config);
+    json_auto_t *unknown = json_copy(config);
     OK(cs_json_set(unknown, "memory_heads", json_integer(2)));
     assert_true(matters(dir, unknown, ask, &before));
-    json_decref(unknown);
-    json_decref(config);
     return keys;
 }
 
 static void copy(const char *from, const char *to, const char *name)
 {
-    char *source = cs_format("%s/%s", from, name), *target = cs_format("%s/%s", to, name), *bytes;
+    AUTO_FREE char *source = cs_format("%s/%s", from, name), *target = cs_format("%s/%s", to, name),
+                   *bytes = NULL;
     int64_t size = 0;
     assert_true(source && target);
     OK(cs_file_read(source, 1 << 20, &bytes, &size));
     OK(cs_file_write(target, bytes, size));
-    cs_free(source);
-    cs_free(target);
-    cs_free(bytes);
 }
 
 TEST_IN_DIR(of_pictures)
@@ -240,13 +224,12 @@ TEST_IN_DIR(of_pictures)
     static const char *const name[] = {"vit", "vit-switched", "classifier", "mae"};
     for (int i = 0; i < 4; ++i) {
         const char *dir = in_dir(state, name[i]);
-        char *golden = cs_format(FOLDER "%s", name[i]);
+        AUTO_FREE char *golden = cs_format(FOLDER "%s", name[i]);
         assert_non_null(golden);
         OK(cs_dir_make(dir));
         copy(golden, dir, "config.json");
         copy(golden, dir, "model.safetensors");
         assert_true(flip_model(name[i], dir, ask_pictures) >= 10);
-        cs_free(golden);
     }
 }
 
@@ -255,17 +238,13 @@ TEST_IN_DIR(of_linear_attention)
     for (int variant = 0; variant < 2; ++variant) {
         const model_case what = {"", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
-        cs_backend *backend = NULL;
-        cs_model model = {0};
         const char *dir = in_dir(state, variant ? "sum" : "mean");
         config.pooling = variant ? 0 : 2;
         config.positions = variant ? 0 : config.positions;
-        OK(cs_backend_cpu(1, &backend));
-        OK(cs_model_init(&config, backend, false, &model));
+        AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+        AUTO_OK(cs_model, model, cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         OK(cs_model_write(&model, dir));
-        cs_model_free(&model);
-        cs_backend_free(&backend);
         assert_true(flip_model(variant ? "linear, sum" : "linear", dir, ask_linear) >= 6);
     }
 }

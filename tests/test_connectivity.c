@@ -1,10 +1,6 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/subspace.h"
-#include "base/rng.h"
 #include "test.h"
 
 enum { MOST = 8 };
@@ -77,7 +73,7 @@ TEST(sweep_lies_between_the_true_minimum_and_cheeger)
         for (int64_t i = 0; i < rows; ++i) {
             a[i * cols] += 0.5;
         }
-        cs_csr m = sparse(rows, cols, a);
+        AUTO(cs_csr) m = sparse(rows, cols, a);
         cs_cut cut;
         cs_connectivity_options options = {0};
         bool found;
@@ -87,7 +83,6 @@ TEST(sweep_lies_between_the_true_minimum_and_cheeger)
         assert_true(h <= cut.sweep + 1e-11);
         assert_true(cut.sweep <= cut.upper + 1e-11);
         assert_true(found);
-        cs_csr_free(&m);
     }
 }
 
@@ -103,10 +98,9 @@ TEST(group_ar_has_the_known_gap)
             a[i * 5 + i + 1] = 1.0;
         }
     }
-    cs_csr m = sparse(5, 5, a);
-    cs_connectivity c = {0};
+    AUTO(cs_csr) m = sparse(5, 5, a);
     cs_connectivity_options options = {0};
-    OK(cs_connectivity_of(&m, &options, &c));
+    AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     double sigma2 = cos(M_PI / 9);
     assert_true(fabs(c.cut.sigma2 - sigma2) < 1e-12);
     assert_true(fabs(c.cut.sigma2 - 0.93969) < 5e-6);
@@ -115,26 +109,21 @@ TEST(group_ar_has_the_known_gap)
     assert_true(fabs(c.gap - (1.0 - sigma2)) < 1e-12);
     assert_int_equal(c.spectrum.components, 1);
     assert_true(c.giant_mass == 1.0);
-    cs_connectivity_free(&c);
-    cs_csr_free(&m);
 }
 
 TEST(two_components_report_the_heavier)
 {
     const double a[16] = {3, 1, 0, 0, 1, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};
-    cs_csr m = sparse(4, 4, a);
-    cs_connectivity c = {0};
+    AUTO(cs_csr) m = sparse(4, 4, a);
     cs_connectivity_options options = {0};
-    OK(cs_connectivity_of(&m, &options, &c));
+    AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
     assert_int_equal(c.spectrum.components, 2);
     assert_true(fabs(c.giant_mass - 8.0 / 9.0) < 1e-15);
     assert_true(fabs(c.cut.sigma2 - 0.5) < 1e-12); /* [[3,1],[1,3]]/8: correlation 1/2 */
     assert_true(fabs(c.gap - 0.5) < 1e-12);
-    cs_connectivity_free(&c);
     cs_cut cut;
     assert_int_equal(cs_cut_of(&m, &options, &cut), CS_ERR_INPUT);
     cs_reason_clear();
-    cs_csr_free(&m);
 }
 
 /* The matrix of group_ar_has_the_known_gap beside a lighter component whose second value, 0.99 /
@@ -152,12 +141,11 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
             a[at[i] * N + at[j]] = heavy[i * 5 + j] = 1.0;
         }
     }
-    cs_csr m = sparse(N, N, a);
+    AUTO(cs_csr) m = sparse(N, N, a);
     for (int64_t k = 1; k <= 2; ++k) {
-        cs_connectivity c = {0};
         cs_connectivity_options options = {.k = k};
         bool found = false;
-        OK(cs_connectivity_of(&m, &options, &c));
+        AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
         assert_true(fabs(c.gap - (1 - 0.99 / 1.01)) < 1e-12);
         assert_true(fabs(c.giant_mass - 9 / 11.02) < 1e-15);
         assert_true(fabs(c.cut.sigma2 - cos(M_PI / 9)) < 1e-12);
@@ -165,9 +153,7 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
         assert_true(c.cut.sweep >= true_conductance(5, 5, heavy, &c.cut, &found) - 1e-11);
         assert_true(found && c.cut.sweep <= c.cut.upper + 1e-11);
         assert_null(c.spectrum.u.data);
-        cs_connectivity_free(&c);
     }
-    cs_csr_free(&m);
 }
 
 /* The cycle of 2 x 700 nodes: its second value, cos(pi / 700), is 1e-5 from the first and double,
@@ -176,7 +162,7 @@ TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
 TEST(a_cut_without_its_second_triplet_is_refused)
 {
     enum { N = 700 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, N, N, 2 * N));
     for (int i = 0; i < N; ++i) {
         a.col[2 * i] = i + 1 < N ? i : 0;
@@ -196,7 +182,6 @@ TEST(a_cut_without_its_second_triplet_is_refused)
     options = (cs_connectivity_options){0};
     OK(cs_cut_of(&a, &options, &cut));
     assert_true(fabs(cut.sigma2 - cos(acos(-1) / N)) < 1e-12);
-    cs_csr_free(&a);
 }
 
 /* Planes spanned by (e1, e3) and by e1, e3 turned by known angles in their own coordinate planes.
@@ -204,7 +189,7 @@ TEST(a_cut_without_its_second_triplet_is_refused)
 TEST(principal_angles_are_exact_at_both_ends)
 {
     const double wanted[3] = {1e-9, 0.7, M_PI / 2};
-    cs_dense a = {0}, b = {0};
+    AUTO(cs_dense) a = {0}, b = {0};
     OK(cs_dense_init(&a, 8, 3));
     OK(cs_dense_init(&b, 8, 3));
     for (int64_t j = 0; j < 3; ++j) {
@@ -216,9 +201,5 @@ TEST(principal_angles_are_exact_at_both_ends)
     b.data[1 + 1 * b.ld] += 0.3 * sin(wanted[0]);
     double angle[3];
     OK(cs_principal_angles(&a, &b, angle));
-    for (int i = 0; i < 3; ++i) {
-        assert_true(fabs(angle[i] - wanted[i]) < 1e-14);
-    }
-    cs_dense_free(&a);
-    cs_dense_free(&b);
+    assert_each(i, 0, 3, fabs(angle[i] - wanted[i]) < 1e-14);
 }

@@ -1,25 +1,19 @@
 /* cli: the table of true quantities that claims are ranked against. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity_truth.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char header[] = "series,target_position,context,metric,definition,value,se\n";
 
 TEST_IN_DIR(truth_is_read_and_oriented)
 {
-    const char *path = in_dir(state, "connectivity.csv");
-    static const char text[] =
+    const char *path = put(
+        state, "connectivity.csv",
         "series,target_position,context,metric,definition,value,se\n"
         "ar,blind,all,sum_sigma4,d,100,1\nar,given,all,sum_sigma4,d,100,1\nar,blind,all,gap,d,0.1,"
         "\n"
         "masked,blind,all,sum_sigma4,\"d, e\",20,2\nmasked,given,all,sum_sigma4,d,120,1\n"
-        "masked,blind,all,gap,d,0.3,0.01\nother,blind,all,gap,d,x,0.01\n";
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+        "masked,blind,all,gap,d,0.3,0.01\nother,blind,all,gap,d,x,0.01\n");
     cs_truth_model m[3] = {{.series = "ar", .claim = {{0.4, 0.01, 0}, {0.1, 0.01, 0}}},
                            {.series = "masked", .claim = {{0.8, 0.01, 0}, {0.1, 0.01, 0}}},
                            {.series = "nowhere", .claim = {{9, 0.01, 0}, {9, 0.01, 0}}}};
@@ -43,14 +37,13 @@ TEST_IN_DIR(truth_is_read_and_oriented)
 /* The law's own matrix goes before that of a corpus drawn from it. */
 TEST_IN_DIR(populations_are_exact)
 {
-    const char *path = in_dir(state, "connectivity.csv");
-    static const char text[] = "series,target_position,metric,estimate,value,se,documents\n"
-                               "a,blind,sum_sigma4,plug-in,9,1,40\n"
-                               "a,blind,sum_sigma4,distinct-document,5,1,40\n"
-                               "a,blind,sum_sigma4,population,3,,\n"
-                               "b,blind,sum_sigma4,plug-in,8,1,40\n"
-                               "b,blind,sum_sigma4,population,4,,\n";
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    const char *path = put(state, "connectivity.csv",
+                           "series,target_position,metric,estimate,value,se,documents\n"
+                           "a,blind,sum_sigma4,plug-in,9,1,40\n"
+                           "a,blind,sum_sigma4,distinct-document,5,1,40\n"
+                           "a,blind,sum_sigma4,population,3,,\n"
+                           "b,blind,sum_sigma4,plug-in,8,1,40\n"
+                           "b,blind,sum_sigma4,population,4,,\n");
     cs_truth_model m[2] = {{.series = "a", .claim = {{0.4, 0.01, 0}}},
                            {.series = "b", .claim = {{0.8, 0.01, 0}}}};
     cs_measured first[2], second[2];
@@ -64,10 +57,9 @@ TEST_IN_DIR(populations_are_exact)
 /* One degree of freedom less than blocks; none known without the column or a number in it. */
 TEST_IN_DIR(truth_has_blocks)
 {
-    const char *path = in_dir(state, "connectivity.csv");
-    static const char text[] = "series,target_position,metric,value,se,blocks\n"
-                               "a,blind,gap,1,0.1,10\nb,blind,gap,2,0.1,\na,given,gap,1,,0\n";
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
+    const char *path = put(state, "connectivity.csv",
+                           "series,target_position,metric,value,se,blocks\n"
+                           "a,blind,gap,1,0.1,10\nb,blind,gap,2,0.1,\na,given,gap,1,,0\n");
     cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
     OK(cs_truth_read(path, 2, m));
     assert_true(m[0].truth[2].freedom == 9 && m[1].truth[2].freedom == 0);
@@ -92,15 +84,13 @@ TEST_IN_DIR(bad_truth_is_named)
         {"series,target_position,metric,value,se,blocks\na,blind,gap,1,1,ten\n",
          "connectivity.csv:2: blocks: 'ten' is not an integer"},
     };
-    const char *path = in_dir(state, "connectivity.csv");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        char *text =
+        AUTO_FREE char *text =
             cs_format("%s%s", strncmp(bad[i].text, "series,", 7) == 0 ? "" : header, bad[i].text);
         cs_truth_model m[2] = {{.series = "a"}, {.series = "b"}};
         assert_non_null(text);
-        OK(cs_file_write(path, text, (int64_t)strlen(text)));
-        assert_fails(cs_truth_read(path, 2, m), CS_ERR_INPUT, bad[i].reason);
-        cs_free(text);
+        assert_fails(cs_truth_read(put(state, "connectivity.csv", text), 2, m), CS_ERR_INPUT,
+                     bad[i].reason);
     }
 }
 
@@ -112,9 +102,6 @@ static cs_status read_truth(const char *path)
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    const char *path = in_dir(state, "connectivity.csv");
-    char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    cs_free(text);
-    fail_each_allocation(read_truth, path);
+    AUTO_FREE char *text = cs_format("%sa,blind,,gap,,1,1\nb,blind,,gap,,1,1\n", header);
+    fail_each_allocation(read_truth, put(state, "connectivity.csv", text));
 }

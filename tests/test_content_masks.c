@@ -1,17 +1,11 @@
 /* What content rows see when a trained model is read: rank masks, the plans they come from, and
  * states and losses that are means over the draws. */
-#include <math.h>
-#include <string.h>
-
 #include "infer/hidden_states.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
 #include "plan/content_masks.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { N = 8, DRAWS = 3, WIDTH = 16 };
 
@@ -76,7 +70,7 @@ static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t 
 {
     const int64_t at = t->corpus.doc_ptr[d], n = t->corpus.doc_ptr[d + 1] - at;
     const cs_network_options sizes = {.form = CS_FORM_SINGLE, .batch = 1, .length = n};
-    cs_pass pass = {0};
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     int32_t rank[64];
     OK(cs_pass_open(&t->model, &sizes, &pass));
     OK(cs_pass_begin(&pass, 1, n, 0));
@@ -86,13 +80,13 @@ static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t 
     }
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
     OK(cs_run_get_f32(pass.run, pass.network.top, out));
-    cs_pass_close(&pass);
 }
 
 TEST(states_are_means_over_draws)
 {
     const int64_t last = 2;
-    training t = make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
+    AUTO_BY(free_training, training) t =
+        make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
     cs_hidden_options o = {.layer = &last,
                            .layers = 1,
                            .batch = 3,
@@ -128,7 +122,6 @@ TEST(states_are_means_over_draws)
         row += n;
     }
     assert_true(differ > 0);
-    free_training(&t);
 }
 
 /* --- losses ----------------------------------------------------------------------------------- */
@@ -137,35 +130,29 @@ TEST(states_are_means_over_draws)
  * numbers; the mean over draws of plans lies between what single draws give. */
 TEST(prefixes_under_masks)
 {
-    training t = make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
+    AUTO_BY(free_training, training) t =
+        make_training(&(recipe){.kind = CS_OBJ_GVP, .arch = CS_ARCH_GPT2}, "");
     cs_perplexity_options o = {
         .kind = CS_KIND_TWO_STREAM, .ask = CS_ASK_PREFIX, .batch = 3, .split = true};
     cs_content_masks m = {.attention = CS_ATTENTION_CAUSAL};
-    cs_perplexity once = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) once = perplexity_of(&t, &o);
     o.content = &m;
-    cs_perplexity each = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) each = perplexity_of(&t, &o);
     assert_true(fabs(once.nll - each.nll) < 1e-6);
     assert_int_equal(once.tokens, each.tokens);
-    for (int64_t k = 1; k < once.lengths; ++k) {
-        assert_true(fabs(once.nll_at[k] - each.nll_at[k]) < 1e-5);
-    }
+    assert_each(k, 1, once.lengths, fabs(once.nll_at[k] - each.nll_at[k]) < 1e-5);
     m.attention = CS_ATTENTION_BIDIRECTIONAL;
-    cs_perplexity full = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) full = perplexity_of(&t, &o);
     assert_true(fabs(full.nll - once.nll) > 1e-6);
     /* A prefix of one token is the same under any masks. */
     assert_true(fabs(full.nll_at[1] - once.nll_at[1]) < 1e-5);
     m = (cs_content_masks){
         .attention = CS_ATTENTION_PLAN, .objective = &t.options.task.objective, .draws = 2};
-    cs_perplexity plan = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) plan = perplexity_of(&t, &o);
     assert_int_equal(plan.tokens, once.tokens);
     assert_true(fabs(plan.nll - once.nll) > 1e-7 && fabs(plan.nll_at[1] - once.nll_at[1]) < 1e-5);
-    cs_perplexity_free(&once);
-    cs_perplexity_free(&each);
-    cs_perplexity_free(&full);
-    cs_perplexity_free(&plan);
     cs_perplexity refused;
     o.kind = CS_KIND_CAUSAL;
     t.model.config.bos_id = 1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &refused), CS_ERR_USAGE, "two-stream");
-    free_training(&t);
 }

@@ -1,12 +1,6 @@
 /* cooc/context: exact weights against enumeration of every conditioning set, keys and
  * sampled plans. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "context_support.h"
-#include "cooc/context_private.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -55,13 +49,12 @@ TEST(ar_nearest_is_an_ngram)
 {
     int64_t s = 5, start = 0, document = 0;
     int32_t length = 5;
-    cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_objective ar = cs_objective_default(CS_OBJ_AR);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &ar, .context = {CS_CONTEXT_NEAREST, 2, false, 0}};
-    cs_context_plan *plan = NULL;
     context_table t = {.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     assert_int_equal(cs_context_denominator(plan, false), 1);
     OK(cs_context_visit(plan, &corpus, &sequences, 0, context_collect, &t, NULL));
     assert_int_equal(t.count, 4);
@@ -78,8 +71,6 @@ TEST(ar_nearest_is_an_ngram)
         assert_true(fabs(t.entry[k - 1].weight - 0.25) < 1e-15);
     }
     free(t.entry);
-    cs_context_plan_free(&plan);
-    cs_corpus_free(&corpus);
 }
 
 static void gather(const char *spec, const char *mode, const cs_corpus *corpus, int64_t s,
@@ -93,11 +84,9 @@ static void gather(const char *spec, const char *mode, const cs_corpus *corpus, 
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
     cs_context_options options = {.objective = &objective, .context = context};
-    cs_context_plan *plan = NULL;
     *t = (context_table){.mode = context.mode, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     OK(cs_context_visit(plan, corpus, &sequences, 0, context_collect, t, dropped));
-    cs_context_plan_free(&plan);
 }
 
 /* The same context has the same key whichever objective it comes from. */
@@ -105,7 +94,7 @@ TEST(keys_agree_between_objectives)
 {
     int64_t s = 6;
     double dropped;
-    cs_corpus corpus = small_corpus(1, &s, 50, 0, 7);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 50, 0, 7);
     const char *const specs[] = {"ar", "masked:unmasked=3", "permuted-ar", "diverse-ar:t=2"};
     const char *const modes[] = {"all", "nearest:2", "each:3"};
     for (size_t m = 0; m < 3; ++m) {
@@ -121,7 +110,6 @@ TEST(keys_agree_between_objectives)
         context_add_up(&all, true); /* asserts key equality within a row, inequality between */
         free(all.entry);
     }
-    cs_corpus_free(&corpus);
 }
 
 static cs_status collect_any_order(void *ctx, const cs_contribution *c)
@@ -136,7 +124,7 @@ TEST(draws_approach_exact_weights)
 {
     enum { DRAWS = 20000 };
     int64_t s = 6;
-    cs_corpus corpus = small_corpus(1, &s, 1000, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 3);
     const char *const specs[] = {"masked:unmasked=3",
                                  "variable-masked:unmasked=1:4",
                                  "variable-masked:unmasked=1:4,event-weight=mask",
@@ -160,10 +148,8 @@ TEST(draws_approach_exact_weights)
             cs_sequences sequences = one_sequence(&start, &length, &document);
             cs_context_options options = {
                 .objective = &objective, .context = context, .draws = DRAWS, .seed = 5};
-            cs_context_plan *plan = NULL;
-            OK(cs_context_prepare(&sequences, &options, &plan));
+            AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
             OK(cs_context_visit(plan, &corpus, &sequences, 0, collect_any_order, &got, &dropped));
-            cs_context_plan_free(&plan);
             /* The total is 1 in expectation, with a standard error below 1/sqrt(draws). */
             assert_true(fabs(got.sum + dropped - 1) < 5 / sqrt(DRAWS));
             context_add_up(&exact, true);
@@ -180,5 +166,4 @@ TEST(draws_approach_exact_weights)
             free(got.entry);
         }
     }
-    cs_corpus_free(&corpus);
 }

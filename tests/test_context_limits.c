@@ -1,10 +1,5 @@
 /* cooc/context: long documents, bad input, denominators, keys of all kinds, failed
  * allocations. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/context_private.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -20,7 +15,7 @@ static cs_status sum_up(void *ctx, const cs_contribution *c)
 TEST(long_documents_are_within_reach)
 {
     int64_t s = 20000;
-    cs_corpus corpus = small_corpus(1, &s, 100, 0, 9);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 100, 0, 9);
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)s;
     cs_sequences sequences = one_sequence(&start, &length, &document);
@@ -30,18 +25,15 @@ TEST(long_documents_are_within_reach)
     for (int i = 0; i < 6; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        cs_context_plan *plan = NULL;
         double sum = 0, dropped = 0;
         OK(cs_objective_parse(specs[i / 2], &objective));
         OK(cs_context_parse(modes[i % 2], &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         OK(cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, &dropped));
         /* Up to 4e6 terms, n / 2 units of rounding: 4.5e-10. */
         assert_true(fabs(sum + dropped - 1) < 5e-10);
         assert_true(i % 2 == 1 || dropped < 0x1p-49);
-        cs_context_plan_free(&plan);
     }
-    cs_corpus_free(&corpus);
 }
 
 static void expect_failure(const char *spec, cs_context context, int64_t draws, int64_t s,
@@ -82,9 +74,7 @@ TEST(suggested_limits_are_enough)
         cs_context_options options = {.objective = &objective,
                                       .context = {CS_CONTEXT_NEAREST, cases[i].n, true, 0},
                                       .tail = cases[i].tail};
-        cs_context_plan *plan = NULL;
-        OK(cs_context_prepare(&sequences, &options, &plan));
-        cs_context_plan_free(&plan);
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     }
 }
 
@@ -103,7 +93,7 @@ TEST(too_many_in_all_is_named)
     OK(cs_objective_parse("masked:mask-ratio=0.5", &objective));
     cs_context_options options = {.objective = &objective,
                                   .context = {CS_CONTEXT_NEAREST, 4, true, 0}};
-    cs_context_plan *plan = NULL;
+    AUTO(cs_context_plan) *plan = NULL;
     cs_reason_clear();
     assert_int_equal(cs_context_prepare(&sequences, &options, &plan), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "but at most 6.87e+10"));
@@ -114,7 +104,6 @@ TEST(too_many_in_all_is_named)
     assert_true(options.tail > 0 && options.tail < 1e-3);
     cs_reason_clear();
     OK(cs_context_prepare(&sequences, &options, &plan));
-    cs_context_plan_free(&plan);
 }
 
 TEST(bad_input_is_named)
@@ -163,15 +152,13 @@ TEST(denominators_are_the_least)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        cs_context_plan *plan = NULL;
         int64_t start = 0, document = 0;
         int32_t length = (int32_t)cases[i].length;
         cs_sequences sequences = one_sequence(&start, &length, &document);
         OK(cs_objective_parse(cases[i].spec, &objective));
         OK(cs_context_parse(cases[i].mode, &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         assert_int_equal(cs_context_denominator(plan, false), cases[i].expected);
-        cs_context_plan_free(&plan);
     }
 }
 
@@ -185,7 +172,7 @@ static int by_key(const void *x, const void *y)
 TEST(keys_of_all_kinds_differ)
 {
     enum { KINDS = 5, WHERE = 64, WHAT = 64, KEYS = KINDS * 2 * WHERE * WHAT };
-    cs_hash128 *key = malloc(KEYS * sizeof *key);
+    AUTO_FREE cs_hash128 *key = malloc(KEYS * sizeof *key);
     assert_non_null(key);
     int64_t n = 0;
     for (uint64_t kind = CS_KEY_ITEM; kind <= CS_KEY_DOCUMENT; ++kind) {
@@ -200,13 +187,12 @@ TEST(keys_of_all_kinds_differ)
     for (int64_t i = 1; i < n; ++i) {
         assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
     }
-    free(key);
 }
 
 TEST(every_allocation_may_fail)
 {
     int64_t s = 6;
-    cs_corpus corpus = small_corpus(1, &s, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 1);
     const char *const specs[] = {"ar", "masked:unmasked=2", "masked:unmasked=2", "diverse-ar:t=2"};
     const char *const modes[] = {"all", "all", "nearest:2@3", "unique"};
     for (int i = 0; i < 7; ++i) { /* unique is not drawn */
@@ -217,24 +203,15 @@ TEST(every_allocation_may_fail)
         cs_sequences sequences = one_sequence(&start, &length, &document);
         OK(cs_objective_parse(specs[i % 4], &objective));
         OK(cs_context_parse(modes[i % 4], &options.context));
-        for (int64_t n = 1;; ++n) {
-            cs_context_plan *plan = NULL;
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_context_plan) *plan = NULL;
             double sum = 0;
-            (void)cs_mem_fail_at(n);
             cs_status status = cs_context_prepare(&sequences, &options, &plan);
             if (status == CS_OK)
                 status = cs_context_visit(plan, &corpus, &sequences, 0, sum_up, &sum, NULL);
-            int64_t made = cs_mem_fail_at(0);
-            cs_context_plan_free(&plan);
-            cs_reason_clear();
-            if (status == CS_OK) {
-                assert_true(made < n);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
+            (void)out_of_memory(status);
         }
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Visits that succeed before one fails, after which none may be made. */
@@ -259,7 +236,7 @@ TEST(a_visit_that_fails_is_the_last)
     static const char *const modes[] = {"all", "nearest:2", "each:2", "document", "unique"};
     int64_t s = 5, start = 0, document = 0;
     int32_t length = (int32_t)s;
-    cs_corpus corpus = small_corpus(1, &s, 1000, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1000, 0, 1);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     for (int i = 0; i < 40; ++i) {
         cs_objective objective;
@@ -279,7 +256,6 @@ TEST(a_visit_that_fails_is_the_last)
         cs_context_plan_free(&plan);
         assert_null(plan);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* Events, or draws of targets, or targets, times the places of one. */
@@ -308,12 +284,10 @@ TEST(contributions_are_bounded_in_closed_form)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective, .draws = cases[i].draws};
-        cs_context_plan *plan = NULL;
         OK(cs_objective_parse(cases[i].spec, &objective));
         OK(cs_context_parse(cases[i].mode, &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         assert_true(cs_context_contributions(plan, length) == (double)cases[i].expected);
-        cs_context_plan_free(&plan);
     }
 }
 
@@ -362,9 +336,8 @@ TEST(modes_have_names)
         assert_int_equal(context.n, right[i].context.n);
         assert_int_equal(context.columns, right[i].context.columns);
         if (context.columns > 0) {
-            char *again = cs_context_describe(&context);
+            AUTO_FREE char *again = cs_context_describe(&context);
             assert_string_equal(again, right[i].text);
-            cs_free(again);
         }
         assert_int_equal(cs_context_given(&context), right[i].context.given);
         assert_int_equal(cs_context_rows_are_tokens(&context), right[i].tokens);
@@ -393,23 +366,20 @@ TEST(nothing_is_visited_without_weight)
                                         "each:9", "document",  "unique"};
     int64_t s = 6, start = 0, document = 0;
     int32_t length = (int32_t)s;
-    cs_corpus corpus = small_corpus(1, &s, 5, 1, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 1, 1);
     cs_sequences sequences = one_sequence(&start, &length, &document);
     for (size_t i = 0; i < sizeof specs / sizeof *specs * 7; ++i) {
         cs_objective objective;
         cs_context_options options = {.objective = &objective};
-        cs_context_plan *plan = NULL;
         int64_t made = 0;
         double dropped = 0;
         OK(cs_objective_parse(specs[i / 7], &objective));
         OK(cs_context_parse(modes[i % 7], &options.context));
-        OK(cs_context_prepare(&sequences, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
         OK(cs_context_visit(plan, &corpus, &sequences, 0, count_positive, &made, &dropped));
         assert_true((double)made <= cs_context_contributions(plan, s));
         const bool each = options.context.mode == CS_CONTEXT_EACH;
         assert_true((made == 0) == (i / 7 == 0 && each));
         assert_true(i / 7 > 0 || !each || fabs(dropped - 1) < 1e-15);
-        cs_context_plan_free(&plan);
     }
-    cs_corpus_free(&corpus);
 }

@@ -1,8 +1,4 @@
 /* nearest in the plane (context_plane.c): against every conditioning set, and what has none. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "context_support.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
@@ -54,11 +50,9 @@ static void gather(const char *spec, const char *mode, int64_t draws, const cs_c
     int64_t start = 0, document = 0;
     int32_t length = (int32_t)corpus->doc_ptr[1];
     cs_sequences sequences = one_sequence(&start, &length, &document);
-    cs_context_plan *plan = NULL;
     *t = (context_table){.mode = CS_CONTEXT_NEAREST, .last_ordinal = -1};
-    OK(cs_context_prepare(&sequences, &options, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &options, &plan));
     OK(cs_context_visit(plan, corpus, &sequences, 0, collect, t, NULL));
-    cs_context_plan_free(&plan);
 }
 
 /* One row, or columns of one, are the sequence: the same rows under the same keys. */
@@ -68,7 +62,7 @@ TEST(a_single_row_is_the_sequence)
                                         "gvp:segmentation=fixed,groups=2", "diverse-ar:t=2"};
     static const char *const planes[] = {"nearest:2@1", "nearest:2@7", "nearest:2@1000"};
     int64_t s = 7;
-    cs_corpus corpus = small_corpus(1, &s, 5, 0, 9);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 5, 0, 9);
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (size_t j = 0; j < sizeof planes / sizeof *planes; ++j) {
             for (int64_t draws = 0; draws <= 20; draws += 20) {
@@ -86,7 +80,6 @@ TEST(a_single_row_is_the_sequence)
             }
         }
     }
-    cs_corpus_free(&corpus);
 }
 
 /* In rows of 3, (0, 2) from 0 and (1, -1) from 1 are both two positions on. */
@@ -109,7 +102,7 @@ TEST(offsets_know_rows_and_columns)
     }
     /* All patches alike: a row is an offset, of 5 x 5 - 1 in the plane and 2 x 8 in the sequence. */
     int64_t s = 9;
-    cs_corpus corpus = small_corpus(1, &s, 1, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, &s, 1, 0, 1);
     cs_cooc_options o = {.threads = 1};
     OK(cs_objective_parse("masked:unmasked=1", &o.objective));
     static const struct {
@@ -117,13 +110,10 @@ TEST(offsets_know_rows_and_columns)
         int64_t rows;
     } of[] = {{"nearest:1@3", 24}, {"nearest:1", 16}};
     for (int i = 0; i < 2; ++i) {
-        cs_cooc built = {0};
         OK(cs_context_parse(of[i].context, &o.context));
-        OK(cs_cooc_build(&corpus, &o, &built));
+        AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &o, &built));
         assert_int_equal(built.matrix.a.rows, of[i].rows);
-        cs_cooc_free(&built);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* What --dry-run says is not below what is built, and not far above. */
@@ -134,23 +124,20 @@ TEST(sizes_are_foreseen)
     for (int i = 0; i < TEXTS; ++i) {
         length[i] = i % 3 ? 36 : 30;
     }
-    cs_corpus corpus = small_corpus(TEXTS, length, 4, 0, 2);
+    AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, 4, 0, 2);
     static const char *const contexts[] = {"nearest:1@6", "nearest:2@6", "nearest:3@5"};
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = {.threads = 2};
-        cs_cooc built = {0};
         cs_cooc_size size = {0};
         OK(cs_objective_parse("masked:mask-ratio=0.4", &o.objective));
         OK(cs_context_parse(contexts[i], &o.context));
-        OK(cs_cooc_build(&corpus, &o, &built));
+        AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &o, &built));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         const double rows = (double)built.matrix.a.rows;
         const double entries = (double)cs_csr_nnz(&built.matrix.a);
         assert_true(size.rows >= 0.95 * rows && size.rows <= 2.5 * rows);
         assert_true(size.entries >= 0.95 * entries && size.entries <= 2.5 * entries);
-        cs_cooc_free(&built);
     }
-    cs_corpus_free(&corpus);
 }
 
 TEST(planes_that_are_none)
@@ -176,7 +163,7 @@ TEST(planes_that_are_none)
 TEST(pictures_give_their_plane)
 {
     int64_t s[2] = {12, 12};
-    cs_corpus corpus = small_corpus(2, s, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(2, s, 5, 0, 1);
     static const struct {
         int64_t length, stride;
         bool rows, within; /* of windows; within one */
@@ -209,5 +196,4 @@ TEST(pictures_give_their_plane)
             }
         }
     }
-    cs_corpus_free(&corpus);
 }

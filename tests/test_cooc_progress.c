@@ -1,9 +1,5 @@
 /* What src/cooc tells of its progress: every stage counts up to its total, in order; and an interrupt
  * raised in any stage ends the work with nothing made. Sums over blocks of a large Gram matrix. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/moments.h"
@@ -14,7 +10,6 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* The reports of one stage; those of others are counted. */
 typedef struct {
@@ -51,11 +46,10 @@ static cs_status build(listener *l, const char *context, int threads, cs_cooc *m
 {
     cs_progress progress = {listen, l};
     cs_cooc_options o = {.threads = threads, .memory_budget = 1 << 26, .progress = &progress};
-    cs_corpus corpus = random_corpus(4000, 40, 300, 3);
+    AUTO(cs_corpus) corpus = random_corpus(4000, 40, 300, 3);
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse(context, &o.context));
     cs_status status = cs_cooc_build(&corpus, &o, m);
-    cs_corpus_free(&corpus);
     return status;
 }
 
@@ -72,13 +66,11 @@ TEST(builds_tell_their_stages)
     for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i) {
         const size_t n = i / 2;
         listener l = {.stage = cases[n].stage, .step = 1};
-        cs_cooc m = {0};
-        OK(build(&l, cases[n].context, 1 + 2 * (int)(i % 2), &m));
+        AUTO_OK(cs_cooc, m, build(&l, cases[n].context, 1 + 2 * (int)(i % 2), &m));
         assert_true(l.reports >= cases[n].least && (cases[n].least > 1 || l.reports == 1));
         assert_true(cases[n].least == 1 ? l.last == 0 && l.total == 0
                                         : l.first == 1 && l.last == l.total);
         assert_true(cases[n].others < 0 || l.others == cases[n].others);
-        cs_cooc_free(&m);
     }
 }
 
@@ -116,10 +108,9 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
  * by component. */
 TEST(spectra_tell_their_components)
 {
-    cs_csr large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
-    cs_spectrum s = {0};
+    AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
     listener l = {.stage = "components", .step = 1};
-    OK(spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
+    AUTO_OK(cs_spectrum, s, spectrum(&l, &large, (cs_spectrum_options){.k = 4}, &s));
     assert_true(l.reports == 2 && l.first == 0 && l.last == 1 && l.total == 2);
     cs_spectrum_free(&s);
     l = (listener){.stage = "components", .step = 1};
@@ -129,23 +120,17 @@ TEST(spectra_tell_their_components)
     l = (listener){.stage = "components", .step = 1}; /* the small one is not solved again */
     OK(spectrum(&l, &mixed, (cs_spectrum_options){.k = 4}, &s));
     assert_true(l.reports == 1 && l.last == 0 && l.total == 1);
-    for (int64_t j = 0; j < 4; ++j) {
-        assert_true(fabs(s.sigma[j] - (j < 2 ? 1 : cos(acos(-1) / 601))) < CLOSE);
-    }
+    assert_each(j, 0, 4, fabs(s.sigma[j] - (j < 2 ? 1 : cos(acos(-1) / 601))) < CLOSE);
     cs_spectrum_free(&s);
-    cs_csr_free(&mixed);
     l = (listener){.stage = "inertia", .step = 1, .again = true};
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 6, .certify = CS_CERTIFY_INERTIA}, &s));
     assert_true(l.reports % 2 == 0 && l.first == 0 && l.last == 1 && l.total == 2);
     assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
-    cs_spectrum_free(&s);
-    cs_csr_free(&large);
-    cs_csr_free(&small);
 }
 
 TEST(sums_of_fourth_powers_tell_their_samples_and_items)
 {
-    cs_csr a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
+    AUTO(cs_csr) a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
     OK(cs_csr_transpose(&abar, &at));
     for (int64_t samples = 2; samples < 20; samples += 7) { /* eight at a time */
         listener l = {.stage = "fourth moment, samples"};
@@ -162,9 +147,6 @@ TEST(sums_of_fourth_powers_tell_their_samples_and_items)
     double sum = 0;
     OK(cs_moment4(&abar, 1, &progress, &sum));
     assert_true(l.first == 1 && l.last == l.total && l.others == 0);
-    cs_csr_free(&a);
-    cs_csr_free(&abar);
-    cs_csr_free(&at);
 }
 
 /* --- interrupts ------------------------------------------------------------------------------- */
@@ -184,11 +166,10 @@ static cs_status interrupted_build(const char *what)
 static cs_status interrupted_spectrum(const char *stage)
 {
     listener l = {.stage = stage, .stops = true};
-    cs_csr a = strcmp(stage, "components") == 0 ? two_cycles(601, 601) : two_cycles(7, 7);
+    AUTO(cs_csr) a = strcmp(stage, "components") == 0 ? two_cycles(601, 601) : two_cycles(7, 7);
     cs_spectrum s = {0};
     const cs_spectrum_options o = {.k = 6, .certify = CS_CERTIFY_INERTIA};
     cs_status status = spectrum(&l, &a, o, &s);
-    cs_csr_free(&a);
     return s.sigma || l.reports == 0 ? CS_OK : status;
 }
 
@@ -212,7 +193,7 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
 {
     enum { N = 1500 };
     const char *path = in_dir(state, "cycle.npz");
-    cs_csr a = cycle(N);
+    AUTO(cs_csr) a = cycle(N);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     listener l = {.stage = "fourth moment"};
     cs_progress progress = {listen, &l};
@@ -222,15 +203,10 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
                                    .certify = CS_CERTIFY_MOMENTS,
                                    .progress = &progress,
                                    .seed = 1};
-    cs_shard shard = {0};
-    cs_spectrum s = {0};
     OK(cs_matrix_write_npz(path, &a, true));
-    OK(cs_shard_read(&alone, path, true, &shard));
-    OK(cs_ranked_spectrum(&shard, &o, &s));
+    AUTO_OK(cs_shard, shard, cs_shard_read(&alone, path, true, &shard));
+    AUTO_OK(cs_spectrum, s, cs_ranked_spectrum(&shard, &o, &s));
     assert_true(fabs(s.sum_sigma4 - 3.0 * N / 8) < 1e-10);
     assert_true(fabs(s.sum_sigma2 - N / 2.0) < 1e-10);
     assert_true(l.reports == 2 && l.first == (1 << 21) / N && l.last == N && l.total == N);
-    cs_spectrum_free(&s);
-    cs_shard_free(&shard);
-    cs_csr_free(&a);
 }

@@ -1,33 +1,10 @@
 /* Corpora: every source, its bad inputs, the split, selection. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
-#include "io/npy.h"
 #include "io/digests.h"
+#include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/corpus.h"
-
-static void assert_same(const cs_corpus *a, const cs_corpus *b)
-{
-    assert_int_equal(a->documents, b->documents);
-    assert_int_equal(a->tokens, b->tokens);
-    assert_int_equal(a->vocab, b->vocab);
-    assert_memory_equal(a->doc_ptr, b->doc_ptr, sizeof(int64_t) * (size_t)(a->documents + 1));
-    assert_memory_equal(a->token, b->token, sizeof(int32_t) * (size_t)a->tokens);
-    assert_memory_equal(a->label, b->label, sizeof(int32_t) * (size_t)a->documents);
-    assert_memory_equal(a->held_out, b->held_out, (size_t)a->documents);
-    for (int64_t w = 0; a->word && w < a->vocab; ++w) {
-        assert_string_equal(a->word[w], b->word[w]);
-    }
-}
 
 /* --- tab-separated and plain text ------------------------------------------------------------ */
 
@@ -65,7 +42,7 @@ TEST_IN_DIR(tsv_columns_are_chosen)
 {
     const char *path = put(state, "c.tsv", "k1\talpha beta\tx\textra\nk2\tgamma\ty\n");
     cs_corpus_options o = {.label_column = 3, .text_column = 2};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     assert_document(&c, 0, "x", "alpha beta ");
     assert_document(&c, 1, "y", "gamma ");
     cs_corpus_free(&c);
@@ -73,7 +50,6 @@ TEST_IN_DIR(tsv_columns_are_chosen)
     c = loaded(path, &o);
     assert_int_equal(c.labels, 0);
     assert_document(&c, 0, "-", "alpha beta ");
-    cs_corpus_free(&c);
     o.label_column = 4;
     cs_corpus out = {0};
     assert_fails(cs_corpus_load(path, &o, &out), CS_ERR_INPUT,
@@ -160,11 +136,10 @@ TEST_IN_DIR(headers_are_no_documents)
         {"a.dat", "label,text\nx,one", {.format = CS_FORMAT_CSV}, "x", "one ", 1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        cs_corpus c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
+        AUTO(cs_corpus) c = loaded(put(state, cases[i].name, cases[i].content), &cases[i].options);
         assert_int_equal(c.documents, cases[i].documents);
         assert_int_equal(c.read.headers, cases[i].headers);
         assert_document(&c, 0, cases[i].label, cases[i].text);
-        cs_corpus_free(&c);
     }
     cs_corpus out = {0};
     const cs_corpus_options body = {.text_field = "body"};
@@ -176,7 +151,7 @@ TEST_IN_DIR(headers_are_no_documents)
 TEST_IN_DIR(a_header_of_a_large_file)
 {
     enum { LINES = 80000 };
-    char *text = cs_calloc(LINES + 2, 32);
+    AUTO_FREE char *text = cs_calloc(LINES + 2, 32);
     int64_t size = snprintf(text, 32, "label\ttext\n");
     for (int i = 0; i < LINES; ++i) {
         size += snprintf(text + size, 32, "%c\tthe document %06d\n", "ab"[i % 2], i);
@@ -195,7 +170,6 @@ TEST_IN_DIR(a_header_of_a_large_file)
         assert_fails(cs_corpus_load(put(state, "large.tsv", text), &o, &out), CS_ERR_INPUT,
                      "large.tsv:80002: 1 column, but the text was expected in column 2");
     }
-    cs_free(text);
 }
 
 TEST_IN_DIR(options_out_of_range_are_named)
@@ -223,7 +197,7 @@ TEST_IN_DIR(plain_text_by_line_or_whole)
 {
     const char *path = put(state, "c.txt", "\xEF\xBB\xBFone two\n\nthree\r\nfour");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     assert_int_equal(c.documents, 3);
     assert_document(&c, 0, "-", "one two "); /* the byte order mark is no text */
     assert_document(&c, 1, "-", "three ");
@@ -233,14 +207,13 @@ TEST_IN_DIR(plain_text_by_line_or_whole)
     c = loaded(path, &o);
     assert_int_equal(c.documents, 1);
     assert_document(&c, 0, "-", "one two three four ");
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(vocabulary_is_capped_by_frequency)
 {
     const char *path = put(state, "c.txt", "b b b a a c\nd <unk> a\nz z z z\n");
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .vocab_size = 2, .min_tokens = 3};
-    cs_corpus c = loaded(path, &o);
+    AUTO(cs_corpus) c = loaded(path, &o);
     /* z: 4, then a and b: 3 each, by bytes. */
     assert_int_equal(c.vocab, 3);
     assert_document(&c, 0, "-", "<unk> <unk> <unk> a a <unk> ");
@@ -261,16 +234,14 @@ TEST_IN_DIR(vocabulary_is_capped_by_frequency)
     assert_int_equal(c.vocab, 6);
     assert_document(&c, 1, "-", "d <unk> a ");
     assert_int_equal(c.unknown_tokens, 1);
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(one_document_is_a_corpus)
 {
-    cs_corpus c = loaded(put(state, "c.txt", "x"), NULL);
+    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "x"), NULL);
     assert_int_equal(c.documents, 1);
     assert_int_equal(c.tokens, 1);
     assert_int_equal(c.token[0], 1);
-    cs_corpus_free(&c);
 }
 
 /* --- the split ------------------------------------------------------------------------------- */
@@ -289,8 +260,8 @@ TEST_IN_DIR(split_follows_share_and_seed)
     static const double wanted[] = {0.2, 0, 0.5, 0.9};
     for (int s = 0; s < 4; ++s) {
         cs_corpus_options o = {.test_share = share[s], .seed = 5};
-        cs_corpus c = loaded(path, &o), again = loaded(path, &o);
-        assert_same(&c, &again);
+        AUTO(cs_corpus) c = loaded(path, &o), again = loaded(path, &o);
+        assert_same_corpus(&c, &again);
         double held = 0;
         for (int64_t d = 0; d < c.documents; ++d) {
             held += c.held_out[d];
@@ -299,12 +270,9 @@ TEST_IN_DIR(split_follows_share_and_seed)
         double p = wanted[s];
         assert_true(fabs(held / N - p) <= 5 * sqrt(p * (1 - p) / N));
         o.seed = 6;
-        cs_corpus other = loaded(path, &o);
+        AUTO(cs_corpus) other = loaded(path, &o);
         bool same = memcmp(c.held_out, other.held_out, N) == 0;
         assert_true(same == (p == 0));
-        cs_corpus_free(&c);
-        cs_corpus_free(&again);
-        cs_corpus_free(&other);
     }
 }
 
@@ -348,7 +316,7 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
                 assert_fails(cs_corpus_load(path, &more, &out), CS_ERR_INPUT, want);
                 continue;
             }
-            cs_corpus a = loaded(path, &one), b = loaded(path, &more);
+            AUTO(cs_corpus) a = loaded(path, &one), b = loaded(path, &more);
             assert_true(a.dropped_documents > LINES / 10 && a.documents > LINES / 2);
             assert_int_equal(a.dropped_documents, b.dropped_documents);
             assert_int_equal(a.unknown_tokens, b.unknown_tokens);
@@ -358,9 +326,7 @@ TEST_IN_DIR(parts_of_a_file_are_the_whole)
             OK(cs_path_sha256(path, NULL, sha256, &bytes));
             assert_string_equal(a.sha256, sha256);
             assert_string_equal(b.sha256, sha256);
-            assert_same(&a, &b);
-            cs_corpus_free(&a);
-            cs_corpus_free(&b);
+            assert_same_corpus(&a, &b);
         }
     }
 }
@@ -387,7 +353,7 @@ TEST_IN_DIR(directory_of_classes)
     (void)put(state, "top/b/10", "ten\n");
     (void)put(state, "top/a/x.txt", "ex\n");
     (void)put(state, "top/a/.skip", "hidden\n");
-    cs_corpus c = loaded(top, NULL);
+    AUTO(cs_corpus) c = loaded(top, NULL);
     assert_string_equal(c.name, "top");
     char listing[512], wanted[65];
     (void)snprintf(listing, sizeof listing, "%s  a/x.txt\n%s  b/10\n%s  b/2\n", sha256_of("ex\n"),
@@ -399,7 +365,6 @@ TEST_IN_DIR(directory_of_classes)
     assert_document(&c, 0, "a", "ex ");
     assert_document(&c, 1, "b", "ten "); /* "10" before "2" in byte order */
     assert_document(&c, 2, "b", "two words and more ");
-    cs_corpus_free(&c);
 
     (void)put_dir(state, "top/b/deeper");
     cs_corpus out = {0};
@@ -425,11 +390,10 @@ TEST_IN_DIR(directory_of_files)
                  "flat: no documents: the input is empty");
     (void)put(state, "flat/b", "second\n");
     (void)put(state, "flat/a", "first\n");
-    cs_corpus c = loaded(top, NULL);
+    AUTO(cs_corpus) c = loaded(top, NULL);
     assert_int_equal(c.documents, 2);
     assert_int_equal(c.labels, 0);
     assert_document(&c, 0, "-", "first ");
-    cs_corpus_free(&c);
     (void)put_dir(state, "flat/c");
     assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_INPUT,
                  "\"c\" is a directory and \"b\" is not");
@@ -438,181 +402,6 @@ TEST_IN_DIR(directory_of_files)
     (void)put_dir(state, "bytes/\xFF");
     assert_fails(cs_corpus_load(in_dir(state, "bytes"), NULL, &out), CS_ERR_INPUT,
                  "invalid UTF-8 (0xFF)");
-}
-
-/* --- token ids ------------------------------------------------------------------------------- */
-
-static const char *put_ids(void **state, const char *name, int ndim, const int64_t *shape,
-                           const int64_t *ids)
-{
-    const char *path = in_dir(state, name);
-    OK(cs_npy_write(path, CS_I64, ndim, shape, ids));
-    return path;
-}
-
-TEST_IN_DIR(npy_gives_token_ids)
-{
-    const int64_t ids[] = {5, 0, 2, 7, -1, -1, -1, -1, -1, 3, 3, -1};
-    const char *path = put_ids(state, "rows.npy", 2, (int64_t[]){4, 3}, ids);
-    cs_corpus c = loaded(path, NULL);
-    assert_int_equal(c.documents, 3);
-    assert_int_equal(c.dropped_documents, 1);
-    assert_int_equal(c.vocab, 8);
-    assert_null(c.word);
-    assert_document(&c, 0, "-", "5 0 2 ");
-    assert_document(&c, 1, "-", "7 ");
-    assert_document(&c, 2, "-", "3 3 ");
-    assert_int_equal(strlen(c.sha256), 64);
-    cs_corpus_free(&c);
-    c = loaded(put_ids(state, "flat.npy", 1, (int64_t[]){4}, ids), NULL);
-    assert_int_equal(c.documents, 1);
-    assert_document(&c, 0, "-", "5 0 2 7 ");
-    cs_corpus_free(&c);
-}
-
-TEST_IN_DIR(npy_refuses_bad_ids)
-{
-    cs_corpus out = {0};
-    const int64_t negative[] = {1, 2, 3, -7};
-    assert_fails(
-        cs_corpus_load(put_ids(state, "a.npy", 2, (int64_t[]){2, 2}, negative), NULL, &out),
-        CS_ERR_INPUT, "token id -7 at row 1, column 1");
-    const int64_t minus_one[] = {1, -1};
-    assert_fails(cs_corpus_load(put_ids(state, "b.npy", 1, (int64_t[]){2}, minus_one), NULL, &out),
-                 CS_ERR_INPUT, "token id -1 at row 0, column 1");
-    const int64_t inside[] = {1, -1, 2};
-    assert_fails(cs_corpus_load(put_ids(state, "c.npy", 2, (int64_t[]){1, 3}, inside), NULL, &out),
-                 CS_ERR_INPUT, "padding -1 at row 0, column 1 precedes token id 2");
-    const int64_t large[] = {INT64_C(1) << 40};
-    assert_fails(cs_corpus_load(put_ids(state, "d.npy", 1, (int64_t[]){1}, large), NULL, &out),
-                 CS_ERR_INPUT, "token id 1099511627776");
-    assert_fails(
-        cs_corpus_load(put_ids(state, "e.npy", 3, (int64_t[]){1, 1, 1}, large), NULL, &out),
-        CS_ERR_INPUT, "found 3-D");
-    assert_fails(cs_corpus_load(put_ids(state, "f.npy", 2, (int64_t[]){0, 4}, large), NULL, &out),
-                 CS_ERR_INPUT, "f.npy: no documents: the array is empty");
-    const int64_t sparse[] = {0, INT32_MAX - 1, 1, 0, 1};
-    assert_fails(cs_corpus_load(put_ids(state, "h.npy", 1, (int64_t[]){5}, sparse), NULL, &out),
-                 CS_ERR_INPUT, "h.npy: token id 2147483646 at row 0, column 1 needs 2147483647");
-    const int64_t edge[] = {0, (1 << 24) - 1, 1, 1 << 24};
-    cs_corpus widest = loaded(put_ids(state, "i.npy", 1, (int64_t[]){3}, edge), NULL);
-    assert_int_equal(widest.vocab, 1 << 24);
-    cs_corpus_free(&widest);
-    assert_fails(cs_corpus_load(put_ids(state, "j.npy", 2, (int64_t[]){2, 2}, edge), NULL, &out),
-                 CS_ERR_INPUT, "token id 16777216 at row 1, column 1 needs 16777217 columns");
-    const char *path = in_dir(state, "g.npy");
-    OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){1}, (double[]){1.5}));
-    assert_fails(cs_corpus_load(path, NULL, &out), CS_ERR_INPUT, "1.5");
-    OK(cs_npy_write(path, CS_F64, 1, (int64_t[]){2}, (double[]){1, 4}));
-    cs_corpus c = loaded(path, NULL); /* whole numbers in a float array are ids */
-    assert_int_equal(c.vocab, 5);
-    cs_corpus_free(&c);
-    assert_null(out.token);
-}
-
-/* --- in memory -------------------------------------------------------------------------------- */
-
-TEST_IN_DIR(ids_in_memory_are_borrowed_where_no_document_is_dropped)
-{
-    int32_t token[] = {5, 0, 2, 7, 3, 3};
-    const int64_t doc_ptr[] = {0, 3, 3, 4, 6};
-    cs_array ids = {
-        .dtype = CS_I32, .item_size = 4, .ndim = 1, .shape = {6}, .size = 6, .data = token};
-    cs_corpus c = {0};
-    cs_corpus_options o = {.test_share = 0.2};
-    (void)state;
-    OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
-    assert_ptr_equal(c.token, token);
-    assert_int_equal(c.documents, 3);
-    assert_int_equal(c.dropped_documents, 1);
-    assert_int_equal(c.vocab, 8);
-    assert_document(&c, 0, "-", "5 0 2 ");
-    assert_document(&c, 2, "-", "3 3 ");
-    cs_corpus_free(&c);
-    o.min_tokens = 2; /* the document in the middle leaves a gap */
-    OK(cs_corpus_of_ids("ids", &ids, 4, doc_ptr, &o, &c));
-    assert_true(c.token != token);
-    assert_document(&c, 1, "-", "3 3 ");
-    cs_corpus_free(&c);
-    assert_int_equal(token[3], 7);
-}
-
-TEST_IN_DIR(arrays_in_memory_are_borrowed_without_padding)
-{
-    int32_t token[] = {5, 0, 2, 7, 3, 3};
-    cs_array rows = {
-        .dtype = CS_I32, .item_size = 4, .ndim = 2, .shape = {3, 2}, .size = 6, .data = token};
-    cs_corpus c = {0};
-    (void)state;
-    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
-    assert_ptr_equal(c.token, token);
-    assert_int_equal(c.documents, 3);
-    assert_int_equal(c.vocab, 8);
-    assert_document(&c, 1, "-", "2 7 ");
-    cs_corpus_free(&c);
-    rows.ndim = 1;
-    rows.shape[0] = 6;
-    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
-    assert_ptr_equal(c.token, token);
-    assert_int_equal(c.documents, 1);
-    cs_corpus_free(&c);
-    rows = (cs_array){
-        .dtype = CS_I32, .item_size = 4, .ndim = 2, .shape = {3, 2}, .size = 6, .data = token};
-    token[3] = -1;
-    OK(cs_corpus_of_array("rows", &rows, NULL, &c));
-    assert_true(c.token != token);
-    assert_document(&c, 1, "-", "2 ");
-    cs_corpus_free(&c);
-    token[2] = -5;
-    assert_fails(cs_corpus_of_array("rows", &rows, NULL, &c), CS_ERR_INPUT,
-                 "token id -5 at row 1, column 0");
-}
-
-TEST_IN_DIR(ids_in_memory_are_checked)
-{
-    int64_t token[] = {5, 0, INT64_C(1) << 40};
-    const int64_t good[] = {0, 1, 3}, falling[] = {0, 2, 1, 3}, tiny[] = {0, 2};
-    cs_array ids = {
-        .dtype = CS_I64, .item_size = 8, .ndim = 1, .shape = {3}, .size = 3, .data = token};
-    cs_corpus c = {0};
-    (void)state;
-    assert_fails(cs_corpus_of_ids("ids", &ids, 2, good, NULL, &c), CS_ERR_INPUT,
-                 "ids: token id 1099511627776 at row 1, column 1 is not in 0..2147483646");
-    assert_fails(cs_corpus_of_ids("ids", &ids, 3, falling, NULL, &c), CS_ERR_INPUT,
-                 "ids: offset 2 is 1, below the one before it, 2");
-    assert_fails(cs_corpus_of_ids("ids", &ids, 1, tiny, NULL, &c), CS_ERR_INPUT,
-                 "ids: offsets must run from 0 to the number of token ids, 3");
-    token[2] = INT32_MAX - 1;
-    assert_fails(cs_corpus_of_ids("ids", &ids, 2, good, NULL, &c), CS_ERR_INPUT,
-                 "needs 2147483647 columns for only 3 tokens");
-    assert_null(c.token);
-}
-
-TEST_IN_DIR(texts_in_memory_are_as_the_lines_of_a_file)
-{
-    static const char *const text[] = {"a b a", "", "b\0c", "caf\xC3\xA9 a"};
-    const int64_t size[] = {5, 0, 3, 7};
-    cs_corpus_options o = {.invalid = CS_INVALID_SKIP, .test_share = 0.2};
-    cs_corpus c = {0}, file = loaded(put(state, "t.jsonl",
-                                         "{\"text\": \"a b a\"}\n{\"text\": \"\"}\n{\"text\": "
-                                         "\"b\\u0000c\"}\n{\"text\": \"caf\xC3\xA9 a\"}\n"),
-                                     &o);
-    OK(cs_corpus_of_texts("texts", 4, text, size, &o, &c));
-    assert_int_equal(c.documents, file.documents);
-    assert_int_equal(c.invalid_documents, 1);
-    assert_int_equal(c.vocab, file.vocab);
-    for (int64_t i = 0; i < c.tokens; ++i) {
-        assert_int_equal(c.token[i], file.token[i]);
-    }
-    cs_corpus_free(&c);
-    cs_corpus_free(&file);
-    o.invalid = CS_INVALID_REPLACE;
-    OK(cs_corpus_of_texts("texts", 4, text, size, &o, &c));
-    assert_int_equal(c.invalid_bytes, 1);
-    cs_corpus_free(&c);
-    o.invalid = CS_INVALID_REFUSE;
-    assert_fails(cs_corpus_of_texts("texts", 4, text, size, &o, &c), CS_ERR_INPUT,
-                 "texts: text 2: byte 2: NUL byte, not text; give --invalid replace");
 }
 
 /* --- selection -------------------------------------------------------------------------------- */
@@ -657,7 +446,7 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
 {
     const char *path = put(state, "c.tsv", "x\ta a b\ny\tc d\nx\ta d d\n");
     cs_corpus_options o = {.vocab_size = 2};
-    cs_corpus c = loaded(path, &o), part = {0};
+    AUTO(cs_corpus) c = loaded(path, &o), part = {0};
     OK(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part));
     assert_int_equal(part.documents, 2);
     assert_int_equal(part.tokens, 6);
@@ -670,38 +459,28 @@ TEST_IN_DIR(selection_keeps_words_and_classes)
     assert_string_equal(part.sha256, c.sha256);
     cs_corpus_free(&part);
     OK(cs_corpus_select(&c, (uint8_t[]){1, 1, 1}, &part));
-    assert_same(&c, &part);
+    assert_same_corpus(&c, &part);
     cs_corpus_free(&part);
     assert_fails(cs_corpus_select(&c, (uint8_t[]){0, 0, 0}, &part), CS_ERR_INPUT,
                  "none of the 3 documents is selected");
-    for (int64_t n = 1;; ++n) {
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (made < n) {
-            OK(status);
+    EACH_ALLOCATION_FAILS(n) {
+        if (out_of_memory(cs_corpus_select(&c, (uint8_t[]){1, 0, 1}, &part)))
+            assert_null(part.token);
+        else
             assert_true(n > 10);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(part.token);
     }
-    cs_corpus_free(&part);
-    cs_corpus_free(&c);
 }
 
 /* --- failures --------------------------------------------------------------------------------- */
 
 static cs_status load_and_free(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     if (status != CS_OK) {
         assert_null(c.name);
         assert_null(c.token);
     }
-    cs_corpus_free(&c);
     return status;
 }
 

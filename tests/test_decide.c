@@ -1,14 +1,9 @@
 /* stats/student, stats/moderated, stats/decide against closed forms and scipy, and the rule itself by
  * simulation. tests/bench/decide_bench.c has the larger one. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "stats/decide.h"
 #include "stats/kendall.h"
 #include "stats/student.h"
-#include "test.h"
 
 static void near(double got, double want, double tolerance)
 {
@@ -154,9 +149,7 @@ TEST(holm_adjusts)
     const double p[] = {0.01, NAN, 0.04, 0.03, 0.005}, want[] = {0.03, NAN, 0.06, 0.06, 0.02};
     double adjusted[5];
     OK(cs_holm(5, p, adjusted));
-    for (int i = 0; i < 5; ++i) {
-        assert_true(isnan(want[i]) ? isnan(adjusted[i]) : fabs(adjusted[i] - want[i]) < 1e-15);
-    }
+    assert_each(i, 0, 5, isnan(want[i]) ? isnan(adjusted[i]) : fabs(adjusted[i] - want[i]) < 1e-15);
     near(cs_holm_level(5, adjusted, 0.05), 0.05 / 2, 1e-15); /* two of four are decided */
     const double lower[] = {0.01, NAN, 0.024, 0.03, 0.005};  /* the third at that level */
     OK(cs_holm(5, lower, adjusted));

@@ -1,14 +1,9 @@
 /* linalg/density, linalg/jacobi and base/student against closed forms, dense SVDs and their own
  * promises of coverage. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
 #include "linalg_support.h"
 #include "stats/student.h"
-#include "test.h"
 
 enum { ORDER = 24 };
 
@@ -197,8 +192,7 @@ static cs_density_options options_of(int64_t samples, int64_t degree, uint64_t s
 /* A multiple of the identity: one value, no variance, no quadrature error. */
 TEST(the_identity_is_exact)
 {
-    csr_operator m;
-    operator_of(&m, diagonal(200, half), 1);
+    AUTO_OPERATOR(m, diagonal(200, half), 1);
     cs_density_options o = options_of(3, 4, 1);
     cs_density d;
     OK(cs_density_of(&m.op, &o, &d));
@@ -217,23 +211,18 @@ TEST(the_identity_is_exact)
     }
     cs_density_free(&d);
     cs_density_free(&d); /* empty by now */
-    operator_free(&m);
 }
 
 /* n samples leave n - 1 degrees of freedom: one and two of them in closed form, as above. */
 TEST(a_sample_is_spent_on_the_mean)
 {
-    csr_operator m;
-    operator_of(&m, diagonal(200, half), 1);
+    AUTO_OPERATOR(m, diagonal(200, half), 1);
     for (int samples = 2; samples <= 3; ++samples) {
         const double want = samples == 2 ? tan(0.95 * M_PI / 2) : 0.95 * sqrt(2 / (1 - 0.9025));
         cs_density_options o = options_of(samples, 4, 1);
-        cs_density d;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         assert_true(fabs(d.factor / want - 1) < 1e-12);
-        cs_density_free(&d);
     }
-    operator_free(&m);
 }
 
 /* Hypercube of dimension 8, edges over 8: sigma = |8 - 2 k| / 8 with multiplicity C(8, k): five
@@ -253,11 +242,10 @@ TEST(a_hypercube_ends_in_five_steps)
         }
         a.ptr[i + 1] = at;
     }
-    csr_operator m;
-    operator_of(&m, a, 1);
+    AUTO_OPERATOR(m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
-    cs_density d, e;
+    AUTO(cs_density) d = {0}, e = {0};
     OK(cs_density_of(&m.op, &five, &d));
     OK(cs_density_of(&m.op, &twenty, &e));
     assert_int_equal(d.ended, 24);
@@ -270,9 +258,6 @@ TEST(a_hypercube_ends_in_five_steps)
         assert_true(holds(&d.above[i], truth[i], 0));
     }
     assert_true(holds(&d.rest2, N / 8.0, 0)); /* ||A||_F^2 */
-    cs_density_free(&d);
-    cs_density_free(&e);
-    operator_free(&m);
 }
 
 /* A bipartite cycle of n + n nodes, sigma = |cos(pi j / n)|: the smoothed density's quadrature
@@ -290,15 +275,13 @@ TEST(the_density_is_within_its_quadrature_bound)
         a.col[2 * i + 1] = (int32_t)(i < next ? next : i);
         a.val[2 * i] = a.val[2 * i + 1] = 0.5;
     }
-    csr_operator m;
-    operator_of(&m, a, 1);
+    AUTO_OPERATOR(m, a, 1);
     cs_density whole;
     double last = 1;
     for (int64_t q = 10; q <= 30; q += 5) {
         cs_density_options o = options_of(8, q, 5), all = options_of(8, N, 5);
-        cs_density d;
         o.width = all.width = 0.05;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         OK(cs_density_of(&m.op, &all, &whole));
         assert_int_equal(d.ended, 0);
         assert_int_equal(whole.ended, 8);
@@ -318,10 +301,8 @@ TEST(the_density_is_within_its_quadrature_bound)
         if (q == 30) {
             assert_true(d.bias < 1e-3 * N); /* the density is about N */
         }
-        cs_density_free(&d);
         cs_density_free(&whole);
     }
-    operator_free(&m);
 }
 
 /* Values of a random matrix of norm at most 1. */
@@ -329,10 +310,8 @@ static void random_problem(csr_operator *m, double *sigma)
 {
     enum { ROWS = 90, COLS = 60 };
     cs_csr a = random_sparse(ROWS, COLS, 0.15, 7);
-    cs_dense d = {0};
-    OK(cs_csr_to_dense(&a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
     OK(cs_dense_svd(&d, sigma, NULL, NULL));
-    cs_dense_free(&d);
     for (int64_t e = 0; e < cs_csr_nnz(&a); ++e) {
         a.val[e] /= sigma[0] * (1 + 1e-12);
     }
@@ -350,7 +329,7 @@ TEST(intervals_cover_as_often_as_they_say)
 {
     enum { SEEDS = 400, COLS = 60, LEAST = 342 };
     double sigma[COLS], sum2 = 0, sum4 = 0;
-    csr_operator m;
+    AUTO_BY(operator_free, csr_operator) m = {0};
     random_problem(&m, sigma);
     int covered2 = 0, covered4 = 0;
     int above[POINT_COUNT] = {0}, fourth[POINT_COUNT] = {0}, density[POINT_COUNT] = {0};
@@ -366,9 +345,8 @@ TEST(intervals_cover_as_often_as_they_say)
     }
     for (uint64_t seed = 0; seed < SEEDS; ++seed) {
         cs_density_options o = options_of(16, 12, seed);
-        cs_density d;
         o.width = 0.15;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         covered2 += holds(&d.rest2, sum2, 0);
         covered4 += holds(&d.rest4, sum4, 0);
         for (int i = 0; i < POINT_COUNT; ++i) {
@@ -376,7 +354,6 @@ TEST(intervals_cover_as_often_as_they_say)
             fourth[i] += holds(&d.fourth_below[i], below[i], 0);
             density[i] += holds(&d.density[i], smooth[i], 0);
         }
-        cs_density_free(&d);
     }
     assert_in_range(covered2, LEAST, SEEDS - 1);
     assert_in_range(covered4, LEAST, SEEDS - 1);
@@ -385,7 +362,6 @@ TEST(intervals_cover_as_often_as_they_say)
         assert_in_range(fourth[i], LEAST, SEEDS);
         assert_in_range(density[i], LEAST, SEEDS);
     }
-    operator_free(&m);
 }
 
 /* diag(1 x 10, 0.2 + ...): ten copies known, in two blocks that leave the rest alone. */
@@ -397,8 +373,7 @@ static double ten_ones(int64_t i)
 TEST(known_copies_are_taken_out)
 {
     enum { N = 100 };
-    csr_operator m;
-    operator_of(&m, diagonal(N, ten_ones), 1);
+    AUTO_OPERATOR(m, diagonal(N, ten_ones), 1);
     cs_dense v[2] = {0};
     double ones[10], sum4 = 0;
     const int64_t start[] = {0, 4, 40};
@@ -413,9 +388,8 @@ TEST(known_copies_are_taken_out)
     }
     cs_density_known known = {.blocks = 2, .count = 10, .start = start, .v = v, .sigma = ones};
     cs_density_options o = options_of(4, 12, 2);
-    cs_density d;
     o.known = &known;
-    OK(cs_density_of(&m.op, &o, &d));
+    AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
     assert_int_equal(d.known, 10);
     /* A diagonal rest has no variance under signs. */
     assert_true(holds(&d.rest4, sum4, 0) && d.rest4.high - d.rest4.low < 1e-9);
@@ -446,17 +420,14 @@ TEST(known_copies_are_taken_out)
     OK(cs_density_of(&m.op, &o, &d));
     assert_true(d.rest4.high == 0 && d.above[2].low == 73 && d.above[2].high == 73);
     assert_int_equal(d.ended, 4);
-    cs_density_free(&d);
     cs_dense_free(&v[0]);
-    operator_free(&m);
 }
 
 TEST(threads_do_not_change_bits)
 {
     cs_density one = {0}, other = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        csr_operator m;
-        operator_of(&m, random_sparse(3000, 2000, 0.02, 5), threads);
+        AUTO_OPERATOR(m, random_sparse(3000, 2000, 0.02, 5), threads);
         cs_density_options o = options_of(11, 10, 9);
         o.top = 100;
         o.threads = threads;
@@ -469,7 +440,6 @@ TEST(threads_do_not_change_bits)
             assert_memory_equal(one.fourth_below, other.fourth_below, bytes);
             cs_density_free(&other);
         }
-        operator_free(&m);
     }
     cs_density_free(&one);
 }
@@ -490,20 +460,16 @@ static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
 TEST(steps_are_told)
 {
     static const int64_t samples[] = {2, 8, 9, 17};
-    csr_operator m;
-    operator_of(&m, random_sparse(200, 150, 0.1, 5), 1);
+    AUTO_OPERATOR(m, random_sparse(200, 150, 0.1, 5), 1);
     for (size_t i = 0; i < 4; ++i) {
         steps_seen seen = {.samples = samples[i], .degree = 7};
         const cs_progress progress = {note_step, &seen};
         cs_density_options o = options_of(samples[i], 7, 3);
-        cs_density d;
         o.top = 100;
         o.progress = &progress;
-        OK(cs_density_of(&m.op, &o, &d));
+        AUTO_OK(cs_density, d, cs_density_of(&m.op, &o, &d));
         assert_int_equal(seen.count, (samples[i] + 7) / 8 * 7);
-        cs_density_free(&d);
     }
-    operator_free(&m);
     /* A group's basis, its vectors and their product on both sides. */
     assert_true(cs_density_room(30, 20, 7) == 8 * (20 * 7 + 20 + 20 + 30));
 }
@@ -515,8 +481,7 @@ static double too_large(int64_t i)
 
 TEST(bad_options_are_named)
 {
-    csr_operator m;
-    operator_of(&m, diagonal(5, half), 1);
+    AUTO_OPERATOR(m, diagonal(5, half), 1);
     double negative = -0.5;
     cs_density d;
     const struct {
@@ -543,26 +508,15 @@ TEST(bad_options_are_named)
     operator_of(&m, diagonal(5, too_large), 1);
     cs_density_options o = options_of(2, 4, 1);
     assert_fails(cs_density_of(&m.op, &o, &d), CS_ERR_INPUT, "not finite");
-    operator_free(&m);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
-    csr_operator m;
-    operator_of(&m, random_sparse(40, 30, 0.2, 3), 1);
-    cs_status status = CS_ERR_MEMORY;
-    for (int64_t n = 1; status != CS_OK; ++n) {
-        cs_density_options o = options_of(3, 5, 1);
-        cs_density d = {0};
-        o.top = 100;
-        (void)cs_mem_fail_at(n);
-        status = cs_density_of(&m.op, &o, &d);
-        (void)cs_mem_fail_at(0);
-        assert_true(n < 100);
-        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-        assert_true(status == CS_OK || !d.density);
-        cs_reason_clear();
-        cs_density_free(&d);
+    AUTO_OPERATOR(m, random_sparse(40, 30, 0.2, 3), 1);
+    cs_density_options o = options_of(3, 5, 1);
+    o.top = 100;
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_density) d = {0};
+        if (out_of_memory(cs_density_of(&m.op, &o, &d))) assert_null(d.density);
     }
-    operator_free(&m);
 }

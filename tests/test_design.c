@@ -1,22 +1,14 @@
 /* Designed objectives: the published optima, laws and grids beside the bound, gradients by central
  * differences, closed forms where there are any, a text counted by hand. The same programmes by scipy
  * are tests/oracle/design_oracle.py. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/design/sums_private.h"
 #include "analysis/theorems/tradeoff.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
-#include "test.h"
 
 static const char any_later[] = "offset-ar(offset-weights=mix:0)";
 
@@ -91,12 +83,11 @@ TEST(published_optima)
     assert_true(rounds_to(half, .53) && rounds_to(quarter, .24));
     assert_true(rounds_to(tradeoff("diverse-ar:t=2", 16).tail, 5.03));
     assert_true(rounds_to(mix_of(16, half).tail, 1.33) && rounds_to(mix_of(32, quarter).tail, .42));
-    cs_design d = solved(&problem_of(any_later, 16, half)->p, 1e-7);
+    AUTO(cs_design) d = solved(&problem_of(any_later, 16, half)->p, 1e-7);
     assert_true(rounds_to(d.value, 1.09) && fabs(d.next_token - half) < 1e-12);
     cs_design_free(&d);
     d = solved(&problem_of(any_later, 32, quarter)->p, 1e-6);
     assert_true(rounds_to(d.value, .13) && fabs(d.next_token - quarter) < 1e-12);
-    cs_design_free(&d);
 }
 
 /* SLSQP of scipy 1.10.1 on the same programmes (solve() of design_oracle.py), to its 1e-9. */
@@ -113,9 +104,8 @@ TEST(optima_of_scipy)
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         problem *q = problem_of(any_later, known[i].s, known[i].next_token);
         q->p.fixed = known[i].fixed;
-        cs_design d = solved(&q->p, 1e-10);
+        AUTO(cs_design) d = solved(&q->p, 1e-10);
         assert_true(fabs(d.value - known[i].value) < 2e-9);
-        cs_design_free(&d);
     }
 }
 
@@ -154,9 +144,8 @@ TEST(no_law_of_a_grid_is_better)
             }
         }
     }
-    cs_design d = solved(&problem_of(any_later, S, 0.6)->p, 1e-9);
+    AUTO(cs_design) d = solved(&problem_of(any_later, S, 0.6)->p, 1e-9);
     assert_true(best >= d.bound && best < d.value + 2e-4);
-    cs_design_free(&d);
 }
 
 /* Weights of blocks of events, drawn; then as much of the next token as is wanted. */
@@ -202,23 +191,19 @@ TEST(no_drawn_law_is_below_the_bound)
         q->p.fixed = c % 2 ? CS_FIX_TARGETS : CS_FIX_CONTEXTS;
         q->p.gram = gram;
         const bool kinks = c % 2 && q->p.matrix != CS_DESIGN_TOY;
-        cs_pool pool = {0};
-        cs_family f;
+        AUTO(cs_pool) pool = {0};
         cs_design_sums sums;
-        cs_design d = {0};
-        OK(cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-6, .max_steps = 2000}, &d));
+        AUTO_OK(cs_design, d,
+                cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-6, .max_steps = 2000}, &d));
         assert_true(d.converged || kinks);
         assert_true(d.bound <= d.value && d.bound > 0.9 * d.value);
-        OK(cs_family_of(&q->p, &pool, &f));
+        AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
         OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
         for (uint64_t i = 0; i < 300; ++i) {
             cs_rng rng = cs_rng_at(i, CS_STREAM_TEST, (uint64_t)c);
             draw_law(&rng, &f, c % 2, q->p.next_token, y);
             assert_true(cs_design_sum_at(&sums, y, gradient) - d.known >= d.bound - 1e-12);
         }
-        cs_design_free(&d);
-        cs_family_free(&f);
-        cs_pool_free(&pool);
     }
 }
 
@@ -233,10 +218,9 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
     q->p.sum = sum;
     q->p.fixed = CS_FIX_TARGETS;
     q->p.gram = gram;
-    cs_pool pool = {0};
-    cs_family f;
+    AUTO(cs_pool) pool = {0};
     cs_design_sums sums;
-    OK(cs_family_of(&q->p, &pool, &f));
+    AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
     OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
     double *y = test_room(3 * f.masses, sizeof *y), *gradient = y + f.masses,
            *other = y + 2 * f.masses;
@@ -255,8 +239,6 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
         y[i] = at;
         assert_true(at == 0 || fabs(slope - gradient[i]) < 1e-6 * (1 + fabs(gradient[i])));
     }
-    cs_family_free(&f);
-    cs_pool_free(&pool);
 }
 
 TEST(gradients_by_central_differences)
@@ -304,18 +286,15 @@ TEST(convex_with_a_marginal_fixed_only)
 TEST(targets_are_contexts_from_the_end)
 {
     problem *q = problem_of(any_later, 9, 0.45);
-    cs_design contexts = solved(&q->p, 1e-9);
+    AUTO(cs_design) contexts = solved(&q->p, 1e-9);
     q->p.fixed = CS_FIX_TARGETS;
-    cs_design targets = solved(&q->p, 1e-9);
+    AUTO(cs_design) targets = solved(&q->p, 1e-9);
     assert_true(fabs(contexts.value - targets.value) < 2e-9 * 3);
     assert_true(fabs(contexts.kappa - targets.kappa) > 0.01);
     q->p.fixed = CS_FIX_BOTH; /* a doubly stochastic triangular matrix is the identity: ar */
     q->p.next_token = 0;
-    cs_design both = solved(&q->p, 1e-9);
+    AUTO(cs_design) both = solved(&q->p, 1e-9);
     assert_true(fabs(both.value - 7) < 1e-9 && fabs(both.next_token - 1) < 1e-12);
-    cs_design_free(&contexts);
-    cs_design_free(&targets);
-    cs_design_free(&both);
 }
 
 /* kappa = sum_d w_d^2 is least where the rest is spread evenly. */
@@ -327,12 +306,11 @@ TEST(least_collision_of_a_law_of_distances)
             q->p.reach = reach;
             q->p.matrix = CS_DESIGN_KERNEL;
             q->p.sum = CS_DESIGN_SIGMA2;
-            cs_design d = solved(&q->p, 1e-10);
+            AUTO(cs_design) d = solved(&q->p, 1e-10);
             const double most = fmax(l, 1 / (double)reach); /* all even where that is enough */
             assert_true(
                 fabs(d.kappa - most * most - (1 - most) * (1 - most) / (double)(reach - 1)) < 1e-9);
             assert_true(d.value == d.kappa && d.known == 0);
-            cs_design_free(&d);
         }
     }
 }
@@ -357,25 +335,24 @@ TEST(masks_reach_the_hull)
         problem *q = problem_of(family, S, 0);
         q->p.fixed = CS_FIX_TARGETS;
         q->p.misalignment = x0 + 0.3 * (x1 - x0);
-        cs_design d = solved(&q->p, 1e-11);
+        AUTO(cs_design) d = solved(&q->p, 1e-11);
         const double sigma2 = y0 + 0.3 * (y1 - y0);
         assert_true(fabs(d.value - (S - 1) * sigma2 * sigma2) < 1e-10);
         assert_true(fabs(d.misalignment - q->p.misalignment) < 1e-12);
         for (int64_t j = 1; j < S; ++j) { /* two lengths at most */
             assert_true(d.x[j - 1] < 1e-6 || j == m[i] || j == m[i + 1]);
         }
-        cs_design_free(&d);
     }
 }
 
 /* The plan file has the value, by the toy model's own reduction and by the kernel. */
 static void check_plans(void **state, const cs_design_problem *p)
 {
-    cs_design d = solved(p, 1e-7), again = {0};
+    AUTO(cs_design) d = solved(p, 1e-7), again = {0};
     cs_design_problem read = *p;
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_tradeoff x;
-    json_t *plans = NULL;
+    json_auto_t *plans = NULL;
     const char *path = in_dir(state, "plan.json");
     OK(cs_design_plans(p, &d, &plans));
     OK(cs_json_write(path, plans));
@@ -390,10 +367,6 @@ static void check_plans(void **state, const cs_design_problem *p)
         OK(cs_tradeoff_of(&read.objective, p->length, &x));
         assert_true(fabs(x.tail - d.value) < 1e-12 * (1 + d.value));
     }
-    json_decref(plans);
-    cs_plan_file_free(&file);
-    cs_design_free(&d);
-    cs_design_free(&again);
 }
 
 TEST_IN_DIR(plan_files_have_the_value)
@@ -429,7 +402,7 @@ TEST(a_stream_counted_by_hand)
 {
     enum { S = 5, V = 6 };
     static const int64_t length[] = {9, 4, 1, 17, 6};
-    cs_corpus c = small_corpus(5, length, V - 1, 0, 8);
+    AUTO(cs_corpus) c = small_corpus(5, length, V - 1, 0, 8);
     const int64_t n = c.tokens;
     static double count[S][V][V], p[V];
     double gram[S * S], want[S * S] = {0};
@@ -452,13 +425,11 @@ TEST(a_stream_counted_by_hand)
         }
     }
     OK(cs_stream_gram(&c, S, NULL, gram));
-    for (int i = 0; i < S * S; ++i) {
-        assert_true(fabs(gram[i] - want[i]) < 1e-12);
-    }
+    assert_each(i, 0, S * S, fabs(gram[i] - want[i]) < 1e-12);
     problem *q = problem_of(any_later, S, 0.4);
     q->p.matrix = CS_DESIGN_STREAM;
     q->p.gram = gram;
-    cs_design d = solved(&q->p, 1e-8);
+    AUTO(cs_design) d = solved(&q->p, 1e-8);
     double r[S * S] = {0}, sum = -1;
     OK(cs_kernel_of_pairs(&d.law, r));
     for (int u = 0; u < V; ++u) {
@@ -473,8 +444,6 @@ TEST(a_stream_counted_by_hand)
     assert_true(fabs(sum - d.value) < 1e-12);
     assert_fails(cs_stream_gram(&c, n + 1, NULL, gram), CS_ERR_INPUT,
                  "are fewer than the sequence length");
-    cs_design_free(&d);
-    cs_corpus_free(&c);
 }
 
 /* Stopped anywhere and read back from JSON, it ends with the bits of one run. */
@@ -482,9 +451,9 @@ TEST_IN_DIR(a_stopped_run_goes_on)
 {
     const char *path = in_dir(state, "state.json");
     problem *q = problem_of(any_later, 16, 0.875);
-    cs_design whole = solved(&q->p, 1e-9), part = {0};
+    AUTO(cs_design) whole = solved(&q->p, 1e-9), part = {0};
     for (int64_t stop = 0; !part.converged; stop += 37) {
-        json_t *kept = NULL;
+        json_auto_t *kept = NULL;
         OK(cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-9, .max_steps = stop}, &part));
         OK(cs_design_state(&part, &kept));
         OK(cs_json_write(path, kept));
@@ -493,7 +462,6 @@ TEST_IN_DIR(a_stopped_run_goes_on)
         OK(cs_json_read(path, &kept));
         OK(cs_design_continue(kept, &part));
         OK(cs_design_solve(&q->p, &(cs_design_options){.gap = 1e-9, .max_steps = stop}, &part));
-        json_decref(kept);
     }
     assert_int_equal(part.steps, whole.steps);
     assert_true(part.steps > 100 && part.value == whole.value && part.bound == whole.bound);
@@ -501,16 +469,13 @@ TEST_IN_DIR(a_stopped_run_goes_on)
     q->p.length = 15;
     assert_fails(cs_design_solve(&q->p, &(cs_design_options){.gap = 1, .max_steps = 1}, &part),
                  CS_ERR_INPUT, "cannot continue from");
-    cs_design_free(&whole);
-    cs_design_free(&part);
 }
 
 static void refused(const cs_design_problem *p, const char *why)
 {
-    cs_design d = {0};
+    AUTO(cs_design) d = {0};
     assert_fails(cs_design_solve(p, &(cs_design_options){.gap = 1e-6, .max_steps = 10}, &d),
                  CS_ERR_USAGE, why);
-    cs_design_free(&d);
 }
 
 TEST(what_is_refused_says_why)
@@ -553,13 +518,13 @@ TEST(what_is_refused_says_why)
 
 static cs_status any_design(const char *path)
 {
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_design_problem p = {.length = 6,
                            .next_token = 0.01,
                            .misalignment = 0.9,
                            .fixed = path[0] ? CS_FIX_TARGETS : CS_FIX_CONTEXTS};
-    cs_design d = {0}, of = {0}, more = {0};
-    json_t *plans = NULL, *state = NULL, *rows = json_array();
+    AUTO(cs_design) d = {0}, of = {0}, more = {0};
+    json_auto_t *plans = NULL, *state = NULL, *rows = json_array();
     cs_status status = cs_objective_parse_held(path[0] ? path : any_later, &file, &p.objective);
     if (status == CS_OK)
         status = cs_design_solve(&p, &(cs_design_options){.gap = 1e-3, .max_steps = 3}, &d);
@@ -568,13 +533,6 @@ static cs_status any_design(const char *path)
     if (status == CS_OK) status = cs_design_continue(state, &more);
     if (status == CS_OK) status = cs_design_of(&p, &of);
     if (status == CS_OK) status = cs_design_row("design", "x", &d, rows);
-    json_decref(plans);
-    json_decref(state);
-    json_decref(rows);
-    cs_design_free(&d);
-    cs_design_free(&of);
-    cs_design_free(&more);
-    cs_plan_file_free(&file);
     return status;
 }
 
@@ -586,14 +544,13 @@ TEST(every_allocation_may_fail)
 
 static cs_status interrupted(__attribute__((unused)) const char *path)
 {
-    cs_design d = {0};
+    AUTO(cs_design) d = {0};
     cs_design_problem p = {.length = 6, .next_token = 0.3, .misalignment = INFINITY};
     cs_status status = cs_objective_parse(any_later, &p.objective);
     cs_interrupt_set();
     if (status == CS_OK)
         status = cs_design_solve(&p, &(cs_design_options){.gap = 1e-9, .max_steps = 100}, &d);
     const bool none = d.x == NULL; /* it had not begun */
-    cs_design_free(&d);
     return none ? status : CS_OK;
 }
 

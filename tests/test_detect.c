@@ -1,13 +1,7 @@
 /* Replaced-token detection: the draws are the model's own probabilities, the second pass reads them
  * and is told what was replaced, its gradient is that of its loss, and runs keep their bytes. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/detect.h"
 #include "train_support.h"
 
@@ -63,7 +57,7 @@ static void world_close(world *w)
  * million times the shares (Bernstein). */
 TEST(draws_are_from_the_predictions)
 {
-    world w;
+    AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t vocab = w.model.config.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
@@ -101,12 +95,11 @@ TEST(draws_are_from_the_predictions)
         }
     }
     assert_true(most > 0.2);
-    world_close(&w);
 }
 
 TEST(the_second_pass_reads_the_draws)
 {
-    world w;
+    AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t rows = w.batch.batch * w.batch.length;
     int64_t at = 0, replaced = 0;
@@ -137,7 +130,6 @@ TEST(the_second_pass_reads_the_draws)
     assert_int_equal(read->events, at);
     assert_int_equal(cs_detector_rows(&w.batch), at);
     assert_int_equal(replaced, w.batch.events / 2);
-    world_close(&w);
 }
 
 /* The loss of the second pass, a row. */
@@ -156,7 +148,7 @@ static double loss_of(world *w)
 TEST(the_gradient_is_that_of_the_loss)
 {
     enum { MOST = 64 };
-    world w;
+    AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const cs_params *params = &w.model.params;
     const double h = 1e-4;
@@ -203,7 +195,6 @@ TEST(the_gradient_is_that_of_the_loss)
     if (!(fabs(exact - found) < 1e-6 * fabs(exact))) {
         fail_msg("%.12g, by differences %.12g", exact, found);
     }
-    world_close(&w);
 }
 
 static training in_folder(const recipe *r, void **state, const char *name)
@@ -219,18 +210,17 @@ TEST_IN_DIR(a_detector_learns)
     r.distinct = true;
     r.documents = 4;
     for (int i = 0; i < 2; ++i) {
-        training t = in_folder(&r, state, i == 0 ? "short" : "long");
+        AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
         t.options.steps = i == 0 ? 1 : 400;
         t.options.learning_rate = 1e-2;
         t.options.eval_every = t.options.save_every = 0;
         loss[i] = trained(&t).detect_loss;
-        free_training(&t);
     }
     assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
     assert_true(loss[1] < 0.2);
-    training plain = in_folder(&(recipe){.kind = CS_OBJ_MASKED}, state, "plain");
+    AUTO_BY(free_training, training) plain =
+        in_folder(&(recipe){.kind = CS_OBJ_MASKED}, state, "plain");
     assert_true(isnan(trained(&plain).detect_loss));
-    free_training(&plain);
 }
 
 TEST_IN_DIR(threads_change_no_byte)
@@ -239,10 +229,9 @@ TEST_IN_DIR(threads_change_no_byte)
     for (int threads = 1; threads <= 3; threads += 2) {
         recipe r = masked;
         r.threads = threads;
-        training t = in_folder(&r, state, threads == 1 ? "one" : "three");
+        AUTO_BY(free_training, training) t = in_folder(&r, state, threads == 1 ? "one" : "three");
         t.options.accumulate = 2;
         (void)trained(&t);
-        free_training(&t);
     }
     assert_true(snprintf(one, sizeof one, "%s", in_dir(state, "one")) > 0);
     assert_same_file(one, in_dir(state, "three"), "model.safetensors");
@@ -255,16 +244,14 @@ TEST(what_has_no_replaced_tokens_is_refused)
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
         recipe r = masked;
         r.kind = kind[i];
-        training t = make_training(&r, NULL);
+        AUTO_BY(free_training, training) t = make_training(&r, NULL);
         assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                      "replaced tokens need a single masked objective on text");
-        free_training(&t);
     }
-    training t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
+    AUTO_BY(free_training, training) t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
     t.options.replaced_token = 1;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "no detector of replaced tokens");
-    free_training(&t);
 }
 
 /* The matrix of detection, (text, position) against replaced or not, of two independent tokens of law q of

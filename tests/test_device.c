@@ -1,11 +1,6 @@
 /* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include <dlfcn.h>
 
-#include "base/status.h"
 #include "tensor/device.h"
 #include "tensor/plugin.h"
 #include "test.h"
@@ -30,12 +25,10 @@ TEST(unknown_word)
 
 TEST(cpu_by_name)
 {
-    cs_backend *backend = NULL;
     char why[64] = "stale";
-    OK(cs_device_open("cpu", NULL, why, sizeof why, &backend));
+    AUTO_OK(cs_backend, *backend, cs_device_open("cpu", NULL, why, sizeof why, &backend));
     assert_string_equal(why, "");
     assert_non_null(backend);
-    cs_backend_free(&backend);
 }
 
 TEST(absent_plugin)

@@ -1,14 +1,10 @@
 /* diffusion: its events against all plans and drawn ones, alone and mixed; its matrix is that of
  * permuted-ar, on the toy model and on a corpus (theorem-4-2.md). */
-#include <math.h>
-#include <string.h>
-
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "toy_support.h"
 
 TEST(events_are_those_of_all_plans)
@@ -30,7 +26,7 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
             probability += p;
             weighted += p / t;
         }
-        cs_plan plan;
+        AUTO(cs_plan) plan = {0};
         OK(cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
@@ -45,7 +41,6 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
                             fabs(plan.weight[i] - weighted / probability) < 1e-6);
             }
         }
-        cs_plan_free(&plan);
     }
 }
 
@@ -59,16 +54,14 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
     for (int variant = 0; variant < 6; ++variant) {
         int prefix = variant / 2;
         cs_toy toy = {plan_objective("diffusion"), 2, 4, 2, false, false, 0};
-        cs_toy_spectrum spectrum;
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        OK(cs_toy_reduce(&toy, &spectrum));
+        AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
         for (int64_t j = 0; j < spectrum.values; ++j) {
             assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
             assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
         }
         assert_true(spectrum.values == 3 || times[prefix][spectrum.values] == 0);
-        cs_toy_spectrum_free(&spectrum);
     }
 }
 
@@ -84,9 +77,9 @@ TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
 {
     const char *const context[] = {"all", "nearest:2", "each:2"};
     const int64_t length[] = {4, 9, 6, 5, 7};
-    cs_corpus corpus = small_corpus(5, length, 6, 2, 1);
+    AUTO(cs_corpus) corpus = small_corpus(5, length, 6, 2, 1);
     for (int c = 0; c < 3; ++c) {
-        cs_cooc diffusion, permuted;
+        AUTO(cs_cooc) diffusion = {0}, permuted = {0};
         build(&corpus, "diffusion", context[c], &diffusion);
         build(&corpus, "permuted-ar", context[c], &permuted);
         const cs_csr *a = &diffusion.matrix.a, *b = &permuted.matrix.a;
@@ -95,10 +88,7 @@ TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
         assert_memory_equal(a->ptr, b->ptr, (size_t)(a->rows + 1) * sizeof *a->ptr);
         assert_memory_equal(a->col, b->col, (size_t)cs_csr_nnz(a) * sizeof *a->col);
         assert_memory_equal(a->val, b->val, (size_t)cs_csr_nnz(a) * sizeof *a->val);
-        cs_cooc_free(&diffusion);
-        cs_cooc_free(&permuted);
     }
-    cs_corpus_free(&corpus);
 }
 
 TEST(it_mixes)
@@ -106,9 +96,8 @@ TEST(it_mixes)
     const char *const with[] = {"mix:1*diffusion+1*gvp(groups=2)",
                                 "mix:0.2*group-ar(t=2)+0.5*diffusion+0.3*ar"};
     for (int i = 0; i < 2; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         plan_compare_variants(plan_held(with[i], &file), 3, (const double[]){7, 7});
-        cs_plan_file_free(&file);
         plan_compare_kernel(with[i]);
     }
     expect_reduction_exact("mix:1*offset-ar(offset-weights=power:1)+1*diffusion,empty-prefix=class",
@@ -118,19 +107,17 @@ TEST(it_mixes)
 /* In one stream, alone and beside other masks. */
 TEST(a_network_reads_masks)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*masked(unmasked=1)+1*diffusion", &file);
     assert_int_equal(cs_objective_reads(&mixed), CS_READS_MASKS);
     for (int64_t step = 0; step < 20; ++step) {
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {.token = batch_text, .length = 6};
-        cs_batch b;
         task.objective = mixed;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.weight_sum >= 0);
-        cs_batch_free(&b);
     }
-    cs_plan_file_free(&file);
 }

@@ -1,19 +1,14 @@
 /* io/digests: what a manifest says of a result's files, and what is made of a file that differs. */
 #include <fcntl.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 
 /* sha256sum of "abc". */
 #define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
@@ -27,9 +22,8 @@ static const char *folder(void **state)
 
 static void write_manifest(void **state, json_t *outputs)
 {
-    json_t *m = json_pack("{s:o}", "outputs", outputs);
+    json_auto_t *m = json_pack("{s:o}", "outputs", outputs);
     OK(cs_json_write(in_dir(state, "r/manifest.json"), m));
-    json_decref(m);
 }
 
 /* A folder r with a.csv ("abc") and sub/b.csv, both recorded. */
@@ -58,13 +52,12 @@ static cs_status hash(const char *path)
 TEST_IN_DIR(digests_are_of_the_bytes)
 {
     make_result(state);
-    json_t *outputs = NULL;
+    json_auto_t *outputs = NULL;
     OK(cs_digest_record(in_dir(state, "r"), &outputs));
     const json_t *first = json_array_get(outputs, 0);
     assert_string_equal(json_string_value(json_object_get(first, "path")), "a.csv");
     assert_string_equal(json_string_value(json_object_get(first, "sha256")), ABC);
     assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 3);
-    json_decref(outputs);
 }
 
 /* What was hashed while the disk was waited for is known without a second reading, for as long as the
@@ -72,7 +65,7 @@ TEST_IN_DIR(digests_are_of_the_bytes)
 TEST_IN_DIR(a_settled_file_is_known)
 {
     char known[33], now[33], expected[33];
-    char *text = cs_calloc(100000, 1);
+    AUTO_FREE char *text = cs_calloc(100000, 1);
     const char *path = in_dir(state, "settled");
     const struct timespec later[2] = {{.tv_sec = 1700000000}, {.tv_sec = 1700000000}};
     cs_outfile f = {0};
@@ -98,7 +91,6 @@ TEST_IN_DIR(a_settled_file_is_known)
     OK(cs_xxh3_file(path, now));
     cs_hash_hex(cs_hash(text, 100000, 0), expected);
     assert_string_equal(now, expected);
-    cs_free(text);
 }
 
 /* 64 folders, the first among them, are read; one more is not. */
@@ -135,11 +127,10 @@ TEST_IN_DIR(a_changed_file_is_refused)
     OK(cs_file_write(in_dir(state, "r/a.csv"), "abd", 3));
     assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "manifest.json says " ABC);
     /* In the working directory, and without a folder in the path. */
-    char *before = getcwd(NULL, 0);
+    AUTO_FREE char *before = getcwd(NULL, 0);
     assert_int_equal(chdir(in_dir(state, "r")), 0);
     cs_status bare = hash("a.csv"), below = hash("sub/b.csv");
     assert_int_equal(chdir(before), 0);
-    free(before);
     assert_int_equal(bare, CS_ERR_INPUT);
     assert_int_equal(below, CS_ERR_INPUT);
     cs_reason_clear();
@@ -229,20 +220,18 @@ TEST_IN_DIR(damaged_manifests_are_refused)
 {
     make_result(state);
     const char *path = in_dir(state, "r/manifest.json");
-    json_t *m = NULL;
+    json_auto_t *m = NULL;
     char own[65], *text = NULL;
     int64_t size = 0;
     OK(cs_json_read(path, &m));
     OK(cs_json_set(m, "program_sha256", json_string(ABC)));
     OK(cs_digest_json(m, own));
     OK(cs_json_set(m, "sha256", json_string(own)));
-    json_t *whole = json_pack("{s:s}", "command", "rank");
+    json_auto_t *whole = json_pack("{s:s}", "command", "rank");
     assert_int_equal(json_object_update(whole, m), 0);
     OK(cs_digest_json(whole, own));
     OK(cs_json_set(whole, "sha256", json_string(own)));
     OK(cs_json_write(path, whole));
-    json_decref(m);
-    json_decref(whole);
     OK(hash(in_dir(state, "r/a.csv")));
     OK(hash(in_dir(state, "r/sub/b.csv")));
     OK(hash(in_dir(state, "r")));
@@ -268,11 +257,10 @@ TEST_IN_DIR(damaged_manifests_are_refused)
     OK(cs_file_write(path, text, size));
     assert_fails(hash(in_dir(state, "r/a.csv")), CS_ERR_INPUT, "was changed or damaged");
     cs_free(text);
-    json_t *outputs = json_array();
+    json_auto_t *outputs = json_array();
     OK(cs_file_write(path, "", 0));
     OK(cs_digest_keep(outputs, in_dir(state, "r")));
     assert_int_equal(json_array_size(outputs), 0);
-    json_decref(outputs);
 }
 
 TEST_IN_DIR(a_link_is_what_it_leads_to)
@@ -291,7 +279,7 @@ TEST_IN_DIR(records_of_other_runs_stay)
 {
     make_result(state);
     const char *dir = in_dir(state, "r");
-    json_t *outputs = json_array();
+    json_auto_t *outputs = json_array();
     OK(cs_file_write(in_dir(state, "r/new.csv"), "abc", 3));
     OK(cs_digest_put(outputs, dir, "new.csv"));
     assert_int_equal(unlink(in_dir(state, "r/sub/b.csv")), 0);
@@ -299,7 +287,6 @@ TEST_IN_DIR(records_of_other_runs_stay)
     assert_int_equal(json_array_size(outputs), 2); /* new.csv and a.csv: sub/b.csv is gone */
     OK(cs_digest_keep(outputs, dir));
     assert_int_equal(json_array_size(outputs), 2);
-    json_decref(outputs);
 }
 
 /* What `rerun` asks: do the inputs of a run still have the bytes that it read? */
@@ -308,7 +295,7 @@ TEST_IN_DIR(changed_inputs_are_named)
     const char *path = in_dir(state, "in");
     char *change = NULL;
     OK(cs_file_write(path, "abc", 3));
-    json_t *manifest = json_pack("{s:[{s:s, s:s}]}", "inputs", "path", path, "sha256", ABC);
+    json_auto_t *manifest = json_pack("{s:[{s:s, s:s}]}", "inputs", "path", path, "sha256", ABC);
     OK(cs_digest_changed_input(manifest, &change));
     assert_null(change);
     OK(cs_file_write(path, "abd", 3));
@@ -321,12 +308,10 @@ TEST_IN_DIR(changed_inputs_are_named)
     assert_null(change);
     static const char *const half[] = {"path", "sha256"};
     for (int i = 0; i < 2; ++i) {
-        json_t *other = json_pack("{s:[{s:s}]}", "inputs", half[i], "x");
+        json_auto_t *other = json_pack("{s:[{s:s}]}", "inputs", half[i], "x");
         assert_fails(cs_digest_changed_input(other, &change), CS_ERR_INPUT,
                      "input 0 has no path or hash");
-        json_decref(other);
     }
-    json_decref(manifest);
 }
 
 /* sha256sum of {"a":1,"b":0.5}. The order of keys and the digest itself make no difference. */
@@ -334,7 +319,7 @@ TEST_IN_DIR(a_digest_is_of_the_object_without_it)
 {
     char hex[65], again[65];
     (void)state;
-    json_t *o = json_pack("{s:f, s:i}", "b", 0.5, "a", 1);
+    json_auto_t *o = json_pack("{s:f, s:i}", "b", 0.5, "a", 1);
     OK(cs_digest_json(o, hex));
     assert_string_equal(hex, "2e76599baa1e42fd9bf6253fdc2bf4ea1317abe64622c63aeb6c862f4b705306");
     OK(cs_json_set(o, "sha256", json_string(hex)));
@@ -344,17 +329,15 @@ TEST_IN_DIR(a_digest_is_of_the_object_without_it)
     OK(cs_json_set(o, "a", json_integer(2)));
     OK(cs_digest_json(o, again));
     assert_string_not_equal(hex, again);
-    json_decref(o);
 }
 
 /* Records all of a folder, and keeps what its manifest says. */
 static cs_status record_all(const char *dir)
 {
-    json_t *outputs = json_array();
+    json_auto_t *outputs = json_array();
     cs_status status = cs_digest_put(outputs, dir, "sub");
     if (status == CS_OK) status = cs_digest_keep(outputs, dir);
     if (status == CS_OK) assert_int_equal(json_array_size(outputs), 2);
-    json_decref(outputs);
     return status;
 }
 

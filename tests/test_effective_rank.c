@@ -1,16 +1,10 @@
 /* analysis: effective ranks against closed forms, the numbers of docs/explanation/effective-rank.md, and the jackknife
  * by its definition. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/effective_rank.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/tridiagonal.h"
 #include "stats/student.h"
-#include "test.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
@@ -107,17 +101,14 @@ TEST(the_numbers_of_the_theory)
     float *x = normal_rows(N, D, 1.0, 1);
     for (int wide = 0; wide < 2; ++wide) {
         const cs_gram_options options = {.wide = wide};
-        cs_gram g = blocks_of(x, N, D, 1, &options);
-        cs_effective_rank r = {0};
-        OK(cs_effective_rank_of(&g, &plain, &r));
+        AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
         assert_true(fabs(r.value[CS_RANK_TAU] - 363) <= 3);
         assert_true(fabs(r.value[CS_RANK_ENTROPY] - 604.4) <= 1.5);
         assert_true(fabs(r.value[CS_RANK_ENTROPY_SQUARED] - 150.2) <= 4);
         assert_true(fabs(r.value[CS_RANK_PARTICIPATION] - 31.5) <= 1.5);
         assert_true(fabs(r.value[CS_RANK_STABLE] - 7.2) <= 0.3);
         assert_true(r.value[CS_RANK_NUMERICAL] == D && r.below == 0);
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
 }
 
@@ -137,15 +128,11 @@ TEST(rounding_has_no_rank)
     for (int wide = 0; wide < 2; ++wide) {
         const cs_gram_options options = {.wide = wide, .threads = 1};
         cs_rows rows = cs_rows_of_f64(N, D, y, "y");
-        cs_gram g = {0};
-        cs_effective_rank r = {0};
-        OK(cs_gram_init(D, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(D, 1, &options, &g));
         OK(cs_gram_add(&g, &rows, NULL, &options));
-        OK(cs_effective_rank_of(&g, &plain, &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
         assert_true(r.value[CS_RANK_NUMERICAL] == R && r.value[CS_RANK_ENTROPY] <= R + 1e-9);
         assert_int_equal(r.below, D - R);
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
 }
 
@@ -154,11 +141,10 @@ TEST(fewer_rows_than_columns)
     enum { N = 12, D = 60 };
     float *x = normal_rows(N, D, 0, 4);
     const cs_gram_options options = {.wide = true, .threads = 1, .shift = true};
-    cs_gram g = blocks_of(x, N, D, 3, &options);
-    cs_effective_rank r = {0};
+    AUTO(cs_gram) g = blocks_of(x, N, D, 3, &options);
     cs_rank_options o = plain;
     o.jackknife = true;
-    OK(cs_effective_rank_of(&g, &o, &r));
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
     assert_int_equal(r.count, N);
     assert_true(r.value[CS_RANK_NUMERICAL] == N);
     cs_effective_rank_free(&r);
@@ -166,8 +152,6 @@ TEST(fewer_rows_than_columns)
     OK(cs_effective_rank_of(&g, &o, &r));
     assert_true(r.value[CS_RANK_NUMERICAL] == N - 1);
     assert_true(r.se[CS_RANK_STABLE] > 0 && isnan(r.se[CS_RANK_NUMERICAL]));
-    cs_effective_rank_free(&r);
-    cs_gram_free(&g);
 }
 
 /* Leaving out block b by building the matrix without its rows. */
@@ -180,7 +164,7 @@ TEST(jackknife_by_its_definition)
     o.jackknife = true;
     o.every_block = true;
     o.decay_first = 2;
-    cs_gram g = blocks_of(x, N, D, B, &options);
+    AUTO(cs_gram) g = blocks_of(x, N, D, B, &options);
     cs_effective_rank r = {0}, part = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     double theta[B][CS_RANK_MEASURES];
@@ -190,14 +174,12 @@ TEST(jackknife_by_its_definition)
             group[k] = k / (N / B) == b ? -1 : 0;
         }
         cs_rows rows = cs_rows_of_f32(N, D, x, "x");
-        cs_gram one = {0};
-        OK(cs_gram_init(D, 1, &options, &one));
+        AUTO_OK(cs_gram, one, cs_gram_init(D, 1, &options, &one));
         OK(cs_gram_add(&one, &rows, group, &options));
         OK(cs_effective_rank_of(&one, &o, &part));
         memcpy(theta[b], part.value, sizeof theta[b]);
         assert_true(isnan(part.se[CS_RANK_STABLE]));
         cs_effective_rank_free(&part);
-        cs_gram_free(&one);
     }
     for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
         int from = m == CS_RANK_TAU ? CS_RANK_TAU_INTERPOLATED : m;
@@ -216,16 +198,14 @@ TEST(jackknife_by_its_definition)
     assert_int_equal(r.points, B);
     assert_int_equal(r.point[B - 1].rows, N);
     for (int b = 1; b < B; ++b) {
-        cs_gram first = blocks_of(x, N / B * b, D, 1, &options);
+        AUTO(cs_gram) first = blocks_of(x, N / B * b, D, 1, &options);
         OK(cs_effective_rank_of(&first, &o, &part));
         assert_int_equal(r.point[b - 1].rows, N / B * b);
         assert_true(fabs(r.point[b - 1].value[CS_RANK_ENTROPY] - part.value[CS_RANK_ENTROPY]) <
                     1e-9);
         cs_effective_rank_free(&part);
-        cs_gram_free(&first);
     }
     cs_effective_rank_free(&r);
-    cs_gram_free(&g);
 }
 
 /* One row of norm 1e4 among 2000, or an offset, rules the spectrum, and is seen. */
@@ -243,9 +223,8 @@ TEST(outliers_are_seen)
         for (int64_t i = 0; i < (int64_t)N * D && form == 2; ++i) {
             x[i] += 10;
         }
-        cs_gram g = blocks_of(x, N, D, 1, &options);
-        cs_effective_rank r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO(cs_gram) g = blocks_of(x, N, D, 1, &options);
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         bool one = form == 0 || form == 2; /* taken out by --row-norm, by --center */
         assert_true((r.first_share > 0.5) == one);
         assert_true(one ? r.value[CS_RANK_TAU] == 1 : r.value[CS_RANK_TAU] > 25);
@@ -253,8 +232,6 @@ TEST(outliers_are_seen)
             assert_int_equal(r.heaviest, 77);
             assert_true(r.heaviest_share > 0.99);
         }
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
 }
 
@@ -263,7 +240,7 @@ TEST(definitions_say_what_was_done)
     float x[12] = {1, 2, 3, 4, 0, 1, 5, 2, 2, 7, 1, 0};
     const cs_gram_options options = {.wide = true, .normalise = true, .shift = true, .threads = 1};
     cs_rank_options o = {.tau = 0.95, .eps = 1e-5, .centred = true, .tolerance = 0.25};
-    cs_gram g = blocks_of(x, 4, 3, 1, &options);
+    AUTO(cs_gram) g = blocks_of(x, 4, 3, 1, &options);
     cs_effective_rank r = {0};
     OK(cs_effective_rank_of(&g, &o, &r));
     static const char *const part[CS_RANK_MEASURES] = {
@@ -271,10 +248,10 @@ TEST(definitions_say_what_was_done)
         "eps = 1e-05",    "/ sum sigma^4",           "/ sigma_1^2", "> 0.25 sigma_1",
         "from k = 11 on", "B theta - (B - 1) mean_b"};
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {
-        char *text = cs_rank_definition((cs_rank_measure)m, &o, &g, &r, &r.point[r.points - 1]);
+        AUTO_FREE char *text =
+            cs_rank_definition((cs_rank_measure)m, &o, &g, &r, &r.point[r.points - 1]);
         assert_non_null(strstr(text, part[m]));
         assert_non_null(strstr(text, "centred, rows divided by their norms, 4 rows"));
-        cs_free(text);
     }
     cs_effective_rank_free(&r);
     o.tau = 0;
@@ -287,7 +264,6 @@ TEST(definitions_say_what_was_done)
     o.tolerance = 0;
     assert_fails(cs_effective_rank_of(&g, &o, &r), CS_ERR_INPUT,
                  "1 row: too few for an effective rank");
-    cs_gram_free(&g);
 }
 
 /* Rows whose spectra are hard for what a replicate is made by: clusters, a rank of 5, blocks of a row or
@@ -319,14 +295,13 @@ TEST(what_is_taken_away_keeps_the_floor)
         const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
         const bool centred = form == 3;
         float *x = hard_rows(form, n, D);
-        cs_gram g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
-        cs_gram_all all = {0};
-        OK(cs_gram_all_of(&g, &all));
+        AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true, .shift = centred});
+        AUTO_OK(cs_gram_all, all, cs_gram_all_of(&g, &all));
         for (int i = 0; i < B; ++i) {
             for (int j = 0; j <= i; ++j) {
                 const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
                 const double floor = cs_gram_floor(&g, without, centred);
-                cs_dense away = {0}, added = {0};
+                AUTO(cs_dense) away = {0}, added = {0};
                 double got[D], want[D];
                 int64_t rows = 0, same = 0;
                 OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
@@ -335,15 +310,9 @@ TEST(what_is_taken_away_keeps_the_floor)
                             floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
                 OK(cs_dense_eigh(&added, want, true));
-                for (int k = 0; k < D; ++k) {
-                    assert_true(fabs(got[k] - want[k]) <= floor);
-                }
-                cs_dense_free(&away);
-                cs_dense_free(&added);
+                assert_each(k, 0, D, fabs(got[k] - want[k]) <= floor);
             }
         }
-        cs_gram_all_free(&all);
-        cs_gram_free(&g);
     }
 }
 
@@ -358,12 +327,11 @@ TEST(replicates_by_full_eigenproblems)
     for (int form = 0; form < HARD; ++form) {
         const int64_t n = form == 2 ? 15 : form == 5 ? 40 : 900;
         float *x = hard_rows(form, n, D);
-        cs_gram g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
-        cs_effective_rank r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO(cs_gram) g = blocks_of(x, n, D, B, &(cs_gram_options){.wide = true});
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
-            cs_dense sum = {0};
+            AUTO(cs_dense) sum = {0};
             double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
                 far[CS_RANK_MEASURES];
             int64_t rows = 0;
@@ -383,10 +351,7 @@ TEST(replicates_by_full_eigenproblems)
                 const double room = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
                 assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= room);
             }
-            cs_dense_free(&sum);
         }
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
 }
 
@@ -395,12 +360,12 @@ TEST(threads_do_not_bear_on_the_errors)
 {
     enum { N = 600, D = 130, B = 12 };
     float *x = normal_rows(N, D, 1, 50);
-    cs_gram g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
+    AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
     cs_rank_options o = plain;
     o.jackknife = true;
-    cs_effective_rank first = {0};
+    AUTO(cs_effective_rank) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        cs_effective_rank r = {0};
+        AUTO(cs_effective_rank) r = {0};
         o.threads = threads;
         OK(cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
         if (threads > 1) {
@@ -409,10 +374,7 @@ TEST(threads_do_not_bear_on_the_errors)
             assert_memory_equal(first.se, r.se, sizeof r.se);
             assert_memory_equal(first.lambda, r.lambda, D * sizeof(double));
         }
-        cs_effective_rank_free(&r);
     }
-    cs_effective_rank_free(&first);
-    cs_gram_free(&g);
 }
 
 static cs_status whole(const char *path)
@@ -427,14 +389,12 @@ static cs_status whole(const char *path)
     o.jackknife = true;
     o.threads = 1;
     cs_rows rows = cs_rows_of_f32(20, 3, x, "x");
-    cs_gram g = {0};
-    cs_effective_rank r = {0};
+    AUTO(cs_gram) g = {0};
+    AUTO(cs_effective_rank) r = {0};
     cs_status status = cs_gram_init(3, 4, &options, &g);
     if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK) {
         status = cs_effective_rank_of(&g, &o, &r);
     }
-    cs_effective_rank_free(&r);
-    cs_gram_free(&g);
     return status;
 }
 
@@ -452,15 +412,11 @@ static double rank_without(const float *x, int64_t n, int64_t d, const int *part
         group[k] = part[k] == i || part[k] == j ? -1 : 0;
     }
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
-    cs_gram g = {0};
-    cs_effective_rank r = {0};
-    OK(cs_gram_init(d, 1, &wide, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &wide, &g));
     OK(cs_gram_add(&g, &rows, group, &wide));
-    OK(cs_effective_rank_of(&g, &plain, &r));
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &plain, &r));
     const double rank = r.value[CS_RANK_TAU_INTERPOLATED];
     assert_true(r.parts == 0 && isnan(r.value[CS_RANK_TAU_CORRECTED]));
-    cs_effective_rank_free(&r);
-    cs_gram_free(&g);
     return rank;
 }
 
@@ -480,9 +436,8 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     }
     cs_rank_options o = plain;
     o.jackknife = true;
-    cs_gram g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
-    cs_effective_rank r = {0};
-    OK(cs_effective_rank_of(&g, &o, &r));
+    AUTO(cs_gram) g = blocks_of(x, N, D, B, &(cs_gram_options){.wide = true});
+    AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
     assert_int_equal(r.parts, P);
     double mean = 0, sum = 0, one = 0, two = 0;
     for (int i = 0; i < P; ++i) {
@@ -509,8 +464,6 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     g = blocks_of(x, N, D, 2, &(cs_gram_options){.wide = true}); /* two parts leave no pair */
     OK(cs_effective_rank_of(&g, &o, &r));
     assert_true(isfinite(r.value[CS_RANK_TAU_CORRECTED]) && isnan(r.se[CS_RANK_TAU_CORRECTED]));
-    cs_effective_rank_free(&r);
-    cs_gram_free(&g);
 }
 
 /* Of few rows, or with one that outweighs the rest, it comes out where no population's is. */
@@ -523,15 +476,12 @@ TEST(the_corrected_rank_stays_in_its_range)
     for (int i = 0; i < 2 * SAMPLES; ++i) {
         float *x = normal_rows(N, D, 0, (uint64_t)i);
         x[0] *= i < SAMPLES ? 1 : 1e3F;
-        cs_gram g = blocks_of(x, N, D, 6, &(cs_gram_options){.wide = true});
-        cs_effective_rank r = {0};
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO(cs_gram) g = blocks_of(x, N, D, 6, &(cs_gram_options){.wide = true});
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         const double value = r.value[CS_RANK_TAU_CORRECTED];
         above += r.unclipped > 0.9 * D;
         below += r.unclipped < 0.9;
         assert_true(value == fmin(fmax(r.unclipped, 0.9), 0.9 * D));
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
     assert_true(above > 0 && below >= SAMPLES);
 }
@@ -555,10 +505,9 @@ static void covers(int d, int64_t n, uint64_t seed)
     const double truth = v[CS_RANK_TAU_INTERPOLATED];
     o.jackknife = true;
     for (uint64_t i = 0; i < SAMPLES; ++i) {
-        cs_effective_rank r = {0};
         float *x = normal_rows(n, d, 1, seed + i);
-        cs_gram g = blocks_of(x, n, d, B, &wide);
-        OK(cs_effective_rank_of(&g, &o, &r));
+        AUTO(cs_gram) g = blocks_of(x, n, d, B, &wide);
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         double mean = 0, plug_in = r.value[CS_RANK_TAU_INTERPOLATED];
         for (int b = 0; b < B; ++b) {
             mean += r.left_out[b * CS_RANK_MEASURES + CS_RANK_TAU_INTERPOLATED] / B;
@@ -569,8 +518,6 @@ static void covers(int d, int64_t n, uint64_t seed)
         plainly += fabs(plug_in - truth) <= cs_student_width(0.95, B - 1) * r.se[CS_RANK_TAU];
         own += r.se[CS_RANK_TAU_CORRECTED] / SAMPLES;
         plain_se += r.se[CS_RANK_TAU] / SAMPLES;
-        cs_effective_rank_free(&r);
-        cs_gram_free(&g);
     }
     assert_true(covered >= LEAST && plainly < LEAST);
     assert_true(own > 1.15 * plain_se && own < 3 * plain_se);

@@ -1,16 +1,9 @@
 /* The bound of a masked model drawn in any order, beside all orders of small texts: its mean over draws
  * is the exact one, which is above the exact -log p; one token is exact; the number of masked tokens. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { S = 3, SETS = 1 << S, TEXT_OF_3 = 0, TEXT_OF_9 = 6 };
 
@@ -24,9 +17,9 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
                                 .batch = 1,
                                 .length = S,
                                 .predictions = S};
-    cs_pass pass = {0};
-    cs_plan plan;
-    float *logits = cs_alloc(S * vocab, sizeof *logits);
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    AUTO(cs_plan) plan = {0};
+    AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
     assert_non_null(logits);
     OK(cs_pass_open(&t->model, &sizes, &pass));
     OK(cs_plan_init(&plan, S));
@@ -51,9 +44,6 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
                 log(sum) - (double)logits[e * vocab + pass.batch.target[e]];
         }
     }
-    cs_free(logits);
-    cs_plan_free(&plan);
-    cs_pass_close(&pass);
 }
 
 /* Over all orders, behind the first `given` tokens of each: the mean of -log p, and -log of the mean p
@@ -86,7 +76,7 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
 {
     enum { SEEDS = 400 };
     for (int given = 0; given < 2; ++given) {
-        training t = sharp_case_of(1);
+        AUTO_BY(free_training, training) t = sharp_case_of(1);
         uint8_t keep[64] = {0};
         double nll[SETS][S], bound, exact, sum = 0, squares = 0;
         keep[TEXT_OF_3] = 1;
@@ -100,33 +90,28 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
         o.keep = keep;
         o.positions = 2;
         for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            cs_perplexity p = perplexity_of(&t, &o);
+            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             const double total = p.nll * (S - given);
             sum += total;
             squares += total * total;
-            cs_perplexity_free(&p);
         }
         const double mean = sum / SEEDS, se = sqrt((squares / SEEDS - mean * mean) / SEEDS);
         assert_true(se > 1e-4 && fabs(mean - bound) < 5 * se);
-        free_training(&t);
     }
 }
 
 /* A text of one token has one order: the bound is its -log p, by append as by elbo. */
 TEST(one_token_is_exact)
 {
-    training t = perplexity_case_of(1);
+    AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
     o.from_nothing = true;
     o.max_length = 1;
-    cs_perplexity exact = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) exact = perplexity_of(&t, &o);
     o.ask = CS_ASK_ELBO;
-    cs_perplexity bound = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) bound = perplexity_of(&t, &o);
     assert_true(fabs(exact.nll - bound.nll) < 1e-6); /* float losses in another order of batches */
     assert_int_equal(bound.tokens, 4 * exact.tokens);
-    cs_perplexity_free(&exact);
-    cs_perplexity_free(&bound);
-    free_training(&t);
 }
 
 /* As many masks as a text has tokens, stratified: one of each number, so that a uniform model predicts
@@ -137,14 +122,14 @@ TEST(masks_are_stratified)
     for (int threads = 1; threads < 3; ++threads) {
         recipe r = perplexity_cases[1].recipe;
         r.threads = threads;
-        training t = make_training(&r, "");
+        AUTO_BY(free_training, training) t = make_training(&r, "");
         uint8_t keep[64] = {0};
         keep[TEXT_OF_9] = 1;
         cs_perplexity_options o = perplexity_options_of(1);
         o.ask = CS_ASK_ELBO;
         o.keep = keep;
         o.positions = 8;
-        cs_perplexity p = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         assert_int_equal(p.tokens, 36); /* 1 + .. + 8: one of nine is given */
         assert_true(threads == 1 || p.nll == first);
         first = p.nll;
@@ -152,8 +137,6 @@ TEST(masks_are_stratified)
         set_all_parameters(&t, 0);
         p = perplexity_of(&t, &o);
         assert_true(fabs(p.nll - log((double)t.model.config.vocab)) < 1e-6);
-        cs_perplexity_free(&p);
-        free_training(&t);
     }
 }
 
@@ -161,12 +144,11 @@ TEST(others_have_no_bound)
 {
     const int cases[] = {0, 4, 6, 9};
     for (int i = 0; i < 4; ++i) {
-        training t = perplexity_case_of(cases[i]);
+        AUTO_BY(free_training, training) t = perplexity_case_of(cases[i]);
         cs_perplexity_options o = perplexity_options_of(cases[i]);
         cs_perplexity p;
         o.ask = CS_ASK_ELBO;
         assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE,
                      "cannot be evaluated by elbo");
-        free_training(&t);
     }
 }

@@ -1,19 +1,11 @@
 /* Empty rows: what is read without them, and that a spectrum is the same with and without them. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "io/file.h"
-#include "io/npy.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
@@ -21,23 +13,17 @@
 static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
     int64_t *number = test_room(n + 1, sizeof *number);
-    cs_kept_rows kept = {0};
     memcpy(number, row, (size_t)n * sizeof *number);
-    OK(cs_kept_rows_number(rows, n, number, &kept));
+    AUTO_OK(cs_kept_rows, kept, cs_kept_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
-    for (int64_t i = 1; i < kept.count; ++i) {
-        assert_true(kept.row[i] > kept.row[i - 1]);
-    }
+    assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
     bool *seen = test_room(kept.count + 1, sizeof *seen);
     for (int64_t e = 0; e < n; ++e) {
         assert_true(number[e] >= 0 && number[e] < kept.count);
         assert_int_equal(kept.row[number[e]], row[e]);
         seen[number[e]] = true;
     }
-    for (int64_t i = 0; i < kept.count; ++i) {
-        assert_true(seen[i]);
-    }
-    cs_kept_rows_free(&kept);
+    assert_each(i, 0, kept.count, seen[i]);
 }
 
 TEST(rows_are_numbered)
@@ -61,19 +47,11 @@ TEST(rows_are_numbered)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static const char *text_file(void **state, const char *text)
-{
-    const char *path = in_dir(state, "a.mtx");
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    return path;
-}
-
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
-    cs_kept_rows kept;
-    cs_csr a;
-    OK(cs_matrix_read_filled(path, &kept, &a));
+    AUTO(cs_kept_rows) kept = {0};
+    AUTO_OK(cs_csr, a, cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
     assert_int_equal(kept.count, 2);
@@ -84,18 +62,17 @@ static void holds_two_rows(const char *path, int64_t rows, int64_t last)
     assert_memory_equal(a.ptr, ((int64_t[]){0, 1, 3}), 3 * sizeof *a.ptr);
     assert_memory_equal(a.col, ((int32_t[]){1, 0, 2}), 3 * sizeof *a.col);
     assert_memory_equal(a.val, ((double[]){5, 7, -2}), 3 * sizeof *a.val);
-    cs_csr_free(&a);
-    cs_kept_rows_free(&kept);
 }
 
 /* More rows than any memory has; one whose entries add up to nothing, and one of a stored zero. */
 TEST_IN_DIR(rows_without_entries_cost_nothing)
 {
     const int64_t rows = INT64_C(9000000000000000000);
-    holds_two_rows(text_file(state, "%%MatrixMarket matrix coordinate real general\n"
-                                    "9000000000000000000 3 7\n"
-                                    "9000000000000000000 3 -2\n4 2 2\n11 1 4\n4 2 3\n11 1 -4\n"
-                                    "9000000000000000000 1 7\n12 2 0\n"),
+    holds_two_rows(put(state, "a.mtx",
+                       "%%MatrixMarket matrix coordinate real general\n"
+                       "9000000000000000000 3 7\n"
+                       "9000000000000000000 3 -2\n4 2 2\n11 1 4\n4 2 3\n11 1 -4\n"
+                       "9000000000000000000 1 7\n12 2 0\n"),
                    rows, rows - 1);
 
     const int64_t shape[] = {rows, 3}, row[] = {rows - 1, 3, 10, 3, 10, rows - 1},
@@ -142,8 +119,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     OK(cs_npy_write(in_dir(state, "d.npy"), CS_F64, 2, shape, dense));
     holds_two_rows(in_dir(state, "d.npy"), ROWS, LAST);
 
-    cs_csr whole;
-    OK(cs_matrix_read(in_dir(state, "csr.npz"), &whole));
+    AUTO_OK(cs_csr, whole, cs_matrix_read(in_dir(state, "csr.npz"), &whole));
     assert_int_equal(whole.rows, ROWS);
     for (int64_t i = 0; i <= ROWS; ++i) {
         assert_int_equal(whole.ptr[i], i <= 3 ? 0 : i <= LAST ? 1 : 3);
@@ -151,18 +127,15 @@ TEST_IN_DIR(stored_rows_are_left_out)
     cs_csr_free(&whole);
 
     /* An array without columns has no rows to speak of, however many it claims. */
-    char *header = NULL;
+    AUTO_FREE char *header = NULL;
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    cs_free(header);
-    cs_kept_rows kept;
+    AUTO(cs_kept_rows) kept = {0};
     OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
     assert_int_equal(whole.rows, 0);
-    cs_csr_free(&whole);
-    cs_kept_rows_free(&kept);
 }
 
 /* --- spectra ---------------------------------------------------------------------------------- */
@@ -178,9 +151,8 @@ static pair pair_of(int64_t gap)
     pair p = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     cs_csr a = untidy_matrix(3, 150, 60, 11);
-    cs_kept_rows some = cs_kept_rows_all(a.rows);
+    AUTO(cs_kept_rows) some = cs_kept_rows_all(a.rows);
     OK(cs_csr_drop_empty(&a, &some));
-    cs_kept_rows_free(&some);
     p.filled = a;
     p.kept = (cs_kept_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
     for (int64_t i = 0; i < a.rows; ++i) {
@@ -221,7 +193,7 @@ static void same_values(const cs_spectrum *a, const cs_spectrum *b)
 /* The bits of the matrix without them; what has a row each is 0 in theirs. */
 TEST(a_spectrum_is_that_of_the_rows_with_entries)
 {
-    pair p = pair_of(4);
+    AUTO(pair) p = pair_of(4);
     for (int turn = 0; turn < 4; ++turn) {
         cs_spectrum_options o = {.k = turn == 3 ? 0 : 12,
                                  .normalised = turn == 1,
@@ -229,14 +201,14 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
                                  .moment4 = true,
                                  .departure = true,
                                  .solver = turn == 2 ? CS_SOLVER_BLOCK : CS_SOLVER_AUTO};
-        cs_spectrum filled = {0}, whole = {0}, kept = {0};
+        AUTO(cs_spectrum) filled = {0}, whole = {0}, kept = {0};
         OK(cs_spectrum_of(&p.filled, &o, &filled));
         if (turn == 2) { /* from a guess */
             o.start_u = &filled.u;
             o.start_v = &filled.v;
         }
         cs_spectrum_options of_kept = o, of_whole = o;
-        cs_dense guess = {0};
+        AUTO(cs_dense) guess = {0};
         of_kept.rows = &p.kept;
         if (turn == 2) {
             OK(cs_dense_init(&guess, filled.u.rows, filled.u.cols));
@@ -259,19 +231,13 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         assert_memory_equal(&kept.departure, &whole.departure, sizeof kept.departure);
         for (int64_t i = 0, at = 0; i < p.whole.rows; ++i) {
             const bool is = at < p.kept.count && p.kept.row[at] == i;
-            for (int64_t j = 0; j < whole.k; ++j) {
-                assert_true(whole.u.data[i + j * whole.u.ld] ==
+            assert_each(j, 0, whole.k,
+                        whole.u.data[i + j * whole.u.ld] ==
                             (is ? kept.u.data[at + j * kept.u.ld] : 0));
-            }
             assert_true(turn == 1 || whole.row_mass[i] == (is ? kept.row_mass[at] : 0));
             at += is;
         }
-        cs_dense_free(&guess);
-        cs_spectrum_free(&filled);
-        cs_spectrum_free(&whole);
-        cs_spectrum_free(&kept);
     }
-    pair_free(&p);
 }
 
 /* How many there are is a matter of the whole: what the rows with entries lack are zeros. */
@@ -300,12 +266,11 @@ TEST(sizes_are_those_of_the_whole)
     assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_INPUT,
                  "row 1152921504606846976, column 1: value -4 is negative");
     cs_spectrum_density_options d = {.spectrum = o, .samples = 4, .degree = 4, .bins = 2};
-    cs_spectrum_density density = {0};
+    AUTO(cs_spectrum_density) density = {0};
     assert_fails(cs_spectrum_density_of(&a, &d, &density), CS_ERR_INPUT, "row 1152921504606846976");
     val[3] = 4;
     OK(cs_spectrum_density_of(&a, &d, &density));
     assert_int_equal(density.rows, INT64_C(1) << 61);
-    cs_spectrum_density_free(&density);
 
     /* Of a matrix in memory the row is that of the caller, and damaged pointers are seen. */
     int64_t gaps[] = {0, 0, 2, 2, 4};
@@ -320,10 +285,10 @@ TEST(sizes_are_those_of_the_whole)
 
 TEST(a_density_is_that_of_the_rows_with_entries)
 {
-    pair p = pair_of(2);
+    AUTO(pair) p = pair_of(2);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 3, .seed = 2}, .samples = 8, .degree = 12, .bins = 10};
-    cs_spectrum_density filled = {0}, whole = {0};
+    AUTO(cs_spectrum_density) filled = {0}, whole = {0};
     OK(cs_spectrum_density_of(&p.filled, &o, &filled));
     OK(cs_spectrum_density_of(&p.whole, &o, &whole));
     assert_int_equal(whole.rows, p.whole.rows);
@@ -331,9 +296,6 @@ TEST(a_density_is_that_of_the_rows_with_entries)
     assert_memory_equal(filled.density.density, whole.density.density,
                         (size_t)whole.density.points * sizeof *whole.density.density);
     assert_memory_equal(filled.tail, whole.tail, 4 * sizeof *whole.tail);
-    cs_spectrum_density_free(&filled);
-    cs_spectrum_density_free(&whole);
-    pair_free(&p);
 }
 
 /* --- vectors ---------------------------------------------------------------------------------- */
@@ -351,20 +313,16 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
     const cs_dense a = {.rows = 6, .cols = K, .ld = 6, .data = data};
     const cs_dense nothing = {.rows = 0, .cols = K, .ld = 1, .data = data};
     const char *path = in_dir(state, "u.npy");
-    cs_array x;
     cs_dense back;
     OK(cs_vectors_write(path, &some, &a));
-    OK(cs_npy_read(path, 0, &x));
+    AUTO_OK(cs_array, x, cs_npy_read(path, 0, &x));
     assert_int_equal(x.shape[0], ROWS);
     assert_int_equal(x.shape[1], K);
     for (int64_t i = 0, at = 0; i < ROWS; ++i) {
         const bool is = at < 6 && row[at] == i;
-        for (int64_t j = 0; j < K; ++j) {
-            assert_true(cs_array_f64(&x, i * K + j) == (is ? data[at + j * 6] : 0));
-        }
+        assert_each(j, 0, K, cs_array_f64(&x, i * K + j) == (is ? data[at + j * 6] : 0));
         at += is;
     }
-    cs_array_free(&x);
     OK(cs_vectors_read(path, &some, &back));
     assert_memory_equal(back.data, data, sizeof data);
     cs_dense_free(&back);
@@ -400,7 +358,7 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 TEST(vectors_are_refused_beforehand)
 {
     enum { ROWS = 2000000, SIDE = 1000000 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, SIDE, SIDE));
     for (int64_t i = 0; i < SIDE; ++i) {
         a.col[i] = (int32_t)i;
@@ -413,7 +371,6 @@ TEST(vectors_are_refused_beforehand)
     cs_spectrum s = {0};
     assert_fails(cs_spectrum_of(&a, &all, &s), CS_ERR_MEMORY,
                  "1000000 triplets, 2000000 and 1000000 entries each, take 2.4e+04 GB, but");
-    cs_csr_free(&a);
 }
 
 TEST(a_file_larger_than_the_disk_is_refused)
@@ -426,33 +383,28 @@ TEST(a_file_larger_than_the_disk_is_refused)
 
 static cs_status read_filled(const char *path)
 {
-    cs_kept_rows kept;
-    cs_csr a;
+    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read_filled(path, &kept, &a);
-    cs_csr_free(&a);
-    cs_kept_rows_free(&kept);
     return status;
 }
 
 static cs_status spectrum_of_whole(const char *path)
 {
-    cs_csr a;
-    cs_spectrum s = {0};
+    AUTO(cs_csr) a = {0};
+    AUTO(cs_spectrum) s = {0};
     const cs_spectrum_options o = {.k = 3};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) status = cs_spectrum_of(&a, &o, &s);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
     return status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    pair p = pair_of(1);
+    AUTO(pair) p = pair_of(1);
     OK(cs_matrix_write_npz(in_dir(state, "w.npz"), &p.whole, true));
     OK(cs_matrix_write_mtx(in_dir(state, "w.mtx"), &p.whole, true));
     fail_each_allocation(read_filled, in_dir(state, "w.npz"));
     fail_each_allocation(read_filled, in_dir(state, "w.mtx"));
     fail_each_allocation(spectrum_of_whole, in_dir(state, "w.npz"));
-    pair_free(&p);
 }

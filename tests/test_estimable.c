@@ -1,6 +1,4 @@
 /* Whether a corpus is large enough for a number of its language, and which size would be. */
-#include <math.h>
-
 #include "analysis/measures/estimable.h"
 #include "test.h"
 

@@ -1,15 +1,9 @@
 /* Extra vectors of pictures (y_extra): a model with W that reads y is one without whose class token is its
  * own plus W y, in every command's path; their files; sides of a corpus keep them. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 enum { WIDE = 3, WIDTH = 16, ROWS = 2 * (PATCHES + 1) };
@@ -77,14 +71,12 @@ static cs_status keep(void *ctx, const cs_hidden_block *b)
 static void states_of(cs_model *model, const cs_images *m, float *to)
 {
     static const int64_t last = 2;
-    cs_corpus patches = {0};
-    OK(cs_model_pictures(model, m, 1, &patches));
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(model, m, 1, &patches));
     const cs_hidden_options o = {.layer = &last,
                                  .layers = 1,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                  .around = {.before = &model->config.bos_id, .befores = 1}};
     OK(cs_hidden_states(model, &patches, &o, keep, &to));
-    cs_corpus_free(&patches);
 }
 
 /* What is predicted of half of the patches. */
@@ -95,8 +87,8 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
                                                                            : CS_KIND_MASKED,
                                 .attention = CS_ATTENTION_BIDIRECTIONAL,
                                 .query_position = two_stream ? "on" : NULL};
-    cs_patch_reader reader = {0};
-    cs_corpus patches = {0};
+    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+    AUTO(cs_corpus) patches = {0};
     int32_t group[2 * PATCHES];
     for (int k = 0; k < 2 * PATCHES; ++k) {
         group[k] = k % 2;
@@ -104,8 +96,6 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
     OK(cs_model_pictures(model, m, 1, &patches));
     OK(cs_patch_reader_open(model, &kind, 2, &reader));
     OK(cs_patches_fill(&reader, 2, patches.real, m->extra, NULL, group, 1, to));
-    cs_patch_reader_close(&reader);
-    cs_corpus_free(&patches);
 }
 
 static double farthest(int64_t n, const float *a, const float *b)
@@ -122,21 +112,21 @@ TEST(vectors_move_the_class_token)
     static const int forms[] = {0, 3, 2}; /* one stream, two, encoder and decoder */
     for (int f = 0; f < 3; ++f) {
         const bool two = picture_forms[forms[f]].two_stream;
-        training t = make_picture_training(&picture_forms[forms[f]], 1, NULL);
-        cs_images m = make_two();
+        AUTO_BY(free_training, training) t =
+            make_picture_training(&picture_forms[forms[f]], 1, NULL);
+        AUTO(cs_images) m = make_two();
         cs_model_config c = t.model.config;
-        cs_model model = {0};
         float ours[ROWS * WIDTH], theirs[ROWS * WIDTH];
         float filled[2 * PATCHES * VALUES], refilled[2 * PATCHES * VALUES];
         c.extra_width = WIDE;
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         states_of(&model, &m, ours);
         fill(&model, &m, two, filled);
         const int64_t one = ROWS / 2 * WIDTH, values = PATCHES * VALUES;
         assert_true(farthest(one, ours, ours + one) > 1e-3);
         for (int i = 0; i < 2; ++i) {
-            cs_model plain = without(&model, t.backend, m.extra + i * WIDE);
+            AUTO(cs_model) plain = without(&model, t.backend, m.extra + i * WIDE);
             cs_images bare = m;
             bare.extra = NULL;
             bare.extra_width = 0;
@@ -144,29 +134,23 @@ TEST(vectors_move_the_class_token)
             assert_true(farthest(one, ours + i * one, theirs + i * one) < TOLERANCE);
             fill(&plain, &bare, two, refilled);
             assert_true(farthest(values, filled + i * values, refilled + i * values) < TOLERANCE);
-            cs_model_free(&plain);
         }
         assert_true(farthest(values, filled, filled + values) > 1e-6);
-        cs_model_free(&model);
-        cs_images_free(&m);
-        free_training(&t);
     }
 }
 
 TEST(vectors_are_asked_for)
 {
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_two();
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO(cs_images) m = make_two();
     cs_corpus patches = {0};
     assert_fails(cs_model_pictures(&t.model, &m, 1, &patches), CS_ERR_USAGE,
                  "waves: extra vectors have 3 values, but the model reads 0");
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 TEST_IN_DIR(files_of_vectors)
 {
-    cs_images m = make_pictures(), part = {0};
+    AUTO(cs_images) m = make_pictures(), part = {0};
     double y[PICTURES * 2];
     for (int i = 0; i < PICTURES * 2; ++i) {
         y[i] = i * 0.5;
@@ -178,7 +162,6 @@ TEST_IN_DIR(files_of_vectors)
     for (int64_t k = 0; k < part.count; ++k) { /* every fourth picture */
         assert_true(part.extra[2 * k + 1] == (float)y[2 * (4 * k + 3) + 1]);
     }
-    cs_images_free(&part);
     OK(cs_npy_write(in_dir(state, "few.npy"), CS_F64, 2, (int64_t[]){PICTURES - 1, 2}, y));
     assert_fails(cs_images_extra(in_dir(state, "few.npy"), &m), CS_ERR_INPUT,
                  "few.npy: 23 rows, but 24 pictures in waves");
@@ -186,5 +169,4 @@ TEST_IN_DIR(files_of_vectors)
     OK(cs_npy_write(in_dir(state, "nan.npy"), CS_F64, 2, (int64_t[]){PICTURES, 2}, y));
     assert_fails(cs_images_extra(in_dir(state, "nan.npy"), &m), CS_ERR_INPUT,
                  "nan.npy: row 3, column 1: value nan");
-    cs_images_free(&m);
 }

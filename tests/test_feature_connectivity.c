@@ -1,14 +1,7 @@
 /* analysis: similarity of pairs of features in closed form, the jackknife by its definition, which
  * rows are taken. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/feature_connectivity.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 
 static bool near(double a, double b, double tolerance)
 {
@@ -32,8 +25,7 @@ TEST(orthonormal_rows)
     for (int self = 0; self < 2; ++self) {
         cs_feature_options o = {
             .pairs = N + 1 + 4, .cosine = true, .self = self, .blocks = 5, .threads = 2};
-        cs_feature_connectivity c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.total, self ? N * (N + 1) / 2 : N * (N - 1) / 2);
         assert_int_equal(c.pairs, N + 5);
         assert_int_equal(c.blocks, 5);
@@ -45,11 +37,8 @@ TEST(orthonormal_rows)
         assert_true(near(quantile_of(&c, 4), 0, 1e-30)); /* of the bin that 0 is in */
         assert_true(c.top[0] == (float)self && c.top[44] == 0);
         if (!self) { /* the same without any block */
-            for (int m = 0; m < CS_FEATURE_MEASURES; ++m) {
-                assert_true(c.se[m] <= 1e-12);
-            }
+            assert_each(m, 0, CS_FEATURE_MEASURES, c.se[m] <= 1e-12);
         }
-        cs_feature_connectivity_free(&c);
     }
 }
 
@@ -63,9 +52,8 @@ TEST(equal_rows)
     }
     cs_rows rows = cs_rows_of_f64(N, D, x, "x");
     cs_feature_options o = {.pairs = 10, .cosine = true, .blocks = 3};
-    cs_feature_connectivity c = {0};
     const double unit = (D + 4) * 0x1p-24;
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], 1, unit));
     assert_true(near(c.value[CS_FEATURE_MEAN], 1, unit) && near(c.mean_share, 1, unit));
     assert_true(quantile_of(&c, 0) <= c.value[CS_FEATURE_TOP_LEAST]); /* not beyond what is */
@@ -81,7 +69,6 @@ TEST(equal_rows)
     assert_int_equal(c.zeros, N);
     assert_true(c.value[CS_FEATURE_TOP_MEAN] == 0 && isnan(c.mean_share));
     assert_true(isnan(c.se[CS_FEATURE_MEAN]) && c.blocks == 0);
-    cs_feature_connectivity_free(&c);
 }
 
 /* Clusters of a and b rows in orthogonal directions: a (a - 1) / 2 + b (b - 1) / 2 pairs are 1. */
@@ -96,15 +83,13 @@ TEST(two_clusters)
     const int64_t total = N * (N - 1) / 2;
     for (int more = 0; more <= 60; more += 30) {
         cs_feature_options o = {.pairs = ONES + more, .cosine = true};
-        cs_feature_connectivity c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.total, total);
         assert_true(near(c.value[CS_FEATURE_TOP_MEAN], (double)ONES / (ONES + more), 1e-15));
         assert_true(c.value[CS_FEATURE_TOP_LEAST] == (more == 0));
         assert_true(near(c.value[CS_FEATURE_MEAN], (double)ONES / (double)total, 1e-12));
         /* Zeros are 240 of 496: the lower quartile is 0, the upper 1. */
         assert_true(near(quantile_of(&c, 3), 0, 1e-30) && near(quantile_of(&c, 5), 1, 0x1p-11));
-        cs_feature_connectivity_free(&c);
     }
     /* Unit rows of equal clusters, without their mean: +-(1, -1) / 2, cosines 1 and -1. */
     for (int i = 0; i < N; ++i) {
@@ -112,14 +97,12 @@ TEST(two_clusters)
         x[3 * i + 2] = 1 - i % 2;
     }
     cs_feature_options o = {.pairs = 1000, .cosine = true, .centred = true};
-    cs_feature_connectivity c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_int_equal(c.pairs, total);
     /* 240 pairs within, 256 between; all pairs: both means are one. */
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], -16.0 / 496, 1e-7));
     assert_true(near(c.value[CS_FEATURE_MEAN], -16.0 / 496, 1e-7));
     assert_true(near(c.mean_share, 0, 1e-12) && near(c.value[CS_FEATURE_TOP_LEAST], -1, 1e-6));
-    cs_feature_connectivity_free(&c);
 }
 
 /* --- the jackknife by its definition ---------------------------------------------------------- */
@@ -200,8 +183,7 @@ TEST(jackknife_by_definition)
         const int measure[4] = {CS_FEATURE_TOP_MEAN, CS_FEATURE_TOP_LEAST, CS_FEATURE_MEAN,
                                 CS_FEATURE_QUANTILES + 4};
         const int without[B] = {2, 0, 5};
-        cs_feature_connectivity c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         assert_int_equal(c.blocks, B);
         double whole[4], left[B][4], largest = 1;
         const double share = 500.0 / (double)c.total;
@@ -230,7 +212,6 @@ TEST(jackknife_by_definition)
             assert_true(
                 near(c.se[measure[m]], sqrt((B - 1.0) / B * square), 2 * e * sqrt(B - 1.0)));
         }
-        cs_feature_connectivity_free(&c);
     }
 }
 
@@ -241,12 +222,10 @@ TEST(too_few_rows_for_errors)
     const double x[] = {1, 0, 1, 1};
     cs_rows rows = cs_rows_of_f64(2, 2, x, "x");
     cs_feature_options o = {.pairs = 5, .cosine = true, .blocks = 10};
-    cs_feature_connectivity c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     assert_int_equal(c.blocks, 2);
     assert_true(near(c.value[CS_FEATURE_TOP_MEAN], sqrt(0.5), 1e-6));
     assert_true(isnan(c.se[CS_FEATURE_TOP_MEAN]) && isnan(c.se[CS_FEATURE_MEAN]));
-    cs_feature_connectivity_free(&c);
 }
 
 /* --- which rows ------------------------------------------------------------------------------- */
@@ -264,8 +243,7 @@ static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hit
     cs_rows rows = cs_rows_of_f64(MANY, MANY, x, "x");
     cs_feature_options o = {
         .features = want, .pairs = want, .self = true, .group = group, .seed = seed, .threads = 1};
-    cs_feature_connectivity c = {0};
-    OK(cs_feature_connectivity_of(&rows, &o, &c));
+    AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
     const int64_t n = c.rows;
     uint64_t sum = 0;
     for (int64_t i = 0; i < n; ++i) {
@@ -275,7 +253,6 @@ static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hit
         hits[row] += 1;
         sum = sum * MANY + (uint64_t)row;
     }
-    cs_feature_connectivity_free(&c);
     assert_int_equal(n, want < MANY ? want : MANY);
     return sum;
 }
@@ -295,9 +272,7 @@ TEST(rows_are_drawn_by_seed)
     }
     assert_int_equal(repeats, 0);
     /* Each with chance 1/4: 50 of 200, standard deviation 6.1; six of them. */
-    for (int i = 0; i < MANY; ++i) {
-        assert_true(hits[i] > 50 - 37 && hits[i] < 50 + 37);
-    }
+    assert_each(i, 0, MANY, hits[i] > 50 - 37 && hits[i] < 50 + 37);
     int32_t group[MANY];
     for (int i = 0; i < MANY; ++i) {
         group[i] = i % 3 == 0 ? -1 : i;
@@ -317,7 +292,7 @@ TEST(same_bits_for_any_threads)
         x[i] = (float)cs_rng_normal(&rng);
     }
     cs_rows rows = cs_rows_of_f32(N, D, x, "x");
-    cs_feature_connectivity first = {0};
+    AUTO(cs_feature_connectivity) first = {0};
     for (int threads = 1; threads <= 3; ++threads) {
         cs_feature_options o = {.features = 250,
                                 .pairs = 777,
@@ -326,26 +301,23 @@ TEST(same_bits_for_any_threads)
                                 .blocks = 4,
                                 .seed = 9,
                                 .threads = threads};
-        cs_feature_connectivity c = {0};
-        OK(cs_feature_connectivity_of(&rows, &o, &c));
+        AUTO_OK(cs_feature_connectivity, c, cs_feature_connectivity_of(&rows, &o, &c));
         if (threads == 1) {
             first = c;
+            c = (cs_feature_connectivity){0};
             continue;
         }
         assert_memory_equal(c.value, first.value, sizeof c.value);
         assert_memory_equal(c.se, first.se, sizeof c.se);
         assert_memory_equal(c.top, first.top, (size_t)c.pairs * sizeof *c.top);
-        cs_feature_connectivity_free(&c);
     }
     for (int m = 0; m < CS_FEATURE_MEASURES; ++m) { /* each is named and defined */
         cs_feature_options o = {.cosine = true, .centred = true};
-        char *text = cs_feature_definition(m, &o, &first);
+        AUTO_FREE char *text = cs_feature_definition(m, &o, &first);
         assert_non_null(text);
         assert_non_null(strstr(text, "cosines of pairs i < j of 250 rows less their mean"));
         assert_true(strlen(cs_feature_name(m)) > 0);
-        cs_free(text);
     }
-    cs_feature_connectivity_free(&first);
 }
 
 TEST(bad_input_is_named)
@@ -398,15 +370,13 @@ static cs_status some_features(const char *path)
                             .group = group,
                             .blocks = 3,
                             .threads = 1};
-    cs_feature_connectivity c = {0};
-    char *text = NULL;
+    AUTO(cs_feature_connectivity) c = {0};
+    AUTO_FREE char *text = NULL;
     cs_status status = cs_feature_connectivity_of(&rows, &o, &c);
     if (status == CS_OK) {
         text = cs_feature_definition(0, &o, &c);
         status = text ? CS_OK : CS_ERR_MEMORY;
     }
-    cs_free(text);
-    cs_feature_connectivity_free(&c);
     return status;
 }
 

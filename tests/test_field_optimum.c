@@ -1,6 +1,4 @@
 /* Best predictions in Gaussian fields against formulas of Markov fields and against elimination. */
-#include <math.h>
-
 #include "analysis/measures/field_optimum.h"
 #include "image/field.h"
 #include "plan/spec.h"

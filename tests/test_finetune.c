@@ -1,14 +1,8 @@
 /* train/finetune: a batch by heart, a task that words decide, chance where there is nothing to
  * learn, values that no prediction may depend on, threads, bad input, every allocation failed. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/finetune.h"
 
@@ -123,7 +117,7 @@ TEST(learns_by_heart)
         {CS_ARCH_GPT2, CS_READ_LAST, true, true, LABEL_NUMBER, 0, 12, 0, 0},
     };
     for (size_t i = 0; i < sizeof plans / sizeof *plans; ++i) {
-        task t = open_task(&plans[i]);
+        AUTO_BY(close_task, task) t = open_task(&plans[i]);
         t.options.epochs = 150;
         t.options.batch = 4;
         t.options.learning_rate = 5e-3;
@@ -139,7 +133,6 @@ TEST(learns_by_heart)
         if (plans[i].classes > 0) {
             assert_int_equal(right(t.text.value, t.predicted, 12), 12);
         }
-        close_task(&t);
     }
 }
 
@@ -148,9 +141,9 @@ TEST(learns_what_words_decide)
 {
     const plan p = {
         CS_ARCH_ROBERTA_PRELAYERNORM, CS_READ_MEAN, false, false, LABEL_BY_WORD, 3, 1500, 0, 0};
-    task t = open_task(&p);
-    cs_labelled_text other = small_texts(200, LABEL_BY_WORD, 3, false, 2);
-    cs_texts ids = {0};
+    AUTO_BY(close_task, task) t = open_task(&p);
+    AUTO(cs_labelled_text) other = small_texts(200, LABEL_BY_WORD, 3, false, 2);
+    AUTO(cs_texts) ids = {0};
     double guess[200];
     encode(&p, &other, t.tokenizer, &ids);
     t.options.epochs = 30;
@@ -158,9 +151,6 @@ TEST(learns_what_words_decide)
     (void)tuned(&t);
     OK(cs_finetune_predict(&t.model, &ids, NULL, 0, &t.options, guess, NULL));
     assert_int_equal(right(other.value, guess, 200), 200);
-    cs_texts_free(&ids);
-    cs_labelled_text_free(&other);
-    close_task(&t);
 }
 
 /* At a rate of zero the model stays as it was drawn. Labels drawn apart from the texts: the share
@@ -168,7 +158,7 @@ TEST(learns_what_words_decide)
 TEST(untrained_is_chance)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_CHANCE, 2, 400, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     t.options.epochs = 1;
     t.options.learning_rate = 0;
     double loss = predicted(&t);
@@ -177,7 +167,6 @@ TEST(untrained_is_chance)
     assert_true(fabs(result.loss - loss) < 1e-5 * loss);
     (void)predicted(&t);
     assert_true(fabs((double)right(t.text.value, t.predicted, 400) - 200) <= 5 * sqrt(100));
-    close_task(&t);
 }
 
 /* --- what must not matter --------------------------------------------------------------------- */
@@ -189,7 +178,7 @@ TEST(values_do_not_leak)
     const int64_t fit[] = {3, 1, 17, 20, 21, 30, 8, 9, 12, 13}, scored[] = {0, 2, 4, 5, 6, 7};
     for (int changed = 0; changed < 2; ++changed) {
         const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_CHANCE, 3, 40, 0.1, 0};
-        task t = open_task(&p);
+        AUTO_BY(close_task, task) t = open_task(&p);
         t.options.epochs = 3;
         t.options.batch = 4;
         t.options.learning_rate = 1e-3;
@@ -204,7 +193,6 @@ TEST(values_do_not_leak)
         OK(cs_finetune(&t.model, &t.ids, fit, 10, &t.options, &result));
         OK(cs_finetune_predict(&t.model, &t.ids, scored, 6, &t.options, guess[changed],
                                &loss[changed]));
-        close_task(&t);
     }
     assert_memory_equal(guess[0], guess[1], 6 * sizeof **guess);
     assert_true(loss[0] < loss[1] || loss[0] > loss[1]);
@@ -227,7 +215,7 @@ TEST(threads_do_not_matter)
     for (int threads = 1; threads <= 4; ++threads) {
         const plan p = {CS_ARCH_ROBERTA, CS_READ_MEAN, false, true, LABEL_NUMBER, 0, 30, 0.1,
                         threads};
-        task t = open_task(&p);
+        AUTO_BY(close_task, task) t = open_task(&p);
         int64_t count = 0;
         t.options.epochs = 2;
         t.options.learning_rate = 1e-3;
@@ -241,7 +229,6 @@ TEST(threads_do_not_matter)
             first = values;
             memcpy(guess, t.predicted, sizeof guess);
         }
-        close_task(&t);
     }
 }
 
@@ -253,7 +240,7 @@ TEST(padding_does_not_matter)
     double guess[2][30];
     for (int padded = 0; padded < 2; ++padded) {
         const plan p = {CS_ARCH_GPT2, CS_READ_MEAN, true, false, LABEL_NUMBER, 0, 30, 0, 0};
-        task t = open_task(&p);
+        AUTO_BY(close_task, task) t = open_task(&p);
         t.backend->asynchronous = padded;
         t.options.epochs = 3;
         t.options.batch = 4; /* the last of an epoch has 2 */
@@ -262,11 +249,8 @@ TEST(padding_does_not_matter)
         (void)predicted(&t);
         memcpy(guess[padded], t.predicted, sizeof guess[padded]);
         t.backend->asynchronous = false;
-        close_task(&t);
     }
-    for (int i = 0; i < 30; ++i) {
-        assert_true(fabs(guess[0][i] - guess[1][i]) < 1e-4);
-    }
+    assert_each(i, 0, 30, fabs(guess[0][i] - guess[1][i]) < 1e-4);
 }
 
 /* Seeds are other orders and dropout; the same one repeats itself. */
@@ -275,12 +259,11 @@ TEST(seeds)
     double loss[3];
     for (int run = 0; run < 3; ++run) {
         const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 3, 40, 0.1, 0};
-        task t = open_task(&p);
+        AUTO_BY(close_task, task) t = open_task(&p);
         t.options.seed = run == 1 ? 8 : 5;
         t.options.epochs = 2;
         t.options.learning_rate = 1e-3;
         loss[run] = tuned(&t).loss;
-        close_task(&t);
     }
     assert_memory_equal(&loss[0], &loss[2], sizeof *loss);
     assert_true(loss[0] < loss[1] || loss[0] > loss[1]);
@@ -291,8 +274,8 @@ TEST(seeds)
 TEST_IN_DIR(writes_a_log)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    task t = open_task(&p);
-    char *text = NULL;
+    AUTO_BY(close_task, task) t = open_task(&p);
+    AUTO_FREE char *text = NULL;
     int64_t size = 0, lines = 0;
     t.options.dir = in_dir(state, "run");
     OK(cs_dir_make(t.options.dir));
@@ -306,8 +289,6 @@ TEST_IN_DIR(writes_a_log)
     }
     assert_int_equal(lines, 1 + 3); /* the header, steps 4, 8 and the last, 10 */
     assert_non_null(strstr(text, "\n10,"));
-    cs_free(text);
-    close_task(&t);
 }
 
 /* --- what goes wrong -------------------------------------------------------------------------- */
@@ -315,7 +296,7 @@ TEST_IN_DIR(writes_a_log)
 TEST(bad_input)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     cs_finetune_options good = t.options, o;
     const int64_t none = 0;
@@ -345,13 +326,12 @@ TEST(bad_input)
     t.ids.longest = 17;
     assert_fails(cs_finetune(&t.model, &t.ids, NULL, 0, &good, &r), CS_ERR_USAGE,
                  "17 tokens are too long for a model of 16 positions");
-    close_task(&t);
 }
 
 TEST(bad_models)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 4, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     cs_model_config linear = {.width = 8, .layers = 1, .heads = 1}, config = t.model.config, out;
     cs_model_config_default(CS_ARCH_LINEAR, &linear);
     assert_fails(cs_finetune_config(&linear, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
@@ -361,14 +341,13 @@ TEST(bad_models)
     t.ids.classes = 1;
     assert_fails(cs_finetune_config(&config, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
                  "at least two");
-    close_task(&t);
 }
 
 /* A gradient without a finite norm changes nothing; too many of them end the run. */
 TEST(numbers_that_are_none)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     float gain[16];
     int64_t at = cs_params_find(&t.model.params, "final_norm.gain");
@@ -390,18 +369,16 @@ TEST(numbers_that_are_none)
                  "not finite in the last 10 of 10 steps");
     assert_fails(cs_finetune_predict(&t.model, &t.ids, NULL, 0, &t.options, t.predicted, NULL),
                  CS_ERR_CONVERGE, "is not finite");
-    close_task(&t);
 }
 
 static cs_status interrupted(const char *path)
 {
     (void)path;
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 20, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     cs_finetune_result r;
     cs_interrupt_set();
     cs_status status = cs_finetune(&t.model, &t.ids, NULL, 0, &t.options, &r);
-    close_task(&t);
     return status;
 }
 
@@ -417,8 +394,8 @@ static cs_status everything(const char *path)
     task *t = shared;
     const cs_texts_options o = {.max_length = POSITIONS, .begin = true, .token_types = 2};
     cs_model_config config;
-    cs_model model = {0};
-    cs_texts ids = {0};
+    AUTO(cs_model) model = {0};
+    AUTO(cs_texts) ids = {0};
     cs_finetune_result r;
     t->options.dir = path;
     cs_status status = cs_texts_encode(&t->text, t->tokenizer, &o, &ids);
@@ -430,18 +407,15 @@ static cs_status everything(const char *path)
         (status = cs_finetune(&model, &ids, NULL, 0, &t->options, &r)) == CS_OK) {
         status = cs_finetune_predict(&model, &ids, NULL, 0, &t->options, t->predicted, NULL);
     }
-    cs_model_free(&model);
-    cs_texts_free(&ids);
     return status;
 }
 
 TEST_IN_DIR(allocations)
 {
     const plan p = {CS_ARCH_BERT, CS_READ_FIRST, false, true, LABEL_BY_WORD, 2, 5, 0, 0};
-    task t = open_task(&p);
+    AUTO_BY(close_task, task) t = open_task(&p);
     t.options.epochs = 1;
     OK(cs_dir_make(in_dir(state, "run")));
     shared = &t;
     fail_each_allocation(everything, in_dir(state, "run"));
-    close_task(&t);
 }

@@ -1,7 +1,4 @@
 /* io: floats of 16 bits. */
-#include <math.h>
-#include <string.h>
-
 #include "io/float16_private.h"
 #include "test.h"
 

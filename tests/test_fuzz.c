@@ -2,10 +2,7 @@
  * has a status and a reason; those named ok* are read, so that each reader is known to read
  * something. */
 #include <dirent.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "fuzz/readers.h"
 #include "io/file.h"
 #include "test.h"
@@ -19,7 +16,7 @@ static int64_t replay(const fuzz_reader *reader)
     (void)snprintf(dir, sizeof dir, KEPT "/%s", reader->name);
     OK(cs_dir_names(dir, &name, &count));
     for (int64_t i = 0; i < count; ++i) {
-        char *path = cs_path_join(dir, name[i]);
+        AUTO_FREE char *path = cs_path_join(dir, name[i]);
         OK(cs_file_read(path, 1 << 24, &bytes, &size));
         const bool fine = strncmp(name[i], "ok", 2) == 0;
         const cs_status status = fuzz_read(reader, (const uint8_t *)bytes, (size_t)size);
@@ -29,7 +26,6 @@ static int64_t replay(const fuzz_reader *reader)
         cs_reason_clear();
         read += fine;
         cs_free(bytes);
-        cs_free(path);
     }
     cs_text_list_free(name, count);
     return read;

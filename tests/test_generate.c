@@ -1,16 +1,9 @@
 /* Texts drawn from models: their frequencies are the models' own likelihoods, in every kind and order;
  * greedy is what perplexity scores highest; the same bits for any threads and company; what is refused. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/generate.h"
-#include "infer/perplexity.h"
 #include "model/pass.h"
 #include "perplexity_support.h"
 #include "plan_support.h"
-#include "test.h"
-#include "train_support.h"
 
 enum { PROMPT = 9, DRAWS = 4000 };
 
@@ -54,11 +47,9 @@ static double scored(training *t, int i, const int32_t *token, int64_t length)
     one.doc_ptr = ends;
     one.held_out = held;
     cs_perplexity_options o = perplexity_options_of(i);
-    cs_perplexity p = {0};
     o.around = beside;
-    OK(cs_perplexity_of(&t->model, &one, &o, &p));
+    AUTO_OK(cs_perplexity, p, cs_perplexity_of(&t->model, &one, &o, &p));
     const double nll = p.nll_at[length - 1];
-    cs_perplexity_free(&p);
     return nll;
 }
 
@@ -116,14 +107,14 @@ TEST(frequencies_are_likelihoods)
 {
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
-        training t = sharp_case_of(i);
+        AUTO_BY(free_training, training) t = sharp_case_of(i);
         const int64_t vocab = t.model.config.vocab;
         double p[64], warm[64], sum = 0;
         int64_t seen[64] = {0};
         law_of(&t, i, p);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, DRAWS, 2);
         o.content = lefts[n].content;
-        cs_generated g = drawn(&t, &o);
+        AUTO(cs_generated) g = drawn(&t, &o);
         for (int64_t k = 0; k < DRAWS; ++k) {
             const int32_t v = g.token[2 * k + 1];
             assert_true(g.token[2 * k] == PROMPT && v >= 0 && v < vocab && g.place[k] == 1);
@@ -147,8 +138,6 @@ TEST(frequencies_are_likelihoods)
             ++seen[g.token[2 * k + 1]];
         }
         expect_law(vocab, warm, seen);
-        cs_generated_free(&g);
-        free_training(&t);
     }
 }
 
@@ -159,8 +148,8 @@ TEST(ids_stand_around_a_text)
     static const int32_t before[] = {5, 8}, after[] = {6};
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
-        training t = sharp_case_of(i);
-        cs_generated g = {0};
+        AUTO_BY(free_training, training) t = sharp_case_of(i);
+        AUTO(cs_generated) g = {0};
         beside = (cs_around){before, after, 2, 1};
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
@@ -180,23 +169,21 @@ TEST(ids_stand_around_a_text)
             o.prompt_length = 0;
             g = drawn(&t, &o);
         }
-        cs_generated_free(&g);
         beside = (cs_around){0};
-        free_training(&t);
     }
 }
 
 /* The fewest tokens that reach the share, with their probabilities. */
 TEST(nuclei_are_the_likeliest_tokens)
 {
-    training t = sharp_case_of(0);
+    AUTO_BY(free_training, training) t = sharp_case_of(0);
     const int64_t vocab = t.model.config.vocab;
     double p[64], whole = 0, least = 1;
     int64_t seen[64] = {0};
     law_of(&t, 0, p);
     cs_generate_options o = options_of(0, CS_REVEAL_LEFT, DRAWS, 2);
     o.top_p = 0.5;
-    cs_generated g = drawn(&t, &o);
+    AUTO(cs_generated) g = drawn(&t, &o);
     for (int64_t k = 0; k < DRAWS; ++k) {
         ++seen[g.token[2 * k + 1]];
     }
@@ -215,8 +202,6 @@ TEST(nuclei_are_the_likeliest_tokens)
         p[v] /= whole;
     }
     expect_law(vocab, p, seen);
-    cs_generated_free(&g);
-    free_training(&t);
 }
 
 /* Each token of a greedy text is that which perplexity scores highest behind the prefix. Of masked models
@@ -226,12 +211,12 @@ TEST(greedy_is_the_argmax_of_scores)
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         const bool masks = perplexity_cases[i].ask != CS_ASK_PREFIX;
-        training t = sharp_case_of(i);
+        AUTO_BY(free_training, training) t = sharp_case_of(i);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 1, 6);
         o.content = lefts[n].content;
         o.prompt_length = 3;
         o.temperature = 0;
-        cs_generated g = drawn(&t, &o);
+        AUTO(cs_generated) g = drawn(&t, &o);
         for (int64_t k = masks ? 5 : 3; k < 6; ++k) {
             double best = INFINITY;
             int32_t text[6], argmax = -1;
@@ -244,8 +229,6 @@ TEST(greedy_is_the_argmax_of_scores)
             }
             assert_int_equal(g.token[k], argmax);
         }
-        cs_generated_free(&g);
-        free_training(&t);
     }
 }
 
@@ -261,8 +244,8 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
                                       .length = 3,
                                       .predictions = 3};
     const cs_example example = {.token = token, .length = 3};
-    cs_pass pass = {0};
-    cs_plan plan;
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    AUTO(cs_plan) plan = {0};
     float z[3 * 64];
     double sum = 0;
     OK(cs_pass_open(&t->model, &sizes, &pass));
@@ -285,8 +268,6 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
     for (int64_t v = 0; v < vocab; ++v) {
         p[v] /= sum;
     }
-    cs_plan_free(&plan);
-    cs_pass_close(&pass);
 }
 
 /* Two tokens behind a prompt: p(a, b) = (p(a) p(b | a) + p(b) p(a | b)) / 2, over all pairs. */
@@ -294,7 +275,7 @@ TEST(random_order_has_the_law_of_all_orders)
 {
     static double law[64 * 64];
     static int64_t seen[64 * 64];
-    training t = sharp_case_of(1);
+    AUTO_BY(free_training, training) t = sharp_case_of(1);
     const int64_t vocab = t.model.config.vocab;
     memset(seen, 0, sizeof seen);
     memset(law, 0, sizeof law);
@@ -311,23 +292,20 @@ TEST(random_order_has_the_law_of_all_orders)
         }
     }
     cs_generate_options o = options_of(1, CS_REVEAL_RANDOM, DRAWS, 3);
-    cs_generated g = drawn(&t, &o);
+    AUTO(cs_generated) g = drawn(&t, &o);
     for (int64_t k = 0; k < DRAWS; ++k) {
         ++seen[g.token[3 * k + 1] * vocab + g.token[3 * k + 2]];
     }
     expect_law(vocab * vocab, law, seen);
     o.count = 5; /* the same texts, however many are drawn */
-    cs_generated few = drawn(&t, &o);
+    AUTO(cs_generated) few = drawn(&t, &o);
     assert_memory_equal(few.token, g.token, 15 * sizeof *g.token);
-    cs_generated_free(&few);
-    cs_generated_free(&g);
-    free_training(&t);
 }
 
 /* The place whose likeliest token has the larger probability comes first; greedy takes that token. */
 TEST(confidence_takes_the_surest_place)
 {
-    training t = sharp_case_of(1);
+    AUTO_BY(free_training, training) t = sharp_case_of(1);
     double most[3] = {0}, p[64];
     int32_t likeliest[3] = {0}, token[3] = {PROMPT, 0, 0};
     for (int place = 1; place < 3; ++place) {
@@ -339,15 +317,13 @@ TEST(confidence_takes_the_surest_place)
     }
     cs_generate_options o = options_of(1, CS_REVEAL_CONFIDENCE, 1, 3);
     o.temperature = 0;
-    cs_generated g = drawn(&t, &o);
+    AUTO(cs_generated) g = drawn(&t, &o);
     const int first = most[2] > most[1] ? 2 : 1;
     assert_int_equal(g.place[0], first);
     assert_int_equal(g.token[first], likeliest[first]);
     token[first] = likeliest[first];
     asked(&t, token, 1U | 1U << first, 3 - first, p);
     assert_true(fabs(g.nll[0] + log(most[first]) + log(p[g.token[3 - first]])) < 1e-4);
-    cs_generated_free(&g);
-    free_training(&t);
 }
 
 /* Any threads: the same bits; every kind and order. */
@@ -363,10 +339,9 @@ TEST(threads_do_not_matter)
             for (int threads = 1; takes && threads < 3; ++threads) {
                 recipe r = perplexity_cases[i].recipe;
                 r.threads = threads;
-                training t = make_training(&r, "");
+                AUTO_BY(free_training, training) t = make_training(&r, "");
                 o.from_nothing = !two;
                 g[threads - 1] = drawn(&t, &o);
-                free_training(&t);
             }
             if (takes) {
                 assert_memory_equal(g[0].token, g[1].token, 120 * sizeof *g[0].token);
@@ -396,7 +371,7 @@ TEST(what_cannot_be_drawn_is_refused)
         {6, {0}, "mae-lm models"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        training t = perplexity_case_of(cases[c].number);
+        AUTO_BY(free_training, training) t = perplexity_case_of(cases[c].number);
         cs_generate_options o = options_of(cases[c].number, cases[c].change.order, 1, 5);
         cs_generated g = {0};
         o.length = cases[c].change.length ? cases[c].change.length : o.length;
@@ -404,11 +379,10 @@ TEST(what_cannot_be_drawn_is_refused)
         o.top_p = cases[c].change.top_p != 0 ? cases[c].change.top_p : 1;
         o.from_nothing = cases[c].change.from_nothing;
         assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, cases[c].reason);
-        free_training(&t);
     }
     const int needs_prompt[] = {0, 4, 9, 11};
     for (int n = 0; n < 4; ++n) {
-        training t = perplexity_case_of(needs_prompt[n]);
+        AUTO_BY(free_training, training) t = perplexity_case_of(needs_prompt[n]);
         cs_generate_options o = options_of(needs_prompt[n], CS_REVEAL_LEFT, 1, 5);
         cs_generated g = {0};
         o.prompt_length = 0;
@@ -422,6 +396,5 @@ TEST(what_cannot_be_drawn_is_refused)
         if (n == 2) {
             assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "no mask token");
         }
-        free_training(&t);
     }
 }

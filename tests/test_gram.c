@@ -1,16 +1,9 @@
 /* linalg: Gram blocks of streamed rows against sums in long double, within the stated bound. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/gram.h"
 #include "linalg/tile_private.h"
-#include "test.h"
 
 /* n x d normal floats with column offsets. */
 static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)
@@ -117,9 +110,8 @@ TEST(kernels_agree_with_the_definition)
         all[v]->widen(tile, to, CS_TILE + 3);
         all[v]->widen(tile, to, CS_TILE + 3);
         for (int i = 0; i < CS_TILE; ++i) {
-            for (int j = 0; j < CS_TILE; ++j) {
-                assert_true(to[i * (CS_TILE + 3) + j] == 2.0 * (double)tile[i * CS_TILE + j]);
-            }
+            assert_each(j, 0, CS_TILE,
+                        to[i * (CS_TILE + 3) + j] == 2.0 * (double)tile[i * CS_TILE + j]);
         }
     }
 }
@@ -142,18 +134,15 @@ TEST(error_is_within_its_bound)
         int64_t n = size[c][0], d = size[c][1], rows;
         float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
         for (int wide = 0; wide < 2; ++wide) {
-            cs_gram g = {0};
-            cs_dense total = {0};
+            AUTO(cs_dense) total = {0};
             cs_gram_options options = {.wide = wide, .threads = 2};
             cs_rows source = cs_rows_of_f32(n, d, x, "x");
             sums s = {.x = x, .n = n, .d = d};
-            OK(cs_gram_init(d, 1, &options, &g));
+            AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
             OK(cs_gram_add(&g, &source, NULL, &options));
             OK(cs_gram_total(&g, NULL, false, &total, &rows));
             assert_int_equal(rows, n);
             assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
-            cs_dense_free(&total);
-            cs_gram_free(&g);
         }
     }
 }
@@ -166,10 +155,9 @@ static void assert_exact(int64_t n, int64_t d)
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_below(&rng, 5)) - 2.0F;
     }
-    cs_gram g = {0};
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    OK(cs_gram_init(d, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     assert_true(g.slabs == (n + 4095) / 4096);
     for (int64_t i = 0; i < d; i += 17) {
@@ -181,7 +169,6 @@ static void assert_exact(int64_t n, int64_t d)
             assert_true(g.block[i * d + j] == want);
         }
     }
-    cs_gram_free(&g);
 }
 
 /* Beyond two chunks of one slab, and a chunk of several. */
@@ -206,15 +193,13 @@ TEST(bound_is_met_by_the_worst)
             x[k] = k == 0 ? 1 : lost ? (double)(float)sqrt(0.98 * unit) : 0;
             want += (long double)x[k] * x[k];
         }
-        cs_gram g = {0};
         cs_gram_options options = {.wide = wide, .threads = 2};
         cs_rows source = cs_rows_of_f64(n, 1, x, "x");
-        OK(cs_gram_init(1, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(1, 1, &options, &g));
         OK(cs_gram_add(&g, &source, NULL, &options));
         const double error = fabs((double)((long double)g.block[0] - want));
         assert_true(error <= cs_gram_gamma(&g, false) * (double)want);
         assert_true(error > cs_gram_gamma(&g, false) * (double)want / 2);
-        cs_gram_free(&g);
     }
 }
 
@@ -225,7 +210,7 @@ TEST(bits_do_not_depend_on_threads)
     float *x = normal_rows(n, d, 0.1F, 9);
     int32_t *all = test_room(n, sizeof *all);
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    cs_gram first = {0};
+    AUTO(cs_gram) first = {0};
     for (int form = 0; form < 6; ++form) {
         cs_gram_options options = {.threads = 1 + form % 3};
         cs_gram g = {0};
@@ -239,33 +224,30 @@ TEST(bits_do_not_depend_on_threads)
             cs_gram_free(&g);
         }
     }
-    cs_gram_free(&first);
 }
 
 TEST(groups_are_apart_and_add_up)
 {
     const int64_t n = 700, d = 37;
     float *x = normal_rows(n, d, 2.0F, 4);
-    int32_t *group = cs_alloc(n, sizeof *group);
+    AUTO_FREE int32_t *group = cs_alloc(n, sizeof *group);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = (int32_t)((k / 3 * 7) % 4) - 1; /* -1: left out */
     }
-    cs_gram g = {0};
-    cs_dense total = {0};
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
     int64_t rows;
-    OK(cs_gram_init(d, 3, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 3, &options, &g));
     OK(cs_gram_add(&g, &source, group, &options));
-    for (int32_t k = -1; k < 3; ++k) { /* a group, or all */
+    for (int32_t k = -1; k < 3; ++k) {
+        AUTO(cs_dense) total = {0}; /* a group, or all */
         sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = k < 0 ? -2 : k};
         const cs_gram_range others[2] = {{0, k}, {k + 1, 3}};
         OK(cs_gram_total(&g, k < 0 ? NULL : others, false, &total, &rows));
         assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
-        cs_dense_free(&total);
     }
     /* All but group 1, by leaving it out. */
-    cs_dense without = {0};
+    AUTO(cs_dense) without = {0};
     int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
     OK(cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
     assert_int_equal(kept, counts[0] + counts[1]);
@@ -274,12 +256,9 @@ TEST(groups_are_apart_and_add_up)
     }
     sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = -2};
     assert_gram(&without, &s, cs_gram_gamma(&g, false), 0);
-    cs_dense_free(&without);
     group[5] = 3;
     assert_fails(cs_gram_add(&g, &source, group, &options), CS_ERR_INPUT,
                  "row 5 has group 3, but there are 3");
-    cs_gram_free(&g);
-    cs_free(group);
 }
 
 /* Doubles are shifted before they are rounded to floats. */
@@ -292,20 +271,17 @@ TEST(doubles_are_shifted_as_doubles)
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
         mean[i % COLS] += x[i] / ROWS;
     }
-    cs_gram g = {0};
-    cs_dense total = {0};
+    AUTO(cs_dense) total = {0};
     cs_gram_options options = {.shift = true, .threads = 2};
     cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
     int64_t rows;
-    OK(cs_gram_init(COLS, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, true, &total, &rows));
     for (int64_t k = 0; k < ROWS; ++k) {
         square += (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]);
     }
     assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, NULL, true));
-    cs_dense_free(&total);
-    cs_gram_free(&g);
 }
 
 /* A mean a thousand times the deviation: with the shift, centring costs no digits. */
@@ -319,10 +295,9 @@ TEST(centring_does_not_cancel)
     }
     cs_gram_options options = {.shift = true, .threads = 1};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    cs_gram g = {0};
-    cs_dense total = {0};
+    AUTO(cs_dense) total = {0};
     int64_t rows;
-    OK(cs_gram_init(d, 4, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
@@ -333,8 +308,6 @@ TEST(centring_does_not_cancel)
     OK(cs_gram_total(&g, NULL, false, &total, &rows));
     s.mean = NULL;
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
-    cs_dense_free(&total);
-    cs_gram_free(&g);
 }
 
 TEST(rows_can_be_normalised)
@@ -347,11 +320,10 @@ TEST(rows_can_be_normalised)
     }
     cs_gram_options options = {.normalise = true, .threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    cs_gram g = {0};
-    cs_dense total = {0};
+    AUTO(cs_dense) total = {0};
     int64_t rows;
     double trace = 0;
-    OK(cs_gram_init(d, 1, &options, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
@@ -362,8 +334,6 @@ TEST(rows_can_be_normalised)
     assert_true(fabs(trace - (double)(n - 1)) <= cs_gram_gamma(&g, false) * (double)n);
     assert_int_equal(g.zeros, 1);
     assert_int_equal(g.heaviest, 11);
-    cs_dense_free(&total);
-    cs_gram_free(&g);
 }
 
 TEST_IN_DIR(shards_merge_and_are_stored)
@@ -375,7 +345,7 @@ TEST_IN_DIR(shards_merge_and_are_stored)
     for (int shift = 0; shift < 2; ++shift) {
         cs_gram_options options = {.shift = shift, .threads = 2};
         cs_gram g[3] = {{0}};
-        cs_dense total = {0};
+        AUTO(cs_dense) total = {0};
         int64_t rows;
         cs_rows part[2] = {cs_rows_of_f32(200, d, x, "a"),
                            cs_rows_of_f32(n - 200, d, x + 200 * d, "b")};
@@ -392,7 +362,6 @@ TEST_IN_DIR(shards_merge_and_are_stored)
         assert_int_equal(g[2].heaviest, 450);
         sums s = {.x = x, .n = n, .d = d};
         assert_gram(&total, &s, 2 * cs_gram_gamma(&g[2], false), 0);
-        cs_dense_free(&total);
         /* Going on with a stored object gives the bits of one that was not stored. */
         OK(cs_gram_add(&g[0], &part[1], NULL, &options));
         cs_gram_free(&g[2]);
@@ -427,20 +396,17 @@ TEST(bad_values_are_named)
     cs_gram_options options = {.threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "states.npy");
     for (int c = 0; c < 3; ++c) {
-        cs_gram g = {0};
         x[513 * d + 32] = c == 0 ? NAN : c == 1 ? -INFINITY : 1e30F;
         x[540 * d + 1] = NAN; /* the first is named, whatever the threads */
-        OK(cs_gram_init(d, 1, &options, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
         assert_fails(cs_gram_add(&g, &source, NULL, &options), CS_ERR_INPUT,
                      c == 0   ? "states.npy: row 513, column 32: value nan is not finite"
                      : c == 1 ? "row 513, column 32: value -inf"
                               : "row 513: its squares exceed the range of single");
-        cs_gram_free(&g);
     }
     x[540 * d + 1] = 0;
     x[513 * d + 32] = 3e17F; /* its square is a float, that of 4,096 such rows is none */
-    cs_gram sum = {0};
-    OK(cs_gram_init(d, 1, &options, &sum));
+    AUTO_OK(cs_gram, sum, cs_gram_init(d, 1, &options, &sum));
     assert_fails(cs_gram_add(&sum, &source, NULL, &options), CS_ERR_INPUT,
                  "row 513: its squares exceed the range of single");
     cs_gram_free(&sum);
@@ -452,7 +418,6 @@ TEST(bad_values_are_named)
     OK(cs_gram_add(&sum, &source, NULL, &options));
     assert_int_equal(sum.zeros, 1);
     assert_int_equal(sum.vanished, 1);
-    cs_gram_free(&sum);
     x[513 * d + 32] = 1e30F;
     options.wide = true;
     cs_gram g = {0};
@@ -470,9 +435,9 @@ enum { N = 70, D = 6 };
 
 static cs_status whole_way(const char *path)
 {
-    cs_rows r = {0};
-    cs_gram g = {0};
-    cs_dense total = {0};
+    AUTO_BY(cs_rows_close, cs_rows) r = {0};
+    AUTO(cs_gram) g = {0};
+    AUTO(cs_dense) total = {0};
     int64_t n;
     int32_t group[N] = {0};
     cs_gram_options options = {.threads = 1, .shift = true};
@@ -481,9 +446,6 @@ static cs_status whole_way(const char *path)
         (status = cs_gram_add(&g, &r, group, &options)) == CS_OK) {
         status = cs_gram_total(&g, NULL, true, &total, &n);
     }
-    cs_dense_free(&total);
-    cs_gram_free(&g);
-    cs_rows_close(&r);
     return status;
 }
 

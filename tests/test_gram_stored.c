@@ -1,12 +1,5 @@
 /* linalg/gram: stored blocks whose parts contradict each other, what merging adds up, the error
  * bound by its formula, and rows that leave the range. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/csr.h"
@@ -15,7 +8,6 @@
 #include "linalg/nearest.h"
 #include "linalg/svd.h"
 #include "linalg/top_pairs.h"
-#include "test.h"
 
 enum { D = 3, GROUPS = 2, N = 10 };
 
@@ -51,26 +43,21 @@ TEST(few_groups_are_taken_away)
     for (int i = 0; i < EACH; ++i) {
         x[i * D + i % D] = i == EACH - 1 ? 100 : 1;
     }
-    cs_gram g = {0};
-    cs_gram_all all = {0};
     const cs_rows rows = cs_rows_of_f64(EACH, D, x, "x");
-    OK(cs_gram_init(D, EACH, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(D, EACH, &o, &g));
     OK(cs_gram_add(&g, &rows, NULL, &o));
-    OK(cs_gram_all_of(&g, &all));
+    AUTO_OK(cs_gram_all, all, cs_gram_all_of(&g, &all));
     all.sum.data[1] += 1;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const cs_gram_range without[2] = {cases[c].without};
-        cs_dense sum = {0};
+        AUTO(cs_dense) sum = {0};
         int64_t n = 0;
         OK(cs_gram_without(&g, &all, without, false, &sum, &n));
         const double trace = (double)n + (without->end == EACH ? 0 : 9999);
         assert_int_equal(n, EACH - (without->end - without->from));
         assert_true(sum.data[1] == cases[c].away);
         assert_true(sum.data[0] + sum.data[1 + D] + sum.data[2 + 2 * D] == trace);
-        cs_dense_free(&sum);
     }
-    cs_gram_all_free(&all);
-    cs_gram_free(&g);
 }
 
 TEST_IN_DIR(all_of_it_is_stored)
@@ -79,7 +66,7 @@ TEST_IN_DIR(all_of_it_is_stored)
     for (int form = 0; form < 8; ++form) {
         const cs_gram_options o = {
             .wide = form & 1, .normalise = form & 2, .shift = form & 4, .threads = 1};
-        cs_gram g = ten_rows(&o), r = {0};
+        AUTO(cs_gram) g = ten_rows(&o), r = {0};
         OK(cs_gram_write(&g, path));
         OK(cs_gram_read(path, &r));
         assert_true(r.wide == o.wide && r.normalise == o.normalise && r.shift == o.shift);
@@ -96,8 +83,6 @@ TEST_IN_DIR(all_of_it_is_stored)
         assert_memory_equal(r.sum, g.sum, GROUPS * D * sizeof *g.sum);
         assert_memory_equal(r.origin, g.origin, D * sizeof *g.origin);
         assert_memory_equal(r.block, g.block, GROUPS * D * D * sizeof *g.block);
-        cs_gram_free(&g);
-        cs_gram_free(&r);
     }
 }
 
@@ -206,7 +191,7 @@ TEST(merging_adds_up_what_was_counted)
 {
     for (int shift = 0; shift < 2; ++shift) {
         const cs_gram_options o = {.shift = shift, .threads = 1};
-        cs_gram a = ten_rows(&o), b = ten_rows(&o), empty = {0};
+        AUTO(cs_gram) a = ten_rows(&o), b = ten_rows(&o), empty = {0};
         const int64_t heaviest = a.heaviest, slabs = a.slabs;
         OK(cs_gram_init(D, GROUPS, &o, &empty));
         OK(cs_gram_merge(&empty, &a)); /* what is empty takes the other's shift, and its bits */
@@ -226,20 +211,15 @@ TEST(merging_adds_up_what_was_counted)
         assert_int_equal(a.rows[1], 2 * b.rows[1]);
         assert_int_equal(a.heaviest, N + heaviest);
         assert_true(a.heaviest_square == b.heaviest_square && a.square == 2 * b.square);
-        for (int e = 0; e < GROUPS * D; ++e) {
-            assert_true(a.sum[e] == 2 * b.sum[e]);
-        }
+        assert_each(e, 0, GROUPS * D, a.sum[e] == 2 * b.sum[e]);
         b.heaviest_square = a.heaviest_square; /* as heavy: the first stays */
         OK(cs_gram_merge(&a, &b));
         assert_int_equal(a.heaviest, N + heaviest);
-        cs_gram_free(&a);
-        cs_gram_free(&b);
-        cs_gram_free(&empty);
     }
     for (int odd = 0; odd < 5; ++odd) {
         const cs_gram_options o = {.threads = 1};
         const cs_gram_options other = {.wide = odd == 0, .normalise = odd == 1, .shift = odd == 2};
-        cs_gram a = {0}, b = {0};
+        AUTO(cs_gram) a = {0}, b = {0};
         OK(cs_gram_init(D, GROUPS, &o, &a));
         OK(cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
         assert_fails(cs_gram_merge(&a, &b), CS_ERR_USAGE, "cannot be merged with 3 columns in 2");
@@ -247,8 +227,6 @@ TEST(merging_adds_up_what_was_counted)
             cs_rows none = cs_rows_of_f32(0, D, NULL, "none");
             assert_fails(cs_gram_add(&a, &none, NULL, &other), CS_ERR_USAGE, "options as the");
         }
-        cs_gram_free(&a);
-        cs_gram_free(&b);
     }
 }
 
@@ -266,7 +244,7 @@ TEST(the_bound_is_its_formula)
         assert_true(fabs(cs_gram_gamma(&g, centred) - want) <= 8 * DBL_EPSILON * want);
     }
     const cs_gram_options o = {.threads = 1};
-    cs_gram g = ten_rows(&o);
+    AUTO(cs_gram) g = ten_rows(&o);
     double trace[GROUPS] = {0};
     for (int b = 0; b < GROUPS; ++b) {
         for (int i = 0; i < D; ++i) {
@@ -279,13 +257,12 @@ TEST(the_bound_is_its_formula)
     assert_true(cs_gram_floor(&g, NULL, true) == gamma * (trace[0] + trace[1]));
     assert_true(cs_gram_floor(&g, first, true) == gamma * trace[1]);
     assert_true(cs_gram_floor(&g, second, true) == gamma * trace[0]);
-    cs_gram_free(&g);
 }
 
 TEST(sizes_have_ends)
 {
     const cs_gram_options o = {.threads = 1};
-    cs_gram g = {0};
+    AUTO(cs_gram) g = {0};
     static const int64_t bad[][2] = {
         {0, 1}, {1, 0}, {-1, 1}, {1, -1}, {(int64_t)INT32_MAX + 1, 1}, {1, (int64_t)INT32_MAX + 1}};
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
@@ -297,13 +274,11 @@ TEST(sizes_have_ends)
     OK(cs_gram_init(1, 1, &o, &g));
     assert_int_equal(g.heaviest, -1);
     assert_true(g.heaviest_square < 0);
-    cs_dense total = {0};
+    AUTO(cs_dense) total = {0};
     int64_t rows = -1;
     OK(cs_gram_total(&g, NULL, true, &total, &rows)); /* of no rows: no mean to take off */
     assert_int_equal(rows, 0);
     assert_true(total.data[0] == 0);
-    cs_dense_free(&total);
-    cs_gram_free(&g);
 }
 
 /* A norm that is not finite divides nothing. */
@@ -312,10 +287,8 @@ TEST(rows_whose_squares_overflow_are_not_normalised)
     double x[] = {1, 2, 1e200, 3};
     const cs_gram_options o = {.normalise = true, .threads = 1};
     cs_rows rows = cs_rows_of_f64(2, 2, x, "x.npy");
-    cs_gram g = {0};
-    OK(cs_gram_init(2, 1, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(2, 1, &o, &g));
     assert_fails(cs_gram_add(&g, &rows, NULL, &o), CS_ERR_INPUT, "x.npy: row 1");
-    cs_gram_free(&g);
 }
 
 /* Squares within the range whose differences leave it: only the shift shows it. */
@@ -330,8 +303,7 @@ TEST(rows_that_a_shift_takes_out_of_range_are_named)
         x[2 * 128] = big;
         cs_gram_options o = {.wide = wide, .shift = true, .threads = 1};
         cs_rows rows = cs_rows_of_f64(130, 2, x, "x.npy");
-        cs_gram g = {0};
-        OK(cs_gram_init(2, 1, &o, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(2, 1, &o, &g));
         OK(cs_gram_add(&g, &rows, NULL, &o));
         cs_gram_free(&g);
         x[2 * 129] = -big;
@@ -339,7 +311,6 @@ TEST(rows_that_a_shift_takes_out_of_range_are_named)
         assert_fails(cs_gram_add(&g, &rows, NULL, &o), CS_ERR_INPUT,
                      wide ? "x.npy: row 129: its squares exceed the range of double"
                           : "x.npy: row 129: its squares exceed the range of single");
-        cs_gram_free(&g);
     }
 }
 
@@ -369,8 +340,7 @@ TEST(widths_about_the_ends_of_blocks)
         }
         const cs_gram_options o = {.threads = 2};
         cs_rows rows = cs_rows_of_f32(ROWS, d, x, "x");
-        cs_gram g = {0};
-        OK(cs_gram_init(d, 1, &o, &g));
+        AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &o, &g));
         OK(cs_gram_add(&g, &rows, NULL, &o));
         for (int64_t i = 0; i < d; i += 37) {
             for (int64_t j = i; j < d; ++j) {
@@ -381,21 +351,18 @@ TEST(widths_about_the_ends_of_blocks)
                 assert_true(g.block[i * d + j] == sum);
             }
         }
-        cs_gram_free(&g);
     }
     seen_progress seen = {0};
     const cs_progress progress = {note, &seen};
     const cs_gram_options o = {.threads = 1, .progress = &progress};
     float *x = test_room(9001 * 545, sizeof *x);
     cs_rows rows = cs_rows_of_f32(9001, 545, x, "x");
-    cs_gram g = {0};
-    OK(cs_gram_init(545, 2, &o, &g));
+    AUTO_OK(cs_gram, g, cs_gram_init(545, 2, &o, &g));
     OK(cs_gram_add(&g, &rows, NULL, &o));
     /* A chunk is a multiple of 4,096 rows; groups of 4,501 and 4,500 rows have two each. */
     static const int64_t want[] = {4096, 4501, 4501 + 4096, 9001};
     assert_int_equal(seen.count, 4);
     assert_memory_equal(seen.done, want, sizeof want);
-    cs_gram_free(&g);
 }
 
 /* What has been freed is as if it had never been. */

@@ -2,10 +2,6 @@
  * plans: 1 where it has 0, '.' where it has minus infinity. Some printed matrices have 6 of their 7
  * rows; the printed rows must then be all but one of ours, in their order. Rows of group 0 in its
  * query masks are those of its content masks, and nothing is asked there: ours see nothing. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "plan/content_masks.h"
 #include "plan_support.h"
 #include "test.h"
@@ -74,7 +70,7 @@ TEST(appendix_a_follows_from_the_plans)
     int short_of_a_row = 0;
     for (size_t k = 0; k < sizeof masks / sizeof *masks; ++k) {
         const printed *p = &masks[k];
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         int32_t rank[N];
         char content[N][N + 1] = {{0}}, query[N][N + 1] = {{0}};
         const cs_objective objective = the_plan(p->group, &file);
@@ -95,7 +91,6 @@ TEST(appendix_a_follows_from_the_plans)
         assert_in_range(left, 0, 1);
         assert_in_range(asked, 0, 1);
         short_of_a_row += left + asked;
-        cs_plan_file_free(&file);
     }
     assert_int_equal(short_of_a_row, 5); /* M_h of 14, both of 16 and 17 */
 }

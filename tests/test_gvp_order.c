@@ -1,9 +1,6 @@
 /* gvp along the sequence (permutation=none): the closed sum of its events against all plans and drawn
  * ones, and against what it is by hand where it is another objective.
  */
-#include <math.h>
-
-#include "base/mem.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
@@ -56,7 +53,7 @@ TEST(sizes_are_those_of_permuted_plans)
     enum { S = 196 };
     for (int i = 0; i < 3; ++i) {
         double of_size[S] = {0};
-        cs_pairs permuted, along;
+        AUTO(cs_pairs) permuted = {0}, along = {0};
         const cs_objective p = plan_objective(pairs[i][0]), a = plan_objective(pairs[i][1]);
         OK(cs_pairs_of(&p, S, &permuted));
         OK(cs_pairs_of(&a, S, &along));
@@ -64,20 +61,16 @@ TEST(sizes_are_those_of_permuted_plans)
         for (int64_t e = 0; e < along.events; ++e) {
             of_size[cs_pairs_set_of(&along, e).size] += along.weight[e];
         }
-        for (int64_t m = 0; m < S; ++m) {
-            assert_true(fabs(of_size[m] - permuted.q[m]) <= 1e-13);
-        }
+        assert_each(m, 0, S, fabs(of_size[m] - permuted.q[m]) <= 1e-13);
         assert_true(fabs(along.predicted - permuted.predicted) <= 1e-9);
         assert_true(fabs(along.clamped - permuted.clamped) <= 1e-15);
-        cs_pairs_free(&permuted);
-        cs_pairs_free(&along);
     }
 }
 
 /* What is said of it, and read again. */
 TEST(descriptions)
 {
-    char *said, *usual;
+    AUTO_FREE char *said = NULL, *usual = NULL;
     const cs_objective o = plan_objective("gvp:segmentation=mixed,groups=3,permutation=none"),
                        u = plan_objective("gvp:segmentation=mixed,groups=3,permutation=uniform");
     assert_non_null(said = cs_objective_describe(&o));
@@ -87,6 +80,4 @@ TEST(descriptions)
     cs_objective again;
     OK(cs_objective_parse(said, &again));
     assert_int_equal(again.permutation, CS_PERMUTE_NONE);
-    cs_free(said);
-    cs_free(usual);
 }

@@ -1,13 +1,8 @@
 /* Hidden states: order of rows, pooling, windows, threads, masking, what is refused. Parity with
  * transformers is in test_verify_states.c. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train_support.h"
 
 /* --- collecting ------------------------------------------------------------------------------- */
@@ -77,7 +72,7 @@ static const recipe CAUSAL = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
 
 TEST(rows_are_in_order)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     rows *r = states_of(&t, &(cs_hidden_options){.batch = 2});
     assert_int_equal(r->rows, t.corpus.tokens);
     assert_int_equal(r->blocks, 1);
@@ -89,7 +84,6 @@ TEST(rows_are_in_order)
             assert_int_equal(a->token, t.corpus.token[k]);
         }
     }
-    free_training(&t);
 }
 
 /* Alone or in company, with any window: the same but for the rounding of products of other shapes.
@@ -98,7 +92,7 @@ TEST(company_does_not_matter)
 {
     const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
     const cs_pooling pooling[] = {CS_POOL_NONE, CS_POOL_MEAN, CS_POOL_FIRST, CS_POOL_LAST};
-    training t = make_training(&many, "");
+    AUTO_BY(free_training, training) t = make_training(&many, "");
     for (int p = 0; p < 4; ++p) {
         cs_hidden_options o = {.pooling = pooling[p], .split = true, .max_length = 4, .batch = 1};
         rows *alone = states_of(&t, &o); /* windows of 16 pieces: documents run across them */
@@ -111,7 +105,6 @@ TEST(company_does_not_matter)
         assert_same_rows(alone, company, 1e-5);
         assert_same_rows(alone, padded, 1e-5);
     }
-    free_training(&t);
 }
 
 TEST(threads_do_not_matter)
@@ -120,12 +113,11 @@ TEST(threads_do_not_matter)
     rows *one = NULL;
     for (int threads = 1; threads <= 3; ++threads) {
         r.threads = threads;
-        training t = make_training(&r, "");
+        AUTO_BY(free_training, training) t = make_training(&r, "");
         rows *now =
             states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL, .batch = 5});
         one = one ? one : now;
         assert_same_rows(one, now, 0);
-        free_training(&t);
     }
 }
 
@@ -133,7 +125,7 @@ TEST(threads_do_not_matter)
 TEST(rows_see_what_they_may)
 {
     for (int causal = 0; causal < 2; ++causal) {
-        training t = make_training(causal ? &CAUSAL : &MASKED, "");
+        AUTO_BY(free_training, training) t = make_training(causal ? &CAUSAL : &MASKED, "");
         const cs_hidden_options o = {.masks.attention =
                                          causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL,
                                      .batch = 4};
@@ -149,13 +141,12 @@ TEST(rows_see_what_they_may)
                 assert_true(same == (l == 0 ? i != changed : !sees));
             }
         }
-        free_training(&t);
     }
 }
 
 TEST(pooling_is_arithmetic)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options o = {.split = true, .max_length = 4};
     rows *all = states_of(&t, &o), *pooled[3];
     for (int p = 0; p < 3; ++p) {
@@ -188,12 +179,11 @@ TEST(pooling_is_arithmetic)
                                 sizeof each->state[l][d]);
         }
     }
-    free_training(&t);
 }
 
 TEST(layers_are_chosen)
 {
-    training t = make_training(&CAUSAL, "");
+    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     const int64_t last[] = {2};
     rows *all = states_of(&t, &(cs_hidden_options){.masks.attention = CS_ATTENTION_CAUSAL});
     rows *normed = states_of(
@@ -212,7 +202,6 @@ TEST(layers_are_chosen)
         assert_true(fabs(mean) < 1e-5 && square < 1.001 && square > 0.9);
         assert_true(memcmp(raw->state[0][i], normed->state[0][i], sizeof(float[WIDTH])) != 0);
     }
-    free_training(&t);
 }
 
 /* --- masking and special tokens --------------------------------------------------------------- */
@@ -221,7 +210,7 @@ TEST(layers_are_chosen)
 TEST(ratios_are_those_of_training)
 {
     const recipe one = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
-    training t = make_training(&one, "");
+    AUTO_BY(free_training, training) t = make_training(&one, "");
     const int64_t ends[] = {0, 25};
     cs_corpus text = t.corpus;
     text.documents = 1;
@@ -233,12 +222,11 @@ TEST(ratios_are_those_of_training)
         .layer = ALL, .layers = 3, .max_length = 25, .mask_ratio = 0.58, .drop_masked = true};
     OK(cs_hidden_rows(&t.model, &text, &o, &kept));
     assert_int_equal(kept, 10);
-    free_training(&t);
 }
 
 TEST(masks_are_counted)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options o = {.mask_ratio = 0.3, .mask_seed = 4};
     rows *r = states_of(&t, &o), *again = states_of(&t, &o);
     assert_same_rows(r, again, 0);
@@ -268,7 +256,6 @@ TEST(masks_are_counted)
         }
     }
     assert_int_equal(at, dropped->rows);
-    free_training(&t);
 }
 
 /* Shares of masked tokens that are kept and random: the others stay [MASK], the same ones are
@@ -277,7 +264,7 @@ TEST(masked_tokens_are_kept_or_random)
 {
     const recipe many = {
         .kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 60};
-    training t = make_training(&many, "");
+    AUTO_BY(free_training, training) t = make_training(&many, "");
     const cs_model_config *c = &t.model.config;
     cs_hidden_options o = {.mask_ratio = 0.5, .mask_seed = 4};
     rows *all = states_of(&t, &o);
@@ -329,12 +316,11 @@ TEST(masked_tokens_are_kept_or_random)
     for (int64_t i = 0; i < kept->rows; ++i) {
         assert_int_equal(kept->about[i].masked, all->about[i].masked);
     }
-    free_training(&t);
 }
 
 TEST(special_tokens_stand_around)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int32_t before[] = {0}, after[] = {2, 2};
     const cs_hidden_options o = {
         .max_length = 6, .split = true, .around = {before, after, 1, 2}, .mask_ratio = 0.5};
@@ -350,14 +336,13 @@ TEST(special_tokens_stand_around)
         assert_true(!(a->special && a->masked));
         assert_true(!a->special || a->token == (a->position == 0 ? 0 : 2));
     }
-    free_training(&t);
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
 TEST(bad_options)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int64_t far[] = {3}, twice[] = {1, 1};
     const int32_t around[16] = {0};
     const uint8_t none[64] = {0};
@@ -403,12 +388,11 @@ TEST(bad_options)
     t = make_training(&linear, "");
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_USAGE,
                  "linear has no hidden states");
-    free_training(&t);
 }
 
 TEST(not_a_number)
 {
-    training t = make_training(&CAUSAL, "");
+    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
     float bias[WIDTH] = {[3] = NAN};
     rows *r = test_room(1, sizeof *r);
@@ -417,7 +401,6 @@ TEST(not_a_number)
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, collect, r), CS_ERR_INPUT,
                  "layer 2, document 6, piece 0, position 0: a state is not a number");
     assert_int_equal(r->rows, 0);
-    free_training(&t);
 }
 
 static cs_status stop(void *ctx, const cs_hidden_block *block)
@@ -429,10 +412,9 @@ static cs_status stop(void *ctx, const cs_hidden_block *block)
 
 TEST(visitor_stops_the_walk)
 {
-    training t = make_training(&CAUSAL, "");
+    AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     const cs_hidden_options o = {.layer = ALL, .layers = 3};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, stop, NULL), CS_ERR_IO, "enough");
-    free_training(&t);
 }
 
 static training held; /* by the function below */

@@ -1,10 +1,5 @@
 /* Corpora of images known by name: records, scenes against their masks, fields against their
  * covariance, and the prepared files. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "image/field.h"
 #include "image/images.h"
 #include "image/prepare.h"
@@ -12,29 +7,24 @@
 #include "io/file.h"
 #include "io/share.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(sources_are_recorded)
 {
     int count = 0;
     const cs_corpus_source *s = cs_images_sources(&count);
-    char *path = NULL, *text = NULL;
+    AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
     OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
-        char *start = cs_format("\n%s\t", s[i].name);
-        char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        AUTO_FREE char *start = cs_format("\n%s\t", s[i].name);
+        AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
         const char *line = strstr(text, start);
         assert_non_null(line);
         assert_ptr_equal(strchr(line + 1, '\n') + 1, strstr(line, end) + strlen(end));
         assert_true(cs_images_are(s[i].name));
         assert_ptr_equal(cs_images_named(s[i].name), &s[i]);
-        cs_free(start);
-        cs_free(end);
     }
-    cs_free(path);
-    cs_free(text);
     assert_null(cs_images_named("glyph"));
     assert_fails(cs_images_prepare("glyphs-runic", false, NULL), CS_ERR_USAGE,
                  "unknown corpus 'glyphs-runic'");
@@ -107,9 +97,7 @@ TEST(scenes_have_exact_masks_and_boxes)
     for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
         assert_true(count[n] > 30);
     }
-    for (int c = 0; c < CS_SCENE_CLASSES; ++c) {
-        assert_true(classes[c] > 30); /* of 75: 5 sd are 41 */
-    }
+    assert_each(c, 0, CS_SCENE_CLASSES, classes[c] > 30); /* of 75: 5 sd are 41 */
 }
 
 /* Sums of products over N samples have mean N c and variance N (1 + c^2) (Isserlis). */
@@ -154,9 +142,7 @@ TEST(fields_of_any_size)
     for (int64_t i = 0; i < m.count; ++i) {
         held += m.held_out[i];
         cs_field_sample(3, i, 0.5, 6, 6, x);
-        for (int p = 0; p < 36; ++p) {
-            assert_true(fabs((double)m.value[i * 36 + p] - x[p]) <= 0x1p-13 + 0x1p-22);
-        }
+        assert_each(p, 0, 36, fabs((double)m.value[i * 36 + p] - x[p]) <= 0x1p-13 + 0x1p-22);
     }
     assert_true(held > 0 && held < 20);
     cs_images_free(&m);
@@ -178,17 +164,14 @@ TEST_IN_DIR(corpora_without_packages_have_the_recorded_bytes)
     static const char *const name[] = {"scenes", "field"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        char *note = NULL;
-        cs_images m = {0};
+        AUTO_FREE char *note = NULL;
         OK(cs_images_prepare(name[k], false, &note));
         assert_non_null(strstr(note, "prepared from none, SHA-256 as recorded"));
-        cs_free(note);
-        OK(cs_images_load(name[k], NULL, &m));
+        AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.count, 8000);
         assert_string_equal(m.name, name[k]);
         assert_int_equal(m.mask != NULL, k == 0);
         assert_int_equal(m.value != NULL, k == 1);
-        cs_images_free(&m);
     }
 }
 
@@ -198,15 +181,14 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
     static const char *const name[] = {"glyphs-greek", "glyphs-serif"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        char *note = NULL;
-        cs_images m = {0};
+        AUTO_FREE char *note = NULL;
+        AUTO(cs_images) m = {0};
         const cs_status status = cs_images_prepare(name[k], false, &note);
         if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
             skip(); /* make deps was not run */
         }
         OK(status);
         assert_non_null(strstr(note, "prepared from fonts-"));
-        cs_free(note);
         OK(cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.labels, k == 0 ? 48 : 62);
         assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
@@ -231,14 +213,13 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
             }
         }
         assert_true(side[0] >= 5 && side[1] >= 2);
-        cs_images_free(&m);
     }
 }
 
 TEST_IN_DIR(emoji_by_group)
 {
     use_cache(state);
-    cs_images m = {0};
+    AUTO(cs_images) m = {0};
     const cs_status status = cs_images_load("emoji", NULL, &m);
     if (status == CS_ERR_INPUT && strstr(cs_reason(), "install ")) {
         skip(); /* make deps was not run */
@@ -252,5 +233,4 @@ TEST_IN_DIR(emoji_by_group)
     const uint8_t *middle = m.pixel + 3 * (10 * 32 + 16);
     assert_true(middle[0] > 200 && middle[1] > 150 && middle[2] < 120);
     assert_int_equal(m.pixel[0], 255);
-    cs_images_free(&m);
 }

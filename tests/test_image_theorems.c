@@ -1,11 +1,7 @@
 /* The audits of statements on pictures: feeding back means (LA, Table 8) and queries without a position
  * (GVP 4.1), against sums by hand. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/registry.h"
 #include "statement_support.h"
-#include "test.h"
 
 static void evaluate(const cs_theorem *entry, uint64_t seed, cs_theorem_report *report)
 {

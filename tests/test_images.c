@@ -1,12 +1,7 @@
 /* Corpora of images: each reader on files made here, cut and contradictory ones; the members of NPZ;
  * the contact sheet. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "image/images.h"
 #include "image/picture.h"
@@ -14,7 +9,6 @@
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char *put_bytes(void **state, const char *name, const void *bytes, int64_t size)
 {
@@ -167,7 +161,7 @@ static void put_picture(void **state, const char *name, int side, const char *fo
 
 TEST_IN_DIR(directories_of_pictures)
 {
-    cs_images m = {0};
+    AUTO(cs_images) m = {0};
     (void)put_dir(state, "d/b");
     (void)put_dir(state, "d/a");
     put_picture(state, "d/b/2.ppm", 3, "P6", 7);
@@ -207,7 +201,6 @@ TEST_IN_DIR(directories_of_pictures)
     OK(cs_images_load(in_dir(state, "e"), NULL, &m)); /* one picture, unlabelled */
     assert_int_equal(m.count, 1);
     assert_int_equal(m.label[0], -1);
-    cs_images_free(&m);
     (void)put_dir(state, "t");
     put(state, "t/a.txt", "words");
     assert_false(cs_images_are(in_dir(state, "t")));
@@ -247,10 +240,9 @@ static cs_images full_corpus(void)
 TEST_IN_DIR(npz_has_all_that_is_known)
 {
     const cs_images w = full_corpus();
-    cs_images m = {0};
     const char *path = in_dir(state, "x.npz");
     OK(cs_images_write(path, &w));
-    OK(cs_images_load(path, NULL, &m));
+    AUTO_OK(cs_images, m, cs_images_load(path, NULL, &m));
     assert_int_equal(m.count, 2);
     assert_memory_equal(m.pixel, w.pixel, 8);
     assert_memory_equal(m.value, w.value, sizeof(float[8]));
@@ -263,7 +255,6 @@ TEST_IN_DIR(npz_has_all_that_is_known)
     assert_string_equal(m.label_name[0], "a b");
     assert_string_equal(m.group_name[0], "g");
     assert_string_equal(m.name, "x.npz");
-    cs_images_free(&m);
 }
 
 TEST_IN_DIR(npz_that_contradicts_itself_is_refused)
@@ -334,14 +325,12 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
 {
     cs_images w = full_corpus();
     const char *path = in_dir(state, "s.png");
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
-    cs_picture p = {0};
     w.mask = NULL;
     OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes, of which one has one picture */
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
-    OK(cs_picture_decode(path, bytes, size, false, &p));
-    cs_free(bytes);
+    AUTO_OK(cs_picture, p, cs_picture_decode(path, bytes, size, false, &p));
     assert_int_equal(p.height, 2 * 65);
     assert_int_equal(p.width, 2 * 65);
     assert_int_equal(p.pixel[0], 255);          /* class 0 has none */
@@ -350,15 +339,13 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
     assert_int_equal(p.pixel[(65 + 32) * p.width], 3);
     assert_int_equal(p.pixel[65 * p.width + 64], 255); /* the line between two */
     assert_int_equal(p.pixel[65 * p.width + 65], 255); /* a second one there is not */
-    cs_picture_free(&p);
     assert_fails(cs_images_sheet(&w, 0, 2, 0, path), CS_ERR_USAGE, "0 x 2");
 }
 
 static cs_status load_and_drop(const char *path)
 {
-    cs_images m = {0};
+    AUTO(cs_images) m = {0};
     cs_status status = cs_images_load(path, NULL, &m);
-    cs_images_free(&m);
     return status;
 }
 

@@ -1,15 +1,7 @@
 /* linalg/inertia: counts against closed forms and eigenvalues, the bound on the backward error
  * against the factors themselves. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "linalg/inertia.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* n x n symmetric: independent normal entries; `sparse`: two in three are 0, which makes 2 x 2
  * pivots. */
@@ -44,7 +36,7 @@ TEST(counts_agree_with_eigenvalues)
     double lambda[70];
     for (int64_t n = 1; n <= 70; n += n < 8 ? 1 : 9) {
         for (uint64_t t = 0; t < 12; ++t) {
-            cs_dense a = symmetric(n, t % 2, 100 * t + (uint64_t)n), b = copy_of(&a);
+            AUTO(cs_dense) a = symmetric(n, t % 2, 100 * t + (uint64_t)n), b = copy_of(&a);
             OK(cs_dense_eigh(&b, lambda, true));
             int64_t positive = -1, most = 0, least = 0;
             double error = -1;
@@ -56,8 +48,6 @@ TEST(counts_agree_with_eigenvalues)
                 most += lambda[i] > -error - 1e-12;
             }
             assert_true(positive >= least && positive <= most);
-            cs_dense_free(&a);
-            cs_dense_free(&b);
         }
     }
 }
@@ -66,7 +56,7 @@ TEST(counts_agree_with_eigenvalues)
  * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
 TEST(closed_forms)
 {
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     int64_t positive = -1;
     double error = -1;
     OK(cs_dense_init(&a, 3, 3));
@@ -91,7 +81,6 @@ TEST(closed_forms)
     OK(cs_dense_init(&a, 0, 0));
     OK(cs_inertia(&a, &positive, &error));
     assert_true(positive == 0 && error == 0);
-    cs_dense_free(&a);
 }
 
 /* (0 1; 1 0) by blocks, and definite ones, where products of two entries leave the range of
@@ -102,21 +91,20 @@ TEST(pivots_of_any_size)
     for (int e = -1000; e <= 1000; e += 100) {
         double x = ldexp(1, e), error = 0;
         int64_t positive = -1;
-        cs_dense a;
+        AUTO(cs_dense) a = {0};
         OK(cs_dense_init(&a, 4, 4));
         a.data[1] = a.data[11] = x; /* blocks (0 x; x 0) and (x / 8, x; x, x / 8) */
         a.data[10] = a.data[15] = x / 8;
         OK(cs_inertia(&a, &positive, &error));
         assert_int_equal(positive, 2);
         assert_true(error >= 416 * (DBL_EPSILON / 2) * x && error < 1e-10 * x);
-        cs_dense_free(&a);
     }
 }
 
 /* Only the lower triangle is read, and nothing above it. */
 TEST(the_upper_triangle_is_not_read)
 {
-    cs_dense a = symmetric(20, false, 5), b = copy_of(&a);
+    AUTO(cs_dense) a = symmetric(20, false, 5), b = copy_of(&a);
     for (int64_t j = 1; j < 20; ++j) {
         for (int64_t i = 0; i < j; ++i) {
             b.data[i + j * b.ld] = NAN;
@@ -127,8 +115,6 @@ TEST(the_upper_triangle_is_not_read)
     OK(cs_inertia(&a, &one, &first));
     OK(cs_inertia(&b, &two, &second));
     assert_true(one == two && first == second);
-    cs_dense_free(&a);
-    cs_dense_free(&b);
 }
 
 /* P L D L^T P^T from what cs_dense_ldl returns. */
@@ -160,9 +146,9 @@ TEST(the_error_covers_the_factorisation)
     for (uint64_t t = 0; t < 10; ++t) {
         double below[N], error = 0, worst = 0;
         int pivot[N];
-        cs_dense a = symmetric(N, t % 2, 900 + t), f = copy_of(&a), g = copy_of(&a);
+        AUTO(cs_dense) a = symmetric(N, t % 2, 900 + t), f = copy_of(&a), g = copy_of(&a);
         OK(cs_dense_ldl(&f, below, pivot));
-        cs_dense product = product_of(&f, below, pivot);
+        AUTO(cs_dense) product = product_of(&f, below, pivot);
         for (int j = 0; j < N; ++j) {
             double sum = 0;
             for (int i = 0; i < N; ++i) {
@@ -174,16 +160,12 @@ TEST(the_error_covers_the_factorisation)
         OK(cs_inertia(&g, &positive, &error));
         assert_true(worst <= error);
         assert_true(worst > 1e-5 * error);
-        cs_dense_free(&product);
-        cs_dense_free(&a);
-        cs_dense_free(&f);
-        cs_dense_free(&g);
     }
 }
 
 TEST(bad_matrices_are_refused)
 {
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     int64_t positive = 0;
     double error = 0;
     OK(cs_dense_init(&a, 3, 2));
@@ -196,12 +178,11 @@ TEST(bad_matrices_are_refused)
     a.data[1] = a.data[0] = 1e308;
     OK(cs_inertia(&a, &positive, &error));
     assert_true(isinf(error));
-    cs_dense_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
-    cs_dense a = symmetric(9, false, 3);
+    AUTO(cs_dense) a = symmetric(9, false, 3);
     int64_t positive = 0, n = 0;
     double error = 0;
     cs_status status = CS_ERR_MEMORY;
@@ -213,5 +194,4 @@ TEST(every_failed_allocation_is_reported)
     }
     (void)cs_mem_fail_at(0);
     assert_int_equal(n, 6);
-    cs_dense_free(&a);
 }

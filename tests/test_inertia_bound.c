@@ -1,11 +1,6 @@
 /* linalg/inertia: how tight the bound on the rounding of a factorisation is. */
-#include <float.h>
-#include <math.h>
-
-#include "base/mem.h"
 #include "linalg/inertia.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* The largest eigenvalue of a symmetric matrix without negative entries. */
 static double perron(cs_dense *a)
@@ -19,7 +14,7 @@ static double perron(cs_dense *a)
 TEST(the_error_is_that_of_two_norms)
 {
     for (int64_t n = 1; n <= 65; n += 8) {
-        cs_dense a, b, absolute, product;
+        AUTO(cs_dense) a = {0}, b = {0}, absolute = {0}, product = {0};
         int64_t positive;
         double error, *below = test_room(n, sizeof *below);
         int *pivot = test_room(n, sizeof *pivot);
@@ -40,9 +35,5 @@ TEST(the_error_is_that_of_two_norms)
         OK(cs_inertia(&a, &positive, &error));
         const double ratio = error / ((4 * (double)n + 400) * (DBL_EPSILON / 2) * size);
         assert_true(ratio >= 1 - 1e-12 && ratio <= 1.01);
-        cs_dense_free(&a);
-        cs_dense_free(&b);
-        cs_dense_free(&absolute);
-        cs_dense_free(&product);
     }
 }

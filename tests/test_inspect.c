@@ -4,12 +4,6 @@
  * Two components: {a} x {b, c} and {b, c, d} x {a}. Each is of rank one, so both sigma are 1, with
  * v = (sqrt(2/3), sqrt(1/3)) on (b, c) and u = 1 on a; and v = 1 on a and u = sqrt(1/3) on b, c, d.
  */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/build_record.h"
 #include "cooc/inspect.h"
 #include "cooc/spectrum_record.h"
@@ -18,7 +12,6 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 enum { A, B, C, D, WORDS, LINES = 32 };
 
@@ -54,16 +47,13 @@ static cs_corpus corpus_of(void)
 
 static cs_cooc_store store_of(void **state)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
-    cs_cooc m = {0};
     cs_cooc_store s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir(state, "m"), &corpus, &o, &m, false, true));
     OK(cs_cooc_read(in_dir(state, "m"), &s));
     assert_int_equal(s.cooc.matrix.a.rows, 4);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
     return s;
 }
 
@@ -108,10 +98,9 @@ static void line_is(const line *l, const char *what, double rank, const char *te
 static int64_t row_of(const cs_cooc_store *s, const char *text)
 {
     for (int64_t i = 0; i < s->cooc.matrix.a.rows; ++i) {
-        char *row = NULL;
+        AUTO_FREE char *row = NULL;
         OK(cs_cooc_row_text(s, i, &row));
         const bool same = strcmp(row, text) == 0;
-        cs_free(row);
         if (same) return i;
     }
     fail_msg("no row '%s'", text);
@@ -120,7 +109,7 @@ static int64_t row_of(const cs_cooc_store *s, const char *text)
 
 TEST_IN_DIR(rows_have_their_targets)
 {
-    cs_cooc_store s = store_of(state);
+    AUTO(cs_cooc_store) s = store_of(state);
     line l[LINES];
     int64_t found = 0;
     const int64_t a = row_of(&s, "a *");
@@ -143,7 +132,6 @@ TEST_IN_DIR(rows_have_their_targets)
     const cs_inspection in = {&s, 3, NULL};
     assert_fails(cs_inspect_row(&in, -1), CS_ERR_USAGE, "row -1 is not in 0..3");
     assert_fails(cs_inspect_row(&in, 4), CS_ERR_USAGE, "row 4 is not in 0..3");
-    cs_cooc_store_free(&s);
 }
 
 /* Which of the two vectors is which component's is not said. */
@@ -154,8 +142,8 @@ static int64_t vector_of(const cs_spectrum *s, int32_t token)
 
 TEST_IN_DIR(vectors_have_their_ends)
 {
-    cs_cooc_store s = store_of(state);
-    cs_spectrum p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
+    AUTO(cs_cooc_store) s = store_of(state);
+    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
     line l[LINES];
     int64_t found = 0;
     assert_int_equal(p.k, 2);
@@ -188,14 +176,12 @@ TEST_IN_DIR(vectors_have_their_ends)
     assert_non_null(strstr(l[0].what, "token"));
     const cs_inspection in = {&s, 3, NULL};
     assert_fails(cs_inspect_vector(&in, &p, 3), CS_ERR_INPUT, "vector 3 exceeds the rank 2");
-    cs_spectrum_free(&p);
-    cs_cooc_store_free(&s);
 }
 
 TEST_IN_DIR(neighbours_are_of_the_component)
 {
-    cs_cooc_store s = store_of(state);
-    cs_spectrum p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
+    AUTO(cs_cooc_store) s = store_of(state);
+    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, (cs_spectrum_options){.threads = 1});
     line l[LINES];
     int64_t found = 0;
     LIST(&s, 9, l, cs_inspect_neighbours(&in, &p, 0, 2, "b"));
@@ -217,8 +203,6 @@ TEST_IN_DIR(neighbours_are_of_the_component)
     (void)snprintf(reason, sizeof reason, "b is zero in vectors %d to %d", (int)other + 1,
                    (int)other + 1);
     assert_fails(cs_inspect_neighbours(&in, &p, other, other + 1, "b"), CS_ERR_INPUT, reason);
-    cs_spectrum_free(&p);
-    cs_cooc_store_free(&s);
 }
 
 /* --- records ---------------------------------------------------------------------------------- */
@@ -232,18 +216,15 @@ static double number(const json_t *json, const char *key)
 
 TEST(a_build_is_recorded)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = options_of();
-    cs_cooc m = {0};
-    cs_result *r = cs_result_new();
-    json_t *json = NULL;
+    AUTO(cs_result) *r = cs_result_new();
+    json_auto_t *json = NULL;
     o.max_length = 3; /* d a b, a c a, and the last b, too short for a pair */
     o.seed = 5;
-    OK(cs_cooc_build(&corpus, &o, &m));
-    cs_cooc_prepared prepared = {0};
-    OK(cs_cooc_prepare(&corpus, &o, &prepared));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc_prepared, prepared, cs_cooc_prepare(&corpus, &o, &prepared));
     cs_cooc_record("hand", &prepared, &m, cs_result_root(r));
-    cs_cooc_prepared_free(&prepared);
     OK(cs_result_json(r, &json));
     const struct {
         const char *key;
@@ -265,31 +246,26 @@ TEST(a_build_is_recorded)
     assert_string_equal(json_string_value(json_object_get(json, "corpus")), "hand");
     assert_string_equal(json_string_value(json_object_get(json, "target_position")), "given");
     assert_true(json_is_false(json_object_get(json, "sampled")));
-    json_decref(json);
-    cs_result_free(&r);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 static json_t *record_of(const cs_spectrum_options *o, const cs_spectrum *s, bool *tails)
 {
-    cs_result *r = cs_result_new();
+    AUTO(cs_result) *r = cs_result_new();
     json_t *json = NULL;
     cs_spectrum_record("m", o, s, cs_result_root(r));
     OK(cs_sum4_record(s, cs_result_root(r), tails));
     OK(cs_result_json(r, &json));
-    cs_result_free(&r);
     return json;
 }
 
 TEST_IN_DIR(a_spectrum_is_recorded)
 {
-    cs_cooc_store s = store_of(state);
+    AUTO(cs_cooc_store) s = store_of(state);
     cs_spectrum_options o = {
         .threads = 1, .certify = CS_CERTIFY_USUAL, .moment4 = true, .moment4_budget = 1e9};
-    cs_spectrum p = spectrum_of(&s.cooc.matrix.a, o);
+    AUTO(cs_spectrum) p = spectrum_of(&s.cooc.matrix.a, o);
     bool tails = false;
-    json_t *json = record_of(&o, &p, &tails);
+    json_auto_t *json = record_of(&o, &p, &tails);
     assert_true(tails && number(json, "k") == 2 && number(json, "multiplicity_of_one") == 2);
     assert_true(number(json, "components") == 2 && number(json, "rank") == 2);
     assert_true(fabs(number(json, "sum_sigma2") - 2) < ROUNDING);
@@ -326,9 +302,6 @@ TEST_IN_DIR(a_spectrum_is_recorded)
     assert_true(number(json, "sum_sigma4_budget") == 0);
     components = json_object_get(json_object_get(json, "certificates"), "components");
     assert_null(json_object_get(components, "near_ones"));
-    json_decref(json);
-    cs_spectrum_free(&p);
-    cs_cooc_store_free(&s);
 }
 
 TEST(states_have_names)

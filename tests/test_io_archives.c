@@ -1,13 +1,8 @@
 /* io: NPZ archives: round trips, foreign and hostile archives, failing writes. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <zip.h>
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -16,7 +11,6 @@
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
-#include "test.h"
 
 /* A sparse matrix as scipy stores it, with an empty and a scalar member besides. */
 static cs_status write_sample(const char *path, bool compress)
@@ -62,7 +56,7 @@ TEST_IN_DIR(archives_round_trip)
     for (int compress = 0; compress < 2; ++compress) {
         cs_npz *npz = NULL;
         cs_array a = {0};
-        char *text = NULL;
+        AUTO_FREE char *text = NULL;
         OK(write_sample(path, compress));
         OK(cs_npz_open(path, 0, &npz));
         assert_true(cs_npz_has(npz, "shape"));
@@ -76,7 +70,6 @@ TEST_IN_DIR(archives_round_trip)
         OK(cs_npz_read(npz, "format", &a));
         OK(cs_array_text(&a, 0, &text));
         assert_string_equal(text, "csr");
-        cs_free(text);
         cs_array_free(&a);
         OK(cs_npz_read(npz, "empty", &a));
         assert_int_equal(a.size, 0);
@@ -98,7 +91,7 @@ TEST_IN_DIR(archives_round_trip)
 TEST_IN_DIR(equal_content_gives_equal_bytes)
 {
     const char *one = in_dir(state, "1.npz"), *two = in_dir(state, "two.npz");
-    char *a = NULL, *b = NULL;
+    AUTO_FREE char *a = NULL, *b = NULL;
     int64_t n = 0, m = 0;
     OK(write_sample(one, false));
     OK(write_sample(two, false));
@@ -108,15 +101,13 @@ TEST_IN_DIR(equal_content_gives_equal_bytes)
     assert_memory_equal(a, b, (size_t)n);
     /* Time and date of the first member: midnight, 1980-01-01. */
     assert_memory_equal(a + 10, "\0\0\x21\0", 4);
-    cs_free(a);
-    cs_free(b);
 }
 
 /* Of the same members libzip writes the same bytes. */
 TEST_IN_DIR(archives_are_those_of_libzip)
 {
     const char *ours = in_dir(state, "a.npz"), *theirs = in_dir(state, "b.npz");
-    char *a = NULL, *b = NULL;
+    AUTO_FREE char *a = NULL, *b = NULL;
     int64_t n = 0, m = 0;
     OK(write_sample(ours, false));
     zip_t *from = zip_open(ours, ZIP_CHECKCONS, NULL), *to = zip_open(theirs, ZIP_CREATE, NULL);
@@ -133,8 +124,6 @@ TEST_IN_DIR(archives_are_those_of_libzip)
     OK(cs_file_read(theirs, 1 << 20, &b, &m));
     assert_int_equal(n, m);
     assert_memory_equal(a, b, (size_t)n);
-    cs_free(a);
-    cs_free(b);
 }
 
 /* --- data made in pieces ---------------------------------------------------------------------- */
@@ -156,16 +145,14 @@ TEST_IN_DIR(members_are_made_as_they_are_written)
     for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
         const int64_t count = counts[i];
         cs_npz_writer *w = NULL;
-        cs_array a = {0};
         OK(cs_npz_create(path, &w));
         OK(cs_npz_add_made(w, "x", CS_I64, count, squares, &add));
         OK(cs_npz_commit(&w));
-        OK(read_one(path, 0, "x", &a));
+        AUTO_OK(cs_array, a, read_one(path, 0, "x", &a));
         assert_true(a.ndim == 1 && a.shape[0] == count && a.dtype == CS_I64);
         for (int64_t j = 0; j < count; ++j) {
             assert_int_equal(((int64_t *)a.data)[j], j * j + add);
         }
-        cs_array_free(&a);
     }
 }
 
@@ -188,13 +175,12 @@ static void write_raw(const char *path, bool compress, const void *bytes, size_t
 /* An NPY image of n zero doubles whose header says `claimed`. */
 static char *zeros(int64_t claimed, int64_t n, int64_t *size)
 {
-    char *header = NULL;
+    AUTO_FREE char *header = NULL;
     int64_t length = 0;
     OK(cs_npy_header(CS_F64, false, 1, &claimed, &header, &length));
     char *image = cs_calloc(length + 8 * n, 1);
     assert_non_null(image);
     memcpy(image, header, (size_t)length);
-    cs_free(header);
     *size = length + 8 * n;
     return image;
 }
@@ -203,7 +189,7 @@ static char *zeros(int64_t claimed, int64_t n, int64_t *size)
  * local >= 0. Offsets: .ZIP File Format Specification 4.3.7 and 4.3.12. */
 static void patch(const char *path, int central, int local, uint32_t value, int width)
 {
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(path, 1 << 26, &bytes, &size));
     char *directory = memmem(bytes, (size_t)size, "PK\1\2", 4);
@@ -213,7 +199,6 @@ static void patch(const char *path, int central, int local, uint32_t value, int 
         memcpy(bytes + local, &value, (size_t)width);
     }
     OK(cs_file_write(path, bytes, size));
-    cs_free(bytes);
 }
 
 enum {
@@ -230,10 +215,9 @@ TEST_IN_DIR(bombs_are_refused_before_memory)
     const char *path = in_dir(state, "bomb.npz");
     enum { N = 1 << 22 };
     int64_t size = 0;
-    char *image = zeros(N, N, &size);
+    AUTO_FREE char *image = zeros(N, N, &size);
     cs_array a = {0};
     write_raw(path, true, image, (size_t)size);
-    cs_free(image);
     (void)cs_mem_fail_at(0);
     assert_fails(read_one(path, 1 << 20, "x", &a), CS_ERR_INPUT,
                  "bomb.npz: member x.npy: decompresses to 33554560 bytes; of the limit of 1048576");
@@ -279,7 +263,7 @@ TEST_IN_DIR(agreed_lies_are_found_while_unpacking)
     const char *path = in_dir(state, "lie.npz");
     int64_t size = 0;
     cs_array a = {0};
-    char *image = zeros(2000, 1000, &size);
+    AUTO_FREE char *image = zeros(2000, 1000, &size);
     write_raw(path, true, image, (size_t)size);
     cs_free(image);
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
@@ -289,7 +273,6 @@ TEST_IN_DIR(agreed_lies_are_found_while_unpacking)
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "lie.npz: member x.npy: ");
     image = zeros(1000, 2000, &size);
     write_raw(path, true, image, (size_t)size);
-    cs_free(image);
     patch(path, CENTRAL_SIZE, LOCAL_SIZE, 128 + 8000, 4);
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "lie.npz: member x.npy: ");
     assert_null(a.data);
@@ -300,7 +283,7 @@ TEST_IN_DIR(damaged_members_are_refused)
     const char *path = in_dir(state, "bad.npz");
     int64_t size = 0, n = 0;
     cs_array a = {0};
-    char *image = zeros(10, 10, &size), *bytes = NULL;
+    AUTO_FREE char *image = zeros(10, 10, &size), *bytes = NULL;
     write_raw(path, false, image, (size_t)size);
     OK(cs_file_read(path, 1 << 20, &bytes, &n));
     char *data = memmem(bytes, (size_t)n, image, (size_t)size);
@@ -323,8 +306,6 @@ TEST_IN_DIR(damaged_members_are_refused)
     write_raw(path, true, "text", 4);
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT, "member x.npy: ends at byte 4");
     assert_null(a.data);
-    cs_free(image);
-    cs_free(bytes);
 }
 
 /* Reads all members; true when every one is accepted, and then it is what was written. */
@@ -333,7 +314,7 @@ static bool sample_reads(const char *path, const cs_array want[SAMPLE])
     cs_npz *npz = NULL;
     bool all = cs_npz_open(path, 1 << 20, &npz) == CS_OK;
     for (int i = 0; i < SAMPLE && npz; ++i) {
-        cs_array a = {0};
+        AUTO(cs_array) a = {0};
         if (cs_npz_read(npz, sample_names[i], &a) == CS_OK) {
             assert_int_equal(a.dtype, want[i].dtype);
             assert_memory_equal(a.shape, want[i].shape, sizeof a.shape);
@@ -341,7 +322,6 @@ static bool sample_reads(const char *path, const cs_array want[SAMPLE])
         } else {
             all = false;
         }
-        cs_array_free(&a);
     }
     cs_npz_close(npz);
     cs_reason_clear();
@@ -354,7 +334,7 @@ TEST_IN_DIR(damage_anywhere_is_survived)
 {
     const char *path = in_dir(state, "a.npz"), *bad = in_dir(state, "bad.npz");
     cs_array want[SAMPLE] = {{0}};
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0, harmless = 0;
     OK(write_sample(path, true));
     for (int i = 0; i < SAMPLE; ++i) {
@@ -381,7 +361,6 @@ TEST_IN_DIR(damage_anywhere_is_survived)
     for (int i = 0; i < SAMPLE; ++i) {
         cs_array_free(&want[i]);
     }
-    cs_free(bytes);
 }
 
 TEST_IN_DIR(what_is_no_archive_is_named)
@@ -421,7 +400,7 @@ TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
     OK(cs_npz_add(w, "aa", CS_F64, 1, &one, x));
     OK(cs_npz_add(w, "bb", CS_F64, 1, &one, x + 1));
     OK(cs_npz_commit(&w));
-    char *whole = NULL;
+    AUTO_FREE char *whole = NULL;
     int64_t size = 0, at[2] = {0}, found = 0;
     OK(cs_file_read(path, 10000, &whole, &size));
     for (int64_t i = 0; i + 6 <= size; ++i) {
@@ -443,7 +422,6 @@ TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
                          : "twins.npz: has two members of the same name");
         assert_null(npz);
     }
-    cs_free(whole);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -477,9 +455,8 @@ static cs_status write_small(const char *path)
 
 static cs_status read_small(const char *path)
 {
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     cs_status status = read_one(path, 0, sample_names[0], &a);
-    cs_array_free(&a);
     return status;
 }
 
@@ -518,7 +495,7 @@ TEST_IN_DIR(failed_writes_leave_the_old_archive)
 /* Of another program's output no descriptor is left. */
 TEST(what_a_program_said_is_closed)
 {
-    char *said = NULL;
+    AUTO_FREE char *said = NULL;
     const int before = dup(1);
     (void)close(before);
     OK(cs_child_text("echo", (const char *[]){"echo", "yes", NULL}, &said));
@@ -526,19 +503,16 @@ TEST(what_a_program_said_is_closed)
     const int after = dup(1);
     (void)close(after);
     assert_int_equal(after, before);
-    cs_free(said);
 }
 
 static cs_status use_npy(const char *path)
 {
     const double x[6] = {0, 1, 2, 3, 4, 5};
-    cs_array a = {0};
-    cs_rows rows = {0};
+    AUTO(cs_array) a = {0};
+    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     cs_status status = cs_npy_write(path, CS_F64, 2, (int64_t[]){3, 2}, x);
     if (status == CS_OK) status = cs_npy_read(path, 0, &a);
-    cs_array_free(&a);
     if (status == CS_OK) status = cs_rows_open(path, &rows);
-    cs_rows_close(&rows);
     return status;
 }
 
@@ -579,9 +553,8 @@ static cs_status use_all(const char *path)
 {
     cs_status status = write_sample(path, true);
     for (int i = 0; i < SAMPLE && status == CS_OK; ++i) {
-        cs_array a = {0};
+        AUTO(cs_array) a = {0};
         status = read_one(path, 0, sample_names[i], &a);
-        cs_array_free(&a);
     }
     return status;
 }
@@ -600,19 +573,17 @@ TEST_IN_DIR(members_beyond_4_gib)
     }
     const int64_t size = (INT64_C(1) << 32) + 16;
     const char *path = in_dir(state, "large.npz");
-    char *data = test_room((size_t)size, 1);
+    char *data = test_room(size, 1);
     cs_npz_writer *w = NULL;
-    cs_array a = {0};
     data[size - 1] = 7;
     OK(cs_npz_create(path, &w));
     OK(cs_npz_add(w, "data", CS_U8, 1, &size, data));
     OK(cs_npz_add_text(w, "far", "text"));
     OK(cs_npz_commit(&w));
     for (int turn = 0; turn < 2; ++turn) {
-        OK(read_one(path, 0, "data", &a));
+        AUTO_OK(cs_array, a, read_one(path, 0, "data", &a));
         assert_int_equal(a.size, size);
         assert_int_equal(((const uint8_t *)a.data)[size - 1], 7);
-        cs_array_free(&a);
         deflate_archive(path);
     }
 }

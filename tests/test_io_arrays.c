@@ -1,19 +1,11 @@
 /* io: NPY arrays. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 
 /* Builds an NPY image by hand: any dictionary, `bytes` of data. Returns its size. */
 static int64_t image(char *out, int version, const char *dictionary, const void *data, size_t bytes)
@@ -130,9 +122,7 @@ TEST_IN_DIR(numbers_round_trip)
         assert_int_equal(a.dtype, dtype);
         assert_int_equal(a.item_size, cs_dtype_size((cs_dtype)dtype));
         assert_int_equal(a.size, 2);
-        for (int i = 0; i < 2; ++i) {
-            assert_true(cs_array_f64(&a, i) == want[dtype][i]);
-        }
+        assert_each(i, 0, 2, cs_array_f64(&a, i) == want[dtype][i]);
         cs_array_free(&a);
         cs_array_free(&a); /* zeroed by the first */
     }
@@ -172,17 +162,13 @@ TEST_IN_DIR(fortran_order_is_transposed)
     int64_t size =
         image(bytes, 1, "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3, 4), }\n",
               column_major, sizeof column_major);
-    cs_array a = {0};
-    OK(read_image(in_dir(state, "f"), bytes, size, &a));
+    AUTO_OK(cs_array, a, read_image(in_dir(state, "f"), bytes, size, &a));
     assert_int_equal(a.ndim, 3);
     for (int i = 0, n = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
-            for (int k = 0; k < 4; ++k) {
-                assert_true(cs_array_f64(&a, n++) == 100 * i + 10 * j + k);
-            }
+            assert_each(k, 0, 4, cs_array_f64(&a, n++) == (double)(100 * i + 10 * j + k));
         }
     }
-    cs_array_free(&a);
 }
 
 TEST_IN_DIR(headers_of_all_writers_are_read)
@@ -200,13 +186,11 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
         char bytes[256];
-        cs_array a = {0};
         int64_t size = image(bytes, good[i].version, good[i].dictionary, x, sizeof x), value = 0;
-        OK(read_image(in_dir(state, "g"), bytes, size, &a));
+        AUTO_OK(cs_array, a, read_image(in_dir(state, "g"), bytes, size, &a));
         assert_int_equal(a.size, 2);
         OK(cs_array_i64(&a, 1, &value));
         assert_int_equal(value, -6);
-        cs_array_free(&a);
     }
 }
 
@@ -292,7 +276,7 @@ TEST_IN_DIR(bad_shapes_of_nothing_are_refused)
 TEST_IN_DIR(every_truncation_is_refused)
 {
     const char *path = in_dir(state, "a.npy");
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     const double x[6] = {1, 2, 3, 4, 5, 6};
     OK(cs_npy_write(path, CS_F64, 2, (int64_t[]){2, 3}, x));
@@ -300,19 +284,17 @@ TEST_IN_DIR(every_truncation_is_refused)
     assert_int_equal(size, 128 + 48);
     for (int64_t n = 0; n < size; ++n) {
         cs_array a = {0};
-        char *cut = malloc(n > 0 ? (size_t)n : 1);
+        AUTO_FREE char *cut = malloc(n > 0 ? (size_t)n : 1);
         assert_non_null(cut);
         memcpy(cut, bytes, (size_t)n);
         assert_fails(read_image(in_dir(state, "cut"), cut, n, &a), CS_ERR_INPUT, "cut: ");
         assert_null(a.data);
-        free(cut);
     }
     cs_array a = {0};
     char longer[128 + 48 + 1] = {0};
     memcpy(longer, bytes, (size_t)size);
     assert_fails(read_image(in_dir(state, "long"), longer, sizeof longer, &a), CS_ERR_INPUT,
                  "byte 128: the header announces 48 bytes of data, but 49 follow");
-    cs_free(bytes);
 }
 
 TEST_IN_DIR(what_is_no_array_is_named)
@@ -347,12 +329,11 @@ TEST_IN_DIR(limits_are_checked_before_memory)
 {
     const char *path = in_dir(state, "huge.npy");
     const int64_t items = (int64_t)1 << 37;
-    char *h = NULL;
+    AUTO_FREE char *h = NULL;
     int64_t size = 0;
     cs_array a = {0};
     OK(cs_npy_header(CS_F64, false, 1, &items, &h, &size));
     OK(cs_file_write(path, h, size));
-    cs_free(h);
     assert_fails(cs_npy_read(path, 0, &a), CS_ERR_INPUT,
                  "1099511627776 bytes of data, but 0 follow");
     if (truncate(path, size + 8 * items) != 0) {
@@ -377,15 +358,14 @@ TEST(pipes_are_read)
         int end[2];
         assert_int_equal(pipe(end), 0);
         (void)snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
-        pid_t child = fork();
-        assert_true(child >= 0);
+        pid_t child = test_fork();
         if (child == 0) {
             FILE *f = fdopen(end[1], "wb");
             bytes[size] = 'x';
             size_t n = (size_t)(size + extra);
             _exit(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0 ? 0 : 1);
         }
-        cs_array a = {0};
+        AUTO(cs_array) a = {0};
         assert_int_equal(close(end[1]), 0);
         if (extra == 0) {
             OK(cs_npy_read(path, 0, &a));
@@ -395,7 +375,6 @@ TEST(pipes_are_read)
                          extra > 0 ? "more data than the header announces"
                                    : "1 more bytes are expected");
         }
-        cs_array_free(&a);
         assert_int_equal(close(end[0]), 0);
         int status = 0;
         assert_int_equal(waitpid(child, &status, 0), child);
@@ -428,10 +407,9 @@ TEST_IN_DIR(text_is_utf8)
 {
     char bytes[256], *text = NULL;
     const uint32_t wide[] = {'c', 's', 'r', 0xE9, 0x3BB, 0x20AC, 0x1F600, 0, 0xD800, 0, 0, 0};
-    cs_array a = {0};
     int64_t size = image(bytes, 1, "{'descr': '<U4', 'fortran_order': False, 'shape': (3,), }",
                          wide, sizeof wide);
-    OK(read_image(in_dir(state, "u"), bytes, size, &a));
+    AUTO_OK(cs_array, a, read_image(in_dir(state, "u"), bytes, size, &a));
     assert_int_equal(a.item_size, 16);
     const char *want[] = {"csr\xC3\xA9", "\xCE\xBB\xE2\x82\xAC\xF0\x9F\x98\x80"};
     for (int i = 0; i < 2; ++i) {
@@ -447,7 +425,6 @@ TEST_IN_DIR(text_is_utf8)
     OK(cs_array_text(&a, 0, &text));
     assert_string_equal(text, "csr");
     cs_free(text);
-    cs_array_free(&a);
     cs_array number = {.dtype = CS_U8, .item_size = 1, .size = 1, .data = (char[]){"7"}};
     assert_fails(cs_array_text(&number, 0, &text), CS_ERR_INPUT, "item 0 is a number");
 }
@@ -471,7 +448,7 @@ static cs_status use_all(const char *path)
 {
     const float x[6] = {1, 2, 3, 4, 5, 6};
     char bytes[256], *text = NULL;
-    cs_array a = {0}, f = {0}, u = {0};
+    AUTO(cs_array) a = {0}, f = {0}, u = {0};
     int64_t size =
         image(bytes, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", x, sizeof x);
     cs_status status = cs_npy_write(path, CS_F32, 2, (int64_t[]){2, 3}, x);
@@ -483,9 +460,6 @@ static cs_status use_all(const char *path)
     }
     if (status == CS_OK) status = cs_array_text(&u, 0, &text);
     cs_free(text);
-    cs_array_free(&a);
-    cs_array_free(&f);
-    cs_array_free(&u);
     return status;
 }
 

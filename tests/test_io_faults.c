@@ -8,12 +8,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/gzip.h"
@@ -24,7 +20,6 @@
 #include "io/safetensors.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 
 static int calls_left, fault_error; /* the first that fails; 0: none */
 static bool failed, renamed, closed_badly;
@@ -175,20 +170,18 @@ static cs_status write_npz(const char *path)
 
 static cs_status write_table(const char *path)
 {
-    cs_table table = {0};
+    AUTO(cs_table) table = {0};
     cs_status status = cs_table_init(&table, "a,b");
     if (status == CS_OK) status = cs_table_row(&table);
     if (status == CS_OK) status = cs_table_int(&table, "a", 3);
     if (status == CS_OK) status = cs_table_write_csv(&table, path);
-    cs_table_free(&table);
     return status;
 }
 
 static cs_status write_json(const char *path)
 {
-    json_t *value = cs_json_numbers(6, numbers);
+    json_auto_t *value = cs_json_numbers(6, numbers);
     cs_status status = cs_json_write(path, value);
-    json_decref(value);
     return status;
 }
 
@@ -261,10 +254,9 @@ TEST_IN_DIR(folders_may_refuse_to_be_synced)
 
 static cs_status read_bytes(const char *path)
 {
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, 1 << 20, &text, &size);
-    cs_free(text);
     return status;
 }
 
@@ -279,32 +271,29 @@ static cs_status read_packed(const char *path)
 
 static cs_status read_npy(const char *path)
 {
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     cs_status status = cs_npy_read(path, 1 << 20, &a);
     if (status == CS_OK) assert_memory_equal(a.data, numbers, sizeof numbers);
-    cs_array_free(&a);
     return status;
 }
 
 static cs_status read_rows(const char *path)
 {
-    cs_rows rows = {0};
+    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
     double x[6] = {0};
     cs_status status = cs_rows_open(path, &rows);
     if (status == CS_OK) status = cs_rows_read_f64(&rows, 0, 3, x);
     if (status == CS_OK) assert_memory_equal(x, numbers, sizeof numbers);
-    cs_rows_close(&rows);
     return status;
 }
 
 static cs_status read_npz(const char *path)
 {
     cs_npz *npz = NULL;
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     cs_status status = cs_npz_open(path, 1 << 20, &npz);
     if (status == CS_OK) status = cs_npz_read(npz, "x", &a);
     if (status == CS_OK) assert_memory_equal(a.data, numbers, sizeof numbers);
-    cs_array_free(&a);
     cs_npz_close(npz);
     return status;
 }

@@ -1,26 +1,19 @@
 /* io: atomic files, whole-file reads, directories, numbers as text, JSON. */
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST_IN_DIR(whole_file_round_trip)
 {
     const char *path = in_dir(state, "a.bin");
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     int64_t size = 0;
     OK(cs_file_write(path, "ab\0cd", 5));
     OK(cs_file_read(path, 5, &text, &size));
@@ -30,7 +23,6 @@ TEST_IN_DIR(whole_file_round_trip)
     OK(cs_file_write(path, NULL, 0));
     OK(cs_file_read(path, 0, &text, &size));
     assert_int_equal(size, 0);
-    cs_free(text);
     assert_int_equal(entries(state), 1);
 }
 
@@ -55,7 +47,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     enum { SIZE = 200000 };
     int end[2];
     char path[32];
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     int64_t size = 0;
     const char *named = in_dir(state, "fifo");
     assert_int_equal(mkfifo(named, 0600), 0);
@@ -66,8 +58,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     cs_free(text);
     assert_int_equal(pipe(end), 0);
     (void)snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         FILE *f = fdopen(end[1], "wb");
         for (int i = 0; f && i < SIZE; ++i) {
@@ -82,10 +73,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     for (int i = 0; i < SIZE; ++i) {
         assert_int_equal((unsigned char)text[i], i % 251);
     }
-    cs_free(text);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    assert_int_equal(exit_code(child), 0);
 }
 
 TEST_IN_DIR(unreadable_paths_are_named)
@@ -148,12 +136,11 @@ TEST_IN_DIR(two_writers_do_not_mix)
  * process that lives (this one), of another file or of another form. */
 TEST_IN_DIR(a_dead_writers_file_is_swept)
 {
-    pid_t child = fork();
+    pid_t child = test_fork();
     if (child == 0) {
         _exit(0);
     }
-    assert_true(child > 0);
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(exit_code(child), 0);
     const struct {
         const char *form;
         pid_t pid;
@@ -197,18 +184,15 @@ TEST_IN_DIR(new_files_obey_the_mask)
 
 TEST_IN_DIR(links_are_not_followed)
 {
-    char *target = cs_strdup(in_dir(state, "target"));
-    char *link = cs_strdup(in_dir(state, "link"));
-    char *lost = cs_strdup(in_dir(state, "lost"));
+    AUTO_FREE char *target = cs_strdup(in_dir(state, "target"));
+    AUTO_FREE char *link = cs_strdup(in_dir(state, "link"));
+    AUTO_FREE char *lost = cs_strdup(in_dir(state, "lost"));
     OK(cs_file_write(target, "old", 3));
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(symlink("nowhere", lost), 0);
     assert_fails(cs_file_write(link, "new", 3), CS_ERR_IO, "link: is a symbolic link");
     assert_content(target, "old");
     assert_fails(cs_file_write(lost, "x", 1), CS_ERR_IO, "lost: is a symbolic link");
-    cs_free(target);
-    cs_free(link);
-    cs_free(lost);
 }
 
 TEST_IN_DIR(devices_are_not_replaced)
@@ -304,9 +288,8 @@ TEST_IN_DIR(paths_are_joined)
     const char *want[][3] = {
         {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"/", "b", "/b"}};
     for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
-        char *joined = cs_path_join(want[i][0], want[i][1]);
+        AUTO_FREE char *joined = cs_path_join(want[i][0], want[i][1]);
         assert_string_equal(joined, want[i][2]);
-        cs_free(joined);
     }
     assert_true(cs_has_suffix("x.npz", ".npz"));
     assert_false(cs_has_suffix("npz", ".npz"));
@@ -364,7 +347,7 @@ TEST_IN_DIR(numbers_ignore_the_locale)
     char text[CS_REAL_TEXT];
     double y = 0;
     const char *path = in_dir(state, "x.json");
-    json_t *json = json_pack("[f]", 0.5), *back = NULL;
+    json_auto_t *json = json_pack("[f]", 0.5), *back = NULL;
     cs_real_format(0.5, 17, text);
     cs_status parsed = cs_real_parse("0.25", &y);
     cs_status written = cs_json_write(path, json);
@@ -373,8 +356,6 @@ TEST_IN_DIR(numbers_ignore_the_locale)
     char after[8];
     (void)snprintf(after, sizeof after, "%.1f", 0.5);
     (void)setlocale(LC_NUMERIC, "C");
-    json_decref(json);
-    json_decref(back);
     assert_string_equal(text, "0.5");
     assert_string_equal(after, "0,5"); /* and give it back */
     OK(parsed);
@@ -388,13 +369,12 @@ TEST_IN_DIR(numbers_ignore_the_locale)
 /* Keys by their length: the text goes on, and other keys begin alike. */
 TEST(json_member_of_length)
 {
-    json_t *object = json_pack("{s:i, s:i, s:n}", "ab", 1, "abc", 2, "");
+    json_auto_t *object = json_pack("{s:i, s:i, s:n}", "ab", 1, "abc", 2, "");
     assert_int_equal(json_integer_value(cs_json_member(object, "abcd", 2)), 1);
     assert_int_equal(json_integer_value(cs_json_member(object, "abcd", 3)), 2);
     assert_true(json_is_null(cs_json_member(object, "abcd", 0)));
     assert_null(cs_json_member(object, "abcd", 4));
     assert_null(cs_json_member(NULL, "abcd", 2));
-    json_decref(object);
 }
 
 TEST_IN_DIR(json_round_trip)
@@ -402,11 +382,11 @@ TEST_IN_DIR(json_round_trip)
     const char *path = in_dir(state, "r.json");
     const double x[] = {0.1, NAN, 1e300, INFINITY, -0.0, 3};
     const int64_t k[] = {INT64_MIN, 0, INT64_MAX};
-    json_t *root = json_object();
+    json_auto_t *root = json_object();
     OK(cs_json_set(root, "z", cs_json_numbers(6, x)));
     OK(cs_json_set(root, "a", json_pack("[I, I, I]", k[0], k[1], k[2])));
     OK(cs_json_write(path, root));
-    json_t *back = NULL;
+    json_auto_t *back = NULL;
     OK(cs_json_read(path, &back));
     const json_t *z = json_object_get(back, "z"), *a = json_object_get(back, "a");
     for (size_t i = 0; i < 6; ++i) {
@@ -418,27 +398,17 @@ TEST_IN_DIR(json_round_trip)
     }
     /* Keys keep the order in which they were set. */
     assert_string_equal(json_object_iter_key(json_object_iter(back)), "z");
-    json_decref(back);
-    json_decref(root);
 }
 
 /* What lacks something for want of memory is not written, whoever forgot to look. */
 TEST_IN_DIR(json_without_memory)
 {
     const char *path = in_dir(state, "short.json");
-    bool done = false;
-    for (int64_t n = 1; !done; ++n) {
-        (void)cs_mem_fail_at(n);
-        json_t *root = json_object();
+    EACH_ALLOCATION_FAILS(n) {
+        json_auto_t *root = json_object();
         (void)json_object_set_new(root, "values", json_pack("[s, i]", "text", 3));
-        cs_status status = cs_json_write(path, root);
-        bool failed = n <= cs_mem_fail_at(0);
-        json_decref(root);
-        done = status == CS_OK;
-        assert_int_equal(status, failed ? CS_ERR_MEMORY : CS_OK);
-        assert_true(done || cs_reason()[0] != '\0');
-        assert_int_equal(cs_path_exists(path), done);
-        cs_reason_clear();
+        const bool failed = out_of_memory(cs_json_write(path, root));
+        assert_int_equal(cs_path_exists(path), !failed);
     }
 }
 
@@ -507,7 +477,7 @@ TEST(json_members_have_their_kinds)
 TEST(json_fields_have_their_kinds)
 {
     static const char *const names[] = {"one", "two", NULL};
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     const char text[] =
         "{\"i\": 3, \"r\": 0.5, \"n\": null, \"f\": true, \"w\": \"two\", \"o\": {}}";
     OK(cs_json_parse("x", text, sizeof text - 1, &json));
@@ -550,46 +520,39 @@ TEST(json_fields_have_their_kinds)
     r.status = CS_OK;
     (void)cs_json_int(&r, "w", -5);
     expect_reason("'at.w' is missing or not an integer");
-    json_decref(json);
 }
 
 static cs_status write_json(const char *path)
 {
     double x[2000] = {0};
-    json_t *value = cs_json_numbers(2000, x);
+    json_auto_t *value = cs_json_numbers(2000, x);
     cs_status status = cs_json_write(path, value);
-    json_decref(value);
     return status;
 }
 
 TEST_IN_DIR(json_that_cannot_be_written)
 {
     const char *path = in_dir(state, "w.json");
-    json_t *loop = json_array(), *object = json_object();
+    json_auto_t *loop = json_array(), *object = json_object();
     assert_int_equal(on_full_disk(write_json, path, "w.json"), CS_ERR_IO);
     assert_int_equal(json_array_append(loop, object), 0);
     assert_int_equal(json_object_set(object, "self", loop), 0);
     assert_fails(cs_json_write(path, loop), CS_ERR_MEMORY, "w.json: cannot write JSON");
     assert_int_equal(entries(state), 0);
     assert_int_equal(json_array_clear(loop), 0);
-    json_decref(loop);
-    json_decref(object);
-    json_t *holder = json_object();
+    json_auto_t *holder = json_object();
     assert_fails(cs_json_set(holder, "key", NULL), CS_ERR_MEMORY, "JSON key 'key'");
-    json_decref(holder);
 }
 
 static cs_status use_all(const char *path)
 {
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     int64_t size = 0;
-    json_t *value = NULL;
+    json_auto_t *value = NULL;
     cs_status status = cs_file_write(path, "[1]", 3);
     if (status == CS_OK) status = cs_file_read(path, 100, &text, &size);
     if (status == CS_OK) status = cs_json_read(path, &value);
     if (status == CS_OK) status = cs_json_write(path, value);
-    json_decref(value);
-    cs_free(text);
     return status;
 }
 

@@ -1,14 +1,9 @@
 /* io: tidy tables as CSV and as aligned text. */
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 
 static void assert_cell(const cs_table *t, int64_t row, const char *column, const char *text)
 {
@@ -53,7 +48,7 @@ TEST_IN_DIR(csv_is_exact)
 TEST_IN_DIR(csv_round_trip)
 {
     const char *path = in_dir(state, "t.csv");
-    cs_table t = {0}, back = {0};
+    AUTO(cs_table) t = {0}, back = {0};
     OK(fill(&t));
     OK(cs_table_write_csv(&t, path));
     OK(cs_table_read_csv(path, &back));
@@ -65,15 +60,13 @@ TEST_IN_DIR(csv_round_trip)
             assert_cell(&back, r, t.name[c], t.cell[r * t.columns + c]);
         }
     }
-    cs_table_free(&t);
-    cs_table_free(&back);
 }
 
 /* An empty cell of a table of one column is a line of its own, which some readers skip. */
 TEST_IN_DIR(lone_column_round_trip)
 {
     const char *path = in_dir(state, "one.csv");
-    cs_table t = {0}, back = {0};
+    AUTO(cs_table) t = {0}, back = {0};
     OK(cs_table_init(&t, "x"));
     OK(cs_table_row(&t));
     OK(cs_table_row(&t));
@@ -84,8 +77,6 @@ TEST_IN_DIR(lone_column_round_trip)
     assert_int_equal(back.rows, 2);
     assert_cell(&back, 0, "x", "");
     assert_cell(&back, 1, "x", "5");
-    cs_table_free(&t);
-    cs_table_free(&back);
 }
 
 /* What a spreadsheet would compute has an apostrophe before it in the file, and none behind it. */
@@ -107,8 +98,8 @@ TEST_IN_DIR(formulas_are_text)
                                            {"a=b", "a=b"}};
     const char *path = in_dir(state, "f.csv");
     for (size_t i = 0; i < sizeof cells / sizeof *cells; ++i) {
-        cs_table t = {0}, back = {0};
-        char *content = cs_format("'=n,b\n%s,x\n", cells[i][1]);
+        AUTO(cs_table) t = {0}, back = {0};
+        AUTO_FREE char *content = cs_format("'=n,b\n%s,x\n", cells[i][1]);
         OK(cs_table_init(&t, "=n,b"));
         OK(cs_table_row(&t));
         OK(cs_table_text(&t, "=n", cells[i][0]));
@@ -117,9 +108,6 @@ TEST_IN_DIR(formulas_are_text)
         assert_content(path, content);
         OK(cs_table_read_csv(path, &back));
         assert_cell(&back, 0, "=n", cells[i][0]);
-        cs_free(content);
-        cs_table_free(&t);
-        cs_table_free(&back);
     }
 }
 
@@ -128,9 +116,8 @@ TEST_IN_DIR(other_writers_are_read)
     const char *path = in_dir(state, "o.csv");
     const char text[] = "\xEF\xBB\xBF"
                         "a,\"b \"\"q\"\"\"\r\n1,\"x\r\ny\"\r\n,\" \"";
-    cs_table t = {0};
     OK(cs_file_write(path, text, sizeof text - 1));
-    OK(cs_table_read_csv(path, &t));
+    AUTO_OK(cs_table, t, cs_table_read_csv(path, &t));
     assert_int_equal(t.columns, 2);
     assert_int_equal(t.rows, 2);
     assert_cell(&t, 0, "a", "1");
@@ -138,7 +125,6 @@ TEST_IN_DIR(other_writers_are_read)
     assert_cell(&t, 1, "a", "");
     assert_cell(&t, 1, "b \"q\"", " "); /* the last line lacks its end */
     assert_int_equal(cs_table_column(&t, "c"), -1);
-    cs_table_free(&t);
 }
 
 TEST_IN_DIR(csv_errors_name_their_line)
@@ -181,7 +167,7 @@ TEST_IN_DIR(bad_headers_are_refused)
 TEST_IN_DIR(text_is_aligned)
 {
     const char *path = in_dir(state, "t.txt");
-    cs_table t = {0};
+    AUTO(cs_table) t = {0};
     OK(cs_table_init(&t, "name,\xCF\x83,count"));
     OK(cs_table_row(&t));
     OK(cs_table_text(&t, "name", "\xC3\xA9t\xC3\xA9"));
@@ -197,31 +183,28 @@ TEST_IN_DIR(text_is_aligned)
     assert_content(path, "name           \xCF\x83      count\n"
                          "\xC3\xA9t\xC3\xA9     0.333333  123456789\n"
                          "longer    -1e-10           \n");
-    cs_table_free(&t);
 }
 
 static cs_status write_long_table(const char *path)
 {
-    cs_table t = {0};
+    AUTO(cs_table) t = {0};
     cs_status status = cs_table_init(&t, "x");
     for (int i = 0; i < 5000 && status == CS_OK; ++i) {
         status = cs_table_row(&t);
     }
     if (status == CS_OK) status = cs_table_write_csv(&t, path);
-    cs_table_free(&t);
     return status;
 }
 
 static cs_status print_to_full(const char *path)
 {
-    cs_table t = {0};
+    AUTO(cs_table) t = {0};
     FILE *f = fopen(path, "w");
     cs_status status = f ? fill(&t) : CS_ERR_IO;
     if (status == CS_OK) {
         (void)setvbuf(f, NULL, _IONBF, 0);
         status = cs_table_print_text(&t, f);
     }
-    cs_table_free(&t);
     if (f) {
         (void)fclose(f);
     }
@@ -243,20 +226,19 @@ TEST_IN_DIR(tables_ignore_the_locale)
         skip();
     }
     const char *path = in_dir(state, "t.csv");
-    cs_table t = {0};
+    AUTO(cs_table) t = {0};
     cs_status status = cs_table_init(&t, "x");
     if (status == CS_OK) status = cs_table_row(&t);
     if (status == CS_OK) status = cs_table_real(&t, "x", 0.5);
     if (status == CS_OK) status = cs_table_write_csv(&t, path);
     (void)setlocale(LC_NUMERIC, "C");
-    cs_table_free(&t);
     OK(status);
     assert_content(path, "x\n0.5\n");
 }
 
 static cs_status use_all(const char *path)
 {
-    cs_table t = {0}, back = {0};
+    AUTO(cs_table) t = {0}, back = {0};
     FILE *f = NULL;
     cs_status status = fill(&t);
     if (status == CS_OK) status = cs_table_write_csv(&t, path);
@@ -265,8 +247,6 @@ static cs_status use_all(const char *path)
         status = cs_table_print_text(&back, f);
         (void)fclose(f);
     }
-    cs_table_free(&t);
-    cs_table_free(&back);
     return status;
 }
 

@@ -1,8 +1,5 @@
 /* The delete-block jackknife's formula: the error of a mean in closed form, strides, what leaves no
  * error. */
-#include <float.h>
-#include <math.h>
-
 #include "stats/jackknife.h"
 #include "test.h"
 

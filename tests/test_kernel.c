@@ -1,10 +1,5 @@
 /* The position kernel: its collision probability in closed form (refinement-and-kernel.md), by all plans, and
  * the quadratic form of a corpus whose contexts are all different, row by row. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -13,8 +8,8 @@
 static double collision(const char *spec, int64_t s)
 {
     cs_objective o = plan_objective(spec);
-    cs_pairs pairs;
-    double *r = calloc((size_t)(s * s), sizeof *r);
+    AUTO(cs_pairs) pairs = {0};
+    AUTO_FREE double *r = calloc((size_t)(s * s), sizeof *r);
     assert_non_null(r);
     assert_int_equal(cs_pairs_of(&o, s, &pairs), CS_OK);
     assert_int_equal(cs_kernel_of_pairs(&pairs, r), CS_OK);
@@ -24,8 +19,6 @@ static double collision(const char *spec, int64_t s)
         whole += r[i];
     }
     assert_true(fabs(whole - 1) < 4 * (double)s * DBL_EPSILON);
-    cs_pairs_free(&pairs);
-    free(r);
     return kappa;
 }
 

@@ -1,13 +1,8 @@
 /* The block solver's process, step by step, against what it says of itself: relations between A,
  * the bases and the projected matrix, and residuals of Ritz vectors. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_BLOCK, ROWS = 90, COLS = 60 };
 
@@ -83,30 +78,23 @@ static double largest(const cs_dense *x)
 /* The active columns are orthonormal, the others zero. */
 static void is_basis(const cs_basis *b, int64_t length)
 {
-    cs_dense x = columns_of(b, length), g = product(true, &x, false, &x);
+    AUTO(cs_dense) x = columns_of(b, length), g = product(true, &x, false, &x);
     for (int64_t j = 0; j < g.cols; ++j) {
         for (int64_t i = 0; i < g.rows; ++i) {
             const bool one = i == j && j % B < b->active[j / B];
             assert_true(fabs(g.data[i + j * g.ld] - one) < 1e-13);
         }
     }
-    cs_dense_free(&x);
-    cs_dense_free(&g);
 }
 
 /* The next block is orthogonal to the basis, its active columns are orthonormal. */
 static void next_is_apart(const cs_krylov *k)
 {
-    cs_dense v = columns_of(&k->v, COLS), w = panel_of(k->next, COLS);
-    cs_dense vw = product(true, &v, false, &w), ww = product(true, &w, false, &w);
+    AUTO(cs_dense) v = columns_of(&k->v, COLS), w = panel_of(k->next, COLS);
+    AUTO(cs_dense) vw = product(true, &v, false, &w), ww = product(true, &w, false, &w);
     assert_true(largest(&vw) < 1e-13);
-    for (int e = 0; e < CS_SQUARE; ++e) {
-        assert_true(fabs(ww.data[e] - (e % (B + 1) == 0 && e / B < k->next_active)) < 1e-13);
-    }
-    cs_dense_free(&v);
-    cs_dense_free(&w);
-    cs_dense_free(&vw);
-    cs_dense_free(&ww);
+    assert_each(e, 0, CS_SQUARE,
+                fabs(ww.data[e] - (e % (B + 1) == 0 && e / B < k->next_active)) < 1e-13);
 }
 
 static cs_dense projected(const cs_krylov *k, int64_t rows, int64_t cols)
@@ -138,12 +126,12 @@ static cs_dense coupling(const cs_krylov *k, int64_t panels)
 static void relations_hold(const cs_krylov *k, bool chain)
 {
     const int64_t n = k->v.panels * B;
-    cs_dense v = columns_of(&k->v, COLS), av = product(false, &dense, false, &v), off;
+    AUTO(cs_dense) v = columns_of(&k->v, COLS), av = product(false, &dense, false, &v), off = {0};
     is_basis(&k->v, COLS);
     next_is_apart(k);
     if (k->bidiagonal) {
         is_basis(&k->u, ROWS);
-        cs_dense u = columns_of(&k->u, ROWS), m = projected(k, n, n);
+        AUTO(cs_dense) u = columns_of(&k->u, ROWS), m = projected(k, n, n);
         off = product(true, &u, false, &av);
         add_to(&off, -1, projected(k, n, n));
         assert_true(largest(&off) < 1e-12);
@@ -158,16 +146,12 @@ static void relations_hold(const cs_krylov *k, bool chain)
         add_to(&off, -1, product(false, &v, true, &m));
         add_to(&off, -1, coupling(k, k->v.panels));
         assert_true(!chain || largest(&off) < 1e-12);
-        cs_dense_free(&m);
-        cs_dense_free(&u);
     } else {
         cs_dense nv = product(true, &dense, false, &av), m = projected(k, n, n);
         off = product(true, &v, false, &nv);
         add_to(&off, -1, projected(k, n, n));
         assert_true(largest(&off) < 1e-12);
-        for (int64_t i = 0; i < n * n; ++i) {
-            assert_true(m.data[i] == m.data[i / n + i % n * n]);
-        }
+        assert_each(i, 0, n * n, m.data[i] == m.data[i / n + i % n * n]);
         cs_dense_free(&off);
         off = product(false, &v, false, &m); /* A^T A V = V M + W r E^T */
         add_to(&off, 1, coupling(k, k->v.panels));
@@ -175,19 +159,15 @@ static void relations_hold(const cs_krylov *k, bool chain)
         assert_true(!chain || largest(&off) < 1e-12);
         cs_dense_free(&m);
     }
-    cs_dense_free(&off);
-    cs_dense_free(&v);
-    cs_dense_free(&av);
 }
 
 /* Residuals of Ritz vectors are what is said, values descend. `chain` as above. */
 static void ritz_are_right(const cs_krylov *k, int64_t first)
 {
-    cs_ritz r;
-    OK(cs_krylov_ritz(k, first, &r));
-    cs_dense v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
-    cs_dense ay = product(false, &dense, false, &y), ny = product(true, &dense, false, &ay);
-    cs_dense u = {0}, x = {0}, atx = {0};
+    AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
+    AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
+    AUTO(cs_dense) ay = product(false, &dense, false, &y), ny = product(true, &dense, false, &ay);
+    AUTO(cs_dense) u = {0}, x = {0}, atx = {0};
     if (k->bidiagonal) {
         u = columns_of(&k->u, ROWS);
         x = product(false, &u, false, &r.x);
@@ -216,44 +196,29 @@ static void ritz_are_right(const cs_krylov *k, int64_t first)
         assert_true(fabs(sqrt(sum) - r.estimate[j]) < 1e-12);
         assert_true(j == 0 || r.value[j] <= r.value[j - 1]);
     }
-    cs_ritz_free(&r);
-    cs_dense_free(&v);
-    cs_dense_free(&y);
-    cs_dense_free(&ay);
-    cs_dense_free(&ny);
-    cs_dense_free(&u);
-    cs_dense_free(&x);
-    cs_dense_free(&atx);
 }
 
 /* Columns `which` of the Ritz vectors are the basis from panel `first` on, before which it stays. */
 static void keeps(cs_krylov *k, int64_t first, int64_t count, const int64_t *which)
 {
-    cs_ritz r;
-    OK(cs_krylov_ritz(k, first, &r));
-    cs_dense v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
+    AUTO_OK(cs_ritz, r, cs_krylov_ritz(k, first, &r));
+    AUTO(cs_dense) v = columns_of(&k->v, COLS), y = product(false, &v, false, &r.y);
     OK(cs_krylov_keep(k, &r, first, count, which));
     assert_int_equal(k->v.panels, first + (count + B - 1) / B);
     assert_true(k->coupled);
-    cs_dense now = columns_of(&k->v, COLS);
+    AUTO(cs_dense) now = columns_of(&k->v, COLS);
     for (int64_t j = 0; j < k->v.panels * B; ++j) {
         const int64_t at = j - first * B;
         const double *want = at < 0       ? v.data + j * COLS
                              : at < count ? y.data + which[at] * COLS
                                           : NULL;
-        for (int64_t i = 0; i < COLS; ++i) {
-            assert_true(fabs(now.data[i + j * COLS] - (want ? want[i] : 0)) < 1e-13);
-        }
+        assert_each(i, 0, COLS, fabs(now.data[i + j * COLS] - (want ? want[i] : 0)) < 1e-13);
         const double value = at >= 0 && at < count ? r.value[which[at]] : 0;
         for (int64_t i = 0; i < k->ld; ++i) {
             const double m = k->m[i + j * k->ld], square = k->bidiagonal ? value : value * value;
             assert_true(at < 0 || m == (i == j ? square : 0));
         }
     }
-    cs_ritz_free(&r);
-    cs_dense_free(&v);
-    cs_dense_free(&y);
-    cs_dense_free(&now);
 }
 
 TEST(steps_locks_and_restarts)
@@ -282,9 +247,7 @@ TEST(steps_locks_and_restarts)
         ritz_are_right(&k, 0);
         keeps(&k, 0, 11, some);
         OK(cs_krylov_fresh(&k));
-        for (int e = 0; e < CS_SQUARE; ++e) {
-            assert_true(k.r[e] == 0);
-        }
+        assert_each(e, 0, CS_SQUARE, k.r[e] == 0);
         OK(cs_krylov_step(&k));
         OK(cs_krylov_step(&k));
         relations_hold(&k, false);
@@ -301,8 +264,7 @@ TEST(steps_locks_and_restarts)
 TEST(a_space_comes_to_its_end)
 {
     set_up(0.3);
-    cs_krylov k;
-    OK(cs_krylov_open(&space, false, 10, 6, &k));
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 10, 6, &k));
     for (int block = 0; block < 8; ++block) {
         OK(cs_krylov_fresh(&k));
         assert_int_equal(k.blocks, block + 1);
@@ -357,13 +319,13 @@ TEST(dependent_columns_are_dropped)
     static const double noise[] = {0, 1e-7, 1e-5};
     for (int t = 0; t < 3; ++t) {
         OK(space.combine(&space, 1, &z, c, false, w));
-        cs_dense before = panel_of(w, COLS);
+        AUTO(cs_dense) before = panel_of(w, COLS);
         OK(cs_basis_project(&v, 0, w, h, &size));
         assert_true(size > 1 && size < 3);
         OK(cs_basis_orthonormalise(&v, noise[t], w, r, &active));
         assert_int_equal(active, t == 0 ? B : RANK);
-        cs_dense after = panel_of(w, COLS), own = product(true, &after, false, &after);
-        cs_dense first = columns_of(&v, COLS), cross = product(true, &first, false, &after);
+        AUTO(cs_dense) after = panel_of(w, COLS), own = product(true, &after, false, &after);
+        AUTO(cs_dense) first = columns_of(&v, COLS), cross = product(true, &first, false, &after);
         for (int e = 0; e < CS_SQUARE; ++e) {
             assert_true(fabs(own.data[e] - (e % (B + 1) == 0 && e / B < active)) < 1e-13);
             assert_true(r[e] == 0 || e / B < active);
@@ -376,11 +338,6 @@ TEST(dependent_columns_are_dropped)
             }
             assert_true(fabs(sum - before.data[e]) < (t == 0 ? 1e-13 : 1e-7));
         }
-        cs_dense_free(&before);
-        cs_dense_free(&after);
-        cs_dense_free(&own);
-        cs_dense_free(&first);
-        cs_dense_free(&cross);
     }
     space.destroy(w);
     space.destroy(z);
@@ -394,9 +351,8 @@ TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };
     set_up(0.3);
-    cs_krylov k;
-    cs_dense guess;
-    OK(cs_krylov_open(&space, false, 4, 5, &k));
+    AUTO(cs_dense) guess = {0};
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 4, 5, &k));
     OK(cs_dense_init(&guess, COLS, GUESSED));
     for (int64_t j = 0; j < GUESSED; ++j) {
         guess.data[3 * j + j * COLS] =
@@ -404,7 +360,7 @@ TEST(a_guess_is_mixed_with_noise)
     }
     OK(cs_krylov_first(&k, &guess));
     assert_int_equal(k.next_active, B);
-    cs_dense w = panel_of(k.next, COLS);
+    AUTO(cs_dense) w = panel_of(k.next, COLS);
     assert_true(orthonormality(&w) < 1e-13);
     for (int64_t j = 0; j < GUESSED; ++j) { /* each vector has its part in the block */
         double part = 0;
@@ -421,8 +377,6 @@ TEST(a_guess_is_mixed_with_noise)
     assert_true(sqrt(noise / B) > 1e-5 && sqrt(noise / B) < 1e-3);
     guess.data[5] = NAN;
     assert_fails(cs_krylov_first(&k, &guess), CS_ERR_INPUT, "start vector 0 has norm nan");
-    cs_dense_free(&w);
-    cs_dense_free(&guess);
     cs_krylov_free(&k);
     tear_down();
 }

@@ -1,15 +1,8 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/labelled_text.h"
 
 static const cs_labelled_options plain = {0};
@@ -26,7 +19,7 @@ TEST_IN_DIR(classes_in_byte_order)
 {
     const char *path =
         put(state, "a.tsv", "pos\tgood film\nneg\tbad film\r\n\nObj\tone\tmore\npos\tvery good");
-    cs_labelled_text t = read_text(path, &plain, NULL);
+    AUTO(cs_labelled_text) t = read_text(path, &plain, NULL);
     assert_int_equal(t.count, 4);
     assert_int_equal(t.classes, 3);
     assert_null(t.pair);
@@ -48,12 +41,11 @@ TEST_IN_DIR(classes_in_byte_order)
     assert_fails(cs_labelled_text_read(odd, &plain, &t, &u), CS_ERR_INPUT,
                  "c.tsv:3: class \"zzz\" is not one of the 3 classes of");
     cs_labelled_text_free(&t);
-    cs_labelled_text_free(&t);
 }
 
 TEST_IN_DIR(whole_numbers_in_their_order)
 {
-    cs_labelled_text t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
+    AUTO(cs_labelled_text) t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
     assert_string_equal(t.class_name[0], "-1");
     assert_string_equal(t.class_name[1], "9");
     assert_string_equal(t.class_name[2], "10");
@@ -63,7 +55,6 @@ TEST_IN_DIR(whole_numbers_in_their_order)
     cs_labelled_text_free(&t);
     t = read_text(put(state, "n.tsv", "1\ta\n1\tb\n"), &plain, NULL);
     assert_int_equal(t.classes, 1);
-    cs_labelled_text_free(&t);
 }
 
 TEST_IN_DIR(pairs_and_numbers)
@@ -200,7 +191,8 @@ static void assert_example(cs_labelled_text *t, int64_t i, const char *class, co
 TEST_IN_DIR(every_format_of_corpora)
 {
     cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
-    cs_labelled_text t = read_text(put(state, "q.label", "DESC how far\nENTY what\n"), &o, NULL);
+    AUTO(cs_labelled_text) t =
+        read_text(put(state, "q.label", "DESC how far\nENTY what\n"), &o, NULL);
     assert_example(&t, 0, "DESC", "how far");
     cs_labelled_text_free(&t);
     t = read_text(put(state, "q.jsonl",
@@ -242,7 +234,6 @@ TEST_IN_DIR(every_format_of_corpora)
     assert_int_equal(t.invalid_bytes, 2);
     assert_example(&t, 0, "ham", "hello\nyou");
     assert_example(&t, 1, "score", "bad \xEF\xBF\xBD"); /* a class, no header */
-    cs_labelled_text_free(&t);
 }
 
 /* One source of both sides is divided as the corpus is. */
@@ -255,8 +246,9 @@ TEST_IN_DIR(a_source_of_both_sides)
     }
     const char *path = put(state, "t.tsv", text);
     const cs_labelled_options both = {.corpus = {.test_share = 0.4, .seed = 7}, .split = true};
-    cs_labelled_text train = read_text(path, &both, NULL), test = read_text(path, &both, &train);
-    cs_corpus corpus = {0};
+    AUTO(cs_labelled_text) train = read_text(path, &both, NULL),
+                           test = read_text(path, &both, &train);
+    AUTO(cs_corpus) corpus = {0};
     OK(cs_corpus_load(path, &both.corpus, &corpus));
     assert_int_equal(train.count + test.count, 100);
     int64_t from[2] = {0};
@@ -269,9 +261,6 @@ TEST_IN_DIR(a_source_of_both_sides)
         from[out] += 1;
     }
     assert_true(from[1] > 20 && from[0] > 40);
-    cs_corpus_free(&corpus);
-    cs_labelled_text_free(&train);
-    cs_labelled_text_free(&test);
 }
 
 /* A prepared corpus of our own in the place where it is looked for. */
@@ -280,7 +269,7 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     put(state, "wordnet.tsv",
         "1\tact\ttrain\tone\n2\tbody\ttest\ttwo\n3\tbody\ttrain\tthree\n4\tact\ttrain\tfour\n");
     setenv("COSPEC_CACHE", in_dir(state, ""), 1);
-    cs_labelled_text train = read_text("wordnet", &plain, NULL), again, test;
+    AUTO(cs_labelled_text) train = read_text("wordnet", &plain, NULL), again = {0}, test = {0};
     assert_int_equal(train.count, 3);
     assert_int_equal(train.classes, 2);
     assert_string_equal(train.text[2], "four");
@@ -291,7 +280,6 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     assert_int_equal(test.count, 1);
     assert_true(test.value[0] == 1);
     cs_labelled_text_free(&train);
-    cs_labelled_text_free(&again);
     cs_labelled_text_free(&test);
     /* A file without a stored split: by the hash of its keys. */
     put(state, "bible-kjv.tsv", "k\tact\t\tone\nl\tact\t\ttwo\nm\tact\t\tthree\nn\tact\t\tx\n");
@@ -299,8 +287,6 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     train = read_text("bible-kjv", &half, NULL);
     test = read_text("bible-kjv:test", &half, &train);
     assert_true(train.count > 0 && test.count > 0 && train.count + test.count == 4);
-    cs_labelled_text_free(&train);
-    cs_labelled_text_free(&test);
     unsetenv("COSPEC_CACHE");
 }
 

@@ -1,10 +1,6 @@
 /* analysis/measures/language: eigenpairs, sums, tails and errors against all pairs of events of a tiny
  * corpus, and the density against its eigenvalues. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/language.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -87,7 +83,7 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
-    cs_dense copy = {0};
+    AUTO(cs_dense) copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
     OK(cs_dense_init(&copy, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
@@ -98,27 +94,24 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
     for (int j = 0; j < VOCAB; ++j) {
         value[j] = up[VOCAB - 1 - j];
     }
-    cs_dense_free(&copy);
     return seen;
 }
 
 static void compare(cs_population_estimate estimate)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("all");
     const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
     const cs_language_options o = {
         .estimate = estimate, .k = K, .blocks = BLOCKS, .seed = 7, .threads = 1};
     const document_events e = events_of(&corpus, &build);
-    cs_population_counts counts = {0};
-    cs_language l = {0};
     double value[VOCAB], one[VOCAB], lambda2[BLOCKS], tail1[BLOCKS], low, high;
     uint8_t part[DOCUMENTS];
-    cs_dense m = {0};
+    AUTO(cs_dense) m = {0};
     const cs_population_options sums = {.threads = 1};
     cs_population p = {0};
-    OK(cs_language_of(&corpus, &build, &o, &l));
-    OK(cs_population_count(&corpus, &build, &counts));
+    AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &build, &counts));
     choose(7, -1, part);
     const double seen = spectrum_of(estimate, &e, part, &m, value);
     OK(cs_population_of(&counts, part, &sums, &p));
@@ -147,13 +140,12 @@ static void compare(cs_population_estimate estimate)
     }
     assert_true(fabs(l.tail[2].value - (*sum4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
     for (int b = 0; b < BLOCKS; ++b) {
-        cs_dense part_m = {0};
+        AUTO(cs_dense) part_m = {0};
         choose(7, b, part);
         (void)spectrum_of(estimate, &e, part, &part_m, one);
         OK(cs_population_of(&counts, part, &sums, &p));
         lambda2[b] = one[1];
         tail1[b] = *sum4 - one[0] * one[0];
-        cs_dense_free(&part_m);
     }
     assert_true(fabs(l.lambda[1].se - cs_jackknife_error(BLOCKS, lambda2, 1)) < 1e-7);
     assert_true(fabs(l.tail[1].se - cs_jackknife_error(BLOCKS, tail1, 1)) < 1e-7);
@@ -174,10 +166,6 @@ static void compare(cs_population_estimate estimate)
     } else {
         assert_true(isnan(l.lambda[1].low) && isnan(l.tail[2].high) && l.lambda[1].se > 0);
     }
-    cs_dense_free(&m);
-    cs_population_counts_free(&counts);
-    cs_language_free(&l);
-    cs_corpus_free(&corpus);
 }
 
 TEST(eigenpairs_and_errors_are_those_of_all_pairs)
@@ -190,7 +178,7 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
  * counts meet up to sampling; each interval (99.99%) holds the count of the eigenvalues. */
 TEST(counts_of_the_density_hold_the_eigenvalues)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("nearest:1");
     const cs_language_options o = {.k = 1, .seed = 7, .threads = 1};
     const cs_spectrum_density_options d = {.samples = 400,
@@ -198,13 +186,12 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
                                            .bins = 40,
                                            .level = 0.9999,
                                            .spectrum = {.seed = 1, .threads = 1}};
-    cs_language l = {0};
     uint8_t part[DOCUMENTS];
     double value[VOCAB], sum = 0, square = 0, negative = 0;
-    cs_dense m = {0};
+    AUTO(cs_dense) m = {0};
     json_t *json = NULL, *point;
     size_t i;
-    OK(cs_language_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
     const document_events e = events_of(&corpus, &build);
     choose(7, -1, part);
     (void)spectrum_of(CS_DISTINCT_DOCUMENT, &e, part, &m, value);
@@ -238,14 +225,11 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
     }
     assert_int_equal(i, 41);
     json_decref(json);
-    cs_dense_free(&m);
-    cs_language_free(&l);
-    cs_corpus_free(&corpus);
 }
 
 TEST(what_says_nothing_is_refused)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_language l = {0};
     cs_cooc_options build = build_of("unique");
     cs_language_options o = {.k = 2, .threads = 1};
@@ -260,5 +244,4 @@ TEST(what_says_nothing_is_refused)
     build = build_of("document");
     build.max_length = build.stride = 0;
     assert_fails(cs_language_of(&corpus, &build, &o, &l), CS_ERR_INPUT, "two documents");
-    cs_corpus_free(&corpus);
 }

@@ -1,11 +1,7 @@
 /* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and p_max,
  * alpha~, E and Theorem 4.1's bound against the matrix of a law of text itself. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorems.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -108,7 +104,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 3 + cs_rng_below(&rng, 5);
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
     corpus.label[3] = -1; /* is a class of its own */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
@@ -133,7 +129,6 @@ TEST(alpha_is_that_of_all_pairs_of_events)
         corpus.label[d] = -1;
     }
     assert_fails(cs_language_labels_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "no document");
-    cs_corpus_free(&corpus);
 }
 
 /* --- a law ------------------------------------------------------------------------------------ */
@@ -149,16 +144,14 @@ typedef struct {
 
 static truth truth_of(const cs_cooc_options *build)
 {
-    cs_corpus texts = {0};
-    cs_cooc m = {0};
-    cs_spectrum s = {0};
-    cs_statements statements = {0};
+    AUTO(cs_spectrum) s = {0};
+    AUTO(cs_statements) statements = {0};
     truth t = {.alpha = 1};
-    json_t *record = NULL;
+    json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
     const cs_theorem_input in = {.rotations = 1, .threads = 1};
-    OK(cs_law_population_of(LAW, build->max_length, build->stride, &texts));
-    OK(cs_cooc_build(&texts, build, &m));
+    AUTO_OK(cs_corpus, texts, cs_law_population_of(LAW, build->max_length, build->stride, &texts));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&texts, build, &m));
     const cs_csr *a = &m.matrix.a, *y = &m.matrix.row_label;
     double all = 0, *column = test_room(a->cols, sizeof *column), of_class[2] = {0};
     double(*joint)[2] = test_room(a->cols, sizeof *joint);
@@ -184,17 +177,11 @@ static truth truth_of(const cs_cooc_options *build)
         }
     }
     OK(cs_spectrum_of(a, &so, &s));
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     OK(cs_theorem_41(&m.matrix, &s, "law", &in, &statements,
                      cs_item_array(cs_result_root(result), "rows")));
     OK(cs_result_json(result, &record));
     t.rows = json_incref(json_object_get(record, "rows"));
-    json_decref(record);
-    cs_result_free(&result);
-    cs_statements_free(&statements);
-    cs_spectrum_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&texts);
     return t;
 }
 
@@ -211,12 +198,10 @@ TEST(a_law_has_its_own_bound)
     const cs_cooc_options build = build_of(4);
     const cs_language_options o = {.k = K, .blocks = 10, .seed = 1, .threads = 1};
     const truth want = truth_of(&build);
-    cs_corpus corpus = {0};
-    cs_language_labels l = {0};
-    json_t *record = NULL;
+    json_auto_t *record = NULL;
     const cs_corpus_options options = {.threads = 1};
-    OK(cs_corpus_load(LAW, &options, &corpus));
-    OK(cs_language_labels_of(&corpus, &build, &o, &l));
+    AUTO_OK(cs_corpus, corpus, cs_corpus_load(LAW, &options, &corpus));
+    AUTO_OK(cs_language_labels, l, cs_language_labels_of(&corpus, &build, &o, &l));
     const double alpha_se = cs_jackknife_error(o.blocks, l.alpha + 1, 1);
     print_message("alpha~ %g +- %g, truth %g\n", l.alpha[0], alpha_se, want.alpha);
     assert_true(alpha_se < 0.02 && fabs(l.alpha[0] - want.alpha) < 4 * alpha_se);
@@ -250,10 +235,7 @@ TEST(a_law_has_its_own_bound)
     assert_true(error > 0 && error < 0.1);
     assert_true(fabs(s->rhs - at(rows, least, "bound_soft")) < 1e-12);
     assert_true(s->verdict == CS_PASS);
-    json_decref(record);
     json_decref(want.rows);
     cs_result_free(&result);
     cs_statements_free(&report.statements);
-    cs_language_labels_free(&l);
-    cs_corpus_free(&corpus);
 }

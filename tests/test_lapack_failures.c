@@ -2,20 +2,13 @@
  * by ones that say what the test wants.
  */
 #include <dlfcn.h>
-#include <float.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <arpack/arpack.h>
 #include <lapacke.h>
 
-#include "base/mem.h"
-#include "linalg/dense.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
 
@@ -86,7 +79,7 @@ static void library_works(void)
 /* Values 3, 2, 1 at scattered places of m x n, with and without vectors. */
 static void solves(int64_t m, int64_t n, bool vectors)
 {
-    cs_dense a, u, vt;
+    AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&u, m, 3));
@@ -102,9 +95,6 @@ static void solves(int64_t m, int64_t n, bool vectors)
             assert_true(fabs(x * y - 1) <= 20 * DBL_EPSILON);
         }
     }
-    cs_dense_free(&a);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
 }
 
 TEST(gesvd_takes_over_where_gesdd_gives_up)
@@ -120,7 +110,7 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
         solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
     }
     assert_int_equal(asked[GESVD], 4);
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 5, 3));
     told[GESVD] = 2;
@@ -145,7 +135,6 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "allocation 2 failed");
     (void)cs_mem_fail_at(0);
     assert_int_equal(asked[GESVD], 0);
-    cs_dense_free(&a);
 }
 
 static cs_status eigh(cs_dense *a, double *room)
@@ -177,7 +166,7 @@ TEST(failures_of_lapack_are_named)
                  {GEQRF, "geqrf", qr, CS_ERR_CONVERGE},
                  {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        cs_dense a;
+        AUTO(cs_dense) a = {0};
         double room[4];
         char part[80];
         OK(cs_dense_init(&a, 4, 4));
@@ -195,15 +184,13 @@ TEST(failures_of_lapack_are_named)
         cs_status status = cases[c].solve(&a, room);
         assert_int_equal(status, cases[c].stopped);
         cs_reason_clear();
-        cs_dense_free(&a);
     }
     library_works();
     told[GEQRF] = 1; /* what it left is no matrix for orgqr */
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, 4, 4));
     assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
     assert_int_equal(asked[ORGQR], 0);
-    cs_dense_free(&a);
     library_works();
 }
 
@@ -253,7 +240,7 @@ TEST(sizes_beyond_an_int_are_named)
 /* The block solver's left vectors come from the root of the Gram matrix of A V. */
 TEST(a_gram_matrix_without_a_root)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_BLOCK};
@@ -265,7 +252,6 @@ TEST(a_gram_matrix_without_a_root)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE,
                  "the computed singular vectors are linearly dependent");
     library_works();
-    operator_free(&f);
 }
 
 /* --- ARPACK ----------------------------------------------------------------------------------- */
@@ -326,7 +312,7 @@ void dseupd_c(int rvec, char const *howmny, int const *select, double *d, double
 
 TEST(what_arpack_reports)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_ARPACK};
@@ -358,7 +344,6 @@ TEST(what_arpack_reports)
     arpack.vectors = -14;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE, "dseupd failed (info -14)");
     arpack.vectors = 0;
-    operator_free(&f);
 }
 
 /* The wanted values, then a coarse look for one more; where that finds a copy, a batch of them and
@@ -372,8 +357,8 @@ TEST(what_arpack_is_asked_for)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         enum { N = 90 };
         double value[N];
-        csr_operator f;
-        cs_svd s;
+        AUTO_BY(operator_free, csr_operator) f = {0};
+        AUTO(cs_svd) s = {0};
         for (int i = 0; i < N; ++i) {
             value[i] = i < cases[c].copies ? N : N - i;
         }
@@ -398,10 +383,8 @@ TEST(what_arpack_is_asked_for)
         o.tol = 1e-16;
         runs = 0;
         OK(cs_svd_compute(&f.op, &o, &s));
-        cs_svd_free(&s);
         assert_int_equal(run[0].iterations, 77);
         assert_true(run[0].tol == DBL_EPSILON); /* no finer than rounding */
-        operator_free(&f);
     }
 }
 
@@ -434,7 +417,7 @@ TEST(a_group_of_one_finds_the_same)
     enum { COLS = 70, ROWS = 90, K = 7 };
     const cs_comm_arpack table = {group_step, group_vectors};
     double value[COLS];
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     int calls = 0;
     cs_comm comm = {.ranks = 1, .neighbours = 1, .ctx = &calls, .arpack = &table};
     for (int i = 0; i < COLS; ++i) {
@@ -464,5 +447,4 @@ TEST(a_group_of_one_finds_the_same)
     assert_fails(
         cs_svd_arpack(&f.op, &o, &s), CS_ERR_USAGE,
         "fewer than min(rows, cols) = 70 triplets, but 70 are requested: use the solver block");
-    operator_free(&f);
 }

@@ -1,10 +1,5 @@
 /* text/law: the rows of a source, documents drawn from it, its population and what the law says of
  * documents, against sums over all paths of states. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "io_support.h"
 #include "law_support.h"
@@ -40,7 +35,7 @@ TEST(rows_are_laws_and_starts_are_stationary)
                                           "markov:states=5,order=0,concentration=3",
                                           "hmm:states=6,words=9,emission=0.3,classes=2,seed=2"};
     for (int i = 0; i < 4; ++i) {
-        cs_law law = law_of(sources[i]);
+        AUTO(cs_law) law = law_of(sources[i]);
         const int64_t h = law.states;
         assert_int_equal(h, i == 1 ? 64 : i == 0 ? 7 : i == 2 ? 5 : 6);
         for (int64_t c = 0; c < law.classes; ++c) {
@@ -62,7 +57,6 @@ TEST(rows_are_laws_and_starts_are_stationary)
             assert_near(total, 1, 1e-13);
             assert_near(law.weight[c], 1.0 / (double)law.classes, 1e-15);
         }
-        cs_law_free(&law);
     }
 }
 
@@ -70,13 +64,11 @@ TEST(rows_are_laws_and_starts_are_stationary)
  * law itself. */
 TEST(orders_and_concentrations)
 {
-    cs_law two = law_of("markov:states=3,order=2"), none = law_of("markov:states=3,order=0"),
-           zipf = law_of("markov:states=3,concentration=inf,zipf=2");
+    AUTO(cs_law) two = law_of("markov:states=3,order=2"), none = law_of("markov:states=3,order=0"),
+                 zipf = law_of("markov:states=3,concentration=inf,zipf=2");
     const double p[] = {1 / 4.0, 1 / 9.0, 1 / 16.0}, total = p[0] + p[1] + p[2];
     for (int i = 0; i < 9; ++i) {
-        for (int j = 0; j < 9; ++j) {
-            assert_true((two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
-        }
+        assert_each(j, 0, 9, (two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
         assert_true(two.emit[i * 3 + i % 3] == 1);
         assert_near(none.next[i], none.next[i % 3], 0);
         assert_near(zipf.next[i], p[i % 3] / total, 1e-14);
@@ -86,9 +78,6 @@ TEST(orders_and_concentrations)
     for (int v = 0; v < 3; ++v) {
         assert_near(none.start[v], none.next[v], 1e-14);
     }
-    cs_law_free(&two);
-    cs_law_free(&none);
-    cs_law_free(&zipf);
 }
 
 /* Gamma variables of shape a have mean and variance a, so that a share of Dirichlet's rows with n
@@ -104,7 +93,7 @@ TEST(shares_have_the_moments_of_dirichlet)
         const int64_t count = N * N * CLASSES;
         (void)snprintf(source, sizeof source, "hmm:states=%d,words=1,classes=%d,concentration=%g",
                        N, CLASSES, shape[k]);
-        cs_law law = law_of(source);
+        AUTO(cs_law) law = law_of(source);
         for (int64_t i = 0; i < count; ++i) {
             const double off = law.next[i] - 1.0 / N;
             sum += off / (double)count;
@@ -113,7 +102,6 @@ TEST(shares_have_the_moments_of_dirichlet)
         const double variance = (N - 1.0) / (N * N * (N * shape[k] + 1));
         assert_true(fabs(sum) < 1e-14);
         assert_true(fabs(square / variance - 1) < 4 * sqrt(30 / (double)count));
-        cs_law_free(&law);
     }
 }
 
@@ -142,8 +130,7 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
     } cut[] = {{0, 4, {2, 1}, {2.0 / 3, 1.0 / 3}, {2, 1}, {{0, 2}, {4}}},
                {1, 2, {2, 0}, {1, 0}, {4, 0}, {{0, 1, 2, 3}}}};
     for (int k = 0; k < 2; ++k) {
-        cs_corpus c = {0};
-        OK(cs_law_population_of(source, 2, cut[k].stride, &c));
+        AUTO_OK(cs_corpus, c, cs_law_population_of(source, 2, cut[k].stride, &c));
         const cs_law *law = &c.population->law;
         const int64_t lengths = cut[k].documents / 2;
         assert_int_equal(c.documents, cut[k].documents);
@@ -166,7 +153,6 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
                 assert_near(mine, p, 1e-15);
             }
         }
-        cs_corpus_free(&c);
     }
 }
 
@@ -175,8 +161,8 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
 TEST_IN_DIR(documents_follow_the_law)
 {
     const char *source = hidden_source(state, ",length=2,documents=20000,sample=3");
-    cs_law law = law_of(source);
-    cs_corpus corpus = loaded(source, NULL);
+    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_corpus) corpus = loaded(source, NULL);
     double chi2 = 0;
     int cells = 0;
     for (int32_t t = 0; t < 8; ++t) {
@@ -196,8 +182,6 @@ TEST_IN_DIR(documents_follow_the_law)
     }
     assert_int_equal(cells, 6);
     assert_true(chi2 > 0.1 && chi2 < 25.7);
-    cs_corpus_free(&corpus);
-    cs_law_free(&law);
 }
 
 /* The vocabulary is that of the law whatever is drawn, ids stay under a smaller one, and every
@@ -207,9 +191,9 @@ TEST(corpora_have_the_words_of_the_law)
     const char *source = "markov:states=30,length=6,documents=4,classes=11";
     cs_corpus_options small = {.test_share = -1, .vocab_size = 2},
                       chars = {.test_share = -1, .splitter = CS_SPLITTER_CHAR};
-    cs_law law = law_of(source);
-    cs_corpus whole = loaded(source, NULL), again = loaded(source, NULL),
-              cut = loaded(source, &small), letters = loaded(source, &chars);
+    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
+                    cut = loaded(source, &small), letters = loaded(source, &chars);
     assert_true(cs_law_speaks(&law, &whole) && !cs_law_speaks(&law, &cut) &&
                 !cs_law_speaks(&law, &letters));
     assert_int_equal(whole.vocab, 31);
@@ -229,19 +213,14 @@ TEST(corpora_have_the_words_of_the_law)
             assert_int_equal(cut.token[6 * d + i], word[i] < 2 ? word[i] + 1 : 0);
         }
     }
-    cs_corpus_free(&whole);
-    cs_corpus_free(&again);
-    cs_corpus_free(&cut);
-    cs_corpus_free(&letters);
-    cs_law_free(&law);
 }
 
 /* -ln P(x), and what is left of it behind the first token; the classes' posterior. */
 TEST_IN_DIR(scores_are_those_of_all_paths)
 {
     const char *source = hidden_source(state, ",length=4,documents=400");
-    cs_law law = law_of(source);
-    cs_corpus corpus = loaded(source, NULL);
+    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_corpus) corpus = loaded(source, NULL);
     for (int out = 0; out < 2; ++out) {
         cs_law_score score, mine = {0};
         OK(cs_law_score_of(&law, &corpus, out == 1, &score));
@@ -272,8 +251,6 @@ TEST_IN_DIR(scores_are_those_of_all_paths)
         assert_near(score.bayes_error, mine.bayes_error / n, 1e-15);
         assert_near(score.bayes_risk, mine.bayes_risk / n, 1e-13);
     }
-    cs_corpus_free(&corpus);
-    cs_law_free(&law);
 }
 
 static void refused(const char *source, cs_status code, const char *part)
@@ -335,11 +312,9 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
 
 static cs_status read_and_list(const char *path)
 {
-    cs_corpus corpus = {0}, texts = {0};
+    AUTO(cs_corpus) corpus = {0}, texts = {0};
     cs_status status = cs_law_population_of(path, 2, 1, &texts);
     if (status == CS_OK) status = cs_corpus_load(path, NULL, &corpus);
-    cs_corpus_free(&corpus);
-    cs_corpus_free(&texts);
     return status;
 }
 

@@ -1,9 +1,5 @@
 /* text/law_grammar: a grammar's chain against the grammar itself, the inside recursion over spans of a
  * tree, which knows of no chain. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "corpus_support.h"
 #include "io_support.h"
 #include "law_support.h"
@@ -77,7 +73,7 @@ static double forward(const cs_law *law, int64_t label, int64_t n, const int32_t
 /* All 3^8 sentences. Products of 15 factors at most, 64 terms a symbol: far below 1e-13 of each. */
 TEST_IN_DIR(a_chain_says_what_its_grammar_says)
 {
-    cs_law law = own_law(state, "");
+    AUTO(cs_law) law = own_law(state, "");
     double total = 0;
     assert_int_equal(law.states, S * (1 + S) * (1 + S) * (1 + S));
     assert_true(law.length == LEAVES && law.words == V && law.classes == 1);
@@ -91,14 +87,13 @@ TEST_IN_DIR(a_chain_says_what_its_grammar_says)
         total += p;
     }
     assert_near(total, 1, 1e-12);
-    cs_law_free(&law);
 }
 
 /* Sentences follow each other and know nothing of each other; two words of one do, whatever is between
  * them. */
 TEST_IN_DIR(sentences_are_independent)
 {
-    cs_law law = own_law(state, ",length=19");
+    AUTO(cs_law) law = own_law(state, ",length=19");
     const int32_t w[19] = {0, 2, 1, -1, -1, 2, 0, 0, 1, 1, -1, 2, 2, 0, -1, 1, 2, -1, 0},
                   third[LEAVES] = {2, -1, 0, -1, -1, -1, -1, -1};
     const double p = sentence(w) * sentence(w + LEAVES) * sentence(third);
@@ -109,14 +104,14 @@ TEST_IN_DIR(sentences_are_independent)
                   tail[LEAVES] = {-1, -1, -1, -1, -1, -1, -1, 2};
     assert_true(fabs(sentence(ends) - sentence(head) * sentence(tail)) > 1e-5);
     assert_near(forward(&law, 0, LEAVES, ends), sentence(ends), 1e-14);
-    cs_law_free(&law);
 }
 
 /* Rows sum to 1, a state's first leaf to the last, and classes are roots of one grammar. */
 TEST(drawn_grammars_have_roots_for_classes)
 {
-    cs_law law = law_of("grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
-           one = law_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
+    AUTO(cs_law) law =
+                     law_of("grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
+                 one = law_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
     const int64_t h = law.states;
     const int32_t w[] = {1, 0, 4, 2};
     double mean = 0;
@@ -137,8 +132,6 @@ TEST(drawn_grammars_have_roots_for_classes)
         mean += forward(&law, c, 4, w) / 3;
     }
     assert_near(mean, forward(&one, 0, 4, w), 1e-14);
-    cs_law_free(&law);
-    cs_law_free(&one);
 }
 
 TEST_IN_DIR(what_is_no_grammar_is_refused)
@@ -178,9 +171,8 @@ TEST_IN_DIR(what_is_no_grammar_is_refused)
 
 static cs_status read_law(const char *source)
 {
-    cs_law law = {0};
+    AUTO(cs_law) law = {0};
     cs_status status = cs_law_parse(source, &law);
-    cs_law_free(&law);
     return status;
 }
 

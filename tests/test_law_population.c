@@ -1,11 +1,6 @@
 /* The population of a law: its matrices against those of a corpus that has each text as often as its
  * probability says, closed forms, and what sampled matrices come to. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/population_rows.h"
-#include "base/mem.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"
 #include "corpus_support.h"
@@ -24,11 +19,10 @@ static cs_cooc_options options_of(const char *spec, const char *context, bool gi
 
 static cs_cooc population_of(const char *source, const cs_cooc_options *options)
 {
-    cs_corpus population = {0};
     cs_cooc cooc = {0};
-    OK(cs_law_population_of(source, options->max_length, options->stride, &population));
+    AUTO_OK(cs_corpus, population,
+            cs_law_population_of(source, options->max_length, options->stride, &population));
     OK(cs_cooc_build(&population, options, &cooc));
-    cs_corpus_free(&population);
     return cooc;
 }
 
@@ -51,9 +45,8 @@ static const char *dyadic_source(void **state)
 /* Every text COPIES times its probability. */
 static cs_corpus in_proportion(const char *source)
 {
-    cs_law law = {0};
     cs_corpus c = {.documents = COPIES, .tokens = COPIES * LENGTH, .vocab = 4, .labels = 2};
-    OK(cs_law_parse(source, &law));
+    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
     c.doc_ptr = test_room(COPIES + 1, sizeof *c.doc_ptr);
     c.token = test_room(COPIES * LENGTH, sizeof *c.token);
     c.label = test_room(COPIES, sizeof *c.label);
@@ -71,7 +64,6 @@ static cs_corpus in_proportion(const char *source)
         }
     }
     assert_int_equal(at, COPIES);
-    cs_law_free(&law);
     return c;
 }
 
@@ -96,7 +88,7 @@ static void assert_proportional(const cs_csr *a, const cs_csr *b)
  * than a thousand. */
 static void assert_population(const char *source, const cs_corpus *corpus, const cs_cooc_options *o)
 {
-    cs_cooc a = population_of(source, o), b = {0};
+    AUTO(cs_cooc) a = population_of(source, o), b = {0};
     OK(cs_cooc_build(corpus, o, &b));
     assert_proportional(&a.matrix.a, &b.matrix.a);
     assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
@@ -105,8 +97,6 @@ static void assert_population(const char *source, const cs_corpus *corpus, const
     assert_true(!a.exact);
     assert_near(a.mass + a.dropped_mass,
                 (b.mass + b.dropped_mass) / (double)(b.sequences + b.skipped_sequences), 1e-14);
-    cs_cooc_free(&a);
-    cs_cooc_free(&b);
 }
 
 /* Objectives and contexts in every way that builds go, windows and weights. */
@@ -128,7 +118,7 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
     cs_corpus corpus = in_proportion(source);
     for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
         const int way = i / (2 * SPECS * CONTEXTS);
-        cs_plan_file parts = {0};
+        AUTO(cs_plan_file) parts = {0};
         cs_cooc_options o =
             options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
         OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
@@ -136,7 +126,6 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
         o.stride = way == 1;
         o.weight_by_document = way == 2;
         assert_population(source, &corpus, &o);
-        cs_plan_file_free(&parts);
     }
 }
 
@@ -157,12 +146,10 @@ static double metric_of(const cs_population_rows *rows, const char *metric, cons
 static double measured(const char *source, const cs_cooc_options *o, const char *metric)
 {
     const cs_connectivity_options spectrum = {.threads = 1};
-    cs_population_rows rows = {0};
-    cs_cooc cooc = population_of(source, o);
-    OK(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
+    AUTO(cs_cooc) cooc = population_of(source, o);
+    AUTO_OK(cs_population_rows, rows,
+            cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     const double value = metric_of(&rows, metric, "plug-in");
-    cs_population_rows_free(&rows);
-    cs_cooc_free(&cooc);
     return value;
 }
 
@@ -231,10 +218,9 @@ TEST(entropy_is_the_mean_score)
 {
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
     cs_cooc_options o = options_of("ar", "all", false);
-    cs_law law = {0};
-    cs_corpus one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
+    AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
-    OK(cs_law_parse(source, &law));
+    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
     one.held_out[0] = 0;
     for (int32_t t = 0; t < 2 * 81; ++t) {
         const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3};
@@ -246,8 +232,6 @@ TEST(entropy_is_the_mean_score)
         mean += law_probability(&law, t / 81, 0, LENGTH, word) / 2 * score.next;
     }
     assert_near(measured(source, &o, "conditional_entropy"), mean, 1e-12);
-    cs_corpus_free(&one);
-    cs_law_free(&law);
 }
 
 /* Every context seen once, at a length that no text is listed of: sigma^2 = kappa + (1 - kappa) c with
@@ -272,7 +256,7 @@ TEST_IN_DIR(long_documents_need_no_texts)
 
 TEST(what_is_no_matrix_is_refused)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_cooc cooc = {0};
     cs_cooc_options document = options_of("ar", "document", false),
                     all = options_of("ar", "all", false);
@@ -284,7 +268,6 @@ TEST(what_is_no_matrix_is_refused)
     assert_fails(
         cs_cooc_build(&c, &all, &cooc), CS_ERR_INPUT,
         "length=7: 1.68e+11 contributions from all words, but at most 4.3e+09 are supported");
-    cs_corpus_free(&c);
 }
 
 /* --- samples ---------------------------------------------------------------------------------- */
@@ -298,7 +281,7 @@ TEST(samples_come_to_the_population)
     cs_cooc_options o = options_of("ar", "all", false);
     char source[128];
     double mean = 0, squares = 0;
-    cs_cooc truth = population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
+    AUTO(cs_cooc) truth = population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
     for (int64_t e = 0; e < cs_csr_nnz(&truth.matrix.a); ++e) {
         squares += pow(truth.matrix.a.val[e] / truth.mass, 2);
     }
@@ -306,9 +289,8 @@ TEST(samples_come_to_the_population)
         (void)snprintf(
             source, sizeof source,
             "markov:states=4,classes=2,length=4,concentration=0.5,documents=%d,sample=%d", N, i);
-        cs_corpus corpus = loaded(source, NULL);
-        cs_cooc cooc = {0};
-        OK(cs_cooc_build(&corpus, &o, &cooc));
+        AUTO(cs_corpus) corpus = loaded(source, NULL);
+        AUTO_OK(cs_cooc, cooc, cs_cooc_build(&corpus, &o, &cooc));
         double off = squares;
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
             const int64_t t = cs_cooc_row_of(&truth, cooc.key[r]);
@@ -325,11 +307,8 @@ TEST(samples_come_to_the_population)
             }
         }
         mean += N * off / SAMPLES;
-        cs_cooc_free(&cooc);
-        cs_corpus_free(&corpus);
     }
     assert_near(mean / (1.0 / 3 - squares), 1, 0.1);
-    cs_cooc_free(&truth);
 }
 
 /* Documents of a law have rows of the truth behind their own, unless its texts are too many. */
@@ -338,13 +317,12 @@ TEST(estimates_stand_beside_the_truth)
     static const char *const source = "markov:states=6,length=8,documents=60,concentration=0.3";
     cs_population_plan plan = {
         .build = options_of("ar", "all", false), .spectrum = {.threads = 1}, .seed = 1};
-    cs_corpus corpus = loaded(source, NULL);
-    cs_population_rows rows = {0};
-    char *why = NULL;
+    AUTO(cs_corpus) corpus = loaded(source, NULL);
+    AUTO_FREE char *why = NULL;
     plan.build.max_length = 4;
     plan.build.stride = 1;
     plan.build.split = CS_SPLIT_TRAIN;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
     const int64_t before = rows.count;
     OK(cs_population_truth(&corpus, &plan, &rows, &why));
     plan.build.split = CS_SPLIT_ALL;
@@ -357,9 +335,6 @@ TEST(estimates_stand_beside_the_truth)
     corpus.word[2] = cs_strdup("other");
     OK(cs_population_truth(&corpus, &plan, &rows, &why));
     assert_non_null(strstr(why, "its words are not those of the synthetic language"));
-    cs_free(why);
-    cs_population_rows_free(&rows);
-    cs_corpus_free(&corpus);
 }
 
 /* Any threads and any memory make the same bits. */
@@ -369,12 +344,10 @@ TEST(threads_and_memory_change_nothing)
     cs_cooc_options one = options_of("masked:unmasked=2", "all", true), two = one;
     two.threads = 3;
     two.memory_budget = 1 << 20;
-    cs_cooc a = population_of(source, &one), b = population_of(source, &two);
+    AUTO(cs_cooc) a = population_of(source, &one), b = population_of(source, &two);
     assert_true(b.runs > a.runs);
     b.runs = a.runs;
     assert_same_cooc(&a, &b);
-    cs_cooc_free(&a);
-    cs_cooc_free(&b);
 }
 
 /* Stored and read again, a text for each row, which its witness leads to: a row that did not lead to
@@ -394,24 +367,17 @@ TEST_IN_DIR(a_stored_population_is_read_again)
     const char *source = dyadic_source(state);
     for (int i = 0; i < 7; ++i) {
         cs_cooc_options o = options_of(kinds[i].spec, kinds[i].context, kinds[i].given);
-        cs_corpus population = {0};
-        cs_cooc cooc = {0};
-        cs_cooc_store store = {0};
-        OK(cs_law_population_of(source, 0, 0, &population));
-        OK(cs_cooc_build(&population, &o, &cooc));
+        AUTO_OK(cs_corpus, population, cs_law_population_of(source, 0, 0, &population));
+        AUTO_OK(cs_cooc, cooc, cs_cooc_build(&population, &o, &cooc));
         OK(cs_cooc_write(in_dir(state, "m"), &population, &o, &cooc, false, true));
-        OK(cs_cooc_read(in_dir(state, "m"), &store));
+        AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, "m"), &store));
         assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
         assert_int_equal(store.corpus.documents, cooc.matrix.a.rows);
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
-            char *text = NULL;
+            AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, r, &text));
             assert_true(text[0] != '\0');
-            cs_free(text);
         }
-        cs_cooc_store_free(&store);
-        cs_cooc_free(&cooc);
-        cs_corpus_free(&population);
     }
 }
 
@@ -419,12 +385,10 @@ static cs_cooc_options small_build;
 
 static cs_status build_small(const char *path)
 {
-    cs_corpus population = {0};
-    cs_cooc cooc = {0};
+    AUTO(cs_corpus) population = {0};
+    AUTO(cs_cooc) cooc = {0};
     cs_status status = cs_law_population_of(path, 0, 0, &population);
     if (status == CS_OK) status = cs_cooc_build(&population, &small_build, &cooc);
-    cs_cooc_free(&cooc);
-    cs_corpus_free(&population);
     return status;
 }
 

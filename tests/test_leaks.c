@@ -6,15 +6,10 @@
  * the plan once more. Then each token in turn is changed, the batch is built again and run: rows
  * that may see the token must change, all others must keep their bits.
  */
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/rng.h"
 #include "batch_support.h"
-#include "plan/plan.h"
 #include "plan_support.h"
 #include "tensor/backend.h"
-#include "test.h"
 
 enum { FIRST = 7, SECOND = 5, MOST = 8, SEQUENCES = 3, SEED = 21 };
 
@@ -99,7 +94,7 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (o->kind == CS_OBJ_OFFSET_AR) { /* one row a prefix, in order */
         return (one << (nth + (o->empty_prefix == CS_PREFIX_NONE))) - 1;
     }
-    cs_plan plan;
+    AUTO(cs_plan) plan = {0};
     cs_rng rng = cs_rng_at(SEED, CS_STREAM_PLAN, key);
     OK(cs_plan_init(&plan, s));
     OK(cs_plan_sample_training(o, &rng, &plan));
@@ -112,7 +107,6 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (config->arch != CS_ARCH_LINEAR) {
         set |= revealed(task, config, &plan, key);
     }
-    cs_plan_free(&plan);
     return set;
 }
 
@@ -146,7 +140,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
-    cs_batch changed;
+    AUTO(cs_batch) changed = {0};
     build(p, r, example, &changed);
     double *y = logits(r, &changed);
     assert_int_equal(changed.events, base->events);
@@ -164,7 +158,6 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
         p->seen += sees;
         p->hidden += !sees;
     }
-    cs_batch_free(&changed);
 }
 
 /* Padding rows are given tokens and places of their own. */
@@ -186,9 +179,7 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
     }
     assert_true(changed > 0);
     double *y = logits(r, b);
-    for (int64_t e = 0; e < b->events; ++e) {
-        assert_true(same_row(z, y, e, cols));
-    }
+    assert_each(e, 0, b->events, same_row(z, y, e, cols));
 }
 
 static void probe_task(const cs_task *task, const cs_model_config *config, const char *name,
@@ -197,20 +188,18 @@ static void probe_task(const cs_task *task, const cs_model_config *config, const
     const cs_example example[] = {{batch_text, FIRST, 3, NULL, NULL},
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     probe p = {.task = task, .config = config, .name = name};
-    rig r;
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(task, config, backend, &r);
     for (p.step = 0; p.step < 3; ++p.step) {
-        cs_batch base;
+        AUTO(cs_batch) base = {0};
         build(&p, &r, example, &base);
         double *z = logits(&r, &base);
         for (int64_t place = 0; place < FIRST; ++place) {
             change_token(&p, &r, &base, z, place);
         }
         change_padding(&r, &base, z);
-        cs_batch_free(&base);
     }
     assert_true(p.seen > 0 && p.hidden > 0);
-    rig_close(&r);
 }
 
 static void each_backend(const cs_task *task, const cs_model_config *config, const char *name)
@@ -314,22 +303,18 @@ TEST(batches_load_into_networks_of_their_form)
 {
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    cs_backend *backend;
-    OK(cs_backend_ref(&backend));
-    rig r;
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
-    cs_batch b;
-    OK(cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&other, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE, "form");
     cs_batch_free(&b);
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, key, r.run), CS_ERR_USAGE,
                  "9 rows exceed the capacity of");
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }
 
 /* Loss of a batch that predicts nothing is 0; weights are multiplied by the scale. */
@@ -337,15 +322,14 @@ TEST(weights_are_scaled)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    cs_backend *backend;
-    OK(cs_backend_ref64(&backend));
-    rig r;
+    AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
+    AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
                                   {batch_text, 1, 0, NULL, NULL}};
     double loss[2], none;
-    cs_batch b;
-    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
     for (int i = 0; i < 2; ++i) {
         OK(cs_batch_load(&b, &r.net, i ? 1 / b.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
         OK(cs_run_forward(r.run));
@@ -360,18 +344,14 @@ TEST(weights_are_scaled)
     OK(cs_run_forward(r.run));
     OK(cs_run_sum(r.run, r.net.loss, &none));
     assert_true(none == 0);
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }
 
 TEST(the_spectral_loss_wants_masses)
 {
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
-    cs_backend *backend;
-    OK(cs_backend_ref64(&backend));
-    rig r = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
+    AUTO_BY(rig_close, rig) r = {0};
     OK(cs_task_sizes(&task, &config, SEQUENCES, MOST, &r.sizes));
     r.sizes.loss = CS_LOSS_SPECTRAL;
     r.sizes.spectral_factor = 2;
@@ -380,8 +360,8 @@ TEST(the_spectral_loss_wants_masses)
     OK(cs_network_build(&r.model, &r.sizes, &r.net));
     OK(cs_run_init(&r.net.graph, &r.model.params, &r.run));
     const cs_example example = {batch_text, FIRST, 0, NULL, NULL};
-    cs_batch b;
-    OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
+    AUTO_OK(cs_batch, b,
+            cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, &example, 1, &b));
     assert_fails(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run), CS_ERR_USAGE,
                  "probabilities of the targets");
     /* sum_r -2 z_r[target] + sum_j mass_j z_rj^2 */
@@ -403,7 +383,4 @@ TEST(the_spectral_loss_wants_masses)
         }
     }
     assert_true(loss - expected < 1e-13 * size && expected - loss < 1e-13 * size);
-    cs_batch_free(&b);
-    rig_close(&r);
-    cs_backend_free(&backend);
 }

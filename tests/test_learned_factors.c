@@ -1,12 +1,7 @@
 /* Learned factors against the SVD: the optimum put in by hand is recognised, anything else is
  * above it, and the angles stay under what the excess allows. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/trained/learned_factors.h"
-#include "base/mem.h"
 #include "statement_support.h"
-#include "test.h"
 
 static cs_toy toy_of(cs_objective_kind kind)
 {
@@ -69,24 +64,17 @@ TEST(contexts_are_the_rows_of_the_toy_matrix)
                                                   CS_OBJ_PERMUTED_AR, CS_OBJ_MASKED, CS_OBJ_AR}[i]);
         toy.literal = i == 4;
         toy.objective.empty_prefix = i == 5 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-        world w = {0};
-        cs_labelled m = {0};
-        cs_spectrum other = {0};
+        AUTO_BY(close_world, world) w = {0};
         cs_spectrum_options all = {0};
         open_world(&toy, &w);
-        OK(cs_toy_matrix(&toy, 0, &m));
-        OK(cs_spectrum_of(&m.a, &all, &other));
+        AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
+        AUTO_OK(cs_spectrum, other, cs_spectrum_of(&m.a, &all, &other));
         const cs_spectrum *s = &w.target.spectrum;
         assert_int_equal(w.contexts.a.rows, m.a.rows);
         assert_int_equal(w.contexts.a.cols, m.a.cols);
         assert_int_equal(cs_csr_nnz(&w.contexts.a), cs_csr_nnz(&m.a));
         assert_int_equal(s->k, other.k);
-        for (int64_t j = 0; j < s->k; ++j) {
-            assert_true(fabs(s->sigma[j] - other.sigma[j]) < 1e-10);
-        }
-        cs_spectrum_free(&other);
-        cs_labelled_free(&m);
-        close_world(&w);
+        assert_each(j, 0, s->k, fabs(s->sigma[j] - other.sigma[j]) < 1e-10);
     }
 }
 
@@ -95,7 +83,7 @@ TEST(contexts_have_their_tokens)
 {
     cs_toy toy = toy_of(CS_OBJ_PERMUTED_AR);
     toy.literal = true;
-    world w = {0};
+    AUTO_BY(close_world, world) w = {0};
     open_world(&toy, &w);
     const cs_toy_contexts *c = &w.contexts;
     assert_int_equal(c->vocab, 24);
@@ -112,7 +100,6 @@ TEST(contexts_have_their_tokens)
                                 (size_t)n * sizeof *c->token) == 0);
         }
     }
-    close_world(&w);
 }
 
 /* Disjoint: ln T, and ln(r T) on the empty prefix, which is one of s prefixes. Literal, r = 2,
@@ -121,8 +108,7 @@ TEST(contexts_have_their_tokens)
 TEST(least_cross_entropy)
 {
     cs_toy toy = toy_of(CS_OBJ_MASKED);
-    cs_toy_contexts c = {0};
-    OK(cs_toy_contexts_of(&toy, 1 << 15, &c));
+    AUTO_OK(cs_toy_contexts, c, cs_toy_contexts_of(&toy, 1 << 15, &c));
     assert_true(fabs(c.cross_entropy - log(2)) < 1e-12);
     cs_toy_contexts_free(&c);
     toy = toy_of(CS_OBJ_AR);
@@ -137,7 +123,6 @@ TEST(least_cross_entropy)
                    .literal = true};
     OK(cs_toy_contexts_of(&toy, 1 << 15, &c));
     assert_true(fabs(c.cross_entropy - (0.5 * log(2) + 0.5 * 1.5 * log(2))) < 1e-12);
-    cs_toy_contexts_free(&c);
 }
 
 TEST(sequences_are_those_of_the_model)
@@ -194,19 +179,16 @@ TEST(the_optimum_is_the_minimum)
         cs_toy toy = toy_of(i < 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
         double factor = i % 2 ? 1 : 2;
         int64_t width = i < 2 ? 3 : 6;
-        world w = {0};
-        cs_dense f = {0}, o = {0};
-        cs_learned l = {0};
+        AUTO_BY(close_world, world) w = {0};
+        AUTO(cs_dense) f = {0}, o = {0};
         open_world(&toy, &w);
         OK(optimum(&w.target, width, factor, &f, &o));
         stretch(&f, &o);
-        OK(cs_learned_of(&w.target, &f, &o, factor, 1, &l));
+        AUTO_OK(cs_learned, l, cs_learned_of(&w.target, &f, &o, factor, 1, &l));
         assert_int_equal(l.t, width);
         assert_true(l.error < 1e-10 && fabs(l.excess) <= l.error);
         assert_true(l.distance < 1e-12);
-        for (int64_t j = 0; j < l.t; ++j) {
-            assert_true(l.left[j] < 1e-12 && l.right[j] < 1e-12);
-        }
+        assert_each(j, 0, l.t, l.left[j] < 1e-12 && l.right[j] < 1e-12);
         assert_true(l.left_range < 1e-24 && l.right_range < 1e-24);
         double sum = 0; /* masked: three ones; diverse-ar: three ones and 3 cos^2, theorem-4-2.md */
         for (int64_t j = 0; j < width; ++j) {
@@ -214,10 +196,6 @@ TEST(the_optimum_is_the_minimum)
         }
         assert_true(fabs(l.minimum + factor * factor / 4 * sum) < 1e-12);
         assert_true(i >= 2 || fabs(l.minimum + factor * factor / 4 * 3) < 1e-12);
-        cs_learned_free(&l);
-        cs_dense_free(&f);
-        cs_dense_free(&o);
-        close_world(&w);
     }
 }
 
@@ -238,9 +216,8 @@ TEST(wrong_factors_are_above_it)
     int useful = 0;
     for (int i = 0; i < 60; ++i) {
         cs_toy toy = toy_of(i % 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
-        world w = {0};
-        cs_dense f = {0}, o = {0};
-        cs_learned l = {0};
+        AUTO_BY(close_world, world) w = {0};
+        AUTO(cs_dense) f = {0}, o = {0};
         int64_t width = 3 + i % 5;
         double factor = i % 3 ? 2 : 1;
         open_world(&toy, &w);
@@ -248,17 +225,13 @@ TEST(wrong_factors_are_above_it)
         double by = pow(10, -3 + 0.06 * i);
         disturb(&f, by, &rng);
         disturb(&o, by, &rng);
-        OK(cs_learned_of(&w.target, &f, &o, factor, 1, &l));
+        AUTO_OK(cs_learned, l, cs_learned_of(&w.target, &f, &o, factor, 1, &l));
         assert_true(l.t >= 3 && l.t <= width);
         assert_true(l.excess > l.error && l.distance > 0);
         assert_true(l.left[l.t - 1] > 1e-6);
         assert_true(l.left_range > 0 && l.left_range <= l.range_bound + l.range_error);
         assert_true(l.right_range > 0 && l.right_range <= l.range_bound + l.range_error);
         useful += l.range_bound < 0.1;
-        cs_learned_free(&l);
-        cs_dense_free(&f);
-        cs_dense_free(&o);
-        close_world(&w);
     }
     assert_true(useful >= 10);
 }
@@ -266,8 +239,8 @@ TEST(wrong_factors_are_above_it)
 TEST(bad_factors)
 {
     cs_toy toy = toy_of(CS_OBJ_MASKED);
-    world w = {0};
-    cs_dense f = {0}, o = {0};
+    AUTO_BY(close_world, world) w = {0};
+    AUTO(cs_dense) f = {0}, o = {0};
     cs_learned l = {0};
     open_world(&toy, &w);
     OK(optimum(&w.target, 3, 2, &f, &o));
@@ -276,16 +249,13 @@ TEST(bad_factors)
     f.data[5] = NAN;
     assert_int_equal(cs_learned_of(&w.target, &f, &o, 2, 1, &l), CS_ERR_INPUT);
     cs_reason_clear();
-    cs_dense_free(&f);
-    cs_dense_free(&o);
-    close_world(&w);
 }
 
 /* --- what linear attention can reach -----------------------------------------------------------*/
 
 static cs_linear_reach reach_of(const cs_toy *toy, int64_t width, double *least)
 {
-    world w = {0};
+    AUTO_BY(close_world, world) w = {0};
     cs_linear_reach reach;
     open_world(toy, &w);
     OK(cs_linear_reach_of(&w.target, &w.contexts, width, 2, &reach));
@@ -293,7 +263,6 @@ static cs_linear_reach reach_of(const cs_toy *toy, int64_t width, double *least)
     for (int64_t j = 0; j < width && j < w.target.spectrum.k; ++j) {
         *least -= w.target.spectrum.sigma[j] * w.target.spectrum.sigma[j];
     }
-    close_world(&w);
     return reach;
 }
 
@@ -340,8 +309,7 @@ TEST(verdicts)
                     .range_bound = 0.2,
                     .range_error = 1e-12};
     cs_linear_reach whole = {-1.5, -1.5}, part = {-1.2, -1.3};
-    cs_statements list = {0};
-    OK(cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
+    AUTO_OK(cs_statements, list, cs_learned_state(&l, "m", "toy", &whole, 0.05, &list));
     assert_int_equal(list.count, 3);
     for (int64_t i = 0; i < list.count; ++i) {
         assert_int_equal(list.item[i].verdict, CS_PASS);
@@ -362,7 +330,6 @@ TEST(verdicts)
     OK(cs_learned_state(&l, "m", "toy", NULL, 0.05, &list));
     assert_int_equal(statement_of(&list, "trained-range", CS_CORRECTED)->verdict, CS_FAIL);
     assert_int_equal(statement_of(&list, "trained-minimum", CS_CORRECTED)->verdict, CS_FAIL);
-    cs_statements_free(&list);
 }
 
 TEST(entropy_verdicts)
@@ -373,13 +340,11 @@ TEST(entropy_verdicts)
     } want[] = {{0.70, CS_PASS, CS_PASS}, {0.8, CS_PASS, CS_INCONCLUSIVE}, {0.6, CS_FAIL, CS_PASS}};
     for (int i = 0; i < 3; ++i) {
         cs_learned_entropy e = {.loss = want[i].loss, .se = 0.001, .optimum = log(2)};
-        cs_statements list = {0};
-        OK(cs_learned_entropy_state(&e, "m", "toy", 0.005, &list));
+        AUTO_OK(cs_statements, list, cs_learned_entropy_state(&e, "m", "toy", 0.005, &list));
         assert_int_equal(statement_of(&list, "trained-entropy", CS_CORRECTED)->verdict,
                          want[i].bound);
         assert_int_equal(statement_of(&list, "trained-entropy-excess", CS_CORRECTED)->verdict,
                          want[i].excess);
-        cs_statements_free(&list);
     }
 }
 
@@ -387,11 +352,11 @@ TEST(entropy_verdicts)
 
 static cs_status everything(const cs_toy *toy)
 {
-    world w = {0};
-    cs_dense f = {0}, o = {0};
-    cs_learned l = {0};
+    AUTO_BY(close_world, world) w = {0};
+    AUTO(cs_dense) f = {0}, o = {0};
+    AUTO(cs_learned) l = {0};
     cs_linear_reach reach;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_status status = cs_toy_contexts_of(toy, 1 << 15, &w.contexts);
     if (status == CS_OK &&
         (status = cs_learned_target_of(&w.contexts.a, NULL, &w.target)) == CS_OK &&
@@ -400,11 +365,6 @@ static cs_status everything(const cs_toy *toy)
         (status = cs_linear_reach_of(&w.target, &w.contexts, 2, 2, &reach)) == CS_OK) {
         status = cs_learned_state(&l, "m", "toy", &reach, 0.05, &list);
     }
-    cs_statements_free(&list);
-    cs_learned_free(&l);
-    cs_dense_free(&f);
-    cs_dense_free(&o);
-    close_world(&w);
     return status;
 }
 

@@ -1,26 +1,19 @@
 /* Lemma 2.1 with its premise and Theorem 2.2 as statements: on models whose tables and biases are
  * known, and on planted rows. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/lemma_21.h"
-#include "base/mem.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
 #include "statement_support.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
-#include "test.h"
 
 TEST(statements)
 {
-    training t = make_training(&MASKED_RECIPE, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    cs_mask_rank r = {0};
-    cs_statements list = {0};
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
-    OK(cs_lemma_21(&t.model, &r, 9, "tiny", &list));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_statements, list, cs_lemma_21(&t.model, &r, 9, "tiny", &list));
     assert_int_equal(list.count, 5);
     /* random tables: rank(P) = 9, rank(E) = d = 16 */
     const cs_statement *s = statement_of(&list, "2.1-premise", CS_PRINTED);
@@ -79,22 +72,17 @@ TEST(statements)
     OK(cs_lemma_21(&t.model, &r, 9, "split", &list));
     s = statement_of(&list, "2.1-premise", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 4);
-    cs_statements_free(&list);
-    cs_mask_rank_free(&r);
-    free_training(&t);
 }
 
 /* Planted: real rows in 4 of 8 directions, [MASK]s outside. Both claims of Theorem 2.2 hold. */
 TEST(statements_of_planted_rows)
 {
-    training t = make_training(&MASKED_RECIPE, "");
-    planted *p = plant();
-    cs_mask_rank r = {0};
+    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
+    AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
-    cs_statements list = {0};
     axes(p, 5, 2);
-    OK(study(p, p, &o, &r));
-    OK(cs_lemma_21(&t.model, &r, 9, "planted", &list));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
+    AUTO_OK(cs_statements, list, cs_lemma_21(&t.model, &r, 9, "planted", &list));
     const cs_statement *s = statement_of(&list, "2.2-deficient", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 4 && s->rhs == 8);
     s = statement_of(&list, "2.2-containment", CS_PRINTED);
@@ -107,10 +95,6 @@ TEST(statements_of_planted_rows)
     OK(study(p, p, &o, &r));
     OK(cs_lemma_21(&t.model, &r, 9, "planted", &list));
     assert_int_equal(statement_of(&list, "2.2-containment", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
-    cs_statements_free(&list);
-    cs_mask_rank_free(&r);
-    cs_free(p);
-    free_training(&t);
 }
 
 static training held;
@@ -119,20 +103,17 @@ static const cs_mask_rank *studied;
 static cs_status lemma_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_status status = cs_lemma_21(&held.model, studied, 9, "tiny", &list);
-    cs_statements_free(&list);
     return status;
 }
 
 TEST(allocations)
 {
     held = make_training(&MASKED_RECIPE, "");
-    cs_mask_rank r = {0};
     cs_mask_rank_options o = model_options(false);
-    OK(cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&held.model, &held.corpus, &o, &r));
     studied = &r;
     fail_each_allocation(lemma_once, "");
-    cs_mask_rank_free(&r);
     free_training(&held);
 }

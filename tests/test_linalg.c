@@ -1,18 +1,9 @@
 /* linalg: dense LAPACK wrappers, sparse matrices, their product. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include <cblas.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc_matrices.h"
-#include "linalg/csr.h"
-#include "linalg/dense.h"
 #include "linalg_support.h"
-#include "test.h"
 
 TEST(sizes_are_checked)
 {
@@ -36,7 +27,7 @@ TEST(gemm_agrees_with_the_definition)
 {
     for (int form = 0; form < 4; ++form) {
         bool ta = form & 1, tb = form & 2;
-        cs_dense a, b, c, want;
+        AUTO(cs_dense) a = {0}, b = {0}, c = {0}, want = {0};
         OK(cs_dense_init(&a, ta ? 4 : 3, ta ? 3 : 4));
         OK(cs_dense_init(&b, tb ? 5 : 4, tb ? 4 : 5));
         OK(cs_dense_init(&c, 3, 5));
@@ -60,17 +51,13 @@ TEST(gemm_agrees_with_the_definition)
         cs_dense_free(&c);
         OK(cs_dense_init(&c, 4, 5));
         assert_fails(cs_gemm(ta, tb, 1, &a, &b, 0, &c), CS_ERR_USAGE, "does not give 4 x 5");
-        cs_dense_free(&a);
-        cs_dense_free(&b);
-        cs_dense_free(&c);
-        cs_dense_free(&want);
     }
 }
 
 static void svd_of_shape(int64_t m, int64_t n)
 {
     int64_t p = m < n ? m : n;
-    cs_dense a, kept, u, vt;
+    AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
     double *sigma = test_room(p, sizeof *sigma), *alone = test_room(p, sizeof *alone);
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&kept, m, n));
@@ -93,13 +80,7 @@ static void svd_of_shape(int64_t m, int64_t n)
         }
     }
     OK(cs_gemm(false, false, -1, &u, &vt, 1, &kept));
-    for (int64_t i = 0; i < m * n; ++i) {
-        assert_true(fabs(kept.data[i]) <= tolerance * scale);
-    }
-    cs_dense_free(&a);
-    cs_dense_free(&kept);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
+    assert_each(i, 0, m * n, fabs(kept.data[i]) <= tolerance * scale);
 }
 
 TEST(svd_rebuilds_its_matrix)
@@ -113,7 +94,7 @@ TEST(svd_rebuilds_its_matrix)
 
 TEST(bad_dense_input_is_named)
 {
-    cs_dense a, u, vt;
+    AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 3, 4));
     OK(cs_dense_init(&u, 3, 3));
@@ -134,9 +115,6 @@ TEST(bad_dense_input_is_named)
     assert_fails(cs_dense_svd(&huge, sigma, NULL, NULL), CS_ERR_INPUT, "workspace 2147557790");
     huge.rows = huge.cols = huge.ld = 40000;
     assert_fails(cs_dense_eigh(&huge, sigma, true), CS_ERR_INPUT, "syevd workspace");
-    cs_dense_free(&a);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
 }
 
 /* The path graph's second difference: eigenvalues 2 - 2 cos(j pi / (n + 1)). */
@@ -144,7 +122,7 @@ TEST(eigh_of_the_second_difference)
 {
     enum { N = 25 };
     double values[N], alone[N];
-    cs_dense a, b;
+    AUTO(cs_dense) a = {0}, b = {0};
     OK(cs_dense_init(&a, N, N));
     OK(cs_dense_init(&b, N, N));
     for (int i = 0; i < N; ++i) {
@@ -162,23 +140,19 @@ TEST(eigh_of_the_second_difference)
         assert_true(fabs(alone[j] - want) < 100 * DBL_EPSILON);
     }
     assert_true(orthonormality(&a) < 100 * DBL_EPSILON);
-    cs_dense_free(&a);
-    cs_dense_free(&b);
 }
 
 TEST(orthonormalise_survives_low_rank)
 {
-    cs_dense a, empty;
+    AUTO(cs_dense) a = {0}, empty = {0};
     OK(cs_dense_init(&a, 50, 6));
     fill_normal(&a, 5);
     memcpy(a.data + 3 * 50, a.data, 50 * sizeof *a.data); /* column 3 = column 0 */
     memset(a.data + 4 * 50, 0, 2 * 50 * sizeof *a.data);  /* columns 4 and 5 = 0 */
     OK(cs_dense_orthonormalise(&a));
     assert_true(orthonormality(&a) < 100 * DBL_EPSILON);
-    cs_dense_free(&a);
     OK(cs_dense_init(&empty, 5, 0));
     OK(cs_dense_orthonormalise(&empty));
-    cs_dense_free(&empty);
 }
 
 /* All dense problems of side n, one result after the other. */
@@ -207,7 +181,7 @@ TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
     const int before = openblas_get_num_threads();
     for (int64_t n = 8; n <= 64; n += n) {
         const int64_t count = 7 * n * n + 3 * n;
-        double *one = cs_calloc(2 * count, sizeof *one);
+        AUTO_FREE double *one = cs_calloc(2 * count, sizeof *one);
         assert_non_null(one);
         openblas_set_num_threads(1);
         solve_all(n, one);
@@ -215,7 +189,6 @@ TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
         solve_all(n, one + count);
         assert_int_equal(openblas_get_num_threads(), 3);
         assert_memory_equal(one, one + count, (size_t)count * sizeof *one);
-        cs_free(one);
     }
     openblas_set_num_threads(before);
 }
@@ -224,8 +197,7 @@ TEST(triplets_become_rows)
 {
     const int64_t row[] = {2, 0, 2, 0, 2, 1, 1}, col[] = {1, 3, 0, 3, 1, 2, 2};
     const double val[] = {5, 1, 4, 2, 0.5, 3, -3};
-    cs_csr a;
-    OK(cs_csr_from_triplets(3, 4, 7, row, col, val, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(3, 4, 7, row, col, val, &a));
     /* (1, 2) adds to zero and is kept out. */
     assert_int_equal(cs_csr_nnz(&a), 3);
     assert_int_equal(a.ptr[1], 1);
@@ -245,13 +217,12 @@ TEST(triplets_become_rows)
     assert_fails(cs_csr_from_triplets(3, 4, 2, row, bad_col, val, &a), CS_ERR_INPUT, "column -1");
     OK(cs_csr_from_triplets(0, 0, 0, row, col, val, &a));
     assert_int_equal(cs_csr_nnz(&a), 0);
-    cs_csr_free(&a);
 }
 
 TEST(reshaping_agrees_with_dense)
 {
-    cs_csr a = random_sparse(13, 9, 0.3, 1), b, t, s;
-    cs_dense d, dt, ds;
+    AUTO(cs_csr) a = random_sparse(13, 9, 0.3, 1), b = {0}, t = {0}, s = {0};
+    AUTO(cs_dense) d = {0}, dt = {0}, ds = {0};
     OK(cs_csr_to_dense(&a, &d));
     b = csr_of(&d);
     assert_int_equal(cs_csr_nnz(&b), cs_csr_nnz(&a));
@@ -293,13 +264,6 @@ TEST(reshaping_agrees_with_dense)
     cs_csr_free(&s);
     OK(cs_csr_select(&a, 13, NULL, NULL, 9, &s));
     assert_memory_equal(a.val, s.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
-    cs_csr_free(&a);
-    cs_csr_free(&b);
-    cs_csr_free(&t);
-    cs_csr_free(&s);
-    cs_dense_free(&d);
-    cs_dense_free(&dt);
-    cs_dense_free(&ds);
 }
 
 TEST(check_names_the_entry)
@@ -341,7 +305,7 @@ TEST(integers_are_told_from_reals)
 
 static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 {
-    cs_dense x, y, again, want;
+    AUTO(cs_dense) x = {0}, y = {0}, again = {0}, want = {0};
     OK(cs_dense_init(&x, a->cols, k));
     OK(cs_dense_init(&y, a->rows, k));
     OK(cs_dense_init(&again, a->rows, k));
@@ -360,38 +324,28 @@ static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
         /* n terms below 5 * 5 each: n * 25 eps, n <= 60 here. */
         assert_true(max_abs_difference(&y, &want) < 60 * 25 * DBL_EPSILON);
     }
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&again);
-    cs_dense_free(&want);
 }
 
 TEST(product_is_right_for_every_width)
 {
-    cs_csr a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
-    cs_dense d;
-    OK(cs_csr_to_dense(&a, &d));
+    AUTO(cs_csr) a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
     for (int64_t k = 0; k <= 19; ++k) {
         product_with(&a, &d, k);
     }
     memset(empty.ptr, 0, 6 * sizeof *empty.ptr);
     product_with(&empty, NULL, 3);
-    cs_dense x, y;
+    AUTO(cs_dense) x = {0}, y = {0};
     OK(cs_dense_init(&x, 60, 2));
     OK(cs_dense_init(&y, 70, 3));
     assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_USAGE,
                  "70 x 60 times 60 x 2 does not give 70 x 3");
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&d);
-    cs_csr_free(&a);
-    cs_csr_free(&empty);
 }
 
 /* Large enough for many chunks; skewed rows, so that chunks differ in their number of rows. */
 TEST(product_has_the_same_bits_for_any_threads)
 {
-    cs_csr a = random_sparse(5000, 3000, 0.04, 4), t, long_row;
+    AUTO(cs_csr) a = random_sparse(5000, 3000, 0.04, 4), t = {0}, long_row = {0};
     OK(cs_csr_transpose(&a, &t));
     static const int64_t width[] = {1, 2, 7, 8, 15};
     for (size_t w = 0; w < sizeof width / sizeof *width; ++w) {
@@ -408,9 +362,6 @@ TEST(product_has_the_same_bits_for_any_threads)
     cs_dense skewed = {.rows = 1000, .cols = 3000, .ld = 1000, .data = ones};
     long_row = csr_of(&skewed);
     product_with(&long_row, NULL, 8);
-    cs_csr_free(&a);
-    cs_csr_free(&t);
-    cs_csr_free(&long_row);
 }
 
 /* So many columns that a tile of eight and one of six are packed in several parts; small integers,
@@ -425,9 +376,8 @@ TEST(long_vectors_are_packed_whole)
         col[e] = (int64_t)APART * e + e % APART;
         val[e] = e % 9 - 3;
     }
-    cs_csr a;
-    cs_dense x, y, want;
-    OK(cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
+    AUTO(cs_dense) x = {0}, y = {0}, want = {0};
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
     OK(cs_dense_init(&x, COLS, WIDTH));
     OK(cs_dense_init(&y, ROWS, WIDTH));
     OK(cs_dense_init(&want, ROWS, WIDTH));
@@ -443,10 +393,6 @@ TEST(long_vectors_are_packed_whole)
         OK(cs_csr_apply(&a, &x, &y, threads));
         assert_memory_equal(y.data, want.data, ROWS * WIDTH * sizeof(double));
     }
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&want);
-    cs_csr_free(&a);
 }
 
 /* n terms are added in any order with an error of at most (n - 1) eps / 2 of their sizes: of a long
@@ -454,7 +400,7 @@ TEST(long_vectors_are_packed_whole)
 TEST(rounding_is_that_of_the_longest_sum)
 {
     enum { N = 100 };
-    cs_csr column = {0}, row = {0};
+    AUTO(cs_csr) column = {0}, row = {0};
     double of_column = 0, of_rows = 0, known = 0;
     OK(cs_csr_init(&column, N, 1, N));
     for (int64_t i = 0; i < N; ++i) {
@@ -468,16 +414,14 @@ TEST(rounding_is_that_of_the_longest_sum)
     OK(cs_csr_rounding(&column, &row, &known));
     assert_true(of_column == (N + 2) * (DBL_EPSILON / 2)); /* that of the pass, and the product */
     assert_true(of_rows == (N + 1) * (DBL_EPSILON / 2) && known == of_rows);
-    cs_csr_free(&column);
-    cs_csr_free(&row);
 }
 
 static cs_status all_sparse_steps(void)
 {
     const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};
     const double val[] = {1, 2, 3};
-    cs_csr a = {0}, t = {0}, s = {0};
-    cs_dense d = {0}, x = {0}, y = {0};
+    AUTO(cs_csr) a = {0}, t = {0}, s = {0};
+    AUTO(cs_dense) d = {0}, x = {0}, y = {0};
     cs_status status = cs_csr_from_triplets(2, 3, 3, row, col, val, &a);
     status = status ? status : cs_csr_transpose(&a, &t);
     status = status ? status : cs_csr_select(&a, 2, NULL, NULL, 3, &s);
@@ -490,36 +434,25 @@ static cs_status all_sparse_steps(void)
     status = status ? status : cs_dense_svd(&d, sigma, NULL, NULL);
     cs_dense two = {.rows = 3, .cols = 2, .ld = 3, .data = x.data};
     status = status ? status : cs_dense_orthonormalise(&two);
-    cs_csr_free(&a);
-    cs_csr_free(&t);
-    cs_csr_free(&s);
-    cs_dense_free(&d);
-    cs_dense_free(&x);
-    cs_dense_free(&y);
     return status;
 }
 
 TEST(every_allocation_may_fail)
 {
-    (void)cs_mem_fail_at(0);
-    OK(all_sparse_steps());
-    int64_t count = cs_mem_fail_at(0);
-    assert_true(count > 10);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(all_sparse_steps(), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    int failures = 0;
+    EACH_ALLOCATION_FAILS(n)
+        failures += out_of_memory(all_sparse_steps());
+    assert_true(failures > 10);
 }
 
 /* Large enough for several runs of rows: entry by entry against the definition, and the same for
  * any number of threads. */
 TEST(large_transposes)
 {
-    cs_csr a = random_sparse(4000, 900, 0.25, 13), first = {0};
+    AUTO(cs_csr) a = random_sparse(4000, 900, 0.25, 13), first = {0};
     assert_true(cs_csr_nnz(&a) > 700000);
     for (int threads = 1; threads <= 3; ++threads) {
-        cs_csr t, back;
+        AUTO(cs_csr) t = {0}, back = {0};
         cs_threads_set(threads);
         OK(cs_csr_transpose(&a, &t));
         OK(cs_csr_check(&t, false));
@@ -527,15 +460,14 @@ TEST(large_transposes)
         assert_memory_equal(back.ptr, a.ptr, 4001 * sizeof *a.ptr);
         assert_memory_equal(back.col, a.col, (size_t)cs_csr_nnz(&a) * sizeof *a.col);
         assert_memory_equal(back.val, a.val, (size_t)cs_csr_nnz(&a) * sizeof *a.val);
-        cs_csr_free(&back);
         if (threads == 1) {
             first = t;
+            t = (cs_csr){0};
             continue;
         }
         assert_memory_equal(t.ptr, first.ptr, 901 * sizeof *t.ptr);
         assert_memory_equal(t.col, first.col, (size_t)cs_csr_nnz(&a) * sizeof *t.col);
         assert_memory_equal(t.val, first.val, (size_t)cs_csr_nnz(&a) * sizeof *t.val);
-        cs_csr_free(&t);
     }
     cs_threads_set(0);
     for (int64_t j = 0; j < 900; j += 37) { /* each entry of a row of A^T is one of A */
@@ -547,21 +479,16 @@ TEST(large_transposes)
             assert_true(q < a.ptr[i + 1] && a.val[q] == first.val[p]);
         }
     }
-    cs_csr_free(&first);
-    cs_csr_free(&a);
 }
 
 /* Last: the flag cannot be taken back. */
 TEST(an_interrupted_product_says_so)
 {
-    cs_csr a = random_sparse(30, 20, 0.2, 5);
-    cs_dense x, y;
+    AUTO(cs_csr) a = random_sparse(30, 20, 0.2, 5);
+    AUTO(cs_dense) x = {0}, y = {0};
     OK(cs_dense_init(&x, 20, 3));
     OK(cs_dense_init(&y, 30, 3));
     OK(cs_csr_apply(&a, &x, &y, 1));
     cs_interrupt_set();
     assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_INTERRUPT, "interrupted");
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_csr_free(&a);
 }

@@ -1,12 +1,6 @@
 /* analysis/linear_probe: closed forms, gradients by central differences, stationarity by plain
  * loops, equivariance, threads, choice of the penalty. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/linear_probe.h"
 #include "analysis/measures/linear_probe_private.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "linear_probe_support.h"
 #include "test.h"
 
@@ -84,7 +78,7 @@ TEST(one_feature_of_two_values)
         }
         cs_rows rows = cs_rows_of_f64(40, 1, x, "x");
         const cs_linear_probe_options o = one_penalty(&penalties[t / 2]);
-        cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
+        AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.converged && p.gradient <= REACHED);
         assert_true(p.mean[0] == 3 && fabs(p.scale[0] - 0.5) <= 1e-15);
         /* f is strongly convex in W: |W - W*| <= |grad f| / penalty. */
@@ -93,7 +87,6 @@ TEST(one_feature_of_two_values)
         assert_true(fabs(p.intercept[0]) <= most && fabs(p.intercept[1]) <= most);
         assert_true(fabs(p.train_accuracy - q) <= 1e-15);
         assert_true(fabs(p.least_margin - (q < 1 ? -2 : 2) * low) <= 4 * most);
-        cs_linear_probe_free(&p);
     }
 }
 
@@ -108,7 +101,7 @@ TEST(shares_alone)
     const double penalty = 1;
     cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows rows = cs_rows_of_f64(12, 1, x, "x");
-    cs_linear_probe p = probe_fitted(&rows, y, 3, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 3, &o);
     double mean = (log(2) + log(4) + log(6)) / 3;
     assert_true(fabs(p.intercept[0] - log(2) + mean) <= 1e-12);
     assert_true(fabs(p.intercept[2] - log(6) + mean) <= 1e-12);
@@ -118,7 +111,6 @@ TEST(shares_alone)
     o.balanced = true;
     p = probe_fitted(&rows, y, 3, &o);
     assert_true(fabs(p.loss - log(3)) <= 1e-14 && fabs(p.intercept[0]) <= 1e-12);
-    cs_linear_probe_free(&p);
 }
 
 TEST(gradients_by_differences)
@@ -128,9 +120,8 @@ TEST(gradients_by_differences)
     cs_rows rows = probe_rows(&s);
     for (int form = 0; form < 3; ++form) {
         const cs_probe_sample sample = {&rows, N, NULL, s.y, form < 2 ? K : 0, form == 1};
-        cs_linear_probe p = {0};
-        cs_probe_problem q = {0};
-        OK(cs_probe_pose(&sample, 2, &p, &q));
+        AUTO(cs_linear_probe) p = {0};
+        AUTO_OK(cs_probe_problem, q, cs_probe_pose(&sample, 2, &p, &q));
         q.penalty = 0.3;
         double x[D * K + K], g[D * K + K], scratch[D * K + K], f, up, down;
         const int all = (int)(q.p * q.k + q.k);
@@ -149,8 +140,6 @@ TEST(gradients_by_differences)
             /* h^2 / 6 times a third derivative of order 10, and rounding 1e-16 f / h. */
             assert_true(fabs((up - down) / (2 * h) - g[j]) <= 1e-9 + 1e-10 * f);
         }
-        cs_probe_problem_free(&q);
-        cs_linear_probe_free(&p);
     }
 }
 
@@ -170,13 +159,12 @@ TEST(stationary_by_plain_loops)
     for (int t = 0; t < 4; ++t) {
         cs_linear_probe_options o = one_penalty(&penalties[t % 2]);
         o.balanced = t >= 2;
-        cs_linear_probe p = probe_fitted(&rows, s.y, K, &o);
+        AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
         assert_true(p.converged && p.gradient <= REACHED && p.iterations > 0);
         assert_true(plain_gradient(&p, &rows, s.y, o.balanced ? weights : ones, penalties[t % 2]) <=
                     REACHED + 1e-13);
         double sum = p.intercept[0] + p.intercept[1] + p.intercept[2];
         assert_true(fabs(sum) <= 1e-13);
-        cs_linear_probe_free(&p);
     }
 }
 
@@ -194,12 +182,11 @@ TEST(equivariance)
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows a = probe_rows(&s), b = probe_rows(&t);
-    cs_linear_probe p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, t.y, K, &o);
     for (int c = 0; c < K; ++c) {
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
+        assert_each(j, 0, D,
+                    fabs(p.weight[j * K + c] - q.weight[j * K + renamed[c]]) <=
                         2 * REACHED / penalty);
-        }
     }
     /* f - f* <= |grad f|^2 / (2 penalty) */
     assert_true(fabs(p.loss - q.loss) <= REACHED * REACHED / penalty &&
@@ -213,8 +200,6 @@ TEST(equivariance)
         right += guess[i] == s.y[i];
     }
     assert_true((double)right / N == p.train_accuracy && p.train_accuracy > 0.6);
-    cs_linear_probe_free(&p);
-    cs_linear_probe_free(&q);
 }
 
 TEST(threads_do_not_matter)
@@ -224,10 +209,10 @@ TEST(threads_do_not_matter)
     cs_rows rows = probe_rows(&s);
     for (int64_t classes = 0; classes <= K; classes += K) {
         cs_linear_probe_options o = {.threads = 1, .seed = 4};
-        cs_linear_probe one = probe_fitted(&rows, s.y, classes, &o);
+        AUTO(cs_linear_probe) one = probe_fitted(&rows, s.y, classes, &o);
         assert_int_equal(one.steps, 7);
         for (o.threads = 2; o.threads <= 5; o.threads += 3) {
-            cs_linear_probe many = probe_fitted(&rows, s.y, classes, &o);
+            AUTO(cs_linear_probe) many = probe_fitted(&rows, s.y, classes, &o);
             assert_int_equal(one.chosen, many.chosen);
             assert_int_equal(one.iterations, many.iterations);
             assert_memory_equal(one.step, many.step, sizeof *one.step * 7);
@@ -239,9 +224,7 @@ TEST(threads_do_not_matter)
             OK(cs_linear_probe_predict(&one, &rows, 1, a));
             OK(cs_linear_probe_predict(&many, &rows, o.threads, b));
             assert_memory_equal(a, b, sizeof a);
-            cs_linear_probe_free(&many);
         }
-        cs_linear_probe_free(&one);
     }
 }
 
@@ -251,7 +234,7 @@ TEST(ridge_of_one_feature)
     const double x[5] = {1, 2, 3, 4, 5}, y[5] = {20, 10, 40, 30, 50}, penalty = 0.25;
     cs_rows rows = cs_rows_of_f64(5, 1, x, "x");
     const cs_linear_probe_options o = one_penalty(&penalty);
-    cs_linear_probe p = probe_fitted(&rows, y, 0, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 0, &o);
     assert_true(p.converged && fabs(p.weight[0] - 0.8 / 1.25) <= 1e-14);
     assert_true(p.value_mean == 30 && isnan(p.least_margin) && !p.class_of);
     double guess[5];
@@ -259,7 +242,6 @@ TEST(ridge_of_one_feature)
     for (int i = 0; i < 5; ++i) { /* sd(y) / sd(x) = 10 */
         assert_true(fabs(guess[i] - (30 + 0.64 * 10 * (x[i] - 3))) <= 1e-12);
     }
-    cs_linear_probe_free(&p);
 }
 
 /* Values of any size; more features than rows. */
@@ -275,10 +257,9 @@ TEST(ridge_is_stationary)
     o.tolerance = 1e-12;
     for (int wide = 0; wide < 2; ++wide) {
         cs_rows rows = wide ? cs_rows_of_f64(20, 100, s.x, "x") : probe_rows(&s);
-        cs_linear_probe p = probe_fitted(&rows, s.y, 0, &o);
+        AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 0, &o);
         assert_true(p.converged && p.gradient <= 1e-12);
         assert_true(plain_gradient(&p, &rows, s.y, NULL, penalty) <= 1e-12 + 1e-13);
-        cs_linear_probe_free(&p);
     }
 }
 
@@ -295,14 +276,10 @@ TEST(constant_features_are_left_out)
     const double penalty = 0.01;
     const cs_linear_probe_options o = one_penalty(&penalty);
     cs_rows a = probe_rows(&s), b = cs_rows_of_f64(N, D + 2, wide, "wide");
-    cs_linear_probe p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&a, s.y, K, &o), q = probe_fitted(&b, s.y, K, &o);
     assert_int_equal(q.constant, 2);
     assert_memory_equal(p.weight, q.weight + K, sizeof(double) * D * K);
-    for (int c = 0; c < K; ++c) {
-        assert_true(q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
-    }
-    cs_linear_probe_free(&p);
-    cs_linear_probe_free(&q);
+    assert_each(c, 0, K, q.weight[c] == 0 && q.weight[(D + 1) * K + c] == 0);
 }
 
 /* More features than rows: separated by any small penalty, and finite. */
@@ -318,10 +295,9 @@ TEST(fewer_rows_than_features)
     cs_linear_probe_options o = one_penalty(&penalty);
     o.tolerance = 1e-7;
     cs_rows rows = cs_rows_of_f64(20, 100, s.x, "x");
-    cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
     assert_true(p.converged && p.train_accuracy == 1 && p.least_margin > 0);
     assert_true(isfinite(p.least_margin));
-    cs_linear_probe_free(&p);
 }
 
 /* Noise wants the largest penalty, a clean line a small one; a share held out does as folds. */
@@ -337,7 +313,7 @@ TEST(penalties_are_chosen_by_held_out_rows)
         for (int i = 0; i < N; ++i) {
             y[i] = (double)cs_rng_below(&rng, 2);
         }
-        cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
+        AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty >= 0.1);
         for (int64_t i = 0; i < p.steps; ++i) {
             assert_true(p.step[i].held_out >= p.step[p.chosen].held_out);
@@ -349,7 +325,6 @@ TEST(penalties_are_chosen_by_held_out_rows)
         }
         p = probe_fitted(&rows, y, 2, &o);
         assert_true(p.step[p.chosen].penalty <= 1e-3);
-        cs_linear_probe_free(&p);
     }
 }
 
@@ -363,21 +338,20 @@ TEST(held_out_loss_by_its_definition)
     cs_rows rows = cs_rows_of_f64(4, 1, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .tolerance = REACHED, .seed = 3};
-    cs_linear_probe p = probe_fitted(&rows, y, 2, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, y, 2, &o);
     static const int64_t pair[2][2][2] = {{{0, 2}, {1, 3}}, {{0, 3}, {1, 2}}};
     double want[2] = {0};
     for (int deal = 0; deal < 2; ++deal) {
         for (int f = 0; f < 2; ++f) {
             const cs_linear_probe_options one = one_penalty(&penalties[1]);
-            cs_linear_probe q = {0};
-            OK(cs_linear_probe_fit(&rows, 2, pair[deal][f], y, 2, &one, &q));
+            AUTO_OK(cs_linear_probe, q,
+                    cs_linear_probe_fit(&rows, 2, pair[deal][f], y, 2, &one, &q));
             for (int r = 0; r < 2; ++r) {
                 int64_t row = pair[deal][1 - f][r];
                 double z = (x[row] - q.mean[0]) * q.scale[0];
                 double s0 = z * q.weight[0] + q.intercept[0], s1 = z * q.weight[1] + q.intercept[1];
                 want[deal] += log(exp(s0) + exp(s1)) - (y[row] == 1 ? s1 : s0);
             }
-            cs_linear_probe_free(&q);
         }
     }
     double got = p.step[1].held_out * 4;
@@ -385,7 +359,6 @@ TEST(held_out_loss_by_its_definition)
      */
     assert_true(fabs(got - want[0]) <= 4e-3 || fabs(got - want[1]) <= 4e-3);
     assert_true(fabs(want[0] - want[1]) > 1e-2);
-    cs_linear_probe_free(&p);
 }
 
 /* Class numbers with gaps; a class of one row is missing from the fold that holds it out. */
@@ -399,17 +372,14 @@ TEST(classes_that_training_lacks)
     }
     s.y[17] = 6;
     cs_linear_probe_options o = {.seed = 1};
-    cs_linear_probe p = probe_fitted(&rows, s.y, 9, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, 9, &o);
     assert_int_equal(p.outputs, 3);
     assert_int_equal(p.class_of[0], 1);
     assert_int_equal(p.class_of[2], 6);
     assert_true(isfinite(p.step[p.chosen].held_out));
     double guess[N];
     OK(cs_linear_probe_predict(&p, &rows, 1, guess));
-    for (int i = 0; i < N; ++i) {
-        assert_true(guess[i] == 1 || guess[i] == 4 || guess[i] == 6);
-    }
-    cs_linear_probe_free(&p);
+    assert_each(i, 0, N, guess[i] == 1 || guess[i] == 4 || guess[i] == 6);
 }
 
 TEST(unconverged_is_said)
@@ -420,7 +390,7 @@ TEST(unconverged_is_said)
     const double penalty = 1e-5;
     cs_linear_probe_options o = one_penalty(&penalty);
     o.max_iterations = 2;
-    cs_linear_probe p = probe_fitted(&rows, s.y, K, &o);
+    AUTO(cs_linear_probe) p = probe_fitted(&rows, s.y, K, &o);
     assert_false(p.converged);
     assert_int_equal(p.iterations, 2);
     assert_true(p.gradient > REACHED);
@@ -429,7 +399,6 @@ TEST(unconverged_is_said)
     o = (cs_linear_probe_options){.max_iterations = 2};
     p = probe_fitted(&rows, s.y, K, &o);
     assert_int_equal(p.step[6].unconverged, 5);
-    cs_linear_probe_free(&p);
 }
 
 /* Two rows of each class, a fifth of which is none, are folded as if no share were asked for; and the
@@ -454,9 +423,7 @@ TEST(a_share_of_no_row_is_folds)
         OK(cs_linear_probe_fit(&rows, count, row, s.y, PROBE_K, &o, &p[share]));
     }
     assert_int_equal(p[0].steps, p[1].steps);
-    for (int64_t i = 0; i < p[0].steps; ++i) {
-        assert_true(p[0].step[i].held_out == p[1].step[i].held_out);
-    }
+    assert_each(i, 0, p[0].steps, p[0].step[i].held_out == p[1].step[i].held_out);
     cs_linear_probe_free(&p[0]);
     cs_linear_probe_free(&p[1]);
     const cs_linear_probe_options o = {.share = 0.2, .threads = 1};

@@ -1,12 +1,7 @@
 /* analysis/linear_probe: bad input of every kind, failed allocations, interrupts. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/linear_probe.h"
 #include "base/threads.h"
 #include "io_support.h"
 #include "linear_probe_support.h"
-#include "test.h"
 
 enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 
@@ -17,7 +12,7 @@ TEST(bad_input)
     cs_rows rows = probe_rows(&s);
     const double rising[2] = {1, 2}, zero[1] = {0};
     const int64_t far[2] = {0, N};
-    cs_linear_probe p;
+    AUTO(cs_linear_probe) p = {0};
     cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
 #define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: penalties must be");
@@ -60,7 +55,6 @@ TEST(bad_input)
     s.x[290 * D + 6] = NAN;
     assert_fails(cs_linear_probe_predict(&p, &rows, 2, guess), CS_ERR_INPUT,
                  "x: row 290, column 6: value nan");
-    cs_linear_probe_free(&p);
 }
 
 /* Of features of which none varies the probe is the shares of the classes: the largest one is the guess. */
@@ -75,24 +69,20 @@ TEST(constant_features)
     const double penalties[2] = {0.1, 1e-3};
     const cs_linear_probe_options o = {.penalties = 2, .penalty = penalties, .folds = 3};
     cs_rows rows = cs_rows_of_f64(ROWS, 3, flat, "flat");
-    cs_linear_probe p = {0};
-    OK(cs_linear_probe_fit(&rows, ROWS, NULL, y, 3, &o, &p));
+    AUTO_OK(cs_linear_probe, p, cs_linear_probe_fit(&rows, ROWS, NULL, y, 3, &o, &p));
     assert_int_equal(p.constant, 3);
     OK(cs_linear_probe_predict(&p, &rows, 1, guess));
     double share[3] = {0}, sum = 0;
     for (int64_t i = 0; i < ROWS; ++i) {
         share[(int)y[i]] += 1.0 / ROWS;
     }
-    for (int64_t i = 0; i < ROWS; ++i) {
-        assert_true(guess[i] == (share[1] > share[2] ? 1 : 2));
-    }
+    assert_each(i, 0, ROWS, guess[i] == (share[1] > share[2] ? 1 : 2));
     for (int c = 0; c < 3; ++c) {
         sum += log(share[c]) / 3;
     }
     for (int c = 0; c < 3; ++c) { /* the intercepts sum to 0 */
         assert_true(fabs(p.intercept[c] - (log(share[c]) - sum)) < 1e-7);
     }
-    cs_linear_probe_free(&p);
 }
 
 static cs_status whole_of(int64_t classes)
@@ -102,11 +92,10 @@ static cs_status whole_of(int64_t classes)
     cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
-    cs_linear_probe p = {0};
+    AUTO(cs_linear_probe) p = {0};
     double guess[8];
     cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
     if (status == CS_OK) status = cs_linear_probe_predict(&p, &rows, 1, guess);
-    cs_linear_probe_free(&p);
     return status;
 }
 

@@ -1,19 +1,12 @@
 /* linop: every operator and composition is adjoint to its transpose. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "linalg/linop.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* <A x, y> = <x, A^T y> for every pair of columns, and A X against `want` (rows x cols) if given.
  */
 static void adjoint_pair(const cs_linop *op, const cs_dense *want)
 {
     enum { K = 3 };
-    cs_dense x, y, ax, aty, left, right, product;
+    AUTO(cs_dense) x = {0}, y = {0}, ax = {0}, aty = {0}, left = {0}, right = {0}, product = {0};
     OK(cs_dense_init(&x, op->cols, K));
     OK(cs_dense_init(&y, op->rows, K));
     OK(cs_dense_init(&ax, op->rows, K));
@@ -35,13 +28,6 @@ static void adjoint_pair(const cs_linop *op, const cs_dense *want)
         OK(cs_gemm(false, false, 1, want, &x, 0, &product));
         assert_true(max_abs_difference(&product, &ax) < 1200 * 100 * DBL_EPSILON);
     }
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&ax);
-    cs_dense_free(&aty);
-    cs_dense_free(&left);
-    cs_dense_free(&right);
-    cs_dense_free(&product);
 }
 
 /* Panels of eight columns stored row by row give what apply gives, to rounding. */
@@ -116,10 +102,10 @@ static void normals_agree(const cs_linop *op)
 TEST(normal_products)
 {
     enum { M = 3000, N = 50 };
-    cs_csr a = random_sparse(M, N, 0.3, 9), at, thin;
+    AUTO(cs_csr) a = random_sparse(M, N, 0.3, 9), at = {0}, thin = {0};
     OK(cs_csr_transpose(&a, &at));
     assert_true(cs_csr_normal_room(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
-    cs_dense x, first, y;
+    AUTO(cs_dense) x = {0}, first = {0}, y = {0};
     OK(cs_dense_init(&x, CS_PANEL, N));
     OK(cs_dense_init(&first, CS_PANEL, N));
     OK(cs_dense_init(&y, CS_PANEL, N));
@@ -140,14 +126,13 @@ TEST(normal_products)
     OK(cs_linop_panel(&op, false, x.data, half));
     OK(cs_linop_panel(&op, true, half, y.data));
     double *half_too = cs_csr_panel_alloc(M);
-    cs_dense y_too;
+    AUTO(cs_dense) y_too = {0};
     assert_non_null(half_too);
     OK(cs_dense_init(&y_too, CS_PANEL, N));
     OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, room, 2));
     assert_memory_equal(half_too, half, M * CS_PANEL * sizeof(double));
     assert_memory_equal(y_too.data, first.data, N * CS_PANEL * sizeof(double)); /* in its order */
     cs_free_aligned(half_too);
-    cs_dense_free(&y_too);
     /* Sums of up to 1,000 terms of size up to about 100, of sums of 50. */
     assert_true(max_abs_difference(&first, &y) < 1000 * 100 * 50 * DBL_EPSILON);
     assert_int_equal(op.room_t, N * CS_PANEL);
@@ -156,20 +141,14 @@ TEST(normal_products)
     assert_false(cs_csr_normal_pays(&thin));
     cs_free_aligned(half);
     cs_free_aligned(room);
-    cs_dense_free(&x);
-    cs_dense_free(&first);
-    cs_dense_free(&y);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_csr_free(&thin);
 }
 
 /* Its own triplets taken out, three of them: A^T A - V diag(s^2) V^T. */
 TEST(a_deflated_normal_product)
 {
     enum { M = 40, N = 25, P = 3 };
-    cs_csr a = random_sparse(M, N, 0.2, 7), at;
-    cs_dense copy, u, vt, v;
+    AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
+    AUTO(cs_dense) copy = {0}, u = {0}, vt = {0}, v = {0};
     double s[N];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &copy));
@@ -191,19 +170,13 @@ TEST(a_deflated_normal_product)
     normals_agree(&deflated);
     cs_linop turned = cs_linop_transposed(&deflated);
     normals_agree(&turned);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_dense_free(&copy);
-    cs_dense_free(&u);
-    cs_dense_free(&vt);
-    cs_dense_free(&v);
 }
 
 TEST(operators_are_adjoint_to_their_transposes)
 {
     enum { M = 40, N = 25, P = 4 };
-    cs_csr a = random_sparse(M, N, 0.2, 7), at;
-    cs_dense dense, u, v;
+    AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
+    AUTO(cs_dense) dense = {0}, u = {0}, v = {0};
     double s[P];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &dense));
@@ -248,9 +221,4 @@ TEST(operators_are_adjoint_to_their_transposes)
     deflated = cs_linop_deflated(&deflated_ctx, &bare, &u, s, &v, true);
     assert_null(deflated.panel); /* what it is made of has none */
     assert_null(deflated.normal);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_dense_free(&dense);
-    cs_dense_free(&u);
-    cs_dense_free(&v);
 }

@@ -1,17 +1,9 @@
 /* The representation study of MAE-LM: planted states through the same sums, the gap's jackknife
  * against plain recomputation, sets of rows of a model against its states, what is refused. The
  * statements are in test_lemma_21.c. */
-#include <math.h>
-#include <string.h>
-
-#include "analysis/measures/mask_rank.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "mask_rank_support.h"
 #include "model_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* --- planted states -----------------------------------------------------------------------------
  */
@@ -20,11 +12,10 @@
  * those of 4, 2 and 4 + 2 directions. */
 TEST(orthogonal_rows)
 {
-    planted *p = plant();
-    cs_mask_rank r = {0};
+    AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     const cs_mask_layer *l = &r.layer[0];
     const cs_containment *c = &l->containment;
     assert_true(l->contained && c->real == 4 && c->mask == 2 && c->rank == 4);
@@ -52,18 +43,15 @@ TEST(orthogonal_rows)
     for (int m = 0; m < CS_RANK_MEASURES; ++m) { /* the same rows on both sides */
         assert_true(l->gap[m] == 0 || isnan(l->gap[m]));
     }
-    cs_mask_rank_free(&r);
-    cs_free(p);
 }
 
 /* [MASK] rows inside: nothing outside, angles 0. At 45 degrees: half outside. */
 TEST(contained_rows)
 {
-    planted *p = plant();
-    cs_mask_rank r = {0};
+    AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 1, 2);
-    OK(study(p, p, &o, &r));
+    AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
     const cs_containment *c = &r.layer[0].containment;
     near(c->value[CS_CONTAIN_OUTSIDE], 0, 1e-14);
     near(c->value[CS_CONTAIN_LARGEST], 0, 1e-6);
@@ -83,15 +71,13 @@ TEST(contained_rows)
     near(c->value[CS_CONTAIN_LARGEST], 45, 1e-12);
     near(c->value[CS_CONTAIN_COSINE], 0.5, 1e-14);
     near(c->exact, 0.5, 1e-14);
-    cs_mask_rank_free(&r);
-    cs_free(p);
 }
 
 /* Rows that are masked but show another token are real ones. */
 TEST(shown_tokens_decide)
 {
-    planted *p = plant();
-    cs_mask_rank r = {0};
+    AUTO_FREE planted *p = plant();
+    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
@@ -101,8 +87,6 @@ TEST(shown_tokens_decide)
     assert_int_equal(r.layer[0].rank[CS_SET_MASK_ONLY].rows, DOCUMENTS);
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_ONLY].rows, DOCUMENTS * (ROWS - 1));
     assert_int_equal(r.layer[0].rank[CS_SET_REAL_SAMPLE].rows, DOCUMENTS);
-    cs_mask_rank_free(&r);
-    cs_free(p);
 }
 
 /* --- the gap's error ----------------------------------------------------------------------------
@@ -122,8 +106,8 @@ static planted *random_rows(uint64_t index, double power)
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];
-    cs_gram g = {0};
-    cs_effective_rank r = {0};
+    AUTO(cs_gram) g = {0};
+    AUTO(cs_effective_rank) r = {0};
     const cs_gram_options wide = {.wide = true};
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         bool out = p->block[p->about[i].document] == without || (drop && p->about[i].masked);
@@ -134,19 +118,16 @@ static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK
     OK(cs_gram_add(&g, &rows, group, &wide));
     OK(cs_effective_rank_of(&g, &(cs_rank_options){.tau = 0.9, .eps = -1}, &r));
     memcpy(value, r.value, sizeof r.value);
-    cs_effective_rank_free(&r);
-    cs_gram_free(&g);
 }
 
 TEST(gap_has_its_own_error)
 {
     for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
-        planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
-        cs_mask_rank r = {0};
+        AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
         cs_mask_rank_options o = options_of(encoder_only);
         double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
         double left[BLOCKS][CS_RANK_MEASURES];
-        OK(study(a, b, &o, &r));
+        AUTO_OK(cs_mask_rank, r, study(a, b, &o, &r));
         for (int k = 0; k < BLOCKS; ++k) {
             plain_ranks(a, k, encoder_only, with);
             plain_ranks(b, k, encoder_only, without);
@@ -186,9 +167,6 @@ TEST(gap_has_its_own_error)
                             r.layer[0].rank[cs_mask_rank_without(&r)].bias_left;
         near(r.layer[0].gap_se[CS_RANK_TAU_CORRECTED],
              sqrt(sum * (BLOCKS - 1) / BLOCKS + bias * bias), 1e-10);
-        cs_mask_rank_free(&r);
-        cs_free(a);
-        cs_free(b);
     }
 }
 
@@ -208,7 +186,7 @@ typedef struct {
 static cs_status take_direct(void *ctx, const cs_hidden_block *block)
 {
     direct *d = ctx;
-    int32_t *group = cs_alloc(block->rows, sizeof *group);
+    AUTO_FREE int32_t *group = cs_alloc(block->rows, sizeof *group);
     assert_non_null(group);
     for (int64_t i = 0; i < block->rows; ++i) {
         const cs_hidden_row *a = &block->about[i];
@@ -219,7 +197,6 @@ static cs_status take_direct(void *ctx, const cs_hidden_block *block)
         const cs_rows rows = cs_rows_of_f32(block->rows, block->width, block->state[l], "states");
         OK(cs_gram_add(&d->gram[l], &rows, group, &(cs_gram_options){.wide = true}));
     }
-    cs_free(group);
     return CS_OK;
 }
 
@@ -234,14 +211,13 @@ static void same_ranks_of(training *t, cs_hidden_options o, direct d, const cs_m
     }
     OK(cs_hidden_states(&t->model, &t->corpus, &o, take_direct, &d));
     for (int l = 0; l < 3; ++l) {
-        cs_effective_rank want = {0};
-        OK(cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
+        AUTO_OK(cs_effective_rank, want,
+                cs_effective_rank_of(&gram[l], &(cs_rank_options){.tau = 0.9, .eps = -1}, &want));
         const cs_effective_rank *got = &r->layer[l].rank[set];
         assert_true(r->layer[l].has[set] && got->rows == want.rows);
         for (int m = 0; m < CS_RANK_DECAY; ++m) {
             near(got->value[m], want.value[m], 1e-8 * want.value[m]);
         }
-        cs_effective_rank_free(&want);
         cs_gram_free(&gram[l]);
     }
 }
@@ -254,9 +230,9 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
 
 TEST(sets_of_a_masked_model)
 {
-    training t = make_training(&MASKED_RECIPE, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    cs_mask_rank r = {0}, again = {0};
+    AUTO(cs_mask_rank) r = {0}, again = {0};
     OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, masked = o.hidden;
     same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
@@ -284,18 +260,14 @@ TEST(sets_of_a_masked_model)
     assert_int_equal(again.layer[0].rank[CS_SET_WITH_MASK].rows, t.corpus.tokens);
     same_ranks(&t, o.hidden, false, &again, CS_SET_WITH_MASK);
     same_ranks(&t, plain, false, &again, CS_SET_WITHOUT_MASK);
-    cs_mask_rank_free(&again);
-    cs_mask_rank_free(&r);
-    free_training(&t);
 }
 
 TEST(sets_of_an_encoder)
 {
-    training t = make_training(&MAE, "");
+    AUTO_BY(free_training, training) t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
-    cs_mask_rank r = {0};
     t.model.config.mask_id = -1; /* its encoder needs none */
-    OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
+    AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, dropped = o.hidden,
                       kept = o.hidden;
     dropped.drop_masked = true;
@@ -306,15 +278,13 @@ TEST(sets_of_an_encoder)
     assert_true(!r.layer[0].has[CS_SET_WITH_MASK] && !r.layer[0].contained);
     near(r.layer[0].gap[CS_RANK_ENTROPY], 0, 0); /* embeddings do not see what is dropped */
     assert_true(r.layer[2].gap[CS_RANK_ENTROPY] != 0);
-    cs_mask_rank_free(&r);
-    free_training(&t);
 }
 
 /* Rare tokens: rows apart by their token, of a model of any kind; those around a text are none. */
 TEST(sets_of_rare_tokens)
 {
     const recipe causal = {.kind = CS_OBJ_AR};
-    training t = make_training(&causal, "");
+    AUTO_BY(free_training, training) t = make_training(&causal, "");
     cs_mask_rank_options o = model_options(false);
     const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
     cs_mask_rank r = {0};
@@ -340,17 +310,16 @@ TEST(sets_of_rare_tokens)
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "every row");
     memset(rare, 0, (size_t)t.model.config.vocab);
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "no row");
-    free_training(&t);
 }
 
 /* Planted: rare rows lie across the others, [MASK] or not; the gap is that of as many rows. */
 TEST(rare_rows_lie_outside)
 {
     static const uint8_t rare[] = {0, 1};
-    planted *p = plant();
-    cs_mask_rank r = {0};
+    AUTO_FREE planted *p = plant();
+    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
-    cs_mask_rank_sums *sums = NULL;
+    AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     axes(p, 4, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         p->about[i].token = p->about[i].masked;
@@ -382,9 +351,6 @@ TEST(rare_rows_lie_outside)
     OK(hand_on(p, false, cs_mask_rank_take_masked, sums));
     OK(cs_mask_rank_finish(sums, &r));
     assert_true(isnan(r.layer[0].gap[CS_RANK_ENTROPY]));
-    cs_mask_rank_free(&r);
-    cs_mask_rank_end(&sums);
-    cs_free(p);
 }
 
 /* --- errors -------------------------------------------------------------------------------------
@@ -416,7 +382,7 @@ TEST(bad_input)
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "no mask token");
     free_training(&t);
     /* texts of unequal length */
-    planted *p = random_rows(0, 1);
+    AUTO_FREE planted *p = random_rows(0, 1);
     o = options_of(false);
     cs_mask_rank_sums *sums = NULL;
     OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
@@ -426,21 +392,18 @@ TEST(bad_input)
                  "120 rows with-mask, but 96 without-mask; the texts must be the same");
     cs_mask_rank_end(&sums);
     /* rows of zeros span nothing */
-    planted *zero = plant();
+    AUTO_FREE planted *zero = plant();
     assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span no subspace");
-    cs_free(zero);
-    cs_free(p);
 }
 
 static training held;
 static cs_status study_once(const char *path)
 {
-    cs_mask_rank r = {0};
+    AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = model_options(path[0] == 'e');
     o.blocks = 2;
     o.gram.threads = o.rank.threads = 1;
     cs_status status = cs_mask_rank_of(&held.model, &held.corpus, &o, &r);
-    cs_mask_rank_free(&r);
     return status;
 }
 

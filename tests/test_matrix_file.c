@@ -1,25 +1,18 @@
 /* matrix_file: every format read and written, every way a file can be bad. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-#include "test.h"
 
 /* A compared with a dense row-major matrix. */
 static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
 {
-    cs_dense d;
     int64_t nnz = 0;
     assert_int_equal(a->rows, rows);
     assert_int_equal(a->cols, cols);
     OK(cs_csr_check(a, false));
-    OK(cs_csr_to_dense(a, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < rows; ++i) {
         for (int64_t j = 0; j < cols; ++j) {
             assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
@@ -27,15 +20,12 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
         }
     }
     assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
-    cs_dense_free(&d);
 }
 
 static void reads_as(const char *path, int64_t rows, int64_t cols, const double *want)
 {
-    cs_csr a;
-    OK(cs_matrix_read(path, &a));
+    AUTO_OK(cs_csr, a, cs_matrix_read(path, &a));
     assert_matrix(&a, rows, cols, want);
-    cs_csr_free(&a);
 }
 
 static void refused(const char *path, cs_status code, const char *part)
@@ -47,54 +37,54 @@ static void refused(const char *path, cs_status code, const char *part)
 
 /* --- Matrix Market ---------------------------------------------------------------------------- */
 
-static const char *text_file(void **state, const char *text)
-{
-    const char *path = in_dir(state, "a.mtx");
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    return path;
-}
-
 TEST_IN_DIR(mtx_coordinate)
 {
     const double real[] = {0, 2.5, 0, -1e-3, 0, 7};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real general\n"
-                              "% a comment\n"
-                              "\n"
-                              "  2 3 4\n"
-                              "2 3 3\n"
-                              "1 2 2.5\n"
-                              "2\t1   -1E-3\r\n"
-                              "2 3 4\n\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate real general\n"
+                 "% a comment\n"
+                 "\n"
+                 "  2 3 4\n"
+                 "2 3 3\n"
+                 "1 2 2.5\n"
+                 "2\t1   -1E-3\r\n"
+                 "2 3 4\n\n"),
              2, 3, real); /* (2, 3) twice: added */
     const double symmetric[] = {1, 5, 5, 0};
-    reads_as(text_file(state, "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
-                              "2 2 2\n1 1 1\n2 1 5"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
+                 "2 2 2\n1 1 1\n2 1 5"),
              2, 2, symmetric);
     const double skew[] = {0, -5, 5, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real skew-symmetric\n"
-                              "2 2 1\n2 1 5\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate real skew-symmetric\n"
+                 "2 2 1\n2 1 5\n"),
              2, 2, skew);
     const double pattern[] = {0, 1, 1, 1};
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate pattern symmetric\n"
-                              "2 2 2\n2 1\n2 2\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix coordinate pattern symmetric\n"
+                 "2 2 2\n2 1\n2 2\n"),
              2, 2, pattern);
-    reads_as(text_file(state, "%%MatrixMarket matrix coordinate real general\n0 3 0\n"), 0, 3,
+    reads_as(put(state, "a.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"), 0, 3,
              real);
 }
 
 TEST_IN_DIR(mtx_array)
 {
     const double general[] = {1, 3, 5, 2, 4, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix array real general\n"
-                              "2 3\n1\n2\n3\n4\n5\n0\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array real general\n"
+                 "2 3\n1\n2\n3\n4\n5\n0\n"),
              2, 3, general);
     const double symmetric[] = {1, 2, 3, 2, 4, 5, 3, 5, 6};
-    reads_as(text_file(state, "%%MatrixMarket matrix array integer symmetric\n"
-                              "3 3\n1\n2\n3\n4\n5\n6\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array integer symmetric\n"
+                 "3 3\n1\n2\n3\n4\n5\n6\n"),
              3, 3, symmetric);
     const double skew[] = {0, -1, -2, 1, 0, -3, 2, 3, 0};
-    reads_as(text_file(state, "%%MatrixMarket matrix array real skew-symmetric\n"
-                              "3 3\n1\n2\n3\n"),
+    reads_as(put(state, "a.mtx",
+                 "%%MatrixMarket matrix array real skew-symmetric\n"
+                 "3 3\n1\n2\n3\n"),
              3, 3, skew);
 }
 
@@ -156,7 +146,7 @@ TEST_IN_DIR(mtx_malformed)
     };
     for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
         cs_csr a;
-        const char *path = text_file(state, bad[b].text);
+        const char *path = put(state, "a.mtx", bad[b].text);
         cs_status status = cs_matrix_read(path, &a);
         if ((status != CS_ERR_INPUT && status != CS_ERR_MEMORY) ||
             !strstr(cs_reason(), bad[b].part) || !strstr(cs_reason(), "a.mtx: ")) {
@@ -411,20 +401,17 @@ TEST_IN_DIR(what_is_written_reads_back)
     for (int format = 0; format < 2; ++format) {
         for (int integers = 0; integers < 4; ++integers) {
             /* Real values are written as reals even when integers are asked for. */
-            cs_csr a = sample(integers & 1), b;
+            AUTO(cs_csr) a = sample(integers & 1), b = {0};
             OK(write[format](in_dir(state, name[format]), &a, integers & 2));
             OK(cs_matrix_read(in_dir(state, name[format]), &b));
             assert_same(&a, &b);
-            cs_csr_free(&a);
-            cs_csr_free(&b);
         }
-        cs_csr empty;
+        AUTO(cs_csr) empty = {0};
         OK(cs_csr_init(&empty, 3, 4, 0));
         OK(write[format](in_dir(state, name[format]), &empty, true));
         reads_as(in_dir(state, name[format]), 3, 4, (const double[12]){0});
         assert_fails(write[format](in_dir(state, "no/such/file"), &empty, false), CS_ERR_IO,
                      "no/such");
-        cs_csr_free(&empty);
     }
 }
 
@@ -438,30 +425,27 @@ TEST_IN_DIR(npz_data_type_follows_the_values)
     for (int turn = 0; turn < 4; ++turn) {
         values[1] = turn == 1 ? -0x1p53 + 1 : turn == 2 ? 0.5 : 0x1p53;
         cs_npz *npz;
-        cs_array data;
+        AUTO(cs_array) data = {0};
         OK(cs_matrix_write_npz(in_dir(state, "t.npz"), &a, turn > 0));
         OK(cs_npz_open(in_dir(state, "t.npz"), 0, &npz));
         OK(cs_npz_read(npz, "data", &data));
         assert_int_equal(data.dtype, want[turn]);
         assert_true(cs_array_f64(&data, 1) == values[1]);
-        cs_array_free(&data);
         cs_npz_close(npz);
     }
 }
 
 static cs_status write_npz(const char *path)
 {
-    cs_csr a = sample(true);
+    AUTO(cs_csr) a = sample(true);
     cs_status status = cs_matrix_write_npz(path, &a, true);
-    cs_csr_free(&a);
     return status;
 }
 
 static cs_status write_mtx(const char *path)
 {
-    cs_csr a = sample(false);
+    AUTO(cs_csr) a = sample(false);
     cs_status status = cs_matrix_write_mtx(path, &a, false);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -474,9 +458,8 @@ TEST_IN_DIR(a_full_disk_leaves_nothing)
 
 static cs_status read_file(const char *path)
 {
-    cs_csr a;
+    AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read(path, &a);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -521,13 +504,11 @@ TEST_IN_DIR(every_allocation_may_fail)
 /* Last: it sets the locale. */
 TEST_IN_DIR(mtx_ignores_the_locale)
 {
-    cs_csr a = sample(false), b;
+    AUTO(cs_csr) a = sample(false), b = {0};
     bool comma = comma_locale(state);
     OK(cs_matrix_write_mtx(in_dir(state, "l.mtx"), &a, false));
     OK(cs_matrix_read(in_dir(state, "l.mtx"), &b));
     assert_same(&a, &b);
-    cs_csr_free(&a);
-    cs_csr_free(&b);
     if (!comma) {
         skip();
     }

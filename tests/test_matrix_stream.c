@@ -1,15 +1,10 @@
 /* The rows of a matrix file one after the other, and damaged archives. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/threads.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/matrix_stream_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static const char *stored(void **state, const cs_csr *a)
 {
@@ -48,7 +43,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
 TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, 40000, 50, 40000 * 8));
     for (int64_t i = 0; i < a.rows; ++i) {
         int64_t n = i % 17;
@@ -66,7 +61,6 @@ TEST_IN_DIR(files_are_streamed)
         OK(cs_matrix_stream(path, &visitor));
         assert_true(s.same && s.next == a.rows && s.nnz == cs_csr_nnz(&a));
     }
-    cs_csr_free(&a);
 }
 
 static cs_status begin_any(void *ctx, int64_t rows, int64_t cols, int64_t entries)
@@ -158,7 +152,7 @@ static cs_status interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_stream)
 {
     enum { ROWS = 40000 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, 2, ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.col[i] = (int32_t)(i % 2);
@@ -166,16 +160,14 @@ TEST_IN_DIR(an_interrupt_ends_the_stream)
         a.ptr[i + 1] = i + 1;
     }
     const char *path = stored(state, &a);
-    cs_csr_free(&a);
     assert_int_equal(in_child(interrupted, path, "interrupted"), CS_ERR_INTERRUPT);
 }
 
 static cs_status reads_interrupted(const char *path)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     cs_interrupt_set();
     cs_status status = cs_matrix_read(path, &a);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -187,9 +179,8 @@ TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
     for (int i = 0; i < ROWS; ++i) {
         value[i] = i + 1;
     }
-    cs_csr a = diagonal_matrix(ROWS, value);
+    AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
     OK(cs_matrix_write_mtx(in_dir(state, "d.mtx"), &a, true));
-    cs_csr_free(&a);
     assert_int_equal(in_child(reads_interrupted, in_dir(state, "d.mtx"), "interrupted"),
                      CS_ERR_INTERRUPT);
 }
@@ -211,7 +202,7 @@ TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
 /* A byte of the last member turned: its checksum tells. */
 TEST_IN_DIR(a_turned_byte_is_seen)
 {
-    cs_csr a = untidy_matrix(1, 200, 50, 3);
+    AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);
     const char *path = stored(state, &a);
     double sum = 0;
     const cs_row_visitor any = {&sum, begin_any, row_any};
@@ -232,5 +223,4 @@ TEST_IN_DIR(a_turned_byte_is_seen)
     assert_int_equal(fputc(byte ^ 1, f), byte ^ 1);
     assert_int_equal(fclose(f), 0);
     assert_fails(cs_matrix_stream(path, &any), CS_ERR_INPUT, "data.npy: cannot decompress");
-    cs_csr_free(&a);
 }

@@ -1,18 +1,10 @@
 /* cooc/merge and cooc/assemble: the merge by ranges of keys on several threads against the same
  * records taken one by one; room for the result. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/merge_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { VOCAB = 500, LABELS = 3, SPANS = 5, EACH = 4000 };
 
@@ -135,7 +127,7 @@ static cs_assembler *new_assembler(void)
 /* Finishes both assemblers and holds the results against each other. */
 static void assert_same(cs_assembler **mine, cs_assembler **reference)
 {
-    cs_cooc a = {0}, b = {0};
+    AUTO(cs_cooc) a = {0}, b = {0};
     OK(cs_assembler_finish(*mine, &a));
     OK(cs_assembler_finish(*reference, &b));
     assert_same_csr(&a.matrix.a, &b.matrix.a);
@@ -148,8 +140,6 @@ static void assert_same(cs_assembler **mine, cs_assembler **reference)
     assert_true(rows == 0 ||
                 memcmp(a.witness_ordinal, b.witness_ordinal, rows * sizeof(int64_t)) == 0);
     assert_true(a.mass == b.mass);
-    cs_cooc_free(&a);
-    cs_cooc_free(&b);
     cs_assembler_free(mine);
     cs_assembler_free(reference);
 }
@@ -159,12 +149,12 @@ static void assert_same(cs_assembler **mine, cs_assembler **reference)
 TEST(ranges_merge_as_the_whole)
 {
     for (int kind = 0; kind < KINDS; ++kind) {
-        input in = make_input(kind);
+        AUTO_BY(free_input, input) in = make_input(kind);
         for (int workers = 1; workers <= 7; workers += 2) {
             for (int way = 0; way < 3; ++way) { /* in memory, large and small budget */
                 cs_assembler *reference = new_assembler(), *mine = new_assembler();
                 OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
-                cs_runs runs;
+                AUTO(cs_runs) runs = {0};
                 spill(&in, &runs);
                 hold(&in);
                 const cs_sorted sorted = {.cut = in.cut,
@@ -175,21 +165,20 @@ TEST(ranges_merge_as_the_whole)
                 OK(cs_merge(&sorted, mine));
                 assert_true(way == 2 ? runs.count < SPANS : runs.count == SPANS);
                 assert_same(&mine, &reference);
-                cs_runs_free(&runs);
             }
         }
-        free_input(&in);
     }
 }
 
 TEST(every_allocation_may_fail)
 {
-    input in = make_input(LATE);
+    AUTO_BY(free_input, input) in = make_input(LATE);
     for (int way = 0; way < 4; ++way) {
         int64_t failures = 0;
-        for (int64_t n = 1;; ++n) {
-            cs_assembler *a = new_assembler();
-            cs_runs runs;
+        EACH_ALLOCATION_FAILS(n) {
+            (void)cs_mem_fail_at(0); /* what is merged is there */
+            AUTO(cs_assembler) *a = new_assembler();
+            AUTO(cs_runs) runs = {0};
             spill(&in, &runs);
             hold(&in);
             const cs_sorted sorted = {.cut = in.cut,
@@ -198,48 +187,32 @@ TEST(every_allocation_may_fail)
                                       .budget = 1 << 22,
                                       .workers = way % 2 ? 4 : 1};
             (void)cs_mem_fail_at(n);
-            cs_status status = cs_merge(&sorted, a);
-            int64_t made = cs_mem_fail_at(0);
-            cs_reason_clear();
-            cs_assembler_free(&a);
-            cs_runs_free(&runs);
-            if (status == CS_OK) {
-                assert_true(made < n);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
-            ++failures;
+            failures += out_of_memory(cs_merge(&sorted, a));
         }
         assert_true(failures > 64); /* some in each range */
     }
-    free_input(&in);
 }
 
 /* The file is cut off in its middle: the ranges that fail wake those that wait for them. */
 TEST(short_files_are_named)
 {
-    input in = make_input(UNIFORM);
+    AUTO_BY(free_input, input) in = make_input(UNIFORM);
     for (int workers = 1; workers <= 4; ++workers) {
-        cs_assembler *a = new_assembler();
-        cs_runs runs;
+        AUTO(cs_assembler) *a = new_assembler();
+        AUTO(cs_runs) runs = {0};
         spill(&in, &runs);
         assert_int_equal(ftruncate(runs.fd, runs.end * (int64_t)sizeof(cs_record) / 2), 0);
         const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = workers};
         assert_fails(cs_merge(&sorted, a), CS_ERR_IO, "cannot read a sorted run");
-        cs_assembler_free(&a);
-        cs_runs_free(&runs);
     }
-    free_input(&in);
 }
 
 /* The flag cannot be lowered, so a child raises it. */
 TEST(interrupts_wake_all)
 {
-    input in = make_input(UNIFORM);
+    AUTO_BY(free_input, input) in = make_input(UNIFORM);
     hold(&in);
-    (void)fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_assembler *a = new_assembler();
         const cs_sorted sorted = {.cut = in.cut, .cuts = SPANS, .budget = 1 << 22, .workers = 4};
@@ -247,18 +220,15 @@ TEST(interrupts_wake_all)
         cs_interrupt_set();
         _exit(cs_merge(&sorted, a) == CS_ERR_INTERRUPT ? 0 : 1);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    free_input(&in);
+    assert_int_equal(exit_code(child), 0);
 }
 
 /* --- how many threads, how soon ----------------------------------------------------------------- */
 
 static int64_t allocations(input *in, bool from_file, int64_t budget, int workers)
 {
-    cs_assembler *a = new_assembler();
-    cs_runs runs;
+    AUTO(cs_assembler) *a = new_assembler();
+    AUTO(cs_runs) runs = {0};
     spill(in, &runs);
     hold(in);
     const cs_sorted sorted = {.cut = in->cut,
@@ -269,8 +239,6 @@ static int64_t allocations(input *in, bool from_file, int64_t budget, int worker
     (void)cs_mem_fail_at(0);
     OK(cs_merge(&sorted, a));
     const int64_t made = cs_mem_fail_at(0);
-    cs_runs_free(&runs);
-    cs_assembler_free(&a);
     return made;
 }
 
@@ -281,11 +249,10 @@ TEST(threads_are_those_that_the_budget_holds)
 {
     enum { MANY = 8, AMPLE = 1 << 28 };
     const int64_t sums = 2 * LABELS * VOCAB * (int64_t)sizeof(double);
-    input in = make_input(ONE_RECORD);
-    cs_runs runs;
+    AUTO_BY(free_input, input) in = make_input(ONE_RECORD);
+    AUTO(cs_runs) runs = {0};
     spill(&in, &runs);
     const int64_t buffers = cs_runs_least(&runs);
-    cs_runs_free(&runs);
     assert_true(buffers > sums);
     for (int from_file = 0; from_file < 2; ++from_file) {
         int64_t before = 0;
@@ -299,7 +266,6 @@ TEST(threads_are_those_that_the_budget_holds)
             before = made;
         }
     }
-    free_input(&in);
 }
 
 static cs_status interrupt_at_tenth(void *ctx, const cs_record *record)
@@ -347,7 +313,7 @@ TEST(room_for_a_share_holds_the_whole)
         {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
     static const double shares[] = {1, 0.5, 0.01};
     for (size_t i = 0; i < 12; ++i) {
-        cs_assembler *a = new_assembler();
+        AUTO(cs_assembler) *a = new_assembler();
         const cs_assembler_size *n = &sizes[i / 3];
         const double share = shares[i % 3];
         assert_false(fits(a, 0, 0, 0)); /* nothing has room before */
@@ -368,7 +334,6 @@ TEST(room_for_a_share_holds_the_whole)
         assert_false(fits(a, 0, 0, labels - n->labels + 1));
         a->matrix.rows = a->row_label.rows = 0;
         a->matrix.nnz = a->row_label.nnz = 0;
-        cs_assembler_free(&a);
     }
 }
 
@@ -376,34 +341,25 @@ TEST(room_for_a_share_holds_the_whole)
  * what was there. */
 TEST(results_beyond_their_limit_move_to_files)
 {
-    input in = make_input(UNIFORM);
-    cs_assembler *reference = new_assembler();
+    AUTO_BY(free_input, input) in = make_input(UNIFORM);
+    AUTO(cs_assembler) *reference = new_assembler();
     OK(cs_spans_merge(in.span, SPANS, cs_assembler_take, reference));
-    cs_cooc whole = {0};
-    OK(cs_assembler_finish(reference, &whole));
+    AUTO_OK(cs_cooc, whole, cs_assembler_finish(reference, &whole));
     const double rows = (double)whole.matrix.a.rows, entries = (double)cs_csr_nnz(&whole.matrix.a);
     const double least = 12 * entries + 48 * rows; /* and class masses */
     for (int i = 0; i < 3; ++i) {
         const cs_corpus corpus = {.vocab = VOCAB, .labels = LABELS};
         const double limits[] = {0, least, 100 * least};
-        cs_assembler *a = NULL;
-        cs_runs runs;
-        cs_cooc m = {0};
+        AUTO(cs_runs) runs = {0};
         spill(&in, &runs);
-        OK(cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
+        AUTO_OK(cs_assembler, *a, cs_assembler_new(&corpus, true, 1, limits[i], NULL, &a));
         const cs_sorted sorted = {.runs = &runs, .budget = 1 << 22, .workers = 1 + i};
         OK(cs_merge(&sorted, a));
         assert_int_equal(a->files != NULL, i == 1);
-        OK(cs_assembler_finish(a, &m));
+        AUTO_OK(cs_cooc, m, cs_assembler_finish(a, &m));
         assert_int_equal(m.files != NULL, i == 1);
         assert_same_csr(&m.matrix.a, &whole.matrix.a);
         assert_same_csr(&m.matrix.row_label, &whole.matrix.row_label);
         assert_same_csr(&m.matrix.col_label, &whole.matrix.col_label);
-        cs_cooc_free(&m);
-        cs_assembler_free(&a);
-        cs_runs_free(&runs);
     }
-    cs_cooc_free(&whole);
-    cs_assembler_free(&reference);
-    free_input(&in);
 }

@@ -1,12 +1,7 @@
 /* analysis/metrics: scores against counts by hand, jackknife errors against closed forms, order
  * statistics and McNemar's p against sums of binomials. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "stats/metrics.h"
-#include "test.h"
 
 static double score(cs_metric m, int64_t n, const double *truth, const double *guess,
                     int64_t classes)

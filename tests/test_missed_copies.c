@@ -1,13 +1,5 @@
 /* Certificates against correct results from which a triplet was taken, doubled or bent: what each
  * of them must catch, and that none of them passes over what it says is not missing. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
@@ -54,15 +46,13 @@ typedef struct {
 /* The stages of cs_spectrum_of by hand; certified by the caller. */
 static void solve(result *r, cs_csr a, cs_spectrum_options o)
 {
-    cs_parts parts = {0};
     *r = (result){.a = a, .o = o, .s = {.rows = a.rows, .cols = a.cols}};
     int64_t wanted = o.k > 0 ? o.k : a.rows < a.cols ? a.rows : a.cols;
     OK(cs_system_of(&r->a, &o, &r->system));
     r->s.components = r->system.components;
-    OK(cs_parts_solve(&r->system, &o, wanted, &parts));
+    AUTO_OK(cs_parts, parts, cs_parts_solve(&r->system, &o, wanted, &parts));
     OK(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s));
     r->claims = cs_certificate_facts_of(&r->system, &o, &parts, &r->s);
-    cs_parts_free(&parts);
 }
 
 static void certify(result *r)
@@ -94,7 +84,7 @@ TEST(any_missed_triplet_is_caught)
     enum { K = 40 };
     int copies = 0, simple = 0, ones = 0, last = 0;
     for (int64_t j = 0; j < K; ++j) {
-        result r;
+        AUTO_BY(forget_all, result) r = {0};
         solve(&r, planted(), (cs_spectrum_options){.k = K, .certify = ALL, .moment4 = true});
         cs_spectrum *s = &r.s;
         certify(&r);
@@ -128,7 +118,6 @@ TEST(any_missed_triplet_is_caught)
             assert_int_equal(s->cert_probe.state, CS_CERT_FAILED);
             assert_true(fabs(s->cert_probe.value - missing) < 1e-6);
         }
-        forget_all(&r);
     }
     assert_true(ones == 4 && copies > 10 && simple > 10 && last <= 2);
 }
@@ -174,7 +163,7 @@ static void copy_triplet(cs_spectrum *s, int64_t from, int64_t to)
  * not independent. Values that the residuals do not bear out: more of them than there are. */
 TEST(wrong_triplets_are_caught)
 {
-    result r;
+    AUTO_BY(forget_all, result) r = {0};
     solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
     copy_triplet(&r.s, 12, 13);
     certify(&r);
@@ -198,19 +187,19 @@ TEST(wrong_triplets_are_caught)
     r.s.residual[0] = NAN;
     certify(&r);
     assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
-    forget_all(&r);
 }
 
 /* The cycle's values are double but for the first: an even k cuts a pair, an odd one does not. */
 TEST(a_cut_through_equal_values_is_told)
 {
-    cs_csr a = cycle(64);
+    AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 1; k <= 20; ++k) {
         for (int plain = 0; plain < 2; ++plain) {
-            cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = k,
-                                                                  .no_reduction = plain,
-                                                                  .certify = CS_CERTIFY_INERTIA,
-                                                                  .values_only = true});
+            AUTO(cs_spectrum) s =
+                spectrum_of(&a, (cs_spectrum_options){.k = k,
+                                                      .no_reduction = plain,
+                                                      .certify = CS_CERTIFY_INERTIA,
+                                                      .values_only = true});
             assert_int_equal(s.cert_inertia.state, k % 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
             assert_true(s.cert_inertia.value == (double)(k + (k + 1) % 2));
             assert_true(s.cert_inertia.bound == (double)k);
@@ -221,10 +210,8 @@ TEST(a_cut_through_equal_values_is_told)
                 assert_non_null(strstr(s.cert_inertia.why, "request 7"));
             }
             assert_null(s.u.data);
-            cs_spectrum_free(&s);
         }
     }
-    cs_csr_free(&a);
 }
 
 /* U diag(value) V^T of order n with Householder U and V: entries of both signs. */
@@ -257,7 +244,7 @@ TEST(small_values_are_counted_without_squares)
     enum { SIZE = 12, SEEN = 8 };
     double value[SIZE] = {1, 0.9, 0.9, 0.3, 1e-3, 1e-7, 1e-7, 2e-9, 1e-16};
     for (int64_t k = 1; k <= SEEN; ++k) {
-        result r;
+        AUTO_BY(forget_all, result) r = {0};
         solve(&r, turned(SIZE, value),
               (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
         r.claims.complete = false; /* LAPACK gives them all: only k are taken as known */
@@ -268,7 +255,7 @@ TEST(small_values_are_counted_without_squares)
         assert_true(fabs(r.s.cert_inertia.reach - value[k - 1]) < 1e-2 * value[k - 1]);
         for (int64_t j = 0; j + 1 < k; ++j) { /* one of them missed */
             double missing = r.s.sigma[j], least = r.s.sigma[k - 1];
-            result less;
+            AUTO_BY(forget_all, result) less = {0};
             solve(&less, turned(SIZE, value),
                   (cs_spectrum_options){.k = k, .normalised = true, .certify = ALL});
             less.claims.complete = false;
@@ -279,12 +266,10 @@ TEST(small_values_are_counted_without_squares)
                              missing > 1.5 * least || missing > least + 1e-3
                                  ? CS_CERT_FAILED
                                  : CS_CERT_INCONCLUSIVE);
-            forget_all(&less);
         }
-        forget_all(&r);
     }
     value[SEEN - 1] = 3e-14; /* above the floor of the solver, 2.7e-15, and below what is counted */
-    result r;
+    AUTO_BY(forget_all, result) r = {0};
     solve(&r, turned(SIZE, value),
           (cs_spectrum_options){.k = SEEN, .normalised = true, .certify = ALL});
     assert_int_equal(r.s.k, SEEN);
@@ -292,7 +277,6 @@ TEST(small_values_are_counted_without_squares)
     assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
     assert_true(isnan(r.s.cert_inertia.reach));
     assert_int_not_equal(r.s.cert_moments.state, CS_CERT_PASSED); /* another 3e-14 would not show */
-    forget_all(&r);
 }
 
 /* All triplets, with values whose squares the sums cannot hold: the moments say so, with one missed
@@ -301,7 +285,7 @@ TEST(sums_do_not_prove_what_they_cannot_hold)
 {
     const double value[12] = {1, 0.9, 0.5, 1e-9, 1e-9};
     for (int missed = 0; missed < 2; ++missed) {
-        result r;
+        AUTO_BY(forget_all, result) r = {0};
         solve(&r, turned(12, value), (cs_spectrum_options){.normalised = true, .certify = ALL});
         assert_true(r.claims.complete && r.s.k == 5);
         if (missed) {
@@ -314,15 +298,14 @@ TEST(sums_do_not_prove_what_they_cannot_hold)
         assert_int_equal(r.s.cert_inertia.state, missed ? CS_CERT_FAILED : CS_CERT_PASSED);
         assert_true(r.s.cert_inertia.value == 5);
         assert_true(missed || r.s.cert_inertia.reach < 1e-10);
-        forget_all(&r);
     }
 }
 
 /* Beyond the limits nothing runs, and the reason names size and limit. */
 TEST(limits_are_named)
 {
-    cs_csr a = cycle(9000);
-    cs_spectrum s =
+    AUTO(cs_csr) a = cycle(9000);
+    AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.k = 1, .certify = ALL, .values_only = true});
     assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
     assert_non_null(strstr(s.cert_inertia.why, "a component of 9000 x 9000"));
@@ -337,30 +320,26 @@ TEST(limits_are_named)
     assert_int_equal(s.cert_probe.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.cert_residual.state, CS_CERT_PASSED);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 TEST(threads_do_not_change_the_count)
 {
-    cs_csr a = multiplicity_matrix(false, 6, 2);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     double reach = 0;
     for (int threads = 1; threads <= 3; ++threads) {
-        cs_spectrum s = spectrum_of(
+        AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = 30, .threads = threads, .certify = CS_CERTIFY_INERTIA});
         assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
         assert_true(threads == 1 || s.cert_inertia.reach == reach);
         reach = s.cert_inertia.reach;
-        cs_spectrum_free(&s);
     }
-    cs_csr_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
     double value[12] = {1, 0.5, 1e-7, 2e-9};
     for (int small = 0; small < 2; ++small) {
-        result r;
+        AUTO_BY(forget_all, result) r = {0};
         if (small) {
             solve(&r, turned(12, value),
                   (cs_spectrum_options){.k = 3, .normalised = true, .threads = 1});
@@ -378,6 +357,5 @@ TEST(every_failed_allocation_is_reported)
         }
         (void)cs_mem_fail_at(0);
         assert_true(n > 10);
-        forget_all(&r);
     }
 }

@@ -1,10 +1,5 @@
 /* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
  * what networks read, its text and JSON, what is refused. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
@@ -12,7 +7,6 @@
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
 
 /* The largest weight of a drawn plan of 6: 5 or 6 prefixes, or 7 / n of a ratio's. */
@@ -23,10 +17,9 @@ TEST(events_are_those_of_all_plans)
                                  "mix:0.2*masked(unmasked=1)+0.8*bernoulli-masked(mask-ratio=0.3)",
                                  "mix:0.3*offset-ar(offset-weights=power:1)+0.7*permuted-ar"};
     for (int i = 0; i < 4; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_objective o = plan_held(specs[i], &file);
         plan_compare_variants(o, 2, (const double[]){7, 7});
-        cs_plan_file_free(&file);
     }
 }
 
@@ -34,12 +27,11 @@ TEST(events_are_those_of_all_plans)
  * unmasked token six events of 1/3 each (2 tokens over 3 sets). Token weights: 4 tokens in all. */
 TEST(parts_weigh_by_their_tokens)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(unmasked=1)", &file);
     for (int weight = 0; weight < 2; ++weight) {
-        cs_pairs pairs;
         o.event_weight = (cs_event_weight)weight;
-        OK(cs_pairs_of(&o, 3, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 3, &pairs));
         assert_int_equal(pairs.events, 2);
         assert_true(cs_pairs_expand_count(&pairs) == 7);
         OK(cs_pairs_expand(&pairs, 7));
@@ -51,25 +43,20 @@ TEST(parts_weigh_by_their_tokens)
             double expected = set == 3 ? 3 : both ? 4 : 1;
             assert_true(fabs(pairs.weight[e] - expected / 12) < 1e-15);
         }
-        cs_pairs_free(&pairs);
     }
-    cs_plan_file_free(&file);
 }
 
 /* Laws of sizes mix at any length: two masks of the same kind are a mask in the mean, exactly
  * (variable-masked under token weights, theorem-4-2.md). */
 TEST(invariant_parts_mix_at_any_length)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_toy toy = {.classes = 2, .length = 100000, .tokens = 3};
-    cs_toy_spectrum spectrum;
     toy.objective = plan_held("mix:1*masked(unmasked=20000)+1*masked(unmasked=60000)", &file);
-    OK(cs_toy_reduce(&toy, &spectrum));
+    AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     double m = 40000, s = 100000;
     assert_int_equal(spectrum.values, 2);
     assert_true(fabs(spectrum.sigma[1] - sqrt(m / ((s - m) * (s - 1)))) < 1e-15);
-    cs_toy_spectrum_free(&spectrum);
-    cs_plan_file_free(&file);
 }
 
 /* Shares and numbers of a command line may be expressions too: at each length the mixture that has
@@ -87,16 +74,14 @@ TEST(expressions_stand_in_a_specification)
     for (int64_t s = 3; s <= 6; ++s) {
         static double own[PLAN_CELLS], expected[PLAN_CELLS];
         double share = 1 / (double)s;
-        cs_pairs pairs;
         text = cs_format("mix:%.17g*ar+%.17g*masked(mask-ratio=%.17g)+%d*group-ar(t=%d)", share,
                          1 - share, ratio[s - 3], (int)s * 2, s < 5 ? 1 : 2);
         cs_objective hand = plan_held(text, &by_hand);
-        OK(cs_pairs_of(&o, s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
         plan_table_of_pairs(&pairs, own);
         cs_pairs_free(&pairs);
         OK(cs_pairs_of(&hand, s, &pairs));
         plan_table_of_pairs(&pairs, expected);
-        cs_pairs_free(&pairs);
         assert_memory_equal(own, expected, sizeof own);
         cs_plan_file_free(&by_hand);
         cs_free(text);
@@ -115,87 +100,73 @@ TEST(networks_read_what_parts_have_in_common)
                  {"mix:1*offset-ar(offset-weights=uniform:2)+1*offset-ar(offset-weights=mix:0.5)",
                   CS_READS_GROUPS}};
     for (int i = 0; i < 4; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
         cs_example example = {.token = batch_text, .length = 6};
         task.objective = plan_held(cases[i].spec, &file);
         assert_int_equal(cs_objective_reads(&task.objective), cases[i].reads);
         for (int64_t step = 0; step < 20; ++step) {
-            cs_batch b;
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+            AUTO_OK(
+                cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
             assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
             assert_true(b.weight_sum >= 0);
-            cs_batch_free(&b);
         }
-        cs_plan_file_free(&file);
     }
 }
 
 TEST(text_and_json_lead_back)
 {
-    cs_plan_file file, again = {0};
+    AUTO(cs_plan_file) file = {0}, again = {0};
     cs_objective o = plan_held("mix:1*gpt+3*masked(mask-ratio=0.15)", &file), back;
-    json_t *json = NULL;
-    char *text = cs_objective_describe(&o);
+    json_auto_t *json = NULL;
+    AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "mix:0.25*ar+0.75*masked(mask-ratio=0.15)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &again, &back));
-    char *second = cs_objective_describe(&back);
+    AUTO_FREE char *second = cs_objective_describe(&back);
     assert_string_equal(second, text);
-    cs_free(second);
     cs_plan_file_free(&again);
     OK(cs_objective_parse_held(
         "mix:1*ar+1*masked(unmasked=0),event-weight=mask,empty-prefix=shared", &again, &back));
     assert_true(back.event_weight == CS_EVENT_MASK && back.empty_prefix == CS_PREFIX_SHARED);
-    json_decref(json);
-    cs_free(text);
-    cs_plan_file_free(&file);
-    cs_plan_file_free(&again);
 }
 
 /* A mixture within another is that of its parts with the products of their shares. */
 TEST(mixtures_nest)
 {
-    cs_plan_file file, flat_file, again = {0};
+    AUTO(cs_plan_file) file = {0}, flat_file = {0}, again = {0};
     cs_objective o =
         plan_held("mix:1*ar+3*mix(1*masked(unmasked=2)+1*mix(s*gpt+s*permuted-ar))", &file);
     cs_objective flat = plan_held("mix:5*ar+6*masked(unmasked=2)+3*permuted-ar+2*ar", &flat_file),
                  back;
-    char *text = cs_objective_describe(&o);
+    AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text,
                         "mix:0.25*ar+0.75*mix(0.5*masked(unmasked=2)+0.5*mix(s*ar+s*permuted-ar))");
     for (int64_t s = 3; s <= 6; ++s) {
         double one[PLAN_CELLS], other[PLAN_CELLS];
-        cs_pairs pairs;
-        OK(cs_pairs_of(&o, s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
         plan_table_of_pairs(&pairs, one);
         cs_pairs_free(&pairs);
         OK(cs_pairs_of(&flat, s, &pairs));
         plan_table_of_pairs(&pairs, other);
-        cs_pairs_free(&pairs);
         plan_assert_same_table(one, other, text);
         plan_compare_with_enumeration(&o, s);
     }
     OK(cs_objective_parse_held(text, &again, &back));
-    char *second = cs_objective_describe(&back);
+    AUTO_FREE char *second = cs_objective_describe(&back);
     assert_true(strncmp(second, text, strlen(text)) == 0);
-    cs_free(second);
-    cs_free(text);
-    cs_plan_file_free(&file);
-    cs_plan_file_free(&flat_file);
-    cs_plan_file_free(&again);
 }
 
 /* A ratio that was computed is no percentage. */
 TEST(computed_ratios_are_not_guessed_at)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(mask-ratio=3/s)", &file);
     assert_fails(cs_objective_check_length(&o, 2), CS_ERR_INPUT, "mask ratio 1.5 not in (0, 1)");
     assert_null(strstr(cs_reason(), "did you mean"));
     cs_reason_clear();
-    cs_plan_file_free(&file);
 }
 
 /* Blanks and exponents mean nothing else. */
@@ -207,11 +178,10 @@ TEST(shares_are_read_as_they_come)
         "mix:1e+2*ar+2E+2*masked(mask-ratio=1/3)+7e2*permuted-ar"};
     for (int i = 0; i < 3; ++i) {
         double share[3];
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_objective o = plan_held(specs[i], &file);
         OK(cs_mix_shares(&o, 5, share));
         assert_true(fabs(share[0] - 0.1) + fabs(share[1] - 0.2) + fabs(share[2] - 0.7) < 1e-15);
-        cs_plan_file_free(&file);
     }
 }
 
@@ -222,7 +192,7 @@ TEST(printed_shares_read_back)
     for (int i = 0; i < 200; ++i) {
         char spec[200];
         double share[8], again[8], u[5];
-        cs_plan_file file, back;
+        AUTO(cs_plan_file) file = {0}, back = {0};
         for (int j = 0; j < 5; ++j) {
             u[j] = cs_rng_uniform(&rng);
         }
@@ -231,15 +201,12 @@ TEST(printed_shares_read_back)
                        "permuted-ar)",
                        u[0], u[1], u[2], u[3], u[4]);
         cs_objective one = plan_held(spec, &file);
-        char *text = cs_objective_describe(&one);
+        AUTO_FREE char *text = cs_objective_describe(&one);
         cs_objective other = plan_held(text, &back);
         OK(cs_mix_shares(&one, 5, share));
         OK(cs_mix_shares(&other, 5, again));
         assert_int_equal(file.parts, 5);
         assert_memory_equal(share, again, 5 * sizeof *share);
-        cs_free(text);
-        cs_plan_file_free(&file);
-        cs_plan_file_free(&back);
     }
 }
 
@@ -281,11 +248,10 @@ TEST(bad_mixtures_are_named)
         {"mix", "two parts"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         cs_objective o;
         assert_fails(cs_objective_parse_held(bad[i].spec, &file, &o), CS_ERR_USAGE, bad[i].named);
         cs_reason_clear();
-        cs_plan_file_free(&file);
     }
     cs_objective o;
     assert_fails(cs_objective_parse("mix:1*ar+1*masked", &o), CS_ERR_USAGE,
@@ -296,10 +262,9 @@ TEST(bad_mixtures_are_named)
  * 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
 TEST(forms_mix_at_any_length)
 {
-    cs_plan_file file;
-    cs_pairs pairs;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_held("mix:1*ar+1*masked(mask-ratio=0.15)", &file);
-    OK(cs_pairs_of(&o, 200, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 200, &pairs));
     assert_int_equal(pairs.events, 199);
     assert_true(pairs.prefixes && pairs.predicted == 229.0 / 2);
     for (int64_t e = 0; e < 199; ++e) {
@@ -310,8 +275,6 @@ TEST(forms_mix_at_any_length)
     assert_true(fabs(pairs.q[170] * 229 - 30) < 1e-14 && pairs.invariant == pairs.q[170]);
     assert_true(fabs(cs_pairs_expand_count(&pairs) / cs_binomial(200, 170) - 30) < 1e-12);
     assert_fails(cs_pairs_expand(&pairs, 1 << 20), CS_ERR_USAGE, "length 200 expands to 1.2");
-    cs_pairs_free(&pairs);
-    cs_plan_file_free(&file);
 }
 
 /* The reduction of a toy model by symmetry (above 12 positions) against all its sets, empty ones
@@ -342,33 +305,28 @@ TEST(long_mixtures_have_their_golden_spectra)
                   {"mix:0.5*ar+0.5*masked(mask-ratio=0.15)", 60, 0.93919798331929561,
                    0.3303725048725507, 52.270531400495614, 46.141005208238646}};
     for (int i = 0; i < 2; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_toy toy = {.classes = 1, .length = golden[i].s, .tokens = 1};
         toy.objective = plan_held(golden[i].spec, &file);
-        cs_toy_spectrum spectrum = toy_run(cs_toy_reduce, &toy);
+        AUTO(cs_toy_spectrum) spectrum = toy_run(cs_toy_reduce, &toy);
         /* A dense SVD: a few units of rounding a value. */
         assert_true(fabs(spectrum.sigma[1] - golden[i].second) < 1e-14);
         assert_true(fabs(spectrum.sigma[spectrum.values - 1] - golden[i].last) < 1e-14);
         assert_true(fabs(spectrum.sum_sigma2 / golden[i].sigma2 - 1) < 1e-14);
         assert_true(fabs(spectrum.sum_sigma4 / golden[i].sigma4 - 1) < 1e-14);
-        cs_toy_spectrum_free(&spectrum);
-        cs_plan_file_free(&file);
     }
 }
 
 static cs_status every_form(const char *spec)
 {
-    cs_plan_file file = {0};
-    cs_pairs pairs = {0};
+    AUTO(cs_plan_file) file = {0};
+    AUTO(cs_pairs) pairs = {0};
     cs_toy toy = {.classes = 2, .length = 13, .tokens = 1};
-    cs_toy_spectrum spectrum = {0};
+    AUTO(cs_toy_spectrum) spectrum = {0};
     cs_status status = cs_objective_parse_held(spec, &file, &toy.objective);
     if (status == CS_OK) status = cs_pairs_of(&toy.objective, 5, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 1 << 10);
     if (status == CS_OK) status = cs_toy_reduce(&toy, &spectrum);
-    cs_toy_spectrum_free(&spectrum);
-    cs_pairs_free(&pairs);
-    cs_plan_file_free(&file);
     return status;
 }
 

@@ -1,16 +1,12 @@
 /* mix: the matrix of a mixture on a corpus is the weighted sum of its parts' matrices, in every
  * context mode, at every length; the same bits for every number of threads and every budget. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "cooc/build_sequences.h"
+#include "cooc/builder.h"
 #include "cooc/store.h"
 #include "io_support.h"
 #include "mix_support.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 static const mixture long_ones[] = {
     {.spec = "mix:0.5*ar+0.5*masked(mask-ratio=0.15)",
@@ -59,36 +55,29 @@ TEST(short_pieces_are_weighted_sums)
 TEST_IN_DIR(rows_of_mixtures_have_texts)
 {
     static const char *const modes[] = {"all", "nearest:2", "each:2", "document"};
-    cs_corpus corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.max_length = 6, .threads = 1};
-        cs_cooc out;
-        cs_cooc_store store;
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(short_ones[k % 2].spec, &file);
-        OK(cs_cooc_build(&corpus, &o, &out));
+        AUTO_OK(cs_cooc, out, cs_cooc_build(&corpus, &o, &out));
         OK(cs_cooc_write(in_dir(state, modes[k]), &corpus, &o, &out, false, false));
-        OK(cs_cooc_read(in_dir(state, modes[k]), &store));
+        AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, modes[k]), &store));
         assert_int_equal(store.cooc.matrix.a.rows, out.matrix.a.rows);
         for (int64_t row = 0; row < out.matrix.a.rows; ++row) {
-            char *text = NULL;
+            AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, row, &text));
             assert_true(strlen(text) > 0);
-            cs_free(text);
         }
-        cs_cooc_store_free(&store);
-        cs_cooc_free(&out);
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* `all` on whole documents lists every set, and says how many there are. */
 TEST(all_sets_of_a_mixture_are_counted)
 {
-    cs_plan_file file;
-    cs_corpus corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
+    AUTO(cs_plan_file) file = {0};
+    AUTO(cs_corpus) corpus = small_corpus(MIX_DOCUMENTS, mix_lengths, MIX_VOCAB, MIX_LABELS, 5);
     cs_cooc_options o = {.threads = 1};
     cs_cooc out;
     bool enumerable = true;
@@ -96,16 +85,12 @@ TEST(all_sets_of_a_mixture_are_counted)
     assert_fails(cs_cooc_build(&corpus, &o, &out), CS_ERR_USAGE,
                  "all under mix at length 40 has 2.3e+07 contexts, but at most 1.05e+06 are "
                  "supported: give shorter");
-    cs_cooc_prepared p = {0};
-    OK(cs_cooc_prepare(&corpus, &o, &p));
+    AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
     OK(cs_cooc_enumerable(&p, &enumerable));
     assert_false(enumerable);
     OK(cs_context_parse("nearest:2", &p.options.context));
     OK(cs_cooc_enumerable(&p, &enumerable));
     assert_true(enumerable);
-    cs_cooc_prepared_free(&p);
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }
 
 /* The dry run of a mixture: within a factor 2 from above, as of its parts. */
@@ -116,22 +101,18 @@ TEST(dry_runs_of_mixtures_bound_their_size)
     for (int i = 0; i < 400; ++i) {
         length[i] = 5 + i % 50;
     }
-    cs_corpus corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
+    AUTO(cs_corpus) corpus = small_corpus(400, length, 2000, MIX_LABELS, 6);
     for (size_t k = 0; k < sizeof modes / sizeof *modes; ++k) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_cooc_options o = {.threads = 2};
         cs_cooc_size size;
-        cs_cooc out;
         OK(cs_context_parse(modes[k], &o.context));
         o.objective = plan_held(long_ones[0].spec, &file);
         OK(cs_cooc_estimate(&corpus, &o, &size));
-        OK(cs_cooc_build(&corpus, &o, &out));
+        AUTO_OK(cs_cooc, out, cs_cooc_build(&corpus, &o, &out));
         double rows = (double)out.matrix.a.rows, entries = (double)cs_csr_nnz(&out.matrix.a);
         assert_true(size.contributions >= (double)out.contributions);
         assert_true(size.rows >= rows && size.rows <= 2 * rows);
         assert_true(size.entries >= entries && size.entries <= 2 * entries);
-        cs_cooc_free(&out);
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }

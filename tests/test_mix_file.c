@@ -1,19 +1,11 @@
 /* Plan files that hold for any length: their laws against mixtures written out by hand, plans and
  * files within them, what JSON leads back to, and what is wrong, by file, part, expression, length
  * and value. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "io_support.h"
 #include "linalg_support.h"
 #include "plan/parameter.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 
 static const char *const RATIOS =
     "{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", \"parameters\": {\"mask-ratio\": ["
@@ -29,23 +21,19 @@ TEST_IN_DIR(a_ratio_law_is_the_mixture_of_its_ratios)
         "mix:1*masked(unmasked=5)+3*masked(unmasked=4)+0.5*masked(unmasked=1)",
         "mix:1*masked(unmasked=99)+97*masked(unmasked=98)+0.5*masked(unmasked=25)"};
     const int64_t length[] = {4, 5, 6, 100};
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"), RATIOS, &file);
     for (int i = 0; i < 4; ++i) {
-        cs_plan_file hand_file = {0};
+        AUTO(cs_plan_file) hand_file = {0};
         cs_objective hand;
-        cs_pairs a, b;
+        AUTO(cs_pairs) a = {0}, b = {0};
         OK(cs_objective_parse_held(by_hand[i], &hand_file, &hand));
         OK(cs_pairs_of(&o, length[i], &a));
         OK(cs_pairs_of(&hand, length[i], &b));
         assert_int_equal(a.events, 0);
         assert_memory_equal(a.q, b.q, (size_t)(length[i] + 1) * sizeof *a.q);
         assert_true(a.predicted == b.predicted);
-        cs_pairs_free(&a);
-        cs_pairs_free(&b);
-        cs_plan_file_free(&hand_file);
     }
-    cs_plan_file_free(&file);
 }
 
 /* A law of windows within a share, a range, an offset law, nested mixtures; against all plans, drawn ones, and by hand at one length. */
@@ -78,7 +66,7 @@ TEST_IN_DIR(laws_are_flattened)
 TEST_IN_DIR(expressions_are_the_explicit_list_of_a_length)
 {
     static double listed[PLAN_CELLS], own[PLAN_CELLS];
-    cs_plan_file file, plans = {0};
+    AUTO(cs_plan_file) file = {0}, plans = {0};
     cs_objective list = cs_objective_default(CS_OBJ_FILE);
     plan_write(in_dir(state, "plans.json"),
                "{\"plans\": [{\"probability\": 1, \"groups\": [0, 0, 1, 1]}, {\"probability\": 1, "
@@ -93,15 +81,13 @@ TEST_IN_DIR(expressions_are_the_explicit_list_of_a_length)
     plan_table_of(&list, 4, listed);
     plan_table_of(&o, 4, own);
     plan_assert_same_table(own, listed, "s-2 of 4");
-    cs_plan_file_free(&file);
-    cs_plan_file_free(&plans);
 }
 
 /* Plans in a part have lengths of their own: the mixture exists there, and where their share is 0.
  */
 TEST_IN_DIR(plans_are_a_part_where_they_are)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o =
         plan_of_text(in_dir(state, "mix.json"),
                      "{\"mixture\": [{\"share\": 1, \"objective\": \"ar\"}, {\"share\": \"max(0, "
@@ -118,13 +104,12 @@ TEST_IN_DIR(plans_are_a_part_where_they_are)
     int64_t lo, hi;
     assert_true(cs_objective_given(&o, 6, &lo, &hi) && lo == 1 && hi == 6);
     assert_false(cs_objective_given(&o, 3, &lo, &hi));
-    cs_plan_file_free(&file);
 }
 
 /* As many tokens as at any length up to the one that is asked for: batches are made for them. */
 TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"),
                                   "{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
                                   "\"parameters\": {\"mask-ratio\": \"min(0.5, 9/s^2)\"}}]}",
@@ -133,16 +118,15 @@ TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
     assert_true(cs_objective_given(&o, 100, &lo, &hi));
     assert_int_equal(lo, 98); /* 2 are masked of 4, 1 of 100 */
     assert_int_equal(hi, 99);
-    cs_plan_file_free(&file);
 }
 
 /* A file in a file, by a path beside it, and on a command line; both lead back through JSON when
  * the files are gone. */
 TEST_IN_DIR(files_within_files_are_read_once)
 {
-    cs_plan_file file, again = {0}, outer = {0};
+    AUTO(cs_plan_file) file = {0}, again = {0}, outer = {0};
     cs_objective back, spec;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     plan_write(in_dir(state, "inner.json"), RATIOS);
     plan_write(in_dir(state, "plans.json"),
                "{\"plans\": [{\"probability\": 1, \"groups\": [0, 0, 0, 1]}, {\"probability\": 1, "
@@ -155,7 +139,7 @@ TEST_IN_DIR(files_within_files_are_read_once)
         "{\"plan-file\": \"plans.json\"}}]}",
         &file);
     assert_int_equal(file.inputs, 3);
-    char *text = cs_format("mix:2*file(plan-file=%s)+1*ar", in_dir(state, "mix.json"));
+    AUTO_FREE char *text = cs_format("mix:2*file(plan-file=%s)+1*ar", in_dir(state, "mix.json"));
     OK(cs_objective_parse_held(text, &outer, &spec));
     assert_int_equal(outer.inputs, 3);
     OK(cs_objective_to_json(&o, &json));
@@ -167,10 +151,9 @@ TEST_IN_DIR(files_within_files_are_read_once)
     plan_table_of(&back, 4, b);
     assert_memory_equal(a, b, sizeof a);
     assert_string_equal(again.path, in_dir(state, "mix.json"));
-    char *described = cs_objective_describe(&back);
+    AUTO_FREE char *described = cs_objective_describe(&back);
     assert_non_null(strstr(described, "file(plan-file="));
     assert_non_null(strstr(described, "mix.json)"));
-    cs_free(described);
     cs_plan_file_free(&again);
     json_decref(json);
     /* 2/3 of the file: 2/7 of which its law, 5/7 its plans. */
@@ -180,11 +163,6 @@ TEST_IN_DIR(files_within_files_are_read_once)
     plan_assert_as_by_hand(&back, 4,
                            "mix:7*ar+1.6*masked(unmasked=3)+1.6*masked(unmasked=2)"
                            "+0.8*masked(unmasked=1)+10*masked(unmasked=3)");
-    json_decref(json);
-    cs_free(text);
-    cs_plan_file_free(&again);
-    cs_plan_file_free(&outer);
-    cs_plan_file_free(&file);
 }
 
 /* --- what is wrong --- */
@@ -309,60 +287,51 @@ TEST_IN_DIR(values_out_of_range_name_part_expression_and_length)
          5, 6, "offset-weights \"s/5\" is 1.2, length 6"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_pairs pairs;
         cs_objective o = plan_of_text(in_dir(state, "mix.json"), cases[i].text, &file);
         OK(cs_objective_check_length(&o, cases[i].good));
         assert_fails(cs_objective_check_length(&o, cases[i].bad), CS_ERR_INPUT, "mix.json: part");
         assert_fails(cs_pairs_of(&o, cases[i].bad, &pairs), CS_ERR_INPUT, cases[i].named);
-        cs_plan_file_free(&file);
     }
     /* At length 1 no mask exists, whatever its ratio: such a text is left out. */
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(in_dir(state, "mix.json"),
                                   MASKED("{\"mask-ratio\": \"min(0.5,2/s)\"}"), &file);
     o.empty_prefix = CS_PREFIX_SHARED;
     assert_fails(cs_objective_check_length(&o, 1), CS_ERR_USAGE, "masked needs length >= 2");
-    cs_plan_file_free(&file);
 }
 
 TEST_IN_DIR(parts_are_limited)
 {
     enum { VALUES = 1025 };
     cs_plan_file file = {0};
-    char *law = cs_strdup("{\"value\": 2, \"share\": 1}");
+    AUTO_FREE char *law = cs_strdup("{\"value\": 2, \"share\": 1}");
     for (int i = 1; i < VALUES; ++i) {
         char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", law);
         cs_free(law);
         law = longer;
     }
-    char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
-                           "\"parameters\": {\"unmasked\": [%s]}}]}",
-                           law);
+    AUTO_FREE char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
+                                     "\"parameters\": {\"unmasked\": [%s]}}]}",
+                                     law);
     plan_write(in_dir(state, "mix.json"), text);
     assert_fails(cs_plan_file_read(in_dir(state, "mix.json"), &file), CS_ERR_INPUT,
                  "a mixture has at most 1024 parts");
-    cs_free(text);
-    cs_free(law);
 }
 
 static cs_status read_and_describe(const char *path)
 {
-    cs_plan_file file = {0}, again = {0};
+    AUTO(cs_plan_file) file = {0}, again = {0};
     cs_objective o = cs_objective_default(CS_OBJ_FILE), back;
-    cs_pairs pairs = {0};
-    json_t *json = NULL;
+    AUTO(cs_pairs) pairs = {0};
+    json_auto_t *json = NULL;
     cs_status status = cs_objective_of_file(path, &file, &o);
     if (status == CS_OK) status = cs_pairs_of(&o, 5, &pairs);
     if (status == CS_OK) status = cs_objective_to_json(&o, &json);
     if (status == CS_OK) status = cs_objective_from_json(json, &again, &back);
-    char *text = status == CS_OK ? cs_objective_describe(&back) : NULL;
+    AUTO_FREE char *text = status == CS_OK ? cs_objective_describe(&back) : NULL;
     if (status == CS_OK && !text) status = CS_ERR_MEMORY;
-    cs_free(text);
-    json_decref(json);
-    cs_pairs_free(&pairs);
-    cs_plan_file_free(&file);
-    cs_plan_file_free(&again);
     return status;
 }
 

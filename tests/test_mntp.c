@@ -1,10 +1,6 @@
 /* mntp: its events against all plans, by hand and as those of masked; its kernel and toy spectrum in
  * closed form; what a prediction must not see, in bits; one network with ar, to the bits of ar where it
  * is all of the mixture; how such models are asked. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "mix_support.h"
@@ -13,9 +9,7 @@
 #include "plan/kernel.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
-#include "train_support.h"
 
 static const char *const MIXED = "mix:1*ar+2*mntp(mask-ratio=0.4)";
 
@@ -55,8 +49,7 @@ TEST(its_kernel_is_closed)
     enum { S = 12, N = 5 };
     double r[S * S];
     cs_objective o = plan_objective("mntp(unmasked=7)");
-    cs_pairs pairs;
-    OK(cs_pairs_of(&o, S, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, S, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
     for (int k = 0; k < S; ++k) {
         for (int l = 0; l < S; ++l) {
@@ -66,7 +59,6 @@ TEST(its_kernel_is_closed)
             assert_true(fabs(r[k * S + l] - expected) < 1e-14);
         }
     }
-    cs_pairs_free(&pairs);
     plan_compare_kernel(MIXED);
 }
 
@@ -79,7 +71,8 @@ TEST(its_toy_spectrum_is_closed)
         char spec[32];
         (void)snprintf(spec, sizeof spec, "mntp(unmasked=%d)", m);
         cs_toy toy = toy_of(spec, CLASSES, S, 2);
-        cs_toy_spectrum reduced = toy_run(cs_toy_reduce, &toy), all = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy),
+                              all = toy_run(toy_enumerate, &toy);
         const double sigma = sqrt((m - 1.0) / ((S - m) * (S - 2.0)));
         const bool ones = S - m == 1;
         expect_spectra_agree(&reduced, &all);
@@ -90,8 +83,6 @@ TEST(its_toy_spectrum_is_closed)
             assert_true(fabs(reduced.sigma[1] - sigma) < toy_agreement);
             assert_int_equal(reduced.multiplicity[1], CLASSES * (S - 2));
         }
-        cs_toy_spectrum_free(&reduced);
-        cs_toy_spectrum_free(&all);
     }
 }
 
@@ -100,10 +91,9 @@ TEST(it_mixes)
     static const mixture m = {.spec = "mix:1*ar+3*mntp(mask-ratio=0.4)",
                               .part = {"ar", "mntp:mask-ratio=0.4"},
                               .share = {0.25, 0.75}};
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     plan_compare_variants(plan_held("mix:0.3*prefix-lm+0.7*mntp(mask-ratio=0.4)", &file), 3,
                           (const double[]){7, 7});
-    cs_plan_file_free(&file);
     for (int given = 0; given < 2; ++given) {
         mix_check(&m, "nearest:2", given > 0, 7);
         mix_check(&m, "each:2", given > 0, 7);
@@ -161,7 +151,7 @@ TEST(a_prediction_never_sees_its_token)
 {
     const char *const specs[] = {"mntp(mask-ratio=0.5)", MIXED};
     for (int n = 0; n < 4; ++n) {
-        subject s;
+        AUTO_BY(close_subject, subject) s = {0};
         open_subject(specs[n / 2], n % 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
         const int64_t vocab = s.t.model.config.vocab;
         int masked = 0, causal = 0, moved = 0;
@@ -194,14 +184,13 @@ TEST(a_prediction_never_sees_its_token)
             }
         }
         assert_true(masked > 0 && (causal > 0) == (n >= 2) && (moved > 0) == (n >= 2));
-        close_subject(&s);
     }
 }
 
 /* A given token reaches every prediction of its plan, on either side. */
 TEST(a_prediction_sees_both_sides)
 {
-    subject s;
+    AUTO_BY(close_subject, subject) s = {0};
     open_subject("mntp(unmasked=5)", CS_PREFIX_NONE, &s);
     const int64_t vocab = s.t.model.config.vocab;
     float own[64];
@@ -217,7 +206,6 @@ TEST(a_prediction_sees_both_sides)
             token[i] -= 9;
         }
     }
-    close_subject(&s);
 }
 
 /* Where the share of mntp is 0 the mixture trains what ar trains, to the bit. */
@@ -225,28 +213,23 @@ TEST_IN_DIR(all_of_ar_is_ar)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     for (int mixed = 0; mixed < 3; ++mixed) {
-        training t = make_training(&r, in_dir(state, mixed == 0   ? "ar"
-                                                     : mixed == 1 ? "mix"
-                                                                  : "half"));
-        cs_plan_file file = {0};
+        AUTO_BY(free_training, training) t =
+            make_training(&r, in_dir(state, mixed == 0   ? "ar"
+                                            : mixed == 1 ? "mix"
+                                                         : "half"));
+        AUTO(cs_plan_file) file = {0};
         if (mixed) {
             t.options.task.objective =
                 plan_held(mixed == 1 ? "mix:1*ar+(s-s)*mntp(mask-ratio=0.4)" : MIXED, &file);
         }
         (void)trained(&t);
-        cs_plan_file_free(&file);
-        free_training(&t);
     }
-    char *ar = cs_strdup(in_dir(state, "ar")), *mix = cs_strdup(in_dir(state, "mix"));
+    AUTO_FREE char *ar = cs_strdup(in_dir(state, "ar")), *mix = cs_strdup(in_dir(state, "mix"));
     int64_t n = 0, m = 0;
     assert_same_file(ar, mix, "model.safetensors");
-    char *x = bytes_of(in_dir(state, "ar/model.safetensors"), &n),
-         *y = bytes_of(in_dir(state, "half/model.safetensors"), &m);
+    AUTO_FREE char *x = bytes_of(in_dir(state, "ar/model.safetensors"), &n),
+                   *y = bytes_of(in_dir(state, "half/model.safetensors"), &m);
     assert_true(n == m && memcmp(x, y, (size_t)n) != 0);
-    cs_free(x);
-    cs_free(y);
-    cs_free(ar);
-    cs_free(mix);
 }
 
 /* With a begin token a masked text takes a row more than it has tokens. */
@@ -279,16 +262,14 @@ TEST(its_kind_says_how_it_is_asked)
                  {"mix:1*ar+1*prefix-lm", CS_KIND_CAUSAL, 1}};
     const cs_model_config config = {.arch = CS_ARCH_GPT2};
     for (int i = 0; i < 4; ++i) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         const cs_task task = {.objective = plan_held(cases[i].spec, &file)};
-        cs_model_kind kind = {0};
         cs_ask ways[CS_ASKS];
-        OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+        AUTO_OK(cs_model_kind, kind,
+                cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
         assert_int_equal(kind.kind, cases[i].kind);
         assert_int_equal(kind.attention, i < 3 ? CS_ATTENTION_BIDIRECTIONAL : CS_ATTENTION_PLAN);
         assert_int_equal(cs_asks_of(kind.kind, ways), cases[i].asks);
-        cs_model_kind_free(&kind);
-        cs_plan_file_free(&file);
     }
 }
 
@@ -296,7 +277,7 @@ TEST(its_kind_says_how_it_is_asked)
  * needs a row more, and has none where a piece would take all positions. */
 TEST(a_length_asked_for_gives_the_same_pieces)
 {
-    subject s;
+    AUTO_BY(close_subject, subject) s = {0};
     open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);
     const int64_t positions = s.t.model.config.positions, length[] = {3, positions, 0};
     for (int i = 0; i < 3; ++i) {
@@ -305,7 +286,7 @@ TEST(a_length_asked_for_gives_the_same_pieces)
         cs_perplexity_options prefix = o, masks = o;
         prefix.ask = CS_ASK_PREFIX;
         masks.ask = CS_ASK_REMAINING;
-        cs_perplexity p = perplexity_of(&s.t, &prefix), q = perplexity_of(&s.t, &masks);
+        AUTO(cs_perplexity) p = perplexity_of(&s.t, &prefix), q = perplexity_of(&s.t, &masks);
         assert_int_equal(p.tokens, q.tokens);
         if (i == 0) {
             assert_int_equal(p.lengths, 3);
@@ -314,10 +295,7 @@ TEST(a_length_asked_for_gives_the_same_pieces)
         } else {
             assert_true(p.lengths <= positions && q.lengths <= positions - 1);
         }
-        cs_perplexity_free(&p);
-        cs_perplexity_free(&q);
     }
-    close_subject(&s);
 }
 
 /* One mask anywhere is the pseudo-perplexity: the trainer's evaluation of all such plans, by the mean
@@ -325,13 +303,13 @@ TEST(a_length_asked_for_gives_the_same_pieces)
 TEST(pseudo_is_the_mean_over_single_masks)
 {
     for (int begins = 0; begins < 2; ++begins) {
-        subject s;
+        AUTO_BY(close_subject, subject) s = {0};
         open_subject("mntp(unmasked=5)", begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
         const int64_t vocab = s.t.model.config.vocab;
         uint8_t keep[64] = {0, 0, 0, 1}; /* of six tokens */
         const cs_perplexity_options o = {
             .kind = CS_KIND_MNTP, .ask = CS_ASK_PSEUDO, .from_nothing = begins > 0, .keep = keep};
-        cs_perplexity p = perplexity_of(&s.t, &o);
+        AUTO(cs_perplexity) p = perplexity_of(&s.t, &o);
         unsigned seen = 0;
         double sum = 0;
         for (int64_t step = 0; step < 100; ++step) {
@@ -347,7 +325,5 @@ TEST(pseudo_is_the_mean_over_single_masks)
         assert_int_equal(seen, begins ? 63 : 62);
         assert_true(fabs(p.nll * (5 + begins) - sum) < 1e-5); /* float losses of about 3 */
         assert_int_equal(p.tokens, 5 + begins);
-        cs_perplexity_free(&p);
-        close_subject(&s);
     }
 }

@@ -1,11 +1,7 @@
 /* model: initial values, what networks refuse, hidden rows, cost and memory. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { VOCAB = 11, WIDTH = 8 };
 
@@ -53,9 +49,7 @@ TEST(test_values_by_name)
     values_of(&b, name, x[1]);
     values_of(&c, name, x[2]);
     assert_memory_equal(x[0], x[1], sizeof x[0]);
-    for (int i = 0; i < VOCAB * WIDTH; ++i) {
-        assert_true(x[0][i] != x[2][i]);
-    }
+    assert_each(i, 0, VOCAB * WIDTH, x[0][i] != x[2][i]);
     close_model(&a, &backend[0]);
     close_model(&b, &backend[1]);
     close_model(&c, &backend[2]);
@@ -115,7 +109,7 @@ TEST(test_refused)
 {
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options good = case_options(&gpt2, false), o;
-    cs_backend *backend;
+    AUTO(cs_backend) *backend = NULL;
     cs_network net;
     cs_model model = model_of(&config, cs_backend_ref, &backend, 1);
     o = good;
@@ -144,7 +138,6 @@ TEST(test_refused)
     OK(cs_backend_ref(&backend));
     assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_USAGE,
                  "3 heads do not divide width 8");
-    cs_backend_free(&backend);
 }
 
 static cs_status build_all(const char *unused)
@@ -155,16 +148,13 @@ static cs_status build_all(const char *unused)
     cs_model_config config = case_config(&what, false);
     cs_network_options options = case_options(&what, false);
     options.keep_hidden = true;
-    cs_backend *backend = NULL;
-    cs_model model = {0};
-    cs_network net = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_model) model = {0};
+    AUTO(cs_network) net = {0};
     cs_status status = cs_backend_ref(&backend);
     if (status == CS_OK) status = cs_model_init(&config, backend, true, &model);
     if (status == CS_OK) status = cs_model_randomise(&model, 1);
     if (status == CS_OK) status = cs_network_build(&model, &options, &net);
-    cs_network_free(&net);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 
@@ -186,7 +176,7 @@ static void check_hidden(cs_arch arch)
     model_data data;
     for (int kept = 0; kept < 3; ++kept) {
         cs_network_options options = case_options(&what, false);
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         options.keep_hidden = kept > 0;
         options.predictions = kept == 2 ? 0 : 7;
         world_open(&world, cs_backend_ref, &config, &options);
@@ -203,7 +193,6 @@ static void check_hidden(cs_arch arch)
             OK(cs_run_get_f32(world.run, world.net.top, top));
             OK(cs_run_get_f32(world.run, world.net.hidden[2], hidden));
         }
-        world_close(&world);
     }
     assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
     for (int p = 0; p < 7; ++p) {
@@ -228,7 +217,7 @@ TEST(test_content_stream)
     model_data data;
     for (int form = 0; form < 2; ++form) {
         cs_network_options options = case_options(&what, false);
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         options.form = form == 0 ? CS_FORM_TWO_STREAM : CS_FORM_SINGLE;
         options.keep_hidden = true;
         world_open(&world, cs_backend_ref, &config, &options);
@@ -240,7 +229,6 @@ TEST(test_content_stream)
         for (int l = 0; l < 3; ++l) {
             OK(cs_run_get_f32(world.run, world.net.hidden[l], hidden[form][l]));
         }
-        world_close(&world);
     }
     assert_memory_equal(hidden[0], hidden[1], sizeof hidden[0]);
 }
@@ -251,14 +239,13 @@ TEST(test_flops)
 {
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options o = case_options(&gpt2, true);
-    model_world world;
+    AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, cs_backend_ref, &config, &o);
     double d = WIDTH, f = 10, rows = 10, top = 7, s = 5;
     double layer = 2 * rows * d * 3 * d + 4 * rows * s * d; /* projections, attention */
     double above = 2 * d * d + 2 * 2 * d * f;               /* a row of output and mlp */
     double expected = 2 * layer + (rows + top) * above + 2 * top * d * VOCAB;
     assert_true(cs_network_flops(&world.net) == expected);
-    world_close(&world);
 }
 
 static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
@@ -269,10 +256,9 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
     config.width = 64; /* beside which alignment is small */
     options.batch = batch;
     options.predictions = batch * options.length;
-    model_world world;
+    AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, cs_backend_ref, &config, &options);
     int64_t bytes = cs_run_bytes(&world.net.graph, world.backend);
-    world_close(&world);
     return bytes;
 }
 

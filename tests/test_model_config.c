@@ -1,10 +1,7 @@
 /* model: presets, sound configurations, config.json both ways. */
-#include <string.h>
-
 #include "io/json.h"
 #include "model/huggingface.h"
 #include "model_support.h"
-#include "test.h"
 
 /* --- names and presets ------------------------------------------------------------------------ */
 
@@ -101,14 +98,12 @@ TEST(test_checks)
 
 static void assert_same(const cs_model_config *a, const cs_model_config *b, const char *name)
 {
-    json_t *x = cs_model_config_json(a), *y = cs_model_config_json(b);
+    json_auto_t *x = cs_model_config_json(a), *y = cs_model_config_json(b);
     assert_non_null(x);
     assert_non_null(y);
     if (!json_equal(x, y)) {
         fail_msg("%s: settings are lost", name);
     }
-    json_decref(x);
-    json_decref(y);
     assert_int_equal(a->arch, b->arch);
     assert_int_equal(a->act, b->act);
     assert_int_equal(a->positions, b->positions);
@@ -140,11 +135,10 @@ static void check_round_trip(const model_case *cases)
                 config.eps = 1e-7;
                 cs_model_config_ids(&config, (cs_special_ids){3, 4, 5, 6, 7});
             }
-            json_t *json = cs_model_config_json(&config);
+            json_auto_t *json = cs_model_config_json(&config);
             assert_non_null(json);
             OK(cs_model_config_parse("config.json", json, &back));
             assert_same(&config, &back, what->name);
-            json_decref(json);
         }
     }
 }
@@ -157,7 +151,7 @@ TEST(test_pooling_of_the_class)
     for (int mean = 0; mean < 2; ++mean) {
         cs_model_config config =
             cs_model_config_classifier(&encoder, 3, mean ? CS_READ_MEAN : CS_READ_FIRST);
-        json_t *json = cs_model_config_json(&config);
+        json_auto_t *json = cs_model_config_json(&config);
         assert_non_null(json);
         assert_true(cs_model_config_exchangeable(&config));
         assert_string_equal(json_string_value(json_object_get(json, "classifier_pooling")),
@@ -167,7 +161,6 @@ TEST(test_pooling_of_the_class)
                      "c: 'classifier_pooling' is 'late', not bos or mean");
         (void)json_object_del(json, "classifier_pooling"); /* the class's own is late */
         assert_fails(cs_model_config_parse("c", json, &config), CS_ERR_INPUT, "is 'late', not");
-        json_decref(json);
     }
 }
 
@@ -191,7 +184,7 @@ static json_t *json_of(const char *text)
 TEST(test_foreign_files)
 {
     cs_model_config config;
-    json_t *json = json_of(
+    json_auto_t *json = json_of(
         "{\"model_type\": \"gpt2\", \"vocab_size\": 100, \"n_positions\": 16, \"n_embd\": 8,"
         " \"n_layer\": 2, \"n_head\": 2, \"n_inner\": null, \"use_cache\": true}");
     OK(cs_model_config_parse("f", json, &config));
@@ -210,15 +203,13 @@ TEST(test_foreign_files)
     assert_int_equal(config.token_types, 2);
     assert_int_equal(config.act, CS_ACT_GELU_ERF);
     assert_true(config.eps == 1e-12 && config.embed_dropout == 0.1);
-    json_t *written = cs_model_config_json(&config);
+    json_auto_t *written = cs_model_config_json(&config);
     assert_non_null(written);
     assert_int_equal(json_integer_value(json_object_get(written, "max_position_embeddings")), 18);
     assert_string_equal(
         json_string_value(json_array_get(json_object_get(written, "architectures"), 0)),
         "RobertaPreLayerNormForMaskedLM");
     assert_null(json_object_get(written, "cospec"));
-    json_decref(written);
-    json_decref(json);
 }
 
 /* What no class computes is not passed off as one. */
@@ -228,12 +219,11 @@ TEST(test_own_type)
     for (int own = 0; own < 2; ++own) {
         config.relative_buckets = own ? 8 : 0;
         config.relative_distance = own ? 4 : 0;
-        json_t *json = cs_model_config_json(&config);
+        json_auto_t *json = cs_model_config_json(&config);
         assert_non_null(json);
         assert_string_equal(json_string_value(json_object_get(json, "model_type")),
                             own ? "cospec" : "roberta");
         assert_int_equal(json_object_get(json, "architectures") != NULL, !own);
-        json_decref(json);
     }
 }
 
@@ -266,8 +256,8 @@ TEST(a_class_is_named_for_its_attention)
             config = classes
                          ? cs_model_config_classifier(&config, classes, cs_readout_of(rule[i].arch))
                          : config;
-            json_t *trained = json_pack("{s:s}", "attention", rule[i].attention),
-                   *json = cs_model_config_json_of(&config, NULL, trained);
+            json_auto_t *trained = json_pack("{s:s}", "attention", rule[i].attention),
+                        *json = cs_model_config_json_of(&config, NULL, trained);
             assert_non_null(json);
             const char *class =
                 json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
@@ -280,13 +270,9 @@ TEST(a_class_is_named_for_its_attention)
                                  !cs_arch_causal(rule[i].arch));
             assert_ptr_equal(json_object_get(json_object_get(json, "cospec"), "trained"), trained);
             OK(cs_model_config_parse("config.json", json, &back));
-            json_t *one = cs_model_config_json(&config), *two = cs_model_config_json(&back);
+            json_auto_t *one = cs_model_config_json(&config), *two = cs_model_config_json(&back);
             assert_true(json_equal(one, two) && back.classes == config.classes &&
                         back.readout == config.readout && back.arch == config.arch);
-            json_decref(one);
-            json_decref(two);
-            json_decref(json);
-            json_decref(trained);
         }
     }
 }
@@ -294,7 +280,7 @@ TEST(a_class_is_named_for_its_attention)
 static void assert_refused(const char *key, json_t *value, const char *part)
 {
     cs_model_config config = case_config(&roberta, false), out;
-    json_t *json = cs_model_config_json(&config);
+    json_auto_t *json = cs_model_config_json(&config);
     assert_non_null(json);
     if (value) {
         assert_int_equal(json_object_set_new(json, key, value), 0);
@@ -302,14 +288,13 @@ static void assert_refused(const char *key, json_t *value, const char *part)
         assert_int_equal(json_object_del(json, key), 0);
     }
     assert_fails(cs_model_config_parse("dir/config.json", json, &out), CS_ERR_INPUT, part);
-    json_decref(json);
 }
 
 /* A refusal names the part, not a setting of it; what makes an encoder causal goes with is_causal. */
 TEST(test_refused_together)
 {
     cs_model_config out;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     OK(cs_json_read("tests/golden/models/deberta-v2/config.json", &json));
     OK(cs_json_set(json, "conv_act", json_string("gelu")));
     OK(cs_json_set(json, "conv_kernel_size", json_integer(3)));
@@ -322,7 +307,6 @@ TEST(test_refused_together)
     OK(cs_json_set(json, "is_causal", json_false()));
     assert_fails(cs_model_config_parse("f", json, &out), CS_ERR_INPUT,
                  "'is_causal' other than true");
-    json_decref(json);
 }
 
 TEST(test_refused_files)
@@ -358,7 +342,6 @@ TEST(test_refused_files)
     assert_refused("cospec", json_pack("{s:s}", "decoder_attention", "none"),
                    "'decoder_attention' is not self");
     cs_model_config out;
-    json_t *array = json_array();
+    json_auto_t *array = json_array();
     assert_fails(cs_model_config_parse("f", array, &out), CS_ERR_INPUT, "f: not a JSON object");
-    json_decref(array);
 }

@@ -1,17 +1,12 @@
 /* model directories: round trips of every architecture, the names and layouts of Hugging Face, bad
  * files. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "io_support.h"
 #include "model/huggingface.h"
 #include "model/model.h"
-#include "test.h"
 
 static cs_model_config config_of(cs_arch arch)
 {
@@ -64,21 +59,18 @@ static void assert_same(const cs_model *a, const cs_model *b)
 
 static void round_trip(void **state, const cs_model_config *config, cs_backend *backend)
 {
-    cs_model model = {0}, back = {0};
+    AUTO(cs_model) model = {0}, back = {0};
     make(config, backend, &model);
     const char *dir = in_dir(state, "model");
     OK(cs_model_write(&model, dir));
     OK(cs_model_read(dir, backend, false, &back));
     assert_same(&model, &back);
-    cs_model_free(&model);
-    cs_model_free(&back);
 }
 
 TEST_IN_DIR(every_architecture_comes_back)
 {
-    cs_backend *backend = NULL;
     int written = 0;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         if (cs_arch_trained((cs_arch)arch) != CS_OK) { /* not written */
             cs_reason_clear();
@@ -101,7 +93,6 @@ TEST_IN_DIR(every_architecture_comes_back)
         round_trip(state, &config, backend);
     }
     assert_int_equal(written, 13);
-    cs_backend_free(&backend);
 }
 
 /* Names and shapes as transformers' classes list them in state_dict(). */
@@ -165,11 +156,10 @@ TEST_IN_DIR(names_are_those_of_the_classes)
         {CS_ARCH_MODERNBERT_DECODER, "model.layers.0.attn.v_proj.weight", 2, 6, 6},
         {CS_ARCH_MODERNBERT_DECODER, "lm_head.dense.weight", 2, 6, 6},
     };
-    cs_backend *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int arch = 0; arch < CS_ARCH_COUNT; ++arch) {
         cs_model_config config = config_of((cs_arch)arch);
-        cs_model model = {0};
+        AUTO(cs_model) model = {0};
         cs_safetensors *file = NULL;
         const bool pictures = arch == CS_ARCH_VIT || arch == CS_ARCH_VIT_MAE;
         if (cs_arch_trained((cs_arch)arch) != CS_OK || pictures || arch == CS_ARCH_LINEAR) {
@@ -194,20 +184,17 @@ TEST_IN_DIR(names_are_those_of_the_classes)
             assert_null(strstr(cs_safetensors_at(file, i)->name, "cospec."));
         }
         cs_safetensors_free(file);
-        cs_model_free(&model);
     }
-    cs_backend_free(&backend);
 }
 
 /* GPT-2 keeps inputs x outputs: item (i, o) of the file is item (o, i) here. */
 TEST_IN_DIR(gpt2_matrices_are_transposed)
 {
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO(cs_model) model = {0};
     cs_safetensors *file = NULL;
     cs_model_config config = config_of(CS_ARCH_GPT2);
     float ours[60], theirs[60];
-    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     OK(cs_model_write(&model, in_dir(state, "m")));
     OK(cs_safetensors_open_model(in_dir(state, "m"), &file));
@@ -217,13 +204,9 @@ TEST_IN_DIR(gpt2_matrices_are_transposed)
         cs_safetensors_find(file, "transformer.h.0.mlp.c_fc.weight");
     OK(cs_safetensors_read_f32(file, entry, 0, 60, theirs));
     for (int o = 0; o < 10; ++o) {
-        for (int i = 0; i < 6; ++i) {
-            assert_true(ours[o * 6 + i] == theirs[i * 10 + o]);
-        }
+        assert_each(i, 0, 6, ours[o * 6 + i] == theirs[i * 10 + o]);
     }
     cs_safetensors_free(file);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
 }
 
 /* --- files of others -------------------------------------------------------------------------- */
@@ -254,7 +237,7 @@ static void rewrite_from(const char *source, const char *dir,
         entry[all++] =
             (cs_safetensors_entry){.name = extra, .dtype = CS_F32, .ndim = 1, .shape = {2}};
     }
-    char *path = cs_path_join(dir, "model.safetensors");
+    AUTO_FREE char *path = cs_path_join(dir, "model.safetensors");
     OK(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer));
     for (int64_t i = 0; i < kept; ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
@@ -267,7 +250,6 @@ static void rewrite_from(const char *source, const char *dir,
     }
     OK(cs_safetensors_writer_commit(&writer));
     cs_safetensors_free(file);
-    cs_free(path);
     cs_free(room);
 }
 
@@ -309,12 +291,11 @@ static const char *without_key(const char *name, char *room)
 
 TEST_IN_DIR(files_of_the_bare_model_are_read)
 {
-    cs_backend *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     static const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT,
                                    CS_ARCH_LLAMA, CS_ARCH_EUROBERT};
     for (int i = 0; i < 5; ++i) {
-        cs_model model = {0}, back = {0};
+        AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
         config.tied = arch[i] != CS_ARCH_LLAMA;
         if (arch[i] == CS_ARCH_EUROBERT) { /* tied, and a bias of the logits that is not there */
@@ -334,10 +315,7 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
         OK(cs_params_get(&model.params, a, CS_PARAM_VALUE, x));
         OK(cs_params_get(&back.params, b, CS_PARAM_VALUE, y));
         assert_memory_equal(x, y, sizeof x);
-        cs_model_free(&model);
-        cs_model_free(&back);
     }
-    cs_backend_free(&backend);
 }
 
 /* A head of tokens' labels in place of the language model's. */
@@ -353,12 +331,11 @@ static const char *with_labels(const char *name, char *room)
 static void say_architecture(const char *dir, const char *name)
 {
     char path[512];
-    json_t *config = NULL;
+    json_auto_t *config = NULL;
     assert_true(snprintf(path, sizeof path, "%s/config.json", dir) > 0);
     OK(cs_json_read(path, &config));
     OK(cs_json_set(config, "architectures", json_pack("[s]", name)));
     OK(cs_json_write(path, config));
-    json_decref(config);
 }
 
 /* Their body is read; not where config.json says another head. */
@@ -370,10 +347,9 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
     } file[] = {
         {CS_ARCH_BERT, "BertForTokenClassification", "BertForPreTraining", "classifier.bias"},
         {CS_ARCH_LLAMA, "LlamaForTokenClassification", "LlamaForCausalLM", "lm_head.weight"}};
-    cs_backend *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 2; ++i) {
-        cs_model model = {0}, back = {0};
+        AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(file[i].arch);
         config.tied = file[i].arch == CS_ARCH_BERT;
         make(&config, backend, &model);
@@ -388,27 +364,20 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
         cs_model_free(&back);
         OK(cs_model_read(dir, backend, true, &back)); /* training begins from the body */
         assert_false(back.config.headless);
-        cs_model_free(&back);
-        cs_model_free(&model);
     }
-    cs_backend_free(&backend);
 }
 
 TEST_IN_DIR(old_names_and_extra_buffers_are_read)
 {
-    cs_backend *backend = NULL;
-    cs_model model = {0}, back = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_BERT);
-    OK(cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "old");
     OK(cs_model_write(&model, dir));
     rewrite(dir, with_gamma, "bert.pooler.dense.bias");
     OK(cs_model_read(dir, backend, false, &back));
     assert_same(&model, &back);
-    cs_model_free(&model);
-    cs_model_free(&back);
-    cs_backend_free(&backend);
 }
 
 /* Buffers and heads that published files have beside the model, and one that none has. */
@@ -432,14 +401,15 @@ TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
                   {"t5", "encoder.embed_tokens.weight"},
                   {"llama", "model.layers.0.self_attn.sinks"}};
     const size_t last = sizeof beside / sizeof *beside - 1;
-    cs_backend *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     const char *dir = in_dir(state, "beside");
     OK(cs_dir_make(dir));
     for (size_t i = 0; i <= last; ++i) {
-        cs_model model = {0};
-        char *golden = cs_format("tests/golden/models/%s", beside[i].model), *bytes = NULL;
-        char *from = cs_path_join(golden, "config.json"), *to = cs_path_join(dir, "config.json");
+        AUTO(cs_model) model = {0};
+        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", beside[i].model),
+                       *bytes = NULL;
+        AUTO_FREE char *from = cs_path_join(golden, "config.json"),
+                       *to = cs_path_join(dir, "config.json");
         int64_t size = 0;
         OK(cs_file_read(from, 1 << 20, &bytes, &size));
         OK(cs_file_write(to, bytes, size));
@@ -451,25 +421,17 @@ TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
                          "beside/model.safetensors: the model of this configuration has no tensor "
                          "model.layers.0.self_attn.sinks");
         }
-        cs_model_free(&model);
-        cs_free(golden);
-        cs_free(from);
-        cs_free(to);
-        cs_free(bytes);
     }
-    cs_backend_free(&backend);
 }
 
 static void say_tied(const char *dir)
 {
-    json_t *json = NULL;
-    char *path = cs_path_join(dir, "config.json");
+    json_auto_t *json = NULL;
+    AUTO_FREE char *path = cs_path_join(dir, "config.json");
     OK(cs_json_read(path, &json));
     assert_true(json_is_false(json_object_get(json, "tie_word_embeddings")));
     OK(cs_json_set(json, "tie_word_embeddings", json_true()));
     OK(cs_json_write(path, json));
-    json_decref(json);
-    cs_free(path);
 }
 
 /* Of a file that has both, in a configuration that ties them: another output matrix, or another bias,
@@ -477,10 +439,9 @@ static void say_tied(const char *dir)
 TEST_IN_DIR(ties_are_those_of_the_file)
 {
     static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
-    cs_backend *backend = NULL;
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 6; ++i) {
-        cs_model model = {0}, back = {0};
+        AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i / 2]);
         const bool equal = i % 2;
         float x[66];
@@ -498,18 +459,14 @@ TEST_IN_DIR(ties_are_those_of_the_file)
         if (!equal) {
             assert_same(&model, &back);
         }
-        cs_model_free(&model);
-        cs_model_free(&back);
     }
-    cs_backend_free(&backend);
 }
 
 TEST_IN_DIR(weights_that_are_no_numbers_are_named)
 {
-    cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_GPT2);
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     make(&config, backend, &model);
     OK(cs_params_set(&model.params, cs_params_find(&model.params, "layer.1.mlp.out.bias"),
                      CS_PARAM_VALUE, (float[]){0, 0, 0, NAN, 0, 0}));
@@ -519,15 +476,13 @@ TEST_IN_DIR(weights_that_are_no_numbers_are_named)
                  "nan/model.safetensors: item 3 of tensor transformer.h.1.mlp.c_proj.bias is not "
                  "finite: nan");
     cs_model_free(&model);
-    cs_backend_free(&backend);
 }
 
 TEST_IN_DIR(bad_files_are_refused)
 {
-    cs_backend *backend = NULL;
     cs_model model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_ROBERTA_PRELAYERNORM);
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     make(&config, backend, &model);
     const char *dir = in_dir(state, "bad");
     OK(cs_model_write(&model, dir));
@@ -541,35 +496,30 @@ TEST_IN_DIR(bad_files_are_refused)
 
     /* A configuration of another width. */
     OK(cs_model_write(&model, dir));
-    json_t *json = NULL;
-    char *path = cs_path_join(dir, "config.json");
+    json_auto_t *json = NULL;
+    AUTO_FREE char *path = cs_path_join(dir, "config.json");
     OK(cs_json_read(path, &json));
     assert_int_equal(json_object_set_new(json, "hidden_size", json_integer(8)), 0);
     OK(cs_json_write(path, json));
-    json_decref(json);
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT,
                  " has shape 11 x 6, but config.json requires 11 x 8");
 
     /* One bit of the data. */
     OK(cs_model_write(&model, dir));
-    char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
+    AUTO_FREE char *weights = cs_path_join(dir, "model.safetensors"), *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(weights, 1 << 20, &bytes, &size));
     bytes[size - 5] ^= 1;
     OK(cs_file_write(weights, bytes, size));
     assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT, "model.safetensors");
-    cs_free(bytes);
-    cs_free(weights);
-    cs_free(path);
     assert_null(back.params.param);
     cs_model_free(&model);
-    cs_backend_free(&backend);
 }
 
 static cs_status write_and_read(const char *path)
 {
-    cs_backend *backend = NULL;
-    cs_model model = {0}, back = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_GPT2);
     config.layers = 1;
     cs_status status = cs_backend_ref(&backend);
@@ -577,9 +527,6 @@ static cs_status write_and_read(const char *path)
         (status = cs_model_write(&model, path)) == CS_OK) {
         status = cs_model_read(path, backend, false, &back);
     }
-    cs_model_free(&model);
-    cs_model_free(&back);
-    cs_backend_free(&backend);
     return status;
 }
 

@@ -1,12 +1,7 @@
 /* model: whole networks of every form against central differences in double; no operation and no
  * parameter of a training network is idle. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
 #include "model_support.h"
-#include "test.h"
 
 /* --- directional derivatives ------------------------------------------------------------------ */
 
@@ -140,7 +135,7 @@ static bool idle(const model_case *what, const char *name)
 static void check_derivatives(const model_case *cases)
 {
     for (const model_case *what = cases; what->name; ++what) {
-        probe p;
+        AUTO_BY(probe_close, probe) p = {0};
         probe_open(&p, what);
         for (uint64_t n = 0; n < 2; ++n) {
             draw_direction(&p, -1, n);
@@ -160,7 +155,6 @@ static void check_derivatives(const model_case *cases)
                 check_direction(&p, i, what->name);
             }
         }
-        probe_close(&p);
     }
 }
 
@@ -228,7 +222,7 @@ static void check_nothing_idle(const model_case *cases)
     for (const model_case *what = cases; what->name; ++what) {
         cs_model_config config = case_config(what, true);
         cs_network_options options = case_options(what, true);
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         world_open(&world, cs_backend_ref, &config, &options);
         cs_graph *g = &world.net.graph;
         readers r = {g, cs_calloc(g->tensors, sizeof *r.read)};
@@ -247,7 +241,6 @@ static void check_nothing_idle(const model_case *cases)
             }
         }
         cs_free(r.read);
-        world_close(&world);
     }
 }
 

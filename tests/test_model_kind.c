@@ -1,14 +1,9 @@
 /* What kind of model a directory holds, by its files. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "plan/spec.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 /* cs_model_kind_read of a folder without weights. */
@@ -24,20 +19,15 @@ static cs_status read_kind(const char *dir, const cs_model_config *config, cs_mo
     return status;
 }
 
-static void put(void **state, const char *name, const char *text)
-{
-    OK(cs_file_write(in_dir(state, name), text, (int64_t)strlen(text)));
-}
-
 TEST_IN_DIR(kinds_are_read)
 {
     cs_model_config config = {.arch = CS_ARCH_BERT};
     cs_model_kind kind = {0};
-    put(state, "config.json", "{}");
+    (void)put(state, "config.json", "{}");
     cs_model_kind_free(&kind);
     OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && !kind.trained_here && kind.likelihood);
-    put(state, "config.json", "{\"is_decoder\": true}");
+    (void)put(state, "config.json", "{\"is_decoder\": true}");
     cs_model_kind_free(&kind);
     OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_int_equal(kind.kind, CS_KIND_CAUSAL);
@@ -54,7 +44,7 @@ TEST_IN_DIR(kinds_are_read)
     for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
         char text[128];
         (void)snprintf(text, sizeof text, "{\"objective\": \"%s\"}", known[i].objective);
-        put(state, "train.json", text);
+        (void)put(state, "train.json", text);
         config.decoder.layers = known[i].decoder;
         cs_model_kind_free(&kind);
         OK(read_kind(in_dir(state, "."), &config, &kind));
@@ -63,22 +53,23 @@ TEST_IN_DIR(kinds_are_read)
         OK(cs_kind_by_name(cs_kind_name(kind.kind), &named));
         assert_int_equal(named, kind.kind);
     }
-    put(state, "train.json", "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
-    put(state, "manifest.json",
-        "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
+    (void)put(state, "train.json",
+              "{\"objective\": \"ar event-weight=token empty-prefix=shared\"}");
+    (void)put(state, "manifest.json",
+              "{\"options\": {\"loss\": \"spectral\", \"delta\": 0.25, \"decoder-resets\": true}}");
     cs_model_kind_free(&kind);
     OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.from_nothing && !kind.likelihood && kind.decoder_resets);
     assert_true(fabs(kind.delta - 0.25) < 1e-15);
-    put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
+    (void)put(state, "manifest.json", "{\"options\": {\"loss\": null, \"objective\": \"linear\"}}");
     config.arch = CS_ARCH_LINEAR;
     cs_model_kind_free(&kind);
     OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_LINEAR && !kind.likelihood);
     cs_model_kind_free(&kind);
-    put(state, "train.json", "{\"objective\": \"ars\"}");
+    (void)put(state, "train.json", "{\"objective\": \"ars\"}");
     assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "'ars'");
-    put(state, "train.json", "{}");
+    (void)put(state, "train.json", "{}");
     assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT,
                  "'objective' is missing");
     cs_kind named;
@@ -92,10 +83,10 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     cs_model_kind kind = {0};
     cs_objective objective;
     cs_plan_file plans = {0};
-    put(state, "train.json", "{\"objective\": \"ar\"}");
-    put(state, "config.json",
-        "{\"cospec\": {\"trained\": {\"kind\": \"two-stream\", \"attention\": \"causal\", "
-        "\"objective\": \"group-ar t=3 event-weight=token\", \"plan_file\": null}}}");
+    (void)put(state, "train.json", "{\"objective\": \"ar\"}");
+    (void)put(state, "config.json",
+              "{\"cospec\": {\"trained\": {\"kind\": \"two-stream\", \"attention\": \"causal\", "
+              "\"objective\": \"group-ar t=3 event-weight=token\", \"plan_file\": null}}}");
     OK(read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_TWO_STREAM && kind.trained_here && kind.likelihood);
     assert_int_equal(kind.attention, CS_ATTENTION_CAUSAL); /* as it was fine-tuned */
@@ -103,7 +94,7 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     OK(cs_model_kind_objective(&kind, &plans, &objective));
     assert_true(objective.kind == CS_OBJ_GROUP_AR && objective.t == 3);
     cs_model_kind_free(&kind);
-    put(state, "config.json", "{\"cospec\": {\"trained\": {\"kind\": \"masked\"}}}");
+    (void)put(state, "config.json", "{\"cospec\": {\"trained\": {\"kind\": \"masked\"}}}");
     assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "config.json");
 }
 
@@ -111,14 +102,12 @@ TEST_IN_DIR(a_model_says_its_own_kind)
 TEST_IN_DIR(a_checkpoint_of_before)
 {
     cs_model_config config = {.arch = CS_ARCH_GPT2};
-    cs_model_kind kind = {0};
-    put(state, "config.json", "{}");
-    put(state, "trainer.json",
-        "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
-        "\"cross-entropy\"}}");
-    OK(read_kind(in_dir(state, "."), &config, &kind));
+    (void)put(state, "config.json", "{}");
+    (void)put(state, "trainer.json",
+              "{\"run\": {\"objective\": \"masked mask-ratio=0.3 event-weight=token\", \"loss\": "
+              "\"cross-entropy\"}}");
+    AUTO_OK(cs_model_kind, kind, read_kind(in_dir(state, "."), &config, &kind));
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
-    cs_model_kind_free(&kind);
 }
 
 /* What is written is what is read, fine-tuning's attention aside; of ar and offset-ar the content is
@@ -141,7 +130,7 @@ TEST_IN_DIR(records_are_read_back)
     const char *const queries[] = {NULL, NULL, "on", "off", "on", "off", "on", "off", "on"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
         cs_model_config config = {.arch = CS_ARCH_GPT2};
-        cs_model_kind made = {0}, read = {0};
+        AUTO(cs_model_kind) made = {0}, read = {0};
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25, .two_stream = i > 5};
@@ -165,7 +154,5 @@ TEST_IN_DIR(records_are_read_back)
         OK(cs_model_kind_objective(&read, &plans, &objective));
         assert_int_equal(objective.kind, task.objective.kind);
         assert_int_equal(objective.groups, task.objective.groups);
-        cs_model_kind_free(&made);
-        cs_model_kind_free(&read);
     }
 }

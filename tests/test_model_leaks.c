@@ -1,11 +1,7 @@
 /* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
  * sizes at hand below the network's move nothing either. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { VOCAB = 11, PREDICTIONS = 7, PLANS = 6 };
 
@@ -64,7 +60,7 @@ static void check_leaks(backend_open open, const model_case *what, bool training
 {
     cs_model_config config = case_config(what, training);
     cs_network_options options = case_options(what, training);
-    model_world world;
+    AUTO_BY(world_close, model_world) world = {0};
     int64_t counts[2] = {0};
     world_open(&world, open, &config, &options);
     for (uint64_t plan = 0; plan < PLANS; ++plan) {
@@ -87,7 +83,6 @@ static void check_leaks(backend_open open, const model_case *what, bool training
     }
     assert_true(counts[0] > PLANS); /* what is seen does move it, and something is not seen */
     assert_true(counts[1] > PLANS);
-    world_close(&world);
 }
 
 TEST(test_leaks)
@@ -112,7 +107,7 @@ TEST(test_two_stream_targets)
         options.queries = options.length = 5;
         options.batch = 1;
         options.predictions = 5;
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         model_data data;
         world_open(&world, *open, &config, &options);
         data_fill(&data, &world, 2);
@@ -133,7 +128,6 @@ TEST(test_two_stream_targets)
             }
             data.token[k] = (data.token[k] + VOCAB - 1) % VOCAB;
         }
-        world_close(&world);
     }
 }
 
@@ -149,7 +143,7 @@ TEST(test_empty_query)
         cs_network_options options = case_options(&what, false);
         float logits[2][PREDICTIONS * VOCAB];
         for (int small = 0; small < 2; ++small) {
-            model_world world;
+            AUTO_BY(world_close, model_world) world = {0};
             model_data data;
             if (small) {
                 options.batch = options.length = options.queries = options.predictions = 1;
@@ -162,7 +156,6 @@ TEST(test_empty_query)
             data.predict[0] = (int32_t)last;
             world_load(&world, &data);
             world_logits(&world, logits[small]);
-            world_close(&world);
         }
         assert_true(same_row(logits[0], logits[1], 0));
     }
@@ -178,7 +171,7 @@ TEST(test_present_sizes)
         float logits[2][PREDICTIONS * VOCAB];
         for (int larger = 0; larger < 2; ++larger) {
             cs_network_options options = case_options(what, larger != 0);
-            model_world exact, world;
+            AUTO_BY(world_close, model_world) exact = {0}, world = {0};
             model_data data;
             world_open(&exact, cs_backend_ref, &config, &options);
             data_fill(&data, &exact, 9);
@@ -192,8 +185,6 @@ TEST(test_present_sizes)
             world_open(&world, cs_backend_ref, &config, &options);
             world_load(&world, &data);
             world_logits(&world, logits[larger]);
-            world_close(&world);
-            world_close(&exact);
         }
         for (int64_t p = 0; p < PREDICTIONS; ++p) {
             if (!same_row(logits[0], logits[1], p)) {
@@ -217,7 +208,7 @@ TEST(test_first_loss)
             continue;
         }
         config.init_range = 1e-6;
-        model_world world;
+        AUTO_BY(world_close, model_world) world = {0};
         model_data data;
         double features[PREDICTIONS * 8], most = 0;
         world_open(&world, cs_backend_ref64, &config, &options);
@@ -239,6 +230,5 @@ TEST(test_first_loss)
         if (!(fabs(loss - start) <= 2 * m + m * m + 1e-14)) {
             fail_msg("%s: loss %.9g, not %.9g", what->name, loss, start);
         }
-        world_close(&world);
     }
 }

@@ -1,11 +1,8 @@
 /* model: which operations networks are made of: where dropout stands and with which rate, which
  * attention has relative positions, the activation of the head. Rates are told apart by
  * case_config's three values. */
-#include <string.h>
-
 #include "backend_ref.h"
 #include "model_support.h"
-#include "test.h"
 
 static void open_case(const model_case *what, bool training, model_world *world)
 {
@@ -47,7 +44,7 @@ static int64_t expected_sums(const cs_model_config *c, cs_form form)
 
 static void check_dropout(const model_case *what, bool training)
 {
-    model_world w;
+    AUTO_BY(world_close, model_world) w = {0};
     open_case(what, training, &w);
     const cs_model_config *c = &w.model.config;
     const cs_network *net = &w.net;
@@ -85,7 +82,6 @@ static void check_dropout(const model_case *what, bool training)
     assert_true(linear || (c->dropout > 0 && c->attention_dropout > 0 && c->embed_dropout > 0));
     assert_int_equal(embedded, !training || linear ? 0 : what->form == CS_FORM_TWO_STREAM ? 2 : 1);
     assert_int_equal(sums, expected_sums(c, what->form));
-    world_close(&w);
 }
 
 /* After embeddings, in attention and in the sums of the encoder; none in the decoder of MAE-LM (its
@@ -106,7 +102,7 @@ TEST(test_relative)
 {
     int64_t relative = 0, queries = 0;
     for (const model_case *what = model_cases; what->name; ++what) {
-        model_world w;
+        AUTO_BY(world_close, model_world) w = {0};
         open_case(what, true, &w);
         const cs_network *net = &w.net;
         for (int64_t i = 0; i < net->graph.ops; ++i) {
@@ -131,7 +127,6 @@ TEST(test_relative)
             ++relative;
             queries += query;
         }
-        world_close(&w);
     }
     assert_true(queries > 0 && relative > queries);
 }
@@ -147,7 +142,7 @@ TEST(test_head)
         const model_case what = {"head", CS_FORM_SINGLE, arch[k / 3], CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
         cs_network_options options = case_options(&what, false);
-        model_world w;
+        AUTO_BY(world_close, model_world) w = {0};
         int64_t heads = 0, inner = 0;
         config.act = act[k % 3];
         world_open(&w, cs_backend_ref, &config, &options);
@@ -172,6 +167,5 @@ TEST(test_head)
         }
         assert_int_equal(heads, 1);
         assert_int_equal(inner, config.layers);
-        world_close(&w);
     }
 }

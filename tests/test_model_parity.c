@@ -6,10 +6,6 @@
  * below any slip of a formula. In float: the tolerance that the case brings, 8 times what the
  * same PyTorch program is off in float32.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "parity_support.h"
 #include "test.h"
@@ -46,11 +42,10 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
         double *x = test_room(param->rows * param->cols, sizeof *x);
-        char *name = cs_format("grad.%s", param->name);
+        AUTO_FREE char *name = cs_format("grad.%s", param->name);
         assert_non_null(name);
         OK(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));
         compare(what, name, x, param->rows * param->cols, tolerance);
-        cs_free(name);
     }
     /* logits, losses and loss, in the record of the gradients */
     assert_int_equal(json_object_size(json_object_get(what, "expected")),
@@ -59,7 +54,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
 
 static void compare_all(const char *backend)
 {
-    json_t *cases = NULL;
+    json_auto_t *cases = NULL;
     OK(cs_json_read("tests/golden/trainer_parity.json", &cases));
     assert_true(json_array_size(cases) >= 10);
     for (size_t i = 0; i < json_array_size(cases); ++i) {
@@ -68,7 +63,7 @@ static void compare_all(const char *backend)
         double tolerance = strcmp(backend, "ref64") == 0 ? 1e-9 : given;
         assert_true(given > 1e-8 && given < 1e-3);
         cs_backend *opened = NULL;
-        parity_world world;
+        AUTO_BY(parity_close, parity_world) world = {0};
         OK(parity_backend(backend, &opened));
         OK(parity_open(what, &opened, &world));
         OK(parity_step(&world));
@@ -79,9 +74,7 @@ static void compare_all(const char *backend)
         compare_gradients(what, &world, tolerance);
         OK(cs_run_forward(world.run)); /* backward wrote over the logits */
         compare_tensor(what, "logits", &world, world.net.logits, tolerance);
-        parity_close(&world);
     }
-    json_decref(cases);
 }
 
 TEST(double_agrees_with_torch)

@@ -1,19 +1,13 @@
 /* Multi-token prediction: what its rows predict with what weight, against the exact events of
  * diverse-ar; every head against the plain network with that head as its last layer; the loss by hand;
  * what a prediction must not see, in bits; one offset is ar, to the bit; the first head is the model. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
 #include "batch_support.h"
 #include "io_support.h"
 #include "model/pass.h"
 #include "perplexity_support.h"
 #include "plan/pairs.h"
-#include "test.h"
 #include "train/model_kind.h"
-#include "train_support.h"
 
 enum { LENGTH = 6, HEADS = 3 };
 
@@ -41,14 +35,13 @@ TEST(rows_predict_the_events_of_diverse_ar)
         cs_task task = batch_task("diverse-ar:t=2");
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         const cs_example example = {.token = batch_text, .length = s};
-        cs_batch batch = {0};
-        cs_pairs pairs;
         task.objective.t = t;
         task.objective.empty_prefix = begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
         task.objective.event_weight = mask ? CS_EVENT_MASK : CS_EVENT_TOKEN;
         config.offset_heads = 4;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, 1, NULL}, &example, 1, &batch));
-        OK(cs_pairs_of(&task.objective, s, &pairs));
+        AUTO_OK(cs_batch, batch,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, 1, NULL}, &example, 1, &batch));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&task.objective, s, &pairs));
         double sum = 0;
         assert_int_equal(batch.events, pairs.events);
         for (int64_t e = 0; e < pairs.events; ++e) {
@@ -63,8 +56,6 @@ TEST(rows_predict_the_events_of_diverse_ar)
             assert_int_equal(batch.target[r], TEXT + batch.place[r]);
             assert_int_equal(batch_sees(&batch, &config, r) >> (batch.place[r] - batch.head[r]), 0);
         }
-        cs_pairs_free(&pairs);
-        cs_batch_free(&batch);
     }
 }
 
@@ -135,7 +126,7 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
     const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA, CS_ARCH_LLAMA};
     for (int a = 0; a < 3; ++a) {
         recipe r = ahead, next = {.kind = CS_OBJ_AR, .arch = arch[a]};
-        world w, plain;
+        AUTO_BY(world_close, world) w = {0}, plain = {0};
         r.arch = arch[a];
         world_open(&r, &w);
         world_open(&next, &plain);
@@ -165,14 +156,12 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
         assert_int_equal(compared, 5 + 4 + 3);
         OK(cs_run_sum(w.pass.run, w.pass.network.loss, &loss));
         assert_true(fabs(loss - by_hand) < 1e-12);
-        world_close(&w);
-        world_close(&plain);
     }
 }
 
 TEST(a_prediction_sees_its_prefix_alone)
 {
-    world w;
+    AUTO_BY(world_close, world) w = {0};
     world_open(&ahead, &w);
     const int64_t vocab = w.model.config.vocab;
     ask(&w, some_text);
@@ -190,7 +179,6 @@ TEST(a_prediction_sees_its_prefix_alone)
             assert_int_equal(same, w.pass.batch.predict[e] < i);
         }
     }
-    world_close(&w);
 }
 
 /* --- training --------------------------------------------------------------------------------- */
@@ -201,12 +189,11 @@ TEST_IN_DIR(heads_learn)
     recipe r = ahead;
     r.distinct = true;
     r.documents = 4;
-    training t = make_training(&r, in_dir(state, "long"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "long"));
     t.options.steps = 300;
     t.options.learning_rate = 1e-2;
     t.options.eval_every = t.options.save_every = 0;
     assert_true(trained(&t).loss < 0.1);
-    free_training(&t);
 }
 
 TEST_IN_DIR(one_offset_is_ar)
@@ -215,9 +202,9 @@ TEST_IN_DIR(one_offset_is_ar)
                  next = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     char folder[512];
     for (int i = 0; i < 2; ++i) {
-        training t = make_training(i ? &one : &next, in_dir(state, i ? "one" : "ar"));
+        AUTO_BY(free_training, training) t =
+            make_training(i ? &one : &next, in_dir(state, i ? "one" : "ar"));
         (void)trained(&t);
-        free_training(&t);
     }
     (void)snprintf(folder, sizeof folder, "%s", in_dir(state, "ar"));
     assert_same_file(folder, in_dir(state, "one"), "model.safetensors");
@@ -229,10 +216,10 @@ TEST_IN_DIR(threads_change_no_byte)
     for (int threads = 1; threads <= 3; threads += 2) {
         recipe r = ahead;
         r.threads = threads;
-        training t = make_training(&r, in_dir(state, threads == 1 ? "one" : "three"));
+        AUTO_BY(free_training, training) t =
+            make_training(&r, in_dir(state, threads == 1 ? "one" : "three"));
         t.options.accumulate = 2;
         (void)trained(&t);
-        free_training(&t);
     }
     (void)snprintf(one, sizeof one, "%s", in_dir(state, "one"));
     assert_same_file(one, in_dir(state, "three"), "model.safetensors");
@@ -241,19 +228,15 @@ TEST_IN_DIR(threads_change_no_byte)
 /* Without its other heads a model predicts the next token as with them. */
 TEST(the_first_head_is_the_model)
 {
-    world w, plain;
+    AUTO_BY(world_close, world) w = {0}, plain = {0};
     const recipe next = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
     const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .split = true};
     world_open(&ahead, &w);
     world_open(&next, &plain);
     OK(cs_model_randomise(&w.t.model, 4));
     OK(cs_model_take_encoder(&w.t.model, &plain.t.model));
-    cs_perplexity a = perplexity_of(&w.t, &o), b = perplexity_of(&plain.t, &o);
+    AUTO(cs_perplexity) a = perplexity_of(&w.t, &o), b = perplexity_of(&plain.t, &o);
     assert_true(a.tokens > 50 && a.nll == b.nll);
-    cs_perplexity_free(&a);
-    cs_perplexity_free(&b);
-    world_close(&w);
-    world_close(&plain);
 }
 
 TEST(its_kind_is_causal)
@@ -261,12 +244,11 @@ TEST(its_kind_is_causal)
     cs_task task = batch_task("diverse-ar:t=2");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     for (int heads = 0; heads <= 2; heads += 2) {
-        cs_model_kind kind = {0};
         config.offset_heads = heads;
-        OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+        AUTO_OK(cs_model_kind, kind,
+                cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
         assert_int_equal(kind.kind, heads ? CS_KIND_CAUSAL : CS_KIND_TWO_STREAM);
         assert_int_equal(kind.attention, heads ? CS_ATTENTION_CAUSAL : CS_ATTENTION_PLAN);
-        cs_model_kind_free(&kind);
     }
 }
 

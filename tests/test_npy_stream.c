@@ -1,11 +1,7 @@
 /* Streamed NPY arrays: read back by the NPY reader, halves against their decoder, full disks. */
-#include <math.h>
-#include <string.h>
-
 #include "io/float16_private.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { COLUMNS = 3 };
 
@@ -36,7 +32,7 @@ TEST_IN_DIR(reads_back)
     const cs_dtype dtype[] = {CS_F32, CS_F16};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         for (int t = 0; t < 2; ++t) {
-            cs_array a = {0};
+            AUTO(cs_array) a = {0};
             OK(write_rows(in_dir(state, "a.npy"), dtype[t], rows[i]));
             OK(cs_npy_read(in_dir(state, "a.npy"), 0, &a));
             assert_int_equal(a.dtype, dtype[t]);
@@ -46,7 +42,6 @@ TEST_IN_DIR(reads_back)
             for (int64_t k = 0; k < a.size; ++k) { /* integers below 2048 are halves */
                 assert_true(fabs(cs_array_f64(&a, k) - (double)k) < 0.5 / 2048);
             }
-            cs_array_free(&a);
         }
     }
     assert_int_equal(entries(state), 1);
@@ -55,7 +50,7 @@ TEST_IN_DIR(reads_back)
 TEST_IN_DIR(one_dimension)
 {
     cs_npy_stream *s = NULL;
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     const int64_t values[] = {5, -7, INT64_MAX};
     OK(cs_npy_stream_open(in_dir(state, "a.npy"), CS_I64, 0, &s));
     OK(cs_npy_stream_append(s, values, 2));
@@ -66,7 +61,6 @@ TEST_IN_DIR(one_dimension)
     assert_int_equal(a.ndim, 1);
     assert_int_equal(a.shape[0], 3);
     assert_memory_equal(a.data, values, sizeof values);
-    cs_array_free(&a);
 }
 
 /* Every half is its own nearest; midpoints go to the even one; beyond the largest, an error. */

@@ -1,17 +1,9 @@
 /* cli/opt: every form of an option, strict numbers, suggestions, config files, sweeps, and the
  * texts made from the tables. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/feature_connectivity.h"
-#include "base/mem.h"
 #include "base/names.h"
-#include "base/status.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -100,10 +92,9 @@ TEST(forms_of_options)
         cs_args_free(&args);
         assert_null(args);
     }
-    cs_args *args = accepted("-- -f --rank");
+    AUTO(cs_args) *args = accepted("-- -f --rank");
     assert_string_equal(cs_args_positional(args, 0), "-f");
     assert_string_equal(cs_args_positional(args, 1), "--rank");
-    cs_args_free(&args);
 }
 
 TEST(underscores_and_values_with_dashes)
@@ -143,7 +134,7 @@ TEST(names_of_other_programs)
 
 TEST(fallbacks_and_unset)
 {
-    cs_args *args = accepted("f");
+    AUTO(cs_args) *args = accepted("f");
     assert_int_equal(cs_args_int(args, "rank"), 5);
     assert_false(cs_args_given(args, "rank"));
     assert_true(isnan(cs_args_real(args, "tol")));
@@ -161,14 +152,11 @@ TEST(fallbacks_and_unset)
     assert_true(cs_args_flag(args, "vectors"));
     assert_int_equal(cs_args_int(args, "memory"), 3072);
     assert_true(cs_args_real(args, "tol") == 1e-3);
-    json_t *json = cs_args_json(args), *given = cs_args_names_json(args, false);
+    json_auto_t *json = cs_args_json(args), *given = cs_args_names_json(args, false);
     assert_int_equal(json_integer_value(json_object_get(json, "memory")), 3072);
     assert_true(json_is_null(json_object_get(json, "output")));
     assert_int_equal(json_array_size(json_object_get(json, "name")), 2);
     assert_int_equal(json_array_size(given), 4);
-    json_decref(json);
-    json_decref(given);
-    cs_args_free(&args);
 }
 
 TEST(fields_take_the_options_of_their_names)
@@ -182,8 +170,9 @@ TEST(fields_take_the_options_of_their_names)
         int threads;
         uint64_t seed;
     } of = {.memory = 7, .tol = 0.5, .seed = 9};
-    cs_args *args = NULL;
-    OK(parse("FILE -k 8 --form random --vectors --name x --mask-ratio 0.5 --threads 3", &args));
+    AUTO_OK(
+        cs_args, *args,
+        parse("FILE -k 8 --form random --vectors --name x --mask-ratio 0.5 --threads 3", &args));
     CS_ARGS_FIELDS(args, &of, rank, memory, tol, form, vectors, json, name, mask_ratio, threads,
                    seed);
     assert_int_equal(of.rank, 8);
@@ -195,7 +184,6 @@ TEST(fields_take_the_options_of_their_names)
     assert_string_equal(of.name, "x");
     assert_string_equal(of.mask_ratio, "0.5");
     assert_int_equal(of.threads, 3);
-    cs_args_free(&args);
 }
 
 TEST(refusals_name_the_value)
@@ -235,9 +223,8 @@ TEST(refusals_name_the_value)
 
 TEST(help_wants_no_arguments)
 {
-    cs_args *args = accepted("--help");
+    AUTO(cs_args) *args = accepted("--help");
     assert_true(cs_args_flag(args, "help"));
-    cs_args_free(&args);
 }
 
 /* --- config ----------------------------------------------------------------------------------- */
@@ -368,7 +355,7 @@ TEST(metrics_are_declared)
     }
     char x[] = "x.npy", option[] = "--metric", near[] = "rank_tua", good[] = "rankme";
     char *words[] = {x, option, near};
-    cs_args *args = NULL;
+    AUTO(cs_args) *args = NULL;
     assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_ERR_USAGE);
     assert_non_null(strstr(cs_reason(), "--metric: unknown metric 'rank_tua' (rank_tau,"));
     assert_non_null(strstr(cs_reason(), "did you mean rank_tau?"));
@@ -378,14 +365,13 @@ TEST(metrics_are_declared)
     cs_reason_clear();
     words[2] = good;
     assert_int_equal(cs_args_parse(&cs_cmd_rank, 3, words, &args), CS_OK);
-    cs_args_free(&args);
 }
 
 TEST(sweeps_are_products)
 {
     cs_sweep sweep;
     char text[CS_SWEEP_TEXT];
-    cs_args *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
+    AUTO(cs_args) *args = accepted("f --classes 2:4:2 --length 5 --mask-ratio 0.1:0.9:0.1");
     OK(cs_args_sweep(args, &sweep));
     assert_int_equal(sweep.points, 18);
     assert_true(cs_sweep_is_swept(&sweep));
@@ -415,7 +401,6 @@ TEST(sweeps_are_products)
     assert_false(cs_sweep_is_swept(&sweep));
     cs_sweep_value(&sweep, 0, "unmasked", text);
     assert_string_equal(text, "1:3");
-    cs_args_free(&args);
 }
 
 TEST(sweeps_refused)
@@ -436,9 +421,8 @@ TEST(sweeps_refused)
         char line[128];
         cs_sweep sweep;
         (void)snprintf(line, sizeof line, "f %s", bad[i][0]);
-        cs_args *args = accepted(line);
+        AUTO(cs_args) *args = accepted(line);
         assert_fails(cs_args_sweep(args, &sweep), CS_ERR_USAGE, bad[i][1]);
-        cs_args_free(&args);
     }
 }
 
@@ -457,7 +441,7 @@ static char *written(cs_opt_writer *write, const cs_command *const *list)
 
 TEST(texts_hold_every_option)
 {
-    char *text = written(cs_opt_help, commands);
+    AUTO_FREE char *text = written(cs_opt_help, commands);
     assert_non_null(strstr(text, "-k, --rank K"));
     assert_non_null(strstr(text, "[5]"));
     assert_non_null(strstr(text, "  x = y / z\n"));
@@ -481,7 +465,6 @@ TEST(texts_hold_every_option)
     free(text);
     text = written(cs_opt_overview, commands);
     assert_non_null(strstr(text, "A command for tests"));
-    free(text);
 }
 
 /* --help of a command with main options explains these and names the others under their headings;
@@ -491,7 +474,7 @@ TEST(main_options_come_first)
     cs_command many = command;
     many.main = "classes rank output";
     const cs_command *const one[] = {&many, NULL};
-    char *text = written(cs_opt_help, one);
+    AUTO_FREE char *text = written(cs_opt_help, one);
     const char *main = strstr(text, "Main options:\n"), *classes = strstr(text, "--classes R"),
                *rank = strstr(text, "-k, --rank K"), *output = strstr(text, "-o, --output DIR"),
                *more = strstr(text, "More options, explained by 'cospec probe --help-all':");
@@ -502,7 +485,6 @@ TEST(main_options_come_first)
     text = written(cs_opt_help_all, one);
     assert_non_null(strstr(text, "\nSweeps:\n      --length S"));
     assert_null(strstr(text, "Main options"));
-    free(text);
 }
 
 /* A command with many options says which are the main ones, and these exist. */
@@ -510,33 +492,23 @@ TEST(commands_with_many_options_have_main_ones)
 {
     for (const cs_command *const *c = cs_commands; *c; ++c) {
         if (cs_opt_each(*c, NULL, NULL) > 44) assert_non_null((*c)->main);
-        cs_args *args = NULL;
         char help[] = "--help", *words[] = {help};
-        OK(cs_args_parse(*c, 1, words, &args));
+        AUTO_OK(cs_args, *args, cs_args_parse(*c, 1, words, &args));
         for (const char *p = (*c)->main; p && *p; p += strspn(p, " ")) {
             const size_t length = strcspn(p, " ");
             if (!cs_args_find(args, p, length)) fail_msg("%s: no option %s", (*c)->name, p);
             p += length;
         }
-        cs_args_free(&args);
     }
 }
 
 TEST(each_allocation_fails_once)
 {
-    int64_t n = 1;
-    for (;; ++n) {
-        cs_args *args = NULL;
-        (void)cs_mem_fail_at(n);
-        cs_status status = parse("f --rank 3 --name a --name b --tol 0.5", &args);
-        (void)cs_mem_fail_at(0);
-        if (status == CS_OK) {
-            cs_args_free(&args);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(args);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_args) *args = NULL;
+        if (out_of_memory(parse("f --rank 3 --name a --name b --tol 0.5", &args)))
+            assert_null(args);
+        else
+            assert_true(n > 10);
     }
-    assert_true(n > 10);
-    cs_reason_clear();
 }

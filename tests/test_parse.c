@@ -1,11 +1,6 @@
 /* io/parse: numbers, sizes and lists that a person wrote. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/parse.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(integers_fill_the_text)
 {
@@ -167,11 +162,10 @@ static cs_status use_all(const char *path)
 {
     (void)path;
     int64_t count = 0, *whole = NULL;
-    double *real = NULL;
+    AUTO_FREE double *real = NULL;
     cs_status status = cs_parse_int_list("1,2", "l", 0, 3, &count, &whole);
     if (status == CS_OK) status = cs_parse_real_list("1,2", "l", 0, 3, &count, &real);
     cs_free(whole);
-    cs_free(real);
     return status;
 }
 

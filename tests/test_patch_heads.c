@@ -1,17 +1,10 @@
 /* Heads on patches: their scores against numpy and pycocotools (tests/oracle/picture_scores_oracle.py) and
  * by hand, what is made of the scores of patches, fits of what is linear, units held out together. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/average_precision.h"
 #include "analysis/measures/patch_heads.h"
 #include "analysis/trained/patch_runs.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "infer/picture_features.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 /* The oracle's numbers have 15 digits, and sums of a hundred quotients err by less than 1e-14. */
@@ -22,13 +15,6 @@ static int below(uint32_t *x, int n)
 {
     *x = (1103515245U * *x + 12345U) & 0x7fffffffU;
     return (int)(*x >> 8) % n;
-}
-
-static void near(double value, double wanted, double by)
-{
-    if (!(fabs(value - wanted) <= by)) {
-        fail_msg("%.17g is not %.17g within %g", value, wanted, by);
-    }
 }
 
 /* --- scores --- */
@@ -48,12 +34,12 @@ TEST(intersection_over_union)
         right += said[i] == truth[i];
     }
     cs_confusion_add(K, N, truth, said, confusion);
-    near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
+    assert_near(cs_mean_iou(K, confusion, each), 0.7200184031419, EXACT);
     for (int c = 0; c < 5; ++c) {
-        near(each[c], wanted[c], EXACT);
+        assert_near(each[c], wanted[c], EXACT);
     }
     assert_true(isnan(each[5])); /* neither there nor said to be */
-    near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
+    assert_near(cs_pixel_accuracy(K, confusion), (double)right / N, EXACT);
     const int64_t nothing[4] = {0};
     assert_true(isnan(cs_mean_iou(2, nothing, NULL)) && isnan(cs_pixel_accuracy(2, nothing)));
 }
@@ -120,18 +106,18 @@ TEST(average_precision_as_coco_has_it)
     double each[3];
     assert_true(b->ptr[12] == 29 && b->count == 39);
     OK(cs_detections_match(&b->images, b->count, b->found));
-    near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each), 0.210516289724211,
-         EXACT);
+    assert_near(cs_average_precision(3, &b->images, b->count, b->found, NULL, 0, each),
+                0.210516289724211, EXACT);
     for (int c = 0; c < 3; ++c) {
-        near(each[c], wanted[c], EXACT);
+        assert_near(each[c], wanted[c], EXACT);
     }
     for (int i = 0; i < 12; ++i) {
         block[i] = i == 5 ? 1 : 0;
     }
-    near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL), 0.209218540901709,
-         EXACT);
-    near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
-         0.210516289724211, EXACT); /* a class without boxes does not count */
+    assert_near(cs_average_precision(3, &b->images, b->count, b->found, block, 1, NULL),
+                0.209218540901709, EXACT);
+    assert_near(cs_average_precision(4, &b->images, b->count, b->found, NULL, 0, (double[4]){0}),
+                0.210516289724211, EXACT); /* a class without boxes does not count */
 }
 
 /* Of two boxes the best detection hits one, the second hits it again, which is a miss, the third hits the
@@ -146,11 +132,11 @@ TEST(average_precision_by_hand)
                         {0, 0, 0, 0, 4, 3, 0.9, false}};
     OK(cs_detections_match(&m, 3, d));
     assert_true(d[0].score == 0.9 && d[0].hit && !d[1].hit && d[2].hit);
-    near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), (51 + 50 * 2.0 / 3) / 101, EXACT);
+    assert_near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), (51 + 50 * 2.0 / 3) / 101, EXACT);
     d[2].right = 11.9;
     OK(cs_detections_match(&m, 3, d));
-    near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), 51.0 / 101, EXACT);
-    near(cs_average_precision(1, &m, 0, d, NULL, 0, NULL), 0, 0);
+    assert_near(cs_average_precision(1, &m, 3, d, NULL, 0, NULL), 51.0 / 101, EXACT);
+    assert_near(cs_average_precision(1, &m, 0, d, NULL, 0, NULL), 0, 0);
     assert_true(isnan(cs_average_precision(1, &m, 3, d, (int32_t[]){4}, 4, NULL)));
 }
 
@@ -203,18 +189,14 @@ TEST(scores_of_pixels_are_interpolated)
     }
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
-    cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
     const cs_patch_head head = {.label = identity(3, room, classes)};
-    OK(cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
-    OK(cs_patch_head_answer(&t, &head, &x, 1, &a));
+    AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
+    AUTO_OK(cs_patch_answer, a, cs_patch_head_answer(&t, &head, &x, 1, &a));
     for (int i = 0; i < 12 * 16; ++i) {
         count[a.mask[i]] += 1;
         weighted += i * a.mask[i];
     }
     assert_true(count[0] == 79 && count[1] == 66 && count[2] == 47 && weighted == 18267);
-    cs_patch_answer_free(&a);
-    cs_patch_targets_free(&t);
 }
 
 /* A picture of 8 x 8 in patches of 2: a large box of class 0, in it a small one of class 1. */
@@ -237,23 +219,22 @@ TEST(patches_learn_the_smallest_box)
     cs_box box[2];
     const cs_images m = nested(ptr, box);
     cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
+    AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int k = 0; k < 16; ++k) {
-        near(t.label[k], label[k], 0);
+        assert_near(t.label[k], label[k], 0);
     }
     /* Centre (5, 3), row 2, column 1, of the small box; (1, 5) of the large one. */
-    near(t.side[0][9], 3, 0);
-    near(t.side[1][9], 1, 0);
-    near(t.side[2][9], 1, 0);
-    near(t.side[3][9], 2, 0);
-    near(t.side[0][2], 1, 0);
-    near(t.side[3][2], 1, 0);
+    assert_near(t.side[0][9], 3, 0);
+    assert_near(t.side[1][9], 1, 0);
+    assert_near(t.side[2][9], 1, 0);
+    assert_near(t.side[3][9], 2, 0);
+    assert_near(t.side[0][2], 1, 0);
+    assert_near(t.side[3][2], 1, 0);
     OK(cs_patch_head_answer(&t, NULL, NULL, 1, &a)); /* of equal boxes one is left */
     assert_int_equal(a.detections, 2);
     OK(cs_detections_match(&m, a.detections, a.detection));
-    near(cs_average_precision(2, &m, a.detections, a.detection, NULL, 0, NULL), 1, 0);
-    cs_patch_answer_free(&a);
+    assert_near(cs_average_precision(2, &m, a.detections, a.detection, NULL, 0, NULL), 1, 0);
     cs_patch_targets_free(&t);
     const cs_images bare = pixels_of(8, 8, NULL);
     assert_fails(cs_patch_targets_of(&bare, 2, CS_HEAD_DETECTION, &t), CS_ERR_INPUT,
@@ -289,10 +270,9 @@ TEST(better_boxes_cover_worse_ones)
             x[3 * k + c] = logf(p[c]);
         }
     }
-    cs_patch_targets t = {0};
-    cs_patch_answer a = {0};
+    AUTO(cs_patch_answer) a = {0};
     cs_patch_head head = {.label = identity(3, room, classes), .sides = 4};
-    OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
+    AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
          ++s) { /* always 2: patch 5 rows 1..5, columns 1..5, patch 6 columns 3..7 */
         head.side[s] = (cs_linear_probe){.features = 3,
@@ -307,10 +287,10 @@ TEST(better_boxes_cover_worse_ones)
     const cs_rows rows = cs_rows_of_f32(16, 3, x, "x");
     OK(cs_patch_head_answer(&t, &head, &rows, 1, &a));
     assert_int_equal(a.detections, 4); /* patches 5, 6 and twice 15: overlaps of 1 / 3 stay */
-    near(a.detection[0].score, 0.8, 1e-7);
-    near(a.detection[0].top, 1, 0);
-    near(a.detection[1].left, 3, 0);
-    near(a.detection[2].bottom, 8, 0);
+    assert_near(a.detection[0].score, 0.8, 1e-7);
+    assert_near(a.detection[0].top, 1, 0);
+    assert_near(a.detection[1].left, 3, 0);
+    assert_near(a.detection[2].bottom, 8, 0);
     assert_true(a.detection[2].label == 0 && a.detection[3].label == 1);
     cs_patch_answer_free(&a);
     for (int s = 1; s < 4; s += 2) { /* wide boxes: 5 has columns 0..7, 6 has 0..8 */
@@ -318,8 +298,6 @@ TEST(better_boxes_cover_worse_ones)
     }
     OK(cs_patch_head_answer(&t, &head, &rows, 1, &a));
     assert_int_equal(a.detections, 3); /* 28 of 32 pixels are both's */
-    cs_patch_answer_free(&a);
-    cs_patch_targets_free(&t);
 }
 
 /* --- fits --- */
@@ -359,13 +337,12 @@ static cs_patch_study study_of(const cs_images side[2], cs_patch_task task)
 /* The record of a layer; the caller's to give back (json_decref). */
 static json_t *layer_of(const cs_patch_study *s, const cs_rows *x)
 {
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     json_t *made = NULL;
     int64_t unconverged = 0;
     OK(cs_patch_layer_record(s, "last", x, x, cs_result_root(result), &unconverged));
     assert_int_equal(unconverged, 0);
     OK(cs_result_json(result, &made));
-    cs_result_free(&result);
     return made;
 }
 
@@ -392,11 +369,11 @@ TEST(linear_segmentations_are_found)
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 3, x, "x"),
                   blind = cs_rows_of_f32((int64_t)MANY * 16, 1, x, "x");
-    cs_patch_study s = study_of(side, CS_HEAD_SEGMENTATION);
-    json_t *layer = layer_of(&s, &rows);
-    near(metric_of(layer, NULL, 0, "value"), 1, 0);
-    near(metric_of(layer, NULL, 1, "value"), 1, 0);
-    near(metric_of(layer, "targets", 0, "value"), 1, 0);
+    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
+    json_auto_t *layer = layer_of(&s, &rows);
+    assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
+    assert_near(metric_of(layer, NULL, 1, "value"), 1, 0);
+    assert_near(metric_of(layer, "targets", 0, "value"), 1, 0);
     assert_int_equal(json_array_size(json_object_get(layer, "by_class")), 3);
     int64_t count[3] = {0}, best = 0;
     for (int i = 0; i < MANY * 64; ++i) {
@@ -413,15 +390,13 @@ TEST(linear_segmentations_are_found)
         mean += share / MANY;
         square += share * share;
     }
-    near(metric_of(layer, "baseline", 1, "value"), mean, EXACT);
-    near(metric_of(layer, "baseline", 1, "se"),
-         sqrt((square - MANY * mean * mean) / (MANY - 1) / MANY), EXACT);
-    near(metric_of(layer, "baseline", 0, "value"), mean / 3, EXACT);
+    assert_near(metric_of(layer, "baseline", 1, "value"), mean, EXACT);
+    assert_near(metric_of(layer, "baseline", 1, "se"),
+                sqrt((square - MANY * mean * mean) / (MANY - 1) / MANY), EXACT);
+    assert_near(metric_of(layer, "baseline", 0, "value"), mean / 3, EXACT);
     json_decref(layer);
     layer = layer_of(&s, &blind); /* one of nine numbers, misplaced */
     assert_true(metric_of(layer, NULL, 0, "value") < 0.6);
-    json_decref(layer);
-    cs_patch_study_free(&s);
 }
 
 TEST(linear_boxes_are_found)
@@ -431,7 +406,7 @@ TEST(linear_boxes_are_found)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     float *x = test_room((int64_t)MANY * 16 * 6, sizeof *x);
-    cs_patch_study s = study_of(side, CS_HEAD_DETECTION);
+    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         for (int c = 1; c < 3; ++c) {
             x[6 * k + c - 1] = s.train.label[k] == c;
@@ -441,23 +416,20 @@ TEST(linear_boxes_are_found)
         }
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 6, x, "x");
-    json_t *layer = layer_of(&s, &rows);
-    near(metric_of(layer, NULL, 0, "value"), 1, 0);
+    json_auto_t *layer = layer_of(&s, &rows);
+    assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     json_decref(layer);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer told apart */
     }
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);
-    json_decref(layer);
     s.few = "41";
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     int64_t unconverged = 0;
     assert_fails(
         cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged),
         CS_ERR_INPUT, "drawn: 41 examples requested, but there are only 40");
-    cs_result_free(&result);
-    cs_patch_study_free(&s);
 }
 
 static cs_status box_layer(const char *unused)
@@ -468,10 +440,10 @@ static cs_status box_layer(const char *unused)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     const double penalty = 1;
-    cs_patch_study s = {.few = "20", .most = 200, .seeds = 1};
+    AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
     s.fit = (cs_linear_probe_options){.threads = 1, .penalties = 1, .penalty = &penalty};
     (void)unused;
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     cs_status status = result ? CS_OK : CS_ERR_MEMORY;
     for (int k = 0; k < MANY * 16; ++k) {
         x[k] = (float)(k % 7);
@@ -482,8 +454,6 @@ static cs_status box_layer(const char *unused)
         status =
             cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged);
     if (status == CS_OK) status = cs_result_status(result);
-    cs_patch_study_free(&s);
-    cs_result_free(&result);
     return status;
 }
 
@@ -510,13 +480,11 @@ TEST(units_are_held_out_together)
     for (int share = 0; share < 2; ++share) {
         o.share = share ? 0.3 : 0;
         for (int whole = 0; whole < 2; ++whole) {
-            cs_linear_probe p = {0};
             o.unit = whole ? unit : NULL;
-            OK(cs_linear_probe_fit(&rows, N, NULL, y, 2, &o, &p));
+            AUTO_OK(cs_linear_probe, p, cs_linear_probe_fit(&rows, N, NULL, y, 2, &o, &p));
             const double held = p.step[p.chosen].held_out;
             assert_true(whole ? p.chosen == 0 && held > 0.6
                               : p.chosen == p.steps - 1 && held < 0.05);
-            cs_linear_probe_free(&p);
         }
     }
 }

@@ -1,13 +1,6 @@
 /* Patches as rows of real vectors, their orders, and pictures of patches. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "image/patches.h"
 #include "io_support.h"
-#include "test.h"
 
 TEST(hilbert_order_of_4_by_4)
 {
@@ -26,7 +19,7 @@ TEST(orders_are_permutations)
     for (size_t n = 0; n < sizeof name / sizeof *name; ++n) {
         for (size_t s = 0; s < sizeof size / sizeof *size; ++s) {
             const int rows = size[s][0], columns = size[s][1];
-            int32_t *order = NULL;
+            AUTO_FREE int32_t *order = NULL;
             uint8_t seen[196] = {0};
             OK(cs_patch_order_named(name[n], rows, columns, 4, &order));
             for (int k = 0; k < rows * columns; ++k) {
@@ -38,7 +31,6 @@ TEST(orders_are_permutations)
                                      1);
                 }
             }
-            cs_free(order);
         }
     }
     int32_t squares[12];
@@ -115,8 +107,8 @@ TEST(patches_are_documents_of_real_vectors)
                          .held_out = held_out};
     const int32_t order[T] = {5, 3, 1, 0, 2, 4};
     for (int ordered = 0; ordered < 2; ++ordered) {
-        cs_corpus c = {0};
-        OK(cs_images_patches(&m, P, ordered ? order : NULL, ordered ? code : NULL, 12, &c));
+        AUTO_OK(cs_corpus, c,
+                cs_images_patches(&m, P, ordered ? order : NULL, ordered ? code : NULL, 12, &c));
         assert_int_equal(c.documents, N);
         assert_int_equal(c.tokens, N * T);
         assert_int_equal(c.real_width, WIDE);
@@ -137,11 +129,9 @@ TEST(patches_are_documents_of_real_vectors)
             }
             float picture[H * W * C];
             cs_patches_join(c.real + i * T * WIDE, H, W, C, P, ordered ? order : NULL, picture);
-            for (int v = 0; v < H * W * C; ++v) {
-                assert_true(fabs((double)picture[v] - (pixel[i * H * W * C + v] / 255.0)) <= 1e-7);
-            }
+            assert_each(v, 0, H * W * C,
+                        fabs((double)picture[v] - (pixel[i * H * W * C + v] / 255.0)) <= 1e-7);
         }
-        cs_corpus_free(&c);
     }
     cs_corpus c = {0};
     assert_fails(cs_images_patches(&m, 4, NULL, NULL, 0, &c), CS_ERR_USAGE,

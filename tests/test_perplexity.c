@@ -1,24 +1,17 @@
 /* Perplexity: models whose likelihood is known, the trainer's evaluation, prefixes that must not
  * see further, the jackknife against models left out by hand, what is refused. */
-#include <math.h>
-#include <string.h>
-
-#include "base/rng.h"
-#include "infer/perplexity.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "perplexity_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* All parameters 0: every token has probability 1 / V, whatever is asked. */
 TEST(uniform_models)
 {
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        training t = perplexity_case_of(i);
+        AUTO_BY(free_training, training) t = perplexity_case_of(i);
         set_all_parameters(&t, 0);
         cs_perplexity_options o = perplexity_options_of(i);
-        cs_perplexity p = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         double expected = log((double)t.model.config.vocab);
         int64_t tokens = t.corpus.tokens - (o.ask == CS_ASK_PSEUDO ? 0 : t.corpus.documents);
         assert_true(fabs(p.nll - expected) < 1e-6);
@@ -38,8 +31,6 @@ TEST(uniform_models)
             assert_true(k + 1 < p.lengths || left == 0);
         }
         assert_true(isnan(p.bits_per_byte));
-        cs_perplexity_free(&p);
-        free_training(&t);
     }
 }
 
@@ -55,7 +46,8 @@ TEST_IN_DIR(agrees_with_the_trainer)
                              CS_KIND_LINEAR};
     for (int i = 0; i < 4; ++i) {
         for (int nothing = 0; nothing < 2; ++nothing) {
-            training t = make_training(&recipes[i], in_dir(state, nothing ? "b" : "a"));
+            AUTO_BY(free_training, training) t =
+                make_training(&recipes[i], in_dir(state, nothing ? "b" : "a"));
             t.options.task.objective.t = 1;
             t.options.task.objective.offset_value = 1;
             t.options.task.objective.empty_prefix = nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
@@ -67,13 +59,11 @@ TEST_IN_DIR(agrees_with_the_trainer)
                                              .ask = CS_ASK_PREFIX,
                                              .from_nothing = nothing,
                                              .keep = t.corpus.held_out};
-            cs_perplexity p = perplexity_of(&t, &o);
+            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             /* both sum float losses of about 3 in double; the batches have other shapes */
             assert_true(fabs(p.nll - result.eval_loss) < 1e-5);
             assert_true(result.eval_loss > 0.5 && p.tokens > 10);
             assert_int_equal(p.tokens_at[0], nothing ? p.documents : 0);
-            cs_perplexity_free(&p);
-            free_training(&t);
         }
         io_dir_remove(state);
         assert_int_equal(io_dir_make(state), 0);
@@ -88,15 +78,15 @@ TEST(prefixes_see_no_further)
         if (perplexity_cases[i].ask == CS_ASK_PSEUDO) {
             continue;
         }
-        training t = perplexity_case_of(i);
+        AUTO_BY(free_training, training) t = perplexity_case_of(i);
         uint8_t keep[64] = {0};
         int64_t d = 6, first = t.corpus.doc_ptr[d]; /* nine tokens */
         keep[d] = 1;
         cs_perplexity_options o = perplexity_options_of(i);
         o.keep = keep;
-        cs_perplexity before = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) before = perplexity_of(&t, &o);
         t.corpus.token[first + 5] = t.corpus.token[first + 5] == 9 ? 10 : 9;
-        cs_perplexity after = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) after = perplexity_of(&t, &o);
         assert_int_equal(before.tokens, 8);
         for (int64_t k = 1; k < 5; ++k) {
             assert_memory_equal(&before.nll_at[k], &after.nll_at[k], sizeof(double));
@@ -107,9 +97,6 @@ TEST(prefixes_see_no_further)
         }
         assert_true(moved >= 3); /* the target itself, and those that see it */
         assert_true(isnan(before.se) && before.blocks == 1);
-        cs_perplexity_free(&before);
-        cs_perplexity_free(&after);
-        free_training(&t);
     }
 }
 
@@ -117,17 +104,17 @@ TEST(prefixes_see_no_further)
 TEST(company_does_not_matter)
 {
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        cs_perplexity first = {0};
+        AUTO(cs_perplexity) first = {0};
         for (int threads = 1; threads < 3; ++threads) {
             recipe r = perplexity_cases[i].recipe;
             r.threads = threads;
-            training t = make_training(&r, "");
+            AUTO_BY(free_training, training) t = make_training(&r, "");
             cs_perplexity_options o = perplexity_options_of(i);
             cs_perplexity p = perplexity_of(&t, &o);
             if (threads == 1) {
                 first = p;
                 o.batch = 16;
-                cs_perplexity other = perplexity_of(&t, &o);
+                AUTO(cs_perplexity) other = perplexity_of(&t, &o);
                 assert_true(fabs(other.nll - p.nll) < 1e-6);
                 assert_true(fabs(other.se - p.se) < 1e-6);
                 cs_perplexity_free(&other);
@@ -135,15 +122,12 @@ TEST(company_does_not_matter)
                 other = perplexity_of(&t, &o);
                 t.backend->asynchronous = false;
                 assert_true(fabs(other.nll - p.nll) < 1e-6);
-                cs_perplexity_free(&other);
             } else {
                 assert_memory_equal(&p.nll, &first.nll, sizeof p.nll);
                 assert_memory_equal(&p.se, &first.se, sizeof p.se);
                 cs_perplexity_free(&p);
             }
-            free_training(&t);
         }
-        cs_perplexity_free(&first);
     }
 }
 
@@ -151,11 +135,11 @@ TEST(company_does_not_matter)
 TEST(jackknife)
 {
     enum { BLOCKS = 4, DOCUMENTS = 20 };
-    training t = perplexity_case_of(0);
+    AUTO_BY(free_training, training) t = perplexity_case_of(0);
     cs_perplexity_options o = perplexity_options_of(0);
     o.blocks = BLOCKS;
     o.seed = 11;
-    cs_perplexity p = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     double theta[BLOCKS], mean = 0, squares = 0;
     assert_int_equal(p.blocks, BLOCKS);
     for (int b = 0; b < BLOCKS; ++b) {
@@ -165,18 +149,15 @@ TEST(jackknife)
             keep[d] = cs_rng_below(&rng, BLOCKS) != b;
         }
         o.keep = keep;
-        cs_perplexity part = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) part = perplexity_of(&t, &o);
         theta[b] = part.nll;
         mean += part.nll / BLOCKS;
-        cs_perplexity_free(&part);
     }
     for (int b = 0; b < BLOCKS; ++b) {
         squares += (theta[b] - mean) * (theta[b] - mean);
     }
     assert_true(fabs(p.se - sqrt(squares * (BLOCKS - 1) / BLOCKS)) < 1e-6);
     assert_true(p.se > 1e-5);
-    cs_perplexity_free(&p);
-    free_training(&t);
 }
 
 /* A unigram of hand-counted tokens; held-out documents and tokens out of range. */
@@ -190,9 +171,7 @@ TEST(unigrams)
     double nats[4];
     const double count[] = {1, 2, 0, 0};
     OK(cs_unigram_of(&c, 4, nats));
-    for (int v = 0; v < 4; ++v) {
-        assert_true(fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
-    }
+    assert_each(v, 0, 4, fabs(nats[v] + log((count[v] + 1) / (3 + 4))) < 1e-15);
     token[1] = 4;
     assert_int_equal(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT);
     assert_string_equal(cs_reason(), "document 0: token 4 is not in 0..3");
@@ -208,7 +187,7 @@ TEST(reference)
 {
     enum { MOST = 64 };
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
-        training t = perplexity_case_of(i);
+        AUTO_BY(free_training, training) t = perplexity_case_of(i);
         double nats[MOST], total = 0;
         int64_t vocab = t.model.config.vocab, tokens = 0;
         assert_true(vocab <= MOST);
@@ -218,7 +197,7 @@ TEST(reference)
         }
         cs_perplexity_options o = perplexity_options_of(i);
         o.reference = nats;
-        cs_perplexity p = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         for (int64_t k = 0; k < p.lengths; ++k) {
             double sum = 0;
             for (int64_t d = 0; d < t.corpus.documents && p.tokens_at[k] > 0; ++d) {
@@ -245,14 +224,12 @@ TEST(reference)
         o.reference = NULL;
         p = perplexity_of(&t, &o);
         assert_true(isnan(p.reference.nll) && isnan(p.difference.se) && !p.reference.nll_at);
-        cs_perplexity_free(&p);
-        free_training(&t);
     }
 }
 
 TEST(bytes_and_pieces)
 {
-    training t = perplexity_case_of(0);
+    AUTO_BY(free_training, training) t = perplexity_case_of(0);
     int32_t bytes[64];
     int64_t expected = 0, pieces = 0, tokens = 0;
     for (int32_t v = 0; v < 64; ++v) {
@@ -271,15 +248,13 @@ TEST(bytes_and_pieces)
     cs_perplexity_options o = perplexity_options_of(0);
     o.max_length = 4;
     o.token_bytes = bytes;
-    cs_perplexity p = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     assert_int_equal(p.pieces, pieces);
     assert_int_equal(p.tokens, tokens);
     assert_int_equal(p.bytes, expected);
     assert_int_equal(p.lengths, 4);
     double bits = p.nll * (double)p.tokens / log(2.0) / (double)expected;
     assert_true(fabs(p.bits_per_byte - bits) < 1e-12 && p.bits_se > 0);
-    cs_perplexity_free(&p);
-    free_training(&t);
 }
 
 TEST(some_positions)
@@ -288,25 +263,21 @@ TEST(some_positions)
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
         }
-        training t = perplexity_case_of(i);
+        AUTO_BY(free_training, training) t = perplexity_case_of(i);
         cs_perplexity_options o = perplexity_options_of(i);
         o.positions = 2;
         o.seed = 3;
-        cs_perplexity p = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         assert_int_equal(p.tokens, 2 * t.corpus.documents); /* of 3 tokens or more */
         o.positions = 1000;
-        cs_perplexity all = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) all = perplexity_of(&t, &o);
         o.positions = 0;
-        cs_perplexity same = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) same = perplexity_of(&t, &o);
         assert_true(all.tokens == same.tokens && all.tokens > p.tokens);
         assert_memory_equal(&all.nll, &same.nll, sizeof all.nll);
         assert_memory_equal(&all.se, &same.se, sizeof all.se);
         assert_memory_equal(all.tokens_at, same.tokens_at,
                             (size_t)all.lengths * sizeof *all.tokens_at);
-        cs_perplexity_free(&p);
-        cs_perplexity_free(&all);
-        cs_perplexity_free(&same);
-        free_training(&t);
     }
 }
 
@@ -314,22 +285,18 @@ TEST(some_positions)
  */
 TEST(filling)
 {
-    training t = perplexity_case_of(2);
+    AUTO_BY(free_training, training) t = perplexity_case_of(2);
     uint8_t keep[64] = {[3] = 1}; /* six tokens */
     cs_perplexity_options o = perplexity_options_of(2);
     o.keep = keep;
-    cs_perplexity own = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) own = perplexity_of(&t, &o);
     o.fill_length = 6;
-    cs_perplexity same = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) same = perplexity_of(&t, &o);
     o.fill_length = 9;
-    cs_perplexity longer = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) longer = perplexity_of(&t, &o);
     assert_int_equal(own.tokens, 5);
     assert_memory_equal(&own.nll, &same.nll, sizeof own.nll);
     assert_true(longer.nll > own.nll || longer.nll < own.nll);
-    cs_perplexity_free(&own);
-    cs_perplexity_free(&same);
-    cs_perplexity_free(&longer);
-    free_training(&t);
 }
 
 TEST(bad_options)
@@ -363,19 +330,18 @@ TEST(bad_options)
         {5, {.kind = CS_KIND_CAUSAL}, CS_ERR_USAGE, "linear"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        training t = perplexity_case_of(bad[i].which);
+        AUTO_BY(free_training, training) t = perplexity_case_of(bad[i].which);
         cs_perplexity p = {0};
         assert_fails(cs_perplexity_of(&t.model, &t.corpus, &bad[i].o, &p), bad[i].code,
                      bad[i].part);
         assert_null(p.nll_at);
-        free_training(&t);
     }
 }
 
 TEST(bad_models)
 {
     cs_perplexity p = {0};
-    training t = perplexity_case_of(1);
+    AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
     t.model.config.mask_id = -1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no mask token");
@@ -393,7 +359,6 @@ TEST(bad_models)
     set_all_parameters(&t, NAN);
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
                  "log-probability is not a number");
-    free_training(&t);
 }
 
 static training held; /* by the function below */
@@ -401,12 +366,11 @@ static training held; /* by the function below */
 static cs_status ask_once(const char *path)
 {
     (void)path;
-    cs_perplexity p = {0};
+    AUTO(cs_perplexity) p = {0};
     static const double nats[1 << 10] = {0};
     assert_true(held.model.config.vocab <= 1 << 10);
     const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .reference = nats};
     cs_status status = cs_perplexity_of(&held.model, &held.corpus, &o, &p);
-    cs_perplexity_free(&p);
     return status;
 }
 

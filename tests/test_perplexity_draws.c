@@ -1,12 +1,6 @@
 /* Perplexity from a few positions a piece: weights of what is drawn, and their errors. */
-#include <math.h>
-
-#include "base/rng.h"
-#include "infer/perplexity.h"
 #include "model_support.h"
 #include "perplexity_support.h"
-#include "test.h"
-#include "train_support.h"
 
 /* All parameters 0 but the bias of the logits: the loss of a token, log sum exp - its bias, is that
  * of no context. Pieces of few tokens hold the likeliest one alone. */
@@ -75,7 +69,7 @@ TEST(draws_are_weighted)
         if (perplexity_cases[i].ask == CS_ASK_PREFIX) {
             continue;
         }
-        training t = perplexity_case_of(i);
+        AUTO_BY(free_training, training) t = perplexity_case_of(i);
         double loss[64], mean, variance, unweighted, got = 0;
         prepare_losses(&t, loss);
         expect_of_two(&t.corpus, loss, perplexity_cases[i].ask == CS_ASK_PSEUDO ? 0 : 1, &mean,
@@ -83,21 +77,18 @@ TEST(draws_are_weighted)
         cs_perplexity_options o = perplexity_options_of(i);
         o.batch = 16;
         o.token_bytes = bytes;
-        cs_perplexity all = perplexity_of(&t, &o);
+        AUTO(cs_perplexity) all = perplexity_of(&t, &o);
         assert_true(fabs(all.nll - mean) < 1e-6);
-        cs_perplexity_free(&all);
         o.positions = 2;
         for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            cs_perplexity p = perplexity_of(&t, &o);
+            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             got += p.nll / SEEDS;
             assert_true(fabs(p.bits_per_byte - p.nll / (2 * log(2.0))) < 1e-12);
             assert_int_equal(p.bytes, 2 * p.tokens);
-            cs_perplexity_free(&p);
         }
         double bound = 5 * sqrt(variance / SEEDS) + 1e-6; /* float losses */
         assert_true(fabs(unweighted - mean) > 2 * bound);
         assert_true(fabs(got - mean) < bound);
-        free_training(&t);
     }
 }
 
@@ -105,7 +96,7 @@ TEST(draws_are_weighted)
  * jackknife leaves out these sums. */
 TEST(errors_are_weighted)
 {
-    training t = perplexity_case_of(1);
+    AUTO_BY(free_training, training) t = perplexity_case_of(1);
     double loss[64], sum = 0, all = 0, mean[2] = {0};
     prepare_losses(&t, loss);
     int64_t pick[2] = {-1, -1}; /* a short document, a long one, of other blocks */
@@ -134,11 +125,9 @@ TEST(errors_are_weighted)
         all += (double)(end - first - 1);
     }
     o.keep = keep;
-    cs_perplexity p = perplexity_of(&t, &o);
+    AUTO(cs_perplexity) p = perplexity_of(&t, &o);
     assert_int_equal(p.tokens, 2);
     assert_true(fabs(p.nll - sum / all) < 1e-6);
     /* theta without a block is the other's mean: se^2 = 1/2 2 ((m_0 - m_1) / 2)^2 */
     assert_true(fabs(p.se - fabs(mean[0] - mean[1]) / 2) < 1e-6);
-    cs_perplexity_free(&p);
-    free_training(&t);
 }

@@ -1,16 +1,10 @@
 /* Schedules of objectives: their text, the phase of each step, what is refused; a run whose first phase is
  * the run of that objective, to the bit, whose checkpoints say their phase, and which goes on across a
  * change to the same bytes. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "plan/spec.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "train/phases.h"
 #include "train_support.h"
@@ -30,30 +24,24 @@ TEST(texts_are_read_and_described)
                                         "ar for 4, masked(mask-ratio=0.15) for 8",
                                         "multi-token(t=3) for 1, ar for 1, multi-token(t=5) for 2"};
     for (int i = 0; i < 3; ++i) {
-        cs_phases p = phases_of(texts[i]);
+        AUTO(cs_phases) p = phases_of(texts[i]);
         assert_int_equal(p.ahead, i == 2 ? 5 : 0);
         assert_int_equal(p.heads[0], i == 2 ? 3 : 0);
-        char *text = cs_phases_describe(&p);
+        AUTO_FREE char *text = cs_phases_describe(&p);
         assert_string_equal(text, texts[i]);
-        cs_free(text);
-        cs_phases_free(&p);
     }
-    cs_phases p = phases_of("mix:1*ar+3*mntp(mask-ratio=0.5) until 0.5, masked");
-    char *text = cs_phases_describe(&p);
-    cs_phases again = phases_of(text);
-    char *same = cs_phases_describe(&again);
+    AUTO(cs_phases) p = phases_of("mix:1*ar+3*mntp(mask-ratio=0.5) until 0.5, masked");
+    AUTO_FREE char *text = cs_phases_describe(&p);
+    AUTO(cs_phases) again = phases_of(text);
+    AUTO_FREE char *same = cs_phases_describe(&again);
     assert_string_equal(text, same);
     assert_non_null(strstr(text, "masked(mask-ratio=0.15)")); /* the value of training */
     assert_int_equal(p.objective[0].kind, CS_OBJ_MIX);
-    cs_free(text);
-    cs_free(same);
-    cs_phases_free(&p);
-    cs_phases_free(&again);
 }
 
 TEST(steps_have_phases)
 {
-    cs_phases p = phases_of("ar until 0.25, masked until 0.5, ar");
+    AUTO(cs_phases) p = phases_of("ar until 0.25, masked until 0.5, ar");
     for (int64_t n = 1; n <= 12; ++n) {
         assert_int_equal(cs_phases_at(&p, 12, n), n <= 3 ? 0 : n <= 6 ? 1 : 2);
     }
@@ -64,16 +52,14 @@ TEST(steps_have_phases)
     for (int64_t n = 1; n <= 20; ++n) {
         assert_int_equal(cs_phases_at(&p, 12, n), (n - 1) % 5 >= 2);
     }
-    cs_phases_free(&p);
 }
 
 static void assert_reached(const char *text, int64_t steps, int mask)
 {
-    cs_phases p = phases_of(text);
+    AUTO(cs_phases) p = phases_of(text);
     for (int64_t i = 0; i < p.count; ++i) {
         assert_int_equal(cs_phases_reached(&p, steps, i), mask >> i & 1);
     }
-    cs_phases_free(&p);
 }
 
 /* The bits of the phases that have a step. */
@@ -126,9 +112,9 @@ TEST(what_is_no_schedule_is_refused)
 TEST(phases_share_a_network)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
-    training t = make_training(&r, NULL);
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_network_options sizes = {0};
-    cs_phases p = phases_of("ar until 0.5, diverse-ar");
+    AUTO(cs_phases) p = phases_of("ar until 0.5, diverse-ar");
     assert_fails(
         cs_phases_sizes(&p, &t.options.task, &t.model.config, 4, 9, &sizes), CS_ERR_USAGE,
         "phase 2: diverse-ar is read in two streams, but the phases before it in one stream");
@@ -143,8 +129,6 @@ TEST(phases_share_a_network)
     p = phases_of("ar until 0.5, prefix-lm");
     assert_fails(cs_phases_sizes(&p, &t.options.task, &t.model.config, 4, 9, &sizes), CS_ERR_USAGE,
                  "no phase reads a masked token");
-    cs_phases_free(&p);
-    free_training(&t);
 }
 
 /* 12 steps; checkpoints after 4, 8 and 12. */
@@ -152,8 +136,8 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2, .threads = threads};
     const int64_t kept[] = {4, 8, 12};
-    training t = make_training(&r, dir);
-    cs_phases p = {0};
+    AUTO_BY(free_training, training) t = make_training(&r, dir);
+    AUTO(cs_phases) p = {0};
     if (text) {
         p = phases_of(text);
         t.options.phases = &p;
@@ -163,8 +147,6 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     (void)trained(&t);
-    cs_phases_free(&p);
-    free_training(&t);
 }
 
 /* cs_model_kind_read of a folder without weights. */
@@ -185,11 +167,9 @@ static void expect_kind(const char *dir, int64_t step, cs_kind kind, const char 
     char folder[600];
     (void)snprintf(folder, sizeof folder, "%s/checkpoint-%lld", dir, (long long)step);
     const cs_model_config config = {.arch = CS_ARCH_GPT2};
-    cs_model_kind got = {0};
-    OK(read_kind(step > 0 ? folder : dir, &config, &got));
+    AUTO_OK(cs_model_kind, got, read_kind(step > 0 ? folder : dir, &config, &got));
     assert_int_equal(got.kind, kind);
     assert_string_equal(got.spec, spec);
-    cs_model_kind_free(&got);
 }
 
 /* Up to the change ar is ar, to the bit; behind it another. Each checkpoint is a model of its phase. */
@@ -203,11 +183,9 @@ TEST_IN_DIR(a_run_has_the_phase_of_each_step)
     assert_same_file(ar, both, "checkpoint-4/model.safetensors");
     assert_same_file(ar, both, "checkpoint-4/optimizer.safetensors");
     int64_t n = 0, m = 0;
-    char *x = bytes_of(in_dir(state, "ar/checkpoint-8/model.safetensors"), &n),
-         *y = bytes_of(in_dir(state, "both/checkpoint-8/model.safetensors"), &m);
+    AUTO_FREE char *x = bytes_of(in_dir(state, "ar/checkpoint-8/model.safetensors"), &n),
+                   *y = bytes_of(in_dir(state, "both/checkpoint-8/model.safetensors"), &m);
     assert_true(n == m && memcmp(x, y, (size_t)n) != 0);
-    cs_free(x);
-    cs_free(y);
     expect_kind(both, 4, CS_KIND_CAUSAL, "ar");
     expect_kind(both, 8, CS_KIND_MASKED, masked);
     expect_kind(both, 0, CS_KIND_MASKED, masked);
@@ -247,16 +225,14 @@ TEST_IN_DIR(resuming_across_a_change_gives_the_same_bytes)
 static cs_status resumed(const char *text, const char *dir, int64_t steps)
 {
     const recipe r = {.kind = CS_OBJ_AR, .arch = CS_ARCH_GPT2};
-    training t = make_training(&r, dir);
-    cs_phases p = phases_of(text);
+    AUTO_BY(free_training, training) t = make_training(&r, dir);
+    AUTO(cs_phases) p = phases_of(text);
     cs_train_result result;
     t.options.phases = &p;
     t.options.resume = true;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    cs_phases_free(&p);
-    free_training(&t);
     return status;
 }
 

@@ -1,18 +1,13 @@
 /* Pictures: files written here byte by byte or by libjpeg, decoded; truncated at every byte and
  * damaged at every byte; the rules for depths, transparency, palettes and rotation. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h> /* jpeglib.h needs it */
 
 #include <jpeglib.h>
 #include <zlib.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 
 /* --- PNG, chunk by chunk after its specification (ISO 15948), with zlib for CRC and deflate ------- */
 
@@ -85,12 +80,11 @@ static cs_picture decoded(const blob *b)
 static void assert_pixels(const blob *b, int64_t height, int64_t width, int64_t channels,
                           const uint8_t *wanted)
 {
-    cs_picture p = decoded(b);
+    AUTO(cs_picture) p = decoded(b);
     assert_int_equal(p.height, height);
     assert_int_equal(p.width, width);
     assert_int_equal(p.channels, channels);
     assert_memory_equal(p.pixel, wanted, (size_t)(height * width * channels));
-    cs_picture_free(&p);
 }
 
 TEST(png_depths_palettes_and_transparency_follow_the_rules)
@@ -185,7 +179,7 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    unsigned char *bytes = NULL;
+    AUTO_FREE unsigned char *bytes = NULL;
     unsigned long size = 0;
     blob b = {.size = 0};
     c.err = jpeg_std_error(&errors);
@@ -213,12 +207,11 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
     jpeg_finish_compress(&c);
     jpeg_destroy_compress(&c);
     add(&b, bytes, size);
-    free(bytes);
     return b;
 }
 
 /* Quality 100 quantises each coefficient to whole numbers: no value is off by more than this. */
-static void assert_near(const uint8_t *a, const uint8_t *b, int64_t size)
+static void assert_pixels_near(const uint8_t *a, const uint8_t *b, int64_t size)
 {
     for (int64_t i = 0; i < size; ++i) {
         assert_in_range(a[i] + 3 - b[i], 0, 6);
@@ -236,12 +229,12 @@ TEST(jpeg_in_grey_and_colour)
     assert_int_equal(p.height, 8);
     assert_int_equal(p.width, 16);
     assert_int_equal(p.channels, 3);
-    assert_near(p.pixel, pixel, sizeof pixel);
+    assert_pixels_near(p.pixel, pixel, sizeof pixel);
     cs_picture_free(&p);
     b = jpeg_of(8, 8, JCS_GRAYSCALE, 1, pixel, 0);
     p = decoded(&b);
     assert_int_equal(p.channels, 1);
-    assert_near(p.pixel, pixel, 64);
+    assert_pixels_near(p.pixel, pixel, 64);
     cs_picture_free(&p);
     b = jpeg_of(8, 8, JCS_CMYK, 4, pixel, 0);
     assert_fails(cs_picture_decode("c.jpg", b.bytes, b.size, false, &p), CS_ERR_INPUT,
@@ -263,7 +256,7 @@ TEST(exif_orientation_is_applied)
     }
     for (int o = 0; o <= 8; ++o) {
         blob b = jpeg_of(W, H, JCS_GRAYSCALE, 1, pixel, o);
-        cs_picture p = decoded(&b);
+        AUTO(cs_picture) p = decoded(&b);
         const bool across = scene[o].top % 2 == 1;
         assert_int_equal(p.height, across ? W : H);
         assert_int_equal(p.width, across ? H : W);
@@ -278,10 +271,9 @@ TEST(exif_orientation_is_applied)
                     if (side[k] == 3) x = step[k];
                     if (side[k] == 1) x = p.width - 1 - step[k];
                 }
-                assert_near(&p.pixel[y * p.width + x], &pixel[r * W + c], 1);
+                assert_pixels_near(&p.pixel[y * p.width + x], &pixel[r * W + c], 1);
             }
         }
-        cs_picture_free(&p);
     }
 }
 
@@ -289,14 +281,14 @@ TEST(exif_orientation_is_applied)
  * picture. Damaged at every byte: an error or some picture of sizes that are allowed. */
 static void cut_and_damage(const blob *b, int64_t needed)
 {
-    cs_picture whole = decoded(b);
+    AUTO(cs_picture) whole = decoded(b);
     for (int64_t size = 0; size < b->size; ++size) {
-        cs_picture p = {0};
+        AUTO(cs_picture) p = {0};
         cs_reason_clear();
-        uint8_t *exact = cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
+        AUTO_FREE uint8_t *exact =
+            cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
         memcpy(exact, b->bytes, (size_t)size);
         const cs_status status = cs_picture_decode("f", exact, size, false, &p);
-        cs_free(exact);
         if (size < needed) {
             assert_int_equal(status, CS_ERR_INPUT);
             expect_reason("f: ");
@@ -304,20 +296,17 @@ static void cut_and_damage(const blob *b, int64_t needed)
             assert_memory_equal(p.pixel, whole.pixel,
                                 (size_t)(whole.height * whole.width * whole.channels));
         }
-        cs_picture_free(&p);
     }
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < 20 * b->size; ++i) {
         blob bad = *b;
         bad.bytes[i % b->size] ^= (uint8_t)(1 + cs_rng_below(&rng, 255));
-        cs_picture p = {0};
+        AUTO(cs_picture) p = {0};
         cs_reason_clear();
         const cs_status status = cs_picture_decode("f", bad.bytes, bad.size, false, &p);
         assert_true(status == CS_OK || status == CS_ERR_INPUT || status == CS_ERR_MEMORY);
-        cs_picture_free(&p);
     }
     cs_reason_clear();
-    cs_picture_free(&whole);
 }
 
 TEST(cut_and_damaged_files_are_refused)
@@ -351,11 +340,10 @@ TEST_IN_DIR(written_png_reads_back)
         const cs_picture p = {5, 7, channels, pixel};
         const char *path = in_dir(state, "p.png");
         blob b = {.size = 0};
-        char *bytes = NULL;
+        AUTO_FREE char *bytes = NULL;
         OK(cs_png_write(path, &p));
         OK(cs_file_read(path, sizeof b.bytes, &bytes, &b.size));
         memcpy(b.bytes, bytes, (size_t)b.size);
-        cs_free(bytes);
         assert_pixels(&b, 5, 7, channels, pixel);
         assert_int_equal(entries(state), 1);
     }
@@ -366,7 +354,7 @@ TEST_IN_DIR(written_png_reads_back)
 
 static cs_status write_large(const char *path)
 {
-    uint8_t *pixel = cs_alloc(100 * 100, 1);
+    AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
     if (!pixel) return CS_ERR_MEMORY;
     uint32_t x = 1;
     for (int i = 0; i < 100 * 100; ++i) {
@@ -374,7 +362,6 @@ static cs_status write_large(const char *path)
         pixel[i] = (uint8_t)(x >> 24);
     }
     cs_status status = cs_png_write(path, &(cs_picture){100, 100, 1, pixel});
-    cs_free(pixel);
     return status;
 }
 

@@ -1,55 +1,37 @@
 /* States of pictures as features: patches in the plane whatever the order of the sequence, means of cells.
  */
-#include <math.h>
-#include <stdio.h>
-
-#include "base/mem.h"
 #include "infer/picture_features.h"
-#include "test.h"
 #include "vit_support.h"
-
-static void near(double value, double wanted, double by)
-{
-    if (!(fabs(value - wanted) <= by)) {
-        fail_msg("%.17g is not %.17g within %g", value, wanted, by);
-    }
-}
 
 /* The states of a network of all patches to all are those of the patches in the plane whatever the order
  * of its sequence. Floats are summed in another order. */
 TEST(features_are_of_the_plane)
 {
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_pictures();
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO(cs_images) m = make_pictures();
     const int64_t layer[] = {0, 2};
     float *made[2] = {NULL, NULL};
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        cs_model model = {0};
-        cs_corpus patches = {0};
         c.waves = true;
         (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
-        OK(cs_model_pictures(&model, &m, 1, &patches));
+        AUTO_OK(cs_corpus, patches, cs_model_pictures(&model, &m, 1, &patches));
         const cs_hidden_options h = {.layer = layer,
                                      .layers = 2,
                                      .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                      .around = {.before = &c.bos_id, .befores = 1}};
         OK(cs_patch_features(&model, &patches, &h, &made[o]));
-        cs_corpus_free(&patches);
-        cs_model_free(&model);
     }
     bool moved = false;
     for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
-        near(made[0][i], made[1][i], 1e-5);
+        assert_near(made[0][i], made[1][i], 1e-5);
         moved = moved || made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)];
     }
     assert_true(moved);
     cs_free(made[0]);
     cs_free(made[1]);
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 /* Cells of 6 x 5 patches, which 4 does not divide: a patch is of the cell that has its upper left corner,
@@ -57,8 +39,8 @@ TEST(features_are_of_the_plane)
 TEST(features_of_cells)
 {
     enum { ROWS = 6, COLUMNS = 5, COUNT = 12, WIDTH = 16, CELLS = 16, LAYERS = 2 };
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
-    cs_images m = make_pictures(); /* 1,536 pixels, of which these have 1,440 */
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO(cs_images) m = make_pictures(); /* 1,536 pixels, of which these have 1,440 */
     m.count = COUNT;
     m.height = ROWS * PATCH;
     m.width = COLUMNS * PATCH;
@@ -72,15 +54,14 @@ TEST(features_of_cells)
                          .channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    cs_model model = {0};
-    cs_corpus patches = {0};
+    AUTO(cs_corpus) patches = {0};
     const int64_t layer[LAYERS] = {0, 2};
     const cs_hidden_options h = {.layer = layer,
                                  .layers = LAYERS,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
                                  .around = {.before = &c.bos_id, .befores = 1}};
-    float *each = NULL, *cells = NULL;
-    OK(cs_model_init(&c, t.backend, false, &model));
+    AUTO_FREE float *each = NULL, *cells = NULL;
+    AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));
     OK(cs_model_pictures(&model, &m, 1, &patches));
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_CELLS), CELLS * WIDTH);
@@ -101,13 +82,8 @@ TEST(features_of_cells)
                 }
             }
             assert_true(count > 0 && count <= 4);
-            near(cells[i * CELLS * WIDTH + j], sum / count, 1e-6 * fmax(1, fabs(sum / count)));
+            assert_near(cells[i * CELLS * WIDTH + j], sum / count,
+                        1e-6 * fmax(1, fabs(sum / count)));
         }
     }
-    cs_free(each);
-    cs_free(cells);
-    cs_corpus_free(&patches);
-    cs_model_free(&model);
-    cs_images_free(&m);
-    free_training(&t);
 }

@@ -1,13 +1,5 @@
 /* plan: exact pair distributions against enumeration of all plans and against sampling, rank masks,
  * plan files. */
-#include <math.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan_support.h"
 #include "test.h"
 
@@ -57,7 +49,7 @@ TEST(diverse_ar_is_a_signed_group_plan)
             static plan_tally sum;
             memset(&sum, 0, sizeof sum);
             for (int64_t j = 1; j < s; ++j) {
-                cs_plan plan;
+                AUTO(cs_plan) plan = {0};
                 OK(cs_plan_init(&plan, s));
                 for (int64_t i = 0; i < s; ++i) {
                     plan.group[i] = (int32_t)(i < j ? 0 : 1 + (i - j) / t);
@@ -66,16 +58,13 @@ TEST(diverse_ar_is_a_signed_group_plan)
                 plan.groups = plan.group[s - 1];
                 double weight = 1 / (double)(t < s - j ? t : s - j) - (j > t ? 1 / (double)t : 0);
                 OK(plan_tally_add(&sum, &plan, weight));
-                cs_plan_free(&plan);
             }
             cs_objective objective = cs_objective_default(CS_OBJ_DIVERSE_AR);
             objective.t = t;
-            cs_pairs pairs;
-            OK(cs_pairs_of(&objective, s, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, s, &pairs));
             plan_table_of_pairs(&pairs, exact);
             plan_normalise(sum.table);
             plan_assert_same_table(exact, sum.table, "diverse-ar");
-            cs_pairs_free(&pairs);
         }
     }
 }
@@ -103,7 +92,7 @@ TEST(drawn_weights_follow_the_event_weight)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         cs_objective objective = plan_objective(plan_spec(i));
-        cs_plan plan;
+        AUTO(cs_plan) plan = {0};
         OK(cs_plan_init(&plan, 6));
         for (uint64_t n = 0; n < 50 && plan_exists(&objective, 6); ++n) {
             cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, n);
@@ -123,7 +112,6 @@ TEST(drawn_weights_follow_the_event_weight)
             }
             assert_true(n % 2 == 0 || sum == 0 || fabs(sum - 1) < 1e-15);
         }
-        cs_plan_free(&plan);
     }
 }
 
@@ -139,17 +127,15 @@ TEST(plan_files_are_objectives)
     char path[64];
     plan_temporary(path);
     plan_write(path, three_plans);
-    cs_plan_file file;
-    OK(cs_plan_file_read(path, &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(path, &file));
     assert_int_equal(file.plans, 3);
     assert_true(file.probability[0] == 0.25 && file.probability[1] == 0.75);
     assert_true(file.probability[2] == 1);
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     objective.file = &file;
     OK(cs_objective_check(&objective));
-    char *text = cs_objective_describe(&objective);
+    AUTO_FREE char *text = cs_objective_describe(&objective);
     assert_non_null(strstr(text, path));
-    cs_free(text);
     for (int weight = 0; weight < 2; ++weight) {
         objective.event_weight = (cs_event_weight)weight;
         plan_compare_with_enumeration(&objective, 4);
@@ -177,6 +163,5 @@ TEST(plan_files_are_objectives)
                  "plan 1: group 0 is empty, which needs an empty prefix");
     objective.empty_prefix = CS_PREFIX_SHARED;
     plan_compare_with_enumeration(&objective, 2);
-    cs_plan_file_free(&file);
     assert_int_equal(unlink(path), 0);
 }

@@ -1,11 +1,4 @@
 /* plan: bad parameters and lengths, plan files, failed allocations. */
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "plan/pairs.h"
-#include "plan/plan.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
@@ -108,20 +101,17 @@ TEST(bad_lengths_are_named)
     int64_t lo, hi;
     assert_fails(cs_objective_unmasked(&ar, 5, &lo, &hi), CS_ERR_USAGE,
                  "ar does not accept a range of unmasked tokens");
-    cs_plan plan = {0};
+    AUTO(cs_plan) plan = {0};
     assert_fails(cs_plan_init(&plan, 0), CS_ERR_USAGE, "plan length 0");
     OK(cs_plan_init(&plan, 1));
     cs_rng rng = cs_rng_at(1, CS_STREAM_TEST, 0);
     assert_fails(cs_plan_sample(&ar, &rng, &plan), CS_ERR_USAGE, "ar needs length >= 2, got 1");
-    cs_plan_free(&plan);
     assert_fails(cs_plan_enumerate(&permuted, 30, 1000000, pass_over, NULL), CS_ERR_USAGE,
                  "permuted-ar at length 30 has 2.6525285981219");
     assert_fails(cs_plan_enumerate(&ar, 1, 10, pass_over, NULL), CS_ERR_USAGE, "got 1");
-    cs_pairs pairs;
-    OK(cs_pairs_of(&permuted, 2000, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&permuted, 2000, &pairs));
     assert_fails(cs_pairs_expand(&pairs, 1000000), CS_ERR_USAGE,
                  "length 2000 expands to inf events, but at most 1000000");
-    cs_pairs_free(&pairs);
 }
 
 /* --- plan files --- */
@@ -190,25 +180,17 @@ TEST(defects_of_plan_files_are_named)
  */
 static cs_status everything(const cs_objective *objective)
 {
-    cs_pairs pairs = {0};
+    AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(objective, 5, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 10000);
     if (status == CS_OK) status = cs_plan_enumerate(objective, 5, 10000, pass_over, NULL);
-    cs_pairs_free(&pairs);
     return status;
 }
 
 static void fail_each_allocation(const cs_objective *objective)
 {
-    (void)cs_mem_fail_at(0);
-    OK(everything(objective));
-    int64_t made = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= made; ++n) {
-        cs_reason_clear();
-        (void)cs_mem_fail_at(n);
-        assert_fails(everything(objective), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(everything(objective));
 }
 
 TEST(failed_allocations_are_reported)
@@ -223,20 +205,12 @@ TEST(failed_allocations_are_reported)
     char path[64];
     plan_temporary(path);
     plan_write(path, "{\"plans\": [{\"probability\": 1, \"groups\": [0, 1, 1, 2, 2]}]}");
-    cs_plan_file file = {0};
-    (void)cs_mem_fail_at(0);
-    OK(cs_plan_file_read(path, &file));
-    int64_t made = cs_mem_fail_at(0);
+    AUTO(cs_plan_file) file = {0};
+    EACH_ALLOCATION_FAILS(n) {
+        if (out_of_memory(cs_plan_file_read(path, &file))) assert_null(file.plan);
+    }
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     objective.file = &file;
     fail_each_allocation(&objective);
-    cs_plan_file_free(&file);
-    for (int64_t n = 1; n <= made; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_int_equal(cs_plan_file_read(path, &file), CS_ERR_MEMORY);
-        assert_null(file.plan);
-        expect_reason("out of memory");
-    }
-    (void)cs_mem_fail_at(0);
     assert_int_equal(unlink(path), 0);
 }

@@ -1,12 +1,8 @@
 /* plan: denominators, predicted tokens, long sequences, ratios, descriptions, binomials. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
-#include "plan/pairs.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -22,7 +18,7 @@ TEST(denominators_make_integers)
         for (int variant = 0; variant < 4; ++variant) {
             objective.event_weight = (cs_event_weight)(variant & 1);
             objective.empty_prefix = (cs_empty_prefix)(variant >> 1);
-            cs_pairs pairs;
+            AUTO(cs_pairs) pairs = {0};
             if (!plan_exists(&objective, 6)) {
                 continue;
             }
@@ -34,7 +30,6 @@ TEST(denominators_make_integers)
                 assert_true(n > 0.5 && fabs(n - round(n)) < 16 * 0x1p-53 * n);
             }
             known += pairs.denominator > 0;
-            cs_pairs_free(&pairs);
         }
     }
     assert_true(known > 60);
@@ -58,13 +53,11 @@ TEST(denominators_make_integers)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i].spec);
-        cs_pairs pairs;
-        OK(cs_pairs_of(&objective, cases[i].s, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&objective, cases[i].s, &pairs));
         if (pairs.denominator != cases[i].denominator) {
             fail_msg("%s: denominator %" PRId64, cases[i].spec, pairs.denominator);
         }
         assert_true(pairs.predicted == cases[i].predicted);
-        cs_pairs_free(&pairs);
     }
 }
 
@@ -92,14 +85,12 @@ TEST(plans_count_their_predicted_tokens)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (int weight = 0; weight < 2; ++weight) {
             cs_objective o = plan_objective(specs[i]);
-            cs_pairs plans = {.length = 5}, exact = {0};
+            AUTO(cs_pairs) plans = {.length = 5}, exact = {0};
             o.event_weight = weight ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             o.share = weight ? 1 : 0.5;
             OK(cs_pairs_of_plans(&o, 5, &plans));
             OK(cs_pairs_of(&o, 5, &exact));
             assert_true(fabs(plans.predicted - exact.predicted) < 1e-12);
-            cs_pairs_free(&plans);
-            cs_pairs_free(&exact);
         }
     }
 }
@@ -107,7 +98,7 @@ TEST(plans_count_their_predicted_tokens)
 TEST(long_sequences_keep_their_accuracy)
 {
     const int64_t s = 1000000;
-    cs_pairs pairs = pairs_at("bernoulli-masked:mask-ratio=0.15,empty-prefix=class", s);
+    AUTO(cs_pairs) pairs = pairs_at("bernoulli-masked:mask-ratio=0.15,empty-prefix=class", s);
     /* A masked token's others are masked independently: m is Binomial(s - 1, 0.85). */
     long double mean = 0, square = 0, centre = 0.85L * (s - 1);
     for (int64_t m = 0; m < s; ++m) {
@@ -148,7 +139,6 @@ TEST(long_sequences_keep_their_accuracy)
 
     pairs = pairs_at("permuted-ar", s);
     assert_true(pairs.q[0] == 0 && pairs.q[1] == pairs.q[s - 1]);
-    cs_pairs_free(&pairs);
 }
 
 TEST(ratios_resolve_with_half_away_from_zero)
@@ -253,13 +243,12 @@ TEST(objectives_describe_themselves)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_objective objective = plan_objective(cases[i][0]);
-        char *text = cs_objective_describe(&objective);
+        AUTO_FREE char *text = cs_objective_describe(&objective);
         assert_string_equal(text, cases[i][1]);
         OK(cs_objective_parse(text, &objective)); /* and is read back */
         cs_free(text);
         text = cs_objective_form(cases[i][1]);
         assert_string_equal(text, cases[i][1]);
-        cs_free(text);
     }
     static const char *const forms[][2] = {
         {"masked unmasked=2 event-weight=token", "masked(unmasked=2)"},
@@ -270,9 +259,8 @@ TEST(objectives_describe_themselves)
         {"gpt", "ar"},
         {"ar shuffled", "ar shuffled"}};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; ++i) {
-        char *text = cs_objective_form(forms[i][0]);
+        AUTO_FREE char *text = cs_objective_form(forms[i][0]);
         assert_string_equal(text, forms[i][1]);
-        cs_free(text);
     }
     for (int kind = 0; kind < CS_OBJ_COUNT; ++kind) {
         const cs_objective_row *row = cs_objective_table((cs_objective_kind)kind);

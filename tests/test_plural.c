@@ -1,8 +1,5 @@
 /* base/plural: counts of 1 in messages. */
-#include <stdio.h>
-
 #include "base/plural.h"
-#include "base/status.h"
 #include "test.h"
 
 TEST(a_count_of_one_has_the_singular)

@@ -1,11 +1,6 @@
 /* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits for
  * any number of threads, and laws whose matrix is known: independent words and a Markov chain. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/population.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "document_pairs.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -80,7 +75,7 @@ static double trace(const double *a, const double *f)
     return sum;
 }
 
-static void assert_near(double got, double want, double size)
+static void assert_close(double got, double want, double size)
 {
     if (!(fabs(got - want) <= 1e-11 * fmax(size, fabs(want)))) {
         print_error("got %.17g, want %.17g\n", got, want);
@@ -91,16 +86,14 @@ static void assert_near(double got, double want, double size)
 static void assert_eigenvalues(const double *symmetric, double divisor, const double *got)
 {
     double value[VOCAB];
-    cs_dense a = {0};
+    AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, VOCAB, VOCAB));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         a.data[e % VOCAB + e / VOCAB * a.ld] = symmetric[e] / divisor;
     }
     OK(cs_dense_eigh(&a, value, true));
-    for (int j = 0; j < CS_LEADING; ++j) {
-        assert_true(j < VOCAB ? fabs(got[j] - value[VOCAB - 1 - j]) < 1e-8 : isnan(got[j]));
-    }
-    cs_dense_free(&a);
+    assert_each(j, 0, CS_LEADING,
+                j < VOCAB ? fabs(got[j] - value[VOCAB - 1 - j]) < 1e-8 : isnan(got[j]));
 }
 
 static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *part)
@@ -113,7 +106,7 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
     double p[VOCAB], ratio[VOCAB], scale[VOCAB], a[VOCAB * VOCAB], b[VOCAB * VOCAB],
         q[VOCAB * VOCAB];
     double sum4 = 0, corrected4 = 0, halves = 0, folds2 = 0, folds4 = 0;
-    cs_population_counts counts = {0};
+    AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     marginals(&e, part, p, ratio);
     for (int v = 0; v < VOCAB; ++v) {
@@ -154,22 +147,21 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
     OK(cs_population_of(&counts, part, &measured, &got));
     pairs.chosen = 0xff;
     const double seen = pairs_by_events(&e, &pairs, VOCAB, a);
-    assert_near(got.seen, seen, 1);
-    assert_near(got.seen_halves, halves, 1);
-    assert_near(got.distinct.sum_sigma2, trace(a, NULL) / seen, 1);
-    assert_near(got.corrected2, trace(a, ratio) / seen, 1);
-    assert_near(got.distinct.sum_sigma4, sum4, 1);
-    assert_near(got.corrected4, corrected4, 1);
-    assert_near(got.cross_fit.sum_sigma2, folds2, 1);
-    assert_near(got.cross_fit.sum_sigma4, folds4, 1);
+    assert_close(got.seen, seen, 1);
+    assert_close(got.seen_halves, halves, 1);
+    assert_close(got.distinct.sum_sigma2, trace(a, NULL) / seen, 1);
+    assert_close(got.corrected2, trace(a, ratio) / seen, 1);
+    assert_close(got.distinct.sum_sigma4, sum4, 1);
+    assert_close(got.corrected4, corrected4, 1);
+    assert_close(got.cross_fit.sum_sigma2, folds2, 1);
+    assert_close(got.cross_fit.sum_sigma4, folds4, 1);
     assert_eigenvalues(a, seen, got.distinct.lambda);
     assert_eigenvalues(q, 1, got.cross_fit.lambda);
-    cs_population_counts_free(&counts);
 }
 
 TEST(estimates_are_those_of_all_pairs_of_events)
 {
-    cs_corpus corpus = tiny_corpus();
+    AUTO(cs_corpus) corpus = tiny_corpus();
     uint8_t part[DOCUMENTS];
     for (int d = 0; d < DOCUMENTS; ++d) {
         part[d] = d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8);
@@ -178,7 +170,6 @@ TEST(estimates_are_those_of_all_pairs_of_events)
     compare(&corpus, options_of("masked:unmasked=2", "all", false, 3), part);
     compare(&corpus, options_of("masked:unmasked=2", "all", true, 3), part);
     compare(&corpus, options_of("diverse-ar:t=2", "nearest:1", true, 0), part);
-    cs_corpus_free(&corpus);
 }
 
 /* --- laws ------------------------------------------------------------------------------------- */
@@ -282,9 +273,9 @@ static void assert_unbiased(const law *l, const char *spec, bool given, int64_t 
     cs_cooc_options o = options_of(spec, "all", given, WINDOW);
     truth(l, spec[0] == 'm', given, &sum2, &sum4);
     for (uint64_t i = 0; i < CORPORA; ++i) {
-        cs_corpus corpus = corpus_of(l, documents, 5, 100 + i);
+        AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
         uint8_t *part = test_room(documents, 1);
-        cs_population_counts counts = {0};
+        AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};
         for (int64_t d = 0; d < documents; ++d) {
@@ -298,8 +289,6 @@ static void assert_unbiased(const law *l, const char *spec, bool given, int64_t 
             mean[j] += value[j] / CORPORA;
             square[j] += value[j] * value[j] / CORPORA;
         }
-        cs_population_counts_free(&counts);
-        cs_corpus_free(&corpus);
     }
     for (int j = 0; j < 2; ++j) {
         const double error = sqrt((square[j] - mean[j] * mean[j]) / CORPORA);
@@ -350,7 +339,7 @@ TEST(a_chain_has_its_own_matrix)
 TEST(bits_do_not_depend_on_threads)
 {
     law l = independent();
-    cs_corpus corpus = corpus_of(&l, 200, 12, 5);
+    AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
     cs_cooc_options o = options_of("masked:unmasked=2", "all", false, 4);
     uint8_t part[200];
     cs_population one = {0}, other = {0};
@@ -358,12 +347,10 @@ TEST(bits_do_not_depend_on_threads)
         part[d] = (uint8_t)(d % CS_FOLDS);
     }
     for (int threads = 1; threads < 4; threads += 2) {
-        cs_population_counts counts = {0};
         const cs_population_options measured = {.threads = threads};
         o.threads = threads;
-        OK(cs_population_count(&corpus, &o, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, threads == 1 ? &one : &other));
-        cs_population_counts_free(&counts);
     }
     for (int j = 0; j < CS_LEADING; ++j) { /* not asked for */
         assert_true(isnan(one.distinct.lambda[j]) && isnan(other.cross_fit.lambda[j]));
@@ -371,16 +358,15 @@ TEST(bits_do_not_depend_on_threads)
     assert_true(one.corrected4 == other.corrected4 && one.corrected2 == other.corrected2);
     assert_true(one.distinct.sum_sigma4 == other.distinct.sum_sigma4 &&
                 one.cross_fit.sum_sigma4 == other.cross_fit.sum_sigma4);
-    cs_corpus_free(&corpus);
 }
 
 /* No context is in two documents: nothing is seen, and nothing is said. */
 TEST(contexts_of_one_document_say_nothing)
 {
-    cs_corpus corpus = tiny_corpus();
+    AUTO(cs_corpus) corpus = tiny_corpus();
     cs_cooc_options o = options_of("ar", "document", false, 0);
     uint8_t part[DOCUMENTS];
-    cs_population_counts counts = {0};
+    AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     for (int d = 0; d < DOCUMENTS; ++d) {
         part[d] = (uint8_t)(d % CS_FOLDS);
@@ -392,6 +378,4 @@ TEST(contexts_of_one_document_say_nothing)
                 isnan(got.distinct.sum_sigma4) && isnan(got.corrected4) &&
                 isnan(got.distinct.lambda[0]));
     assert_true(got.cross_fit.sum_sigma2 == 0 && got.cross_fit.sum_sigma4 == 0);
-    cs_population_counts_free(&counts);
-    cs_corpus_free(&corpus);
 }

@@ -1,9 +1,5 @@
 /* analysis/measures/population_rows: records through JSON, and verdicts from records made by hand. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/population_rows.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
@@ -48,13 +44,12 @@ static json_t *record_of(const made *m)
 
 static json_t *null_of(const made *m)
 {
-    char *series = cs_format("%s shuffled", m->series);
+    AUTO_FREE char *series = cs_format("%s shuffled", m->series);
     json_t *number = row("sum_sigma4", "distinct-document", 1, 100);
     json_object_set_new(number, "low", json_real(m->null_low));
     json_object_set_new(number, "high", json_real(m->null_high));
     json_t *record = json_pack("{s:s, s:s, s:[o]}", "series", series, "target_position",
                                m->position, "numbers", number);
-    cs_free(series);
     return record;
 }
 
@@ -67,10 +62,9 @@ static json_t *verdicts_of(const made *ar, const made *a, bool nulls)
         json_array_append_new(records, record_of(side[i]));
         if (nulls) json_array_append_new(records, null_of(side[i]));
     }
-    cs_result *result = cs_result_new();
+    AUTO(cs_result) *result = cs_result_new();
     OK(cs_population_verdicts(records, cs_item_array(cs_result_root(result), "verdicts")));
     OK(cs_result_json(result, &out));
-    cs_result_free(&result);
     json_decref(records);
     return out;
 }
@@ -95,7 +89,7 @@ static const made ar = {"ar", "blind", 100, 0, 4, 3, .9, 1.1, {.01, -.01, .02, -
 static void expect(const made *a, bool nulls, const char *corpus, const char *language,
                    const char *reason)
 {
-    json_t *v = verdicts_of(&ar, a, nulls);
+    json_auto_t *v = verdicts_of(&ar, a, nulls);
     assert_string_equal(text(v, 0, "of"), "corpus");
     assert_string_equal(text(v, 0, "verdict"), corpus);
     assert_string_equal(text(v, 1, "of"), "language");
@@ -104,7 +98,6 @@ static void expect(const made *a, bool nulls, const char *corpus, const char *la
         print_error("%s\n", text(v, 1, "reason"));
     }
     assert_non_null(strstr(text(v, 1, "reason"), reason));
-    json_decref(v);
 }
 
 TEST(rule_of_the_language)
@@ -153,13 +146,12 @@ TEST(differences_are_paired)
     }
     const double width =
         cs_student_width(0.95, BLOCKS - 1) * cs_jackknife_difference(BLOCKS, log_x, log_ar, 1);
-    json_t *v = verdicts_of(&ar, &m, true);
+    json_auto_t *v = verdicts_of(&ar, &m, true);
     assert_true(fabs(real(v, 1, "ratio") - 1.01) < 1e-12);
     assert_true(fabs(log(real(v, 1, "low")) - (log(1.01) - width)) < 1e-12);
     assert_true(fabs(log(real(v, 1, "high")) - (log(1.01) + width)) < 1e-12);
     assert_true(fabs(real(v, 0, "ratio") - 1.2) < 1e-12);
     assert_null(item(v, 2)); /* a null is compared with nothing */
-    json_decref(v);
 }
 
 TEST(blind_against_given)
@@ -168,23 +160,20 @@ TEST(blind_against_given)
     given.position = "given";
     given.language = 8;
     given.half = 6;
-    json_t *v = verdicts_of(&ar, &given, true);
+    json_auto_t *v = verdicts_of(&ar, &given, true);
     assert_string_equal(text(v, 1, "series"), "ar");
     assert_string_equal(text(v, 1, "target_position"), "blind");
     assert_string_equal(text(v, 1, "against_position"), "given");
     assert_string_equal(text(v, 1, "verdict"), "more connected");
     assert_string_equal(text(v, 0, "verdict"), "undetermined"); /* equal sums */
-    json_decref(v);
 }
 
 TEST(records_lacking_members)
 {
-    json_t *record = json_pack("{s:s}", "series", "ar");
-    cs_result *result = cs_result_new();
+    json_auto_t *record = json_pack("{s:s}", "series", "ar");
+    AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "rows"),
             *matrices = cs_item_array(cs_result_root(result), "matrices");
     assert_fails(cs_population_record_add(record, rows, matrices), CS_ERR_INPUT,
                  "lacks target_position");
-    cs_result_free(&result);
-    json_decref(record);
 }

@@ -1,11 +1,6 @@
 /* analysis/measures/population_rows: values, intervals and sizes against corpora chosen by hand, the
  * null against a corpus shuffled by hand. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analysis/measures/population_rows.h"
-#include "base/rng.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
@@ -92,9 +87,9 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
                     const cs_population_counts *counts, const uint8_t *part, double *out)
 {
     cs_population p = {0};
-    cs_corpus selected = {0};
-    cs_cooc built = {0};
-    cs_connectivity c = {0};
+    AUTO(cs_corpus) selected = {0};
+    AUTO(cs_cooc) built = {0};
+    AUTO(cs_connectivity) c = {0};
     uint8_t keep[DOCUMENTS];
     const cs_population_options o = {.threads = 1};
     const cs_population_options held = {.threads = 1, .least = 4};
@@ -119,9 +114,6 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
     out[CROSS4] = p.cross_fit.sum_sigma4;
     out[PLUG2] = c.spectrum.sum_sigma2;
     out[GAP] = c.gap;
-    cs_connectivity_free(&c);
-    cs_cooc_free(&built);
-    cs_corpus_free(&selected);
 }
 
 /* Rows of a corpus, and its numbers from all documents and without each block. */
@@ -132,22 +124,19 @@ typedef struct {
 
 static void blocked_of(bool hold_back, blocked *out)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
-    cs_population_counts counts = {0};
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
     *out = (blocked){0};
     plan.hold_back = hold_back;
     OK(cs_population_rows_of(&corpus, &plan, &out->rows));
-    OK(cs_population_count(&corpus, &plan.build, &counts));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &plan.build, &counts));
     ranks(plan.seed, rank);
     for (int b = -1; b < BLOCKS; ++b) {
         fold(rank, 0, DOCUMENTS, b, part);
         numbers(&corpus, &plan, &counts, part, b < 0 ? out->all : out->without[b]);
     }
-    cs_population_counts_free(&counts);
-    cs_corpus_free(&corpus);
 }
 
 TEST(intervals_leave_blocks_out)
@@ -248,8 +237,8 @@ static int64_t blind_rows(const cs_corpus *corpus, const char *objective, cs_pop
  * one context more is measured. */
 TEST(given_positions_that_blind_contexts_have)
 {
-    cs_corpus corpus = corpus_of();
-    cs_population_rows blind = {0}, given = {0}, none = {0}, other = {0};
+    AUTO(cs_corpus) corpus = corpus_of();
+    AUTO(cs_population_rows) blind = {0}, given = {0}, none = {0}, other = {0};
     const int64_t contexts = blind_rows(&corpus, "ar", &blind);
     assert_false(given_rows(&corpus, "ar", 0, &given));
     assert_true(given_rows(&corpus, "ar", contexts, &none));
@@ -269,26 +258,19 @@ TEST(given_positions_that_blind_contexts_have)
     assert_false(given_rows(&corpus, "diverse-ar(t=2)", divided, &given));
     assert_true(row_of(&given, "rows", "plug-in", DOCUMENTS)->value > (double)divided);
     assert_false(given_rows(&corpus, "ar", contexts - 1, &other));
-    cs_population_rows_free(&blind);
-    cs_population_rows_free(&given);
-    cs_population_rows_free(&none);
-    cs_population_rows_free(&other);
-    cs_corpus_free(&corpus);
 }
 
 TEST(sizes_are_means_over_disjoint_corpora)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
-    cs_population_rows rows = {0};
-    cs_population_counts counts = {0};
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
     double half[2][COUNT], all[COUNT];
     const int64_t n = DOCUMENTS;
     plan.sizes = 6;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
-    OK(cs_population_count(&corpus, &plan.build, &counts));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &plan.build, &counts));
     ranks(plan.seed, rank);
     for (int i = 0; i < 2; ++i) {
         fold(rank, i * (n / 2), n / 2, -1, part);
@@ -311,9 +293,6 @@ TEST(sizes_are_means_over_disjoint_corpora)
         assert_true(rows.row[i].documents >= 7);
     }
     (void)row_of(&rows, "mass_seen", "distinct-document", 7);
-    cs_population_rows_free(&rows);
-    cs_population_counts_free(&counts);
-    cs_corpus_free(&corpus);
 }
 
 /* Three words, each in all documents: half of these have met every context of one word, and masses
@@ -324,12 +303,11 @@ TEST(nothing_unseen_leaves_nothing_to_extrapolate)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 60 + d;
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
     cs_population_plan plan = plan_of(BLOCKS);
-    cs_population_rows rows = {0};
     plan.build.max_length = 2;
     plan.sizes = 1;
-    OK(cs_population_rows_of(&corpus, &plan, &rows));
+    AUTO_OK(cs_population_rows, rows, cs_population_rows_of(&corpus, &plan, &rows));
     assert_close(row_of(&rows, "mass_seen", "distinct-document", DOCUMENTS / 2)->value, 1);
     static const char *const sum[] = {"sum_sigma2", "sum_sigma4"};
     for (int i = 0; i < 2; ++i) {
@@ -342,8 +320,6 @@ TEST(nothing_unseen_leaves_nothing_to_extrapolate)
             0.05);
         assert_true(r->low < r->value && r->value < r->high && r->high - r->low < 1);
     }
-    cs_population_rows_free(&rows);
-    cs_corpus_free(&corpus);
 }
 
 /* The tokens of all documents are shuffled by (seed, i); without intervals the values are those of
@@ -352,21 +328,19 @@ TEST(the_null_is_a_shuffled_corpus)
 {
     cs_corpus corpus = corpus_of(), shuffled = corpus;
     cs_population_plan plan = plan_of(0);
-    cs_population_rows null = {0};
     double sum[3] = {0}, corrected[3], mean = 0, square = 0;
     plan.shuffles = 3;
-    OK(cs_population_null(&corpus, &plan, &null));
+    AUTO_OK(cs_population_rows, null, cs_population_null(&corpus, &plan, &null));
     int32_t *token = test_room(corpus.tokens, sizeof *token);
     shuffled.token = token;
     for (uint64_t i = 0; i < 3; ++i) {
-        cs_population_counts counts = {0};
         cs_rng rng = cs_rng_at(plan.seed, CS_STREAM_NULL, i);
         int64_t rank[DOCUMENTS];
         uint8_t part[DOCUMENTS];
         double got[COUNT];
         memcpy(token, corpus.token, (size_t)corpus.tokens * sizeof *token);
         cs_rng_shuffle(&rng, corpus.tokens, token);
-        OK(cs_population_count(&shuffled, &plan.build, &counts));
+        AUTO_OK(cs_population_counts, counts, cs_population_count(&shuffled, &plan.build, &counts));
         ranks(plan.seed, rank);
         fold(rank, 0, DOCUMENTS, -1, part);
         numbers(&shuffled, &plan, &counts, part, got);
@@ -374,7 +348,6 @@ TEST(the_null_is_a_shuffled_corpus)
         sum[1] += got[PLUG2] / 3;
         corrected[i] = got[CORRECTED4];
         mean += got[CORRECTED4] / 3;
-        cs_population_counts_free(&counts);
     }
     for (int i = 0; i < 3; ++i) {
         square += (corrected[i] - mean) * (corrected[i] - mean);
@@ -386,23 +359,19 @@ TEST(the_null_is_a_shuffled_corpus)
                  cs_student_width(0.95, 2) * sqrt(square / 2) * sqrt(1 + 1.0 / 3));
     assert_close(row_of(&null, "sum_sigma2", "plug-in", DOCUMENTS)->value, sum[1]);
     assert_null(null.plug_in.spectrum.sigma);
-    cs_population_rows_free(&null);
     cs_corpus_free(&corpus);
 }
 
 TEST(numbers_of_blocks_that_do_not_exist)
 {
-    cs_corpus corpus = corpus_of();
-    cs_population_rows rows = {0};
+    AUTO(cs_corpus) corpus = corpus_of();
+    AUTO(cs_population_rows) rows = {0};
     cs_population_plan plan = plan_of(1);
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife block:");
     plan.blocks = DOCUMENTS - 1;
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "sequences, 58");
     plan.blocks = 0;
     OK(cs_population_rows_of(&corpus, &plan, &rows));
-    for (int64_t i = 0; i < rows.count; ++i) {
-        assert_true(isnan(rows.row[i].se) && isnan(rows.row[i].low) && isnan(rows.row[i].high));
-    }
-    cs_population_rows_free(&rows);
-    cs_corpus_free(&corpus);
+    assert_each(i, 0, rows.count,
+                isnan(rows.row[i].se) && isnan(rows.row[i].low) && isnan(rows.row[i].high));
 }

@@ -1,13 +1,8 @@
 /* analysis/trained/predictions: what is written is read again, comparisons of known size, other
  * runs that are of other examples, failed allocations. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/trained/predictions.h"
-#include "base/mem.h"
 
 #include "io_support.h"
-#include "test.h"
 
 enum { N = 10, SEEDS = 3, ROOM = SEEDS * (2 + N) + N + SEEDS };
 
@@ -72,11 +67,10 @@ TEST(scores_over_seeds)
 TEST(written_and_compared)
 {
     double mine[SEEDS * N], other[SEEDS * N];
-    cs_reference reference;
-    cs_comparison c;
+    AUTO(cs_comparison) c = {0};
     guess((const int[]){0, 4, 1}, mine);
     guess((const int[]){5, 1, 1}, other);
-    OK(reference_of(&of_classes, "last", other, &reference));
+    AUTO_OK(cs_reference, reference, reference_of(&of_classes, "last", other, &reference));
     assert_int_equal(reference.table.rows, N);
     assert_string_equal(reference.table.name[5], "seed_3");
     assert_string_equal(reference.table.cell[2 * 6 + 2], "leaf");
@@ -94,7 +88,7 @@ TEST(written_and_compared)
     assert_true(p.seeds.median == c.mcnemar[0].p && p.seeds.count == 1);
     assert_true(isnan(p.se) && isnan(p.seeds.low) && isnan(p.seeds.coverage));
     cs_result *result = cs_result_new();
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     (void)cs_comparison_add(&reference, &of_classes, &c, cs_result_root(result));
     OK(cs_result_json(result, &json));
     const json_t *against = json_object_get(json, "against"),
@@ -102,15 +96,12 @@ TEST(written_and_compared)
     assert_int_equal(json_array_size(json_object_get(against, "metrics")), 2);
     assert_int_equal(json_array_size(tests), SEEDS);
     assert_int_equal(json_integer_value(json_object_get(json_array_get(tests, 2), "seed")), 9);
-    json_decref(json);
     cs_result_free(&result);
     cs_comparison_free(&c);
     cs_scoring fewer = of_classes; /* as many seeds as both have */
     fewer.seeds = 1;
     OK(cs_compare(&reference, &fewer, "4", mine, &c));
     assert_true(c.seeds == 1 && c.difference[0].seeds.median == 0.5);
-    cs_comparison_free(&c);
-    cs_reference_free(&reference);
 }
 
 /* Numbers survive the file to the last bit. */
@@ -128,17 +119,13 @@ TEST(values_are_compared)
     j.train = j.test = &numbers;
     j.metrics.metric[0] = CS_METRIC_MSE;
     j.metrics.metric[1] = CS_METRIC_SPEARMAN;
-    cs_reference reference;
-    cs_comparison c;
-    OK(reference_of(&j, "all", p, &reference));
-    OK(cs_compare(&reference, &j, "all", p, &c));
+    AUTO_OK(cs_reference, reference, reference_of(&j, "all", p, &reference));
+    AUTO_OK(cs_comparison, c, cs_compare(&reference, &j, "all", p, &c));
     assert_null(c.mcnemar);
     for (int m = 0; m < 2; ++m) {
         assert_true(c.difference[m].seeds.low == 0 && c.difference[m].seeds.high == 0);
         assert_true(c.difference[m].se == 0);
     }
-    cs_comparison_free(&c);
-    cs_reference_free(&reference);
 }
 
 static void set(cs_table *t, int64_t row, int column, const char *text)
@@ -160,7 +147,7 @@ TEST(other_examples)
                {2, "stone", "other.csv:5: \"stone\" is not a class of this run"},
                {5, "", "other.csv:5: \"\" is not a class of this run"}};
     double p[SEEDS * N];
-    cs_reference reference;
+    AUTO(cs_reference) reference = {0};
     guess((const int[]){0, 0, 0}, p);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         OK(reference_of(&of_classes, "all", p, &reference));
@@ -175,7 +162,6 @@ TEST(other_examples)
     OK(cs_reference_check(&reference, &of_classes, "2"));
     assert_fails(cs_reference_check(&reference, &of_classes, "all"), CS_ERR_INPUT,
                  "other.csv: 0 predictions of layer all, but 10 test examples");
-    cs_reference_free(&reference);
     OK(cs_reference_check(&(cs_reference){0}, &of_classes, "all")); /* no --against */
 }
 
@@ -183,8 +169,8 @@ static cs_status whole(const char *path)
 {
     (void)path;
     double p[SEEDS * N], scratch[ROOM];
-    cs_reference reference = {0};
-    cs_comparison c = {0};
+    AUTO(cs_reference) reference = {0};
+    AUTO(cs_comparison) c = {0};
     cs_seed_score s;
     guess((const int[]){3, 1, 2}, p);
     cs_status status = reference_of(&of_classes, "all", p, &reference);
@@ -192,8 +178,6 @@ static cs_status whole(const char *path)
     if (status == CS_OK && (status = cs_reference_check(&reference, &of_classes, "all")) == CS_OK) {
         status = cs_compare(&reference, &of_classes, "all", p, &c);
     }
-    cs_comparison_free(&c);
-    cs_reference_free(&reference);
     return status;
 }
 

@@ -1,14 +1,11 @@
 /* prefix-lm: its events against all plans and drawn ones, and by hand; its kernel, contexts and
  * mixtures; how a network reads it. */
-#include <math.h>
-
 #include "batch_support.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "mix_support.h"
 #include "plan/kernel.h"
 #include "plan_support.h"
-#include "test.h"
 #include "toy_support.h"
 #include "train/model_kind.h"
 
@@ -25,9 +22,8 @@ TEST(later_tokens_are_predicted_more_often)
                  by_mask[] = {2 / 18.0, 5 / 18.0, 11 / 18.0};
     cs_objective o = plan_objective("prefix-lm");
     for (int weight = 0; weight < 2; ++weight) {
-        cs_pairs pairs;
         o.event_weight = (cs_event_weight)weight;
-        OK(cs_pairs_of(&o, 4, &pairs));
+        AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 4, &pairs));
         assert_int_equal(pairs.events, 3);
         assert_true(pairs.predicted == 2);
         for (int e = 0; e < 3; ++e) {
@@ -35,7 +31,6 @@ TEST(later_tokens_are_predicted_more_often)
             assert_int_equal(pairs.target[e], e + 1);
             assert_true(fabs(pairs.weight[e] - (weight ? by_mask : by_token)[e]) < 1e-15);
         }
-        cs_pairs_free(&pairs);
     }
 }
 
@@ -43,7 +38,7 @@ TEST(later_tokens_are_predicted_more_often)
  * rows that it sees. */
 TEST(a_network_reads_it_in_one_stream)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*ar+1*prefix-lm", &file);
     assert_int_equal(cs_objective_reads(&mixed), CS_READS_NEXT);
     for (int64_t step = 0; step < 40; ++step) {
@@ -51,20 +46,16 @@ TEST(a_network_reads_it_in_one_stream)
         task.objective = step % 2 ? mixed : task.objective;
         cs_model_config config = batch_config(CS_FORM_SINGLE);
         cs_example example = {batch_text, 6, 0, NULL, NULL};
-        cs_batch b;
-        OK(cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
+        AUTO_OK(cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.events >= 1 && b.events <= 5);
         for (int64_t r = 0; r < b.events; ++r) {
-            for (int64_t j = 0; j < 6; ++j) {
-                assert_true((b.vis[j] <= b.lim[b.predict[r]]) == (j < b.place[r]));
-            }
+            assert_each(j, 0, 6, (b.vis[j] <= b.lim[b.predict[r]]) == (j < b.place[r]));
             assert_int_equal(b.target[r], batch_text[b.place[r]]);
         }
         assert_int_equal(b.place[b.events - 1], 5);
-        cs_batch_free(&b);
     }
-    cs_plan_file_free(&file);
 }
 
 /* Brute force over all contents, r = 2, s = 4, T = 2: every text has one next token, as under
@@ -74,13 +65,11 @@ TEST(its_toy_spectrum_is_that_of_ar)
     for (int prefix = 0; prefix < 3; ++prefix) {
         const int64_t ones[] = {6, 7, 8};
         cs_toy toy = {plan_objective("prefix-lm"), 2, 4, 2, false, false, 0};
-        cs_toy_spectrum spectrum;
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        OK(cs_toy_reduce(&toy, &spectrum));
+        AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
         assert_int_equal(spectrum.values, 1);
         assert_true(fabs(spectrum.sigma[0] - 1) < 1e-14);
         assert_int_equal(spectrum.multiplicity[0], ones[prefix]);
-        cs_toy_spectrum_free(&spectrum);
     }
 }
 
@@ -89,14 +78,12 @@ TEST(its_kernel_is_that_of_all_plans)
 {
     double r[50 * 50], trace = 0;
     cs_objective o = plan_objective("prefix-lm");
-    cs_pairs pairs;
-    OK(cs_pairs_of(&o, 50, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, 50, &pairs));
     OK(cs_kernel_of_pairs(&pairs, r));
     for (int i = 0; i < 50; ++i) {
         trace += r[51 * i];
     }
     assert_true(fabs(trace - 1) < 1e-13);
-    cs_pairs_free(&pairs);
     plan_compare_kernel("mix:0.3*prefix-lm+0.7*permuted-ar");
 }
 
@@ -110,10 +97,8 @@ TEST(two_streams_read_it_by_plans)
 {
     const cs_model_config config = {.arch = CS_ARCH_GPT2, .query_vector = true};
     const cs_task task = {.objective = plan_objective("prefix-lm"), .two_stream = true};
-    cs_model_kind kind = {0};
-    OK(cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
+    AUTO_OK(cs_model_kind, kind, cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
     assert_int_equal(kind.attention, CS_ATTENTION_PLAN);
-    cs_model_kind_free(&kind);
 }
 
 TEST(it_mixes)
@@ -121,11 +106,10 @@ TEST(it_mixes)
     static const mixture m = {.spec = "mix:1*prefix-lm+3*variable-masked(mask-ratio=0.1:0.3)",
                               .part = {"prefix-lm", "variable-masked:mask-ratio=0.1:0.3"},
                               .share = {0.25, 0.75}};
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     plan_compare_variants(
         plan_held("mix:0.3*offset-ar(offset-weights=power:1)+0.7*prefix-lm", &file), 2,
         (const double[]){7, 7});
-    cs_plan_file_free(&file);
     for (int given = 0; given < 2; ++given) {
         mix_check(&m, "nearest:2", given > 0, 0);
         mix_check(&m, "each:2", given > 0, 0);

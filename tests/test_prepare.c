@@ -1,19 +1,10 @@
 /* Preparation of the corpora known by name: paths, scripts, checksums; the real ones where their
  * packages are. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/hash.h"
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/share.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/corpus.h"
 
 static int own_environment(void **state)
 {
@@ -28,25 +19,20 @@ TEST_HERE(sources_are_listed_and_recorded)
     int count = 0;
     const cs_corpus_source *s = cs_corpus_sources(&count);
     assert_int_equal(count, 5);
-    char *path = NULL, *text = NULL;
+    AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
     OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
         /* A line of the table, with the same licence and summary, and its script. */
-        char *start = cs_format("\n%s\t%s", s[i].name, strtok(strdupa(s[i].package), " "));
-        char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
-        char *script = cs_format("data/%s", s[i].script), *found = NULL;
+        AUTO_FREE char *start =
+            cs_format("\n%s\t%s", s[i].name, strtok(strdupa(s[i].package), " "));
+        AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        AUTO_FREE char *script = cs_format("data/%s", s[i].script), *found = NULL;
         assert_non_null(strstr(text, start));
         assert_non_null(strstr(text, end));
         OK(cs_share_path(script, &found));
-        cs_free(start);
-        cs_free(end);
-        cs_free(script);
-        cs_free(found);
     }
-    cs_free(path);
-    cs_free(text);
 }
 
 TEST_HERE(prepared_path_follows_the_environment)
@@ -76,10 +62,9 @@ static void share(void **state, const char *script, const char *packages, const 
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
     (void)put_dir(state, "share/data");
     (void)put(state, "share/data/prepare-gcide.sh", script);
-    char *line = cs_format("name\tpackages\tsha256\nxgcide\tother=1\tnone\t1\ngcide\t%s\t%s\t1\n",
-                           packages, sha256);
+    AUTO_FREE char *line = cs_format(
+        "name\tpackages\tsha256\nxgcide\tother=1\tnone\t1\ngcide\t%s\t%s\t1\n", packages, sha256);
     (void)put(state, "share/data/SOURCES.tsv", line);
-    cs_free(line);
 }
 
 static const char prepared_text[] = "7\t\ttest\tone two\n8\tz\ttrain\tthree\n";
@@ -102,14 +87,13 @@ TEST_HERE(preparation_is_checked)
 
     /* The stored split stays whatever the share asked for. */
     cs_corpus_options o = {.test_share = 0.999};
-    cs_corpus c = loaded("gcide", &o);
+    AUTO(cs_corpus) c = loaded("gcide", &o);
     assert_string_equal(c.name, "gcide");
     assert_string_equal(c.sha256, sha256);
     assert_int_equal(c.held_out[0], 1);
     assert_int_equal(c.held_out[1], 0);
     assert_document(&c, 0, "-", "one two ");
     assert_document(&c, 1, "z", "three ");
-    cs_corpus_free(&c);
 
     /* Another checksum: an error with the same versions, a note with others. */
     share(state, write_it, "pkg=1.0", no_sha);
@@ -158,20 +142,12 @@ TEST_HERE(preparation_survives_failed_allocations)
     char sha256[65];
     cs_sha256(prepared_text, strlen(prepared_text), sha256);
     share(state, write_it, "pkg=1.0", sha256);
-    for (int64_t n = 1;; ++n) {
-        char *note = NULL;
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_corpus_prepare("gcide", true, &note);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        cs_free(note);
-        if (made < n) {
-            OK(status);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO_FREE char *note = NULL;
+        if (out_of_memory(cs_corpus_prepare("gcide", true, &note)))
+            assert_null(note);
+        else
             assert_true(n > 10);
-            return;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(note);
     }
 }
 
@@ -185,7 +161,7 @@ TEST_HERE(wordnet_is_as_documented)
     }
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
     cs_corpus_options o = {.min_tokens = 3, .test_share = -1};
-    cs_corpus c = loaded("wordnet", &o);
+    AUTO(cs_corpus) c = loaded("wordnet", &o);
     assert_int_equal(c.documents + c.dropped_documents, 28000);
     assert_int_equal(c.labels, 14);
     assert_int_equal(c.vocab, 8001);
@@ -198,7 +174,6 @@ TEST_HERE(wordnet_is_as_documented)
         assert_true(c.label[d] >= 0 && c.label[d] < 14);
     }
     assert_true(fabs(held / (double)c.documents - 0.2) < 0.01);
-    cs_corpus_free(&c);
 }
 
 TEST_HERE(bible_has_its_verses)
@@ -208,11 +183,10 @@ TEST_HERE(bible_has_its_verses)
         skip();
     }
     assert_int_equal(setenv("COSPEC_CACHE", in_dir(state, "cache"), 1), 0);
-    cs_corpus c = loaded("bible-kjv", NULL);
+    AUTO(cs_corpus) c = loaded("bible-kjv", NULL);
     assert_int_equal(c.documents, 31102);
     assert_int_equal(c.labels, 66);
     assert_document(&c, 0, "Ge", "in the beginning god created the heaven and the earth ");
-    cs_corpus_free(&c);
 }
 
 /* The real script stops with the package's name when its files are not there. */

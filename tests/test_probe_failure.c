@@ -1,15 +1,9 @@
 /* The failure probability of the probe against simulation: the tail of the Beta distribution that
  * its bound ends in, and the process itself on spectra made to hide their largest value. Seeds are
  * fixed, so the outcome is; allowances are four standard deviations of a count. */
-#include <math.h>
-
-#include "base/rng.h"
-#include "base/status.h"
-#include "linalg/csr.h"
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static double chi_square(cs_rng *rng, int64_t degrees)
 {
@@ -58,20 +52,16 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
 {
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, a, a, 1);
-    cs_space space = {0};
-    cs_krylov k = {0};
-    cs_ritz ritz = {0};
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    AUTO(cs_ritz) ritz = {0};
     OK(cs_space_cpu(&op, 1, &space));
-    OK(cs_krylov_open(&space, false, steps + 1, seed, &k));
+    AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, steps + 1, seed, &k));
     OK(cs_krylov_fresh(&k));
     for (int64_t i = 0; i < steps; ++i) {
         OK(cs_krylov_step(&k));
     }
     OK(cs_krylov_ritz(&k, 0, &ritz));
     double value = ritz.value[0];
-    cs_ritz_free(&ritz);
-    cs_krylov_free(&k);
-    cs_space_cpu_free(&space);
     return value;
 }
 
@@ -97,7 +87,7 @@ static double seen_by_few(const cs_csr *a, int64_t steps, int columns, cs_rng *r
     enum { MOST = 12 };
     int64_t n = a->rows, width = steps * columns;
     double value[MOST];
-    cs_dense basis, image, projected;
+    AUTO(cs_dense) basis = {0}, image = {0}, projected = {0};
     assert_true(width <= MOST);
     OK(cs_dense_init(&basis, n, width));
     OK(cs_dense_init(&image, n, width));
@@ -115,9 +105,6 @@ static double seen_by_few(const cs_csr *a, int64_t steps, int columns, cs_rng *r
     }
     OK(cs_gemm(true, false, 1, &basis, &image, 0, &projected));
     OK(cs_dense_eigh(&projected, value, true));
-    cs_dense_free(&basis);
-    cs_dense_free(&image);
-    cs_dense_free(&projected);
     return sqrt(fmax(value[width - 1], 0));
 }
 
@@ -145,7 +132,7 @@ TEST(misses_stay_below_the_bound)
         int columns = cases[t].columns;
         double bound = cs_probe_failure(n, columns, steps, ratio);
         for (int spread = 0; spread < 2; ++spread) {
-            cs_csr a = hiding(n, steps, ratio, spread, t);
+            AUTO(cs_csr) a = hiding(n, steps, ratio, spread, t);
             cs_rng rng = cs_rng_at(2, CS_STREAM_TEST, 2 * t + (uint64_t)spread);
             int64_t missed = 0;
             for (uint64_t seed = 0; seed < TRIALS; ++seed) {
@@ -156,7 +143,6 @@ TEST(misses_stay_below_the_bound)
             assert_true(bound < 1);
             assert_rare(missed, TRIALS, bound);
             often += (double)missed > 0.1 * TRIALS * bound;
-            cs_csr_free(&a);
         }
     }
     assert_true(often >= 3); /* or the cases would say nothing */

@@ -1,13 +1,8 @@
 /* preprocessor_config.json: bytes of resized images are those of Pillow 12.3 (Image.resize of the
  * formula below, which tests/oracle/processor_parity.py compares at large); values are formulas. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "image/processor.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { HIGH = 7, WIDE = 5 };
 
@@ -49,7 +44,7 @@ TEST(resized_images_have_pillows_bytes)
 
 TEST_IN_DIR(values_are_rescaled_and_normalised)
 {
-    cs_processor p = {0};
+    AUTO(cs_processor) p = {0};
     float x[6] = {0, 51.0F / 255, 1, 0.2F, 0.4F, 0.6F}, was[6];
     memcpy(was, x, sizeof x);
     cs_processor_apply(&p, 3, 6, x); /* no file */
@@ -65,17 +60,14 @@ TEST_IN_DIR(values_are_rescaled_and_normalised)
         assert_true(fabs((double)x[i] - want) < 1e-5);
     }
     cs_processor_undo(&p, 3, 6, x);
-    for (int i = 0; i < 6; ++i) {
-        assert_true(fabs((double)x[i] - (double)was[i]) < 1e-6);
-    }
-    cs_processor_free(&p);
+    assert_each(i, 0, 6, fabs((double)x[i] - (double)was[i]) < 1e-6);
 }
 
 /* Grey to colour, the shorter side to 10, then the centre. */
 TEST_IN_DIR(images_are_resized_and_cropped)
 {
     uint8_t pixel[2 * HIGH * WIDE], sized[14 * 10];
-    cs_processor p = {0};
+    AUTO(cs_processor) p = {0};
     cs_images out = {0},
               m = {.name = (char[]){"m"}, .count = 2, .height = HIGH, .width = WIDE, .channels = 1};
     fill(pixel);
@@ -94,7 +86,6 @@ TEST_IN_DIR(images_are_resized_and_cropped)
         assert_int_equal(out.pixel[i], sized[(4 + at / 8) * 10 + 1 + at % 8]);
     }
     cs_free(out.pixel);
-    cs_processor_free(&p);
 }
 
 TEST_IN_DIR(other_steps_are_refused_by_name)
@@ -120,8 +111,7 @@ TEST_IN_DIR(other_steps_are_refused_by_name)
         assert_fails(cs_processor_read(put(state, "p.json", bad[i].json), 3, &p), CS_ERR_INPUT,
                      bad[i].reason);
     }
-    cs_processor p = {0};
+    AUTO(cs_processor) p = {0};
     OK(cs_processor_read(put(state, "p.json", "{\"do_pad\": false, \"processor_class\": \"x\"}"), 3,
                          &p));
-    cs_processor_free(&p);
 }

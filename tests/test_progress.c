@@ -1,6 +1,4 @@
 /* Progress: when it is shown, and the time left. */
-#include <math.h>
-
 #include "base/pace.h"
 #include "test.h"
 

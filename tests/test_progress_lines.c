@@ -1,13 +1,8 @@
 /* Lines of progress off a terminal: one each period, whether or not the work reports. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/progress.h"
 #include "io_support.h"
-#include "test.h"
 
 static void wait_for(double seconds)
 {

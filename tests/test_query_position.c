@@ -1,17 +1,12 @@
 /* Two streams whose queries are given the position that they fill, or are blind: queries of one
  * conditioning set coincide, every objective has the form, and what a model converges to is the
  * matrix of a blind or of a given context. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "model/pass.h"
 #include "model_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/specials.h"
 #include "train/trainer.h"
 
@@ -40,7 +35,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     const model_case what = {"queries", CS_FORM_TWO_STREAM, config->arch, CS_LOSS_CROSS_ENTROPY,
                              NULL};
     cs_network_options options = case_options(&what, false);
-    model_world w;
+    AUTO_BY(world_close, model_world) w = {0};
     options.queries = QUERIES;
     options.predictions = 2 * QUERIES;
     world_open(&w, open, config, &options);
@@ -52,7 +47,6 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     }
     world_load(&w, d);
     world_logits(&w, logits);
-    world_close(&w);
 }
 
 /* Bit for bit, on every backend: two queries of one set have one row of logits, whichever positions
@@ -121,7 +115,7 @@ TEST(blind_batches_ask_each_set_once)
             if (!plan_exists(&task.objective, LENGTH)) {
                 continue;
             }
-            cs_batch given = drawn(&task, false, step), blind = drawn(&task, true, step);
+            AUTO(cs_batch) given = drawn(&task, false, step), blind = drawn(&task, true, step);
             uint64_t set[LENGTH];
             int64_t sets = 0;
             assert_int_equal(given.events, blind.events);
@@ -148,8 +142,6 @@ TEST(blind_batches_ask_each_set_once)
                 assert_int_equal(given.position[i], given.token[i] - TEXT);
                 assert_true(set[0] >> given.position[i] & 1);
             }
-            cs_batch_free(&given);
-            cs_batch_free(&blind);
         }
     }
 }
@@ -185,9 +177,8 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
                                      .stride = TEXT_LENGTH,
                                      .split = CS_SPLIT_ALL,
                                      .threads = 1};
-    cs_cooc cooc = {0};
     double entropy = 0, mass = 0;
-    OK(cs_cooc_build(corpus, &options, &cooc));
+    AUTO_OK(cs_cooc, cooc, cs_cooc_build(corpus, &options, &cooc));
     const cs_csr *a = &cooc.matrix.a;
     for (int64_t i = 0; i < a->rows; ++i) {
         double row = 0;
@@ -199,7 +190,6 @@ static double entropy_of(const cs_corpus *corpus, const char *spec, bool given)
         }
         mass += row;
     }
-    cs_cooc_free(&cooc);
     return entropy / mass;
 }
 
@@ -217,7 +207,7 @@ static uint64_t plan_of(const cs_batch *b)
 static double loss_over_plans(cs_model *model, const cs_task *task, const cs_corpus *corpus)
 {
     cs_network_options sizes = {.loss = CS_LOSS_CROSS_ENTROPY};
-    cs_pass pass = {0};
+    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
     double loss = 0, weight = 0;
     OK(cs_task_sizes(task, &model->config, 1, TEXT_LENGTH, &sizes));
     OK(cs_pass_open(model, &sizes, &pass));
@@ -246,7 +236,6 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             weight += pass.batch.weight_sum;
         }
     }
-    cs_pass_close(&pass);
     return loss / weight;
 }
 
@@ -254,13 +243,12 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
 static double converged(const cs_corpus *text, const char *spec, bool blind)
 {
     cs_corpus corpus = *text;
-    cs_backend *backend = NULL;
-    cs_tokenizer *tokenizer = NULL;
-    cs_model model = {0};
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_tokenizer, *tokenizer,
+            cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WHITESPACE, &tokenizer));
+    AUTO(cs_model) model = {0};
     cs_train_options o = cs_train_defaults();
     cs_train_result result;
-    OK(cs_backend_cpu(1, &backend));
-    OK(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WHITESPACE, &tokenizer));
     o.task = (cs_task){.objective = plan_objective(spec), .two_stream = true};
     o.steps = 800;
     o.batch = 4 * TEXTS;
@@ -282,9 +270,6 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     OK(cs_model_randomise(&model, 1));
     OK(cs_train(&model, &corpus, tokenizer, &o, &result));
     double loss = loss_over_plans(&model, &o.task, &corpus);
-    cs_model_free(&model);
-    cs_tokenizer_free(&tokenizer);
-    cs_backend_free(&backend);
     return loss;
 }
 
@@ -298,7 +283,7 @@ TEST(models_reach_the_entropy_of_their_matrix)
     for (int64_t d = 0; d < TEXTS; ++d) {
         length[d] = TEXT_LENGTH;
     }
-    cs_corpus corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
+    AUTO(cs_corpus) corpus = small_corpus(TEXTS, length, WORDS, 0, 9);
     memset(corpus.held_out, 0, TEXTS);
     OK(cs_corpus_specials_first(&corpus));
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
@@ -312,5 +297,4 @@ TEST(models_reach_the_entropy_of_their_matrix)
         }
         assert_true(entropy[1] > 0.05 && entropy[0] > entropy[1] + 0.2);
     }
-    cs_corpus_free(&corpus);
 }

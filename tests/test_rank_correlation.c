@@ -1,9 +1,6 @@
 /* stats: rank correlations of means over runs, against scipy and in simulation. */
 #include "stats/rank_correlation.h"
 
-#include <math.h>
-
-#include "base/rng.h"
 #include "test.h"
 
 enum { OBJECTS = 26, RUNS = 3 };

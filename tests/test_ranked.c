@@ -1,10 +1,4 @@
 /* The SVD over a group of threads, against that of one process. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
 #include "cooc/compensated_private.h"
 #include "cooc/ranked.h"
@@ -13,7 +7,6 @@
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;
@@ -29,10 +22,9 @@ typedef struct {
 static cs_status svd_rank(cs_comm *c, void *ctx)
 {
     const svd_job *job = ctx;
-    cs_shard shard = {0};
+    AUTO(cs_shard) shard = {0};
     cs_status status = cs_shard_read(c, job->path, !job->options.normalised, &shard);
     status = status ? status : cs_ranked_spectrum(&shard, &job->options, &job->result[c->rank]);
-    cs_shard_free(&shard);
     if (status != CS_OK && c->ranks > 1 && !c->agreed) {
         c->end(c, 1); /* the others would wait */
     }
@@ -90,7 +82,7 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
 /* The vectors of rank 0 solve the problem: residuals by the plain matrix, columns of norm 1. */
 static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
 {
-    cs_csr abar = normalised(a), at = {0};
+    AUTO(cs_csr) abar = normalised(a), at = {0};
     cs_linop_csr_ctx ctx;
     OK(cs_csr_transpose(&abar, &at));
     cs_linop op = cs_linop_csr(&ctx, &abar, &at, 1);
@@ -104,13 +96,11 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
         }
         assert_true(fabs(square - 1) <= 1e-12);
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&at);
 }
 
 static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
 {
-    cs_csr turned = {0};
+    AUTO(cs_csr) turned = {0};
     if (wide) {
         OK(cs_csr_transpose(a, &turned));
         a = &turned;
@@ -119,7 +109,7 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
     svd_job job = {.path = stored(state, a),
                    .options = {.k = k, .certify = ALL, .moment4 = true, .seed = 3, .threads = 1},
                    .result = all};
-    cs_spectrum one = spectrum_of(a, job.options);
+    AUTO(cs_spectrum) one = spectrum_of(a, job.options);
     for (int ranks = 1; ranks <= 4; ++ranks) {
         run_svd(ranks, &job);
         for (int r = 0; r < ranks; ++r) {
@@ -133,19 +123,15 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
             cs_spectrum_free(&all[r]);
         }
     }
-    cs_spectrum_free(&one);
-    cs_csr_free(&turned);
 }
 
 TEST_IN_DIR(values_are_those_of_one_process)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        cs_csr a = untidy_matrix(3, 300, 90, 5), b = untidy_matrix(1, 700, 200, 6);
+        AUTO(cs_csr) a = untidy_matrix(3, 300, 90, 5), b = untidy_matrix(1, 700, 200, 6);
         compare(state, &a, 20, wide != 0);
         compare(state, &b, 12, wide != 0);
         compare(state, &b, 1, wide != 0);
-        cs_csr_free(&a);
-        cs_csr_free(&b);
     }
 }
 
@@ -155,8 +141,8 @@ TEST_IN_DIR(values_are_those_of_one_process)
 TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
 {
     enum { M = 200, N = 60, K = 16 };
-    cs_dense dense;
-    cs_csr a;
+    AUTO(cs_dense) dense = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_dense_init(&dense, M, N));
     for (int64_t e = 0; e < M * N; ++e) {
         dense.data[e % M + e / M * dense.ld] = 1 / (double)(e % M + e / M + 1);
@@ -184,25 +170,21 @@ TEST_IN_DIR(vectors_of_small_values_are_orthonormal)
             cs_spectrum_free(&all[r]);
         }
     }
-    cs_csr_free(&a);
-    cs_dense_free(&dense);
 }
 
 /* More components than values wanted, and double values below 1. */
 TEST_IN_DIR(copies_are_found)
 {
-    cs_csr blocks = multiplicity_matrix(false, 12, 4), ring = cycle(60);
+    AUTO(cs_csr) blocks = multiplicity_matrix(false, 12, 4), ring = cycle(60);
     compare(state, &blocks, 8, false);
     compare(state, &blocks, 30, false);
     compare(state, &ring, 21, false);
-    cs_csr_free(&blocks);
-    cs_csr_free(&ring);
 }
 
 /* Every value, a matrix that came normalised, and no reduction. */
 TEST_IN_DIR(ways_of_asking)
 {
-    cs_csr a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
+    AUTO(cs_csr) a = untidy_matrix(2, 120, 40, 8), abar = normalised(&a);
     for (int way = 0; way < 3; ++way) {
         cs_spectrum all[MOST_RANKS] = {0};
         svd_job job = {
@@ -215,14 +197,12 @@ TEST_IN_DIR(ways_of_asking)
                         .seed = 1,
                         .threads = 1},
             .result = all};
-        cs_spectrum one = spectrum_of(way == 1 ? &abar : &a, job.options);
+        AUTO(cs_spectrum) one = spectrum_of(way == 1 ? &abar : &a, job.options);
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
             assert_true(all[0].converged);
             assert_int_equal(one.k, all[0].k);
-            for (int64_t j = 0; j < one.k; ++j) {
-                assert_true(fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
-            }
+            assert_each(j, 0, one.k, fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
             assert_int_equal(one.cert_components.state, all[0].cert_components.state);
             assert_int_equal(one.cert_inertia.state, all[0].cert_inertia.state);
             assert_int_equal(all[0].cert_inertia.state, CS_CERT_PASSED);
@@ -234,10 +214,7 @@ TEST_IN_DIR(ways_of_asking)
                 cs_spectrum_free(&all[r]);
             }
         }
-        cs_spectrum_free(&one);
     }
-    cs_csr_free(&a);
-    cs_csr_free(&abar);
 }
 
 /* A matrix that came normalised: the theorem of the components holds where each has a value 1, and
@@ -246,7 +223,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
 {
     static const double scale[] = {1, 0.5, 1 + 1e-6, -1, 1};
     for (int way = 0; way < 5; ++way) {
-        cs_csr a = untidy_matrix(5, 80, 30, 4), abar = normalised(&a);
+        AUTO(cs_csr) a = untidy_matrix(5, 80, 30, 4), abar = normalised(&a);
         int64_t last = abar.rows - 1;
         while (abar.ptr[last] == abar.ptr[last + 1]) {
             --last;
@@ -256,10 +233,8 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
         }
         for (int64_t i = 0; i < abar.rows && (way == 1 || way == 2); ++i) {
             bool with = false; /* the component of the last row */
-            cs_components c = {0};
-            OK(cs_components_of(&abar, &c));
+            AUTO_OK(cs_components, c, cs_components_of(&abar, &c));
             with = c.row[i] == c.row[last];
-            cs_components_free(&c);
             for (int64_t e = abar.ptr[i]; e < abar.ptr[i + 1] && with; ++e) {
                 abar.val[e] *= scale[way];
             }
@@ -273,7 +248,7 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
                                    .seed = 4,
                                    .threads = 1},
                        .result = all};
-        cs_spectrum one = spectrum_of(&abar, job.options);
+        AUTO(cs_spectrum) one = spectrum_of(&abar, job.options);
         assert_true(one.perron == (way == 0 || way == 4));
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
@@ -284,9 +259,6 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
                 cs_spectrum_free(&all[r]);
             }
         }
-        cs_spectrum_free(&one);
-        cs_csr_free(&a);
-        cs_csr_free(&abar);
     }
 }
 
@@ -302,8 +274,8 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
 {
     const certify_job *job = ctx;
     const cs_spectrum *known = job->known;
-    cs_shard shard = {0};
-    cs_ranked r = {0};
+    AUTO(cs_shard) shard = {0};
+    AUTO(cs_ranked) r = {0};
     cs_certificate_facts facts = {0};
     cs_spectrum s = {.k = known->k,
                      .rank = -1,
@@ -328,8 +300,6 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
     s.u = s.v = (cs_dense){0};
     s.sigma = s.residual = NULL;
     job->result[c->rank] = s;
-    cs_ranked_free(&r);
-    cs_shard_free(&shard);
     return status;
 }
 
@@ -350,7 +320,7 @@ TEST_IN_DIR(a_missed_copy_is_caught)
             certify_job job = {.path = stored(state, &a),
                                .options = {.k = K, .certify = ALL, .moment4 = true, .threads = 1},
                                .result = all};
-            cs_spectrum one = spectrum_of(&a, job.options);
+            AUTO(cs_spectrum) one = spectrum_of(&a, job.options);
             double missing = j >= 0 ? one.sigma[j] : 0, least = one.sigma[K - 1];
             if (j >= 0) {
                 forget_triplet(&one, j);
@@ -376,7 +346,6 @@ TEST_IN_DIR(a_missed_copy_is_caught)
                     below += missing < 1 - 1e-9;
                 }
             }
-            cs_spectrum_free(&one);
         }
         cs_csr_free(&a);
     }
@@ -400,7 +369,7 @@ TEST_IN_DIR(estimates_and_bits)
                 .options = {.k = k, .moment4 = true, .moment4_budget = 1, .seed = 2, .threads = 1}};
             cs_spectrum_options exact = job.options;
             exact.moment4_budget = 0;
-            cs_spectrum sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);
+            AUTO(cs_spectrum) sum = spectrum_of(&a, exact), one = spectrum_of(&a, job.options);
             for (int t = 0; t < 2; ++t) {
                 job.result = all[t];
                 run_svd(3, &job);
@@ -418,15 +387,11 @@ TEST_IN_DIR(estimates_and_bits)
                 assert_true(fabs(mine->high - one.sum4.high) <= SAME * one.sum4.value);
             }
             assert_memory_equal(all[0][0].sigma, all[1][0].sigma, (size_t)k * sizeof(double));
-            for (int r = 0; r < 3; ++r) {
-                assert_true(all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
-            }
+            assert_each(r, 0, 3, all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
             for (int r = 0; r < 3; ++r) {
                 cs_spectrum_free(&all[0][r]);
                 cs_spectrum_free(&all[1][r]);
             }
-            cs_spectrum_free(&one);
-            cs_spectrum_free(&sum);
         }
         cs_csr_free(&a);
     }
@@ -436,12 +401,12 @@ TEST_IN_DIR(estimates_and_bits)
 TEST_IN_DIR(projected_columns_have_norm_1)
 {
     enum { ROWS = 1000000, COLS = 8 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     const cs_spectrum_options o = {.threads = 1};
-    cs_shard shard = {0};
-    cs_ranked r = {0};
-    cs_dense x = {0};
+    AUTO(cs_shard) shard = {0};
+    AUTO(cs_ranked) r = {0};
+    AUTO(cs_dense) x = {0};
     double square = 0, lost = 0;
     OK(cs_csr_init(&a, ROWS, COLS, 2 * ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
@@ -464,10 +429,6 @@ TEST_IN_DIR(projected_columns_have_norm_1)
     }
     /* The sum, its root, the division, squares and their sum: half an eps each, the sums two. */
     assert_true(fabs(square + lost - 1) <= 8 * DBL_EPSILON);
-    cs_dense_free(&x);
-    cs_ranked_free(&r);
-    cs_shard_free(&shard);
-    cs_csr_free(&a);
 }
 
 typedef struct {
@@ -479,13 +440,11 @@ typedef struct {
 static cs_status bad_rank(cs_comm *c, void *ctx)
 {
     const bad_job *job = ctx;
-    cs_shard shard = {0};
-    cs_spectrum s = {0};
+    AUTO(cs_shard) shard = {0};
+    AUTO(cs_spectrum) s = {0};
     bool bad = job->which < 0 || c->rank == job->which;
     cs_status status = cs_shard_read(c, bad ? job->bad : job->good, true, &shard);
     status = status ? status : cs_ranked_spectrum(&shard, &job->options, &s);
-    cs_shard_free(&shard);
-    cs_spectrum_free(&s);
     return status;
 }
 
@@ -504,7 +463,7 @@ static void expect_bad(bad_job job, cs_status code, const char *part)
 
 TEST_IN_DIR(all_ranks_learn_of_a_failure)
 {
-    cs_csr a = untidy_matrix(1, 60, 20, 2), tiny = cycle(2), empty = {0};
+    AUTO(cs_csr) a = untidy_matrix(1, 60, 20, 2), tiny = cycle(2), empty = {0};
     bad_job job = {.good = stored(state, &a), .which = 1, .options = {.k = 2, .threads = 1}};
     job.bad = in_dir(state, "missing.npz");
     expect_bad(job, CS_ERR_IO, "rank 1 of 3: ");
@@ -528,38 +487,24 @@ TEST_IN_DIR(all_ranks_learn_of_a_failure)
     expect_bad(job, CS_ERR_USAGE, "solver lapack works in a single process");
     job.options.solver = CS_SOLVER_ARPACK;
     expect_bad(job, CS_ERR_DEVICE, "no PARPACK");
-    cs_csr_free(&a);
-    cs_csr_free(&tiny);
-    cs_csr_free(&empty);
 }
 
 /* Alone, no rank waits for another: any allocation may fail. */
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    cs_csr a = untidy_matrix(2, 40, 15, 3);
+    AUTO(cs_csr) a = untidy_matrix(2, 40, 15, 3);
     const char *path = stored(state, &a);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_spectrum_options o = {.k = 4, .certify = ALL, .moment4 = true, .threads = 1};
     for (int way = 0; way < 3; ++way) {
         o.moment4_budget = way == 0 ? 0 : 0.5;
         o.normalised = way == 2;
-        for (int64_t n = 1;; ++n) {
-            cs_shard shard = {0};
-            cs_spectrum s = {0};
-            (void)cs_mem_fail_at(n);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_shard) shard = {0};
+            AUTO(cs_spectrum) s = {0};
             cs_status status = cs_shard_read(&alone, path, true, &shard);
             status = status ? status : cs_ranked_spectrum(&shard, &o, &s);
-            int64_t made = cs_mem_fail_at(0);
-            cs_shard_free(&shard);
-            cs_reason_clear();
-            if (status == CS_OK) {
-                assert_true(made < n);
-                cs_spectrum_free(&s);
-                break;
-            }
-            assert_int_equal(status, CS_ERR_MEMORY);
-            assert_null(s.sigma);
+            if (out_of_memory(status)) assert_null(s.sigma);
         }
     }
-    cs_csr_free(&a);
 }

@@ -1,9 +1,5 @@
 /* The build over a group of threads, against that of one process. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"
 #include "small_corpus.h"
@@ -27,7 +23,7 @@ TEST(builds_are_those_of_one_process)
     for (int d = 0; d < 600; ++d) {
         length[d] = 2 + (d * 37) % 60;
     }
-    cs_corpus corpus = small_corpus(600, length, 200, 3, 5);
+    AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
@@ -54,7 +50,6 @@ TEST(builds_are_those_of_one_process)
         }
         cs_cooc_free(&one);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* So few rows that most ranks own none, without classes, several threads a rank. */
@@ -62,7 +57,7 @@ TEST(ranks_without_rows)
 {
     for (int64_t labels = 0; labels < 3; labels += 2) {
         int64_t length[] = {3, 2};
-        cs_corpus corpus = small_corpus(2, length, 2, labels, 5);
+        AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
         cs_status status[MOST_RANKS];
@@ -82,7 +77,6 @@ TEST(ranks_without_rows)
             }
         }
         cs_cooc_free(&one);
-        cs_corpus_free(&corpus);
     }
 }
 
@@ -90,31 +84,21 @@ TEST(ranks_without_rows)
 TEST(every_allocation_may_fail)
 {
     int64_t length[] = {5, 9, 4};
-    cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse("nearest:1", &o.context));
-    for (int64_t n = 1;; ++n) {
-        cs_cooc cooc = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_build(&corpus, &o, &cooc);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        cs_cooc_free(&cooc);
-        if (status == CS_OK) {
-            assert_true(made < n);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_cooc) cooc = {0};
+        (void)out_of_memory(cs_cooc_build(&corpus, &o, &cooc));
     }
-    cs_corpus_free(&corpus);
 }
 
 TEST(a_build_that_cannot_be_fails_on_all_ranks)
 {
     int64_t length[] = {1, 1, 1};
-    cs_corpus corpus = small_corpus(3, length, 4, 0, 5);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
     build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
     cs_status status[MOST_RANKS];
@@ -129,5 +113,4 @@ TEST(a_build_that_cannot_be_fails_on_all_ranks)
         assert_string_equal(reason[r], cs_reason());
     }
     cs_reason_clear();
-    cs_corpus_free(&corpus);
 }

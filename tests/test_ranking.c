@@ -1,6 +1,4 @@
 /* analysis: Kendall's tau-b, pairs that errors leave open. */
-#include <math.h>
-
 #include "stats/ranking.h"
 #include "test.h"
 

@@ -1,14 +1,9 @@
 /* Sequences of real vectors from source to batch to network: rows made by hand, where an id names
  * what the row's vector is, so that a model can learn to tell them. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/examples.h"
 #include "train_support.h"
 
@@ -55,9 +50,9 @@ static cs_batch batch_of(const training *t, int64_t step)
 /* A row reads the vector, a masked one [MASK]; targets are ids. */
 TEST(rows_of_a_batch)
 {
-    training t = of_vectors(CS_OBJ_MASKED, "");
+    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_MASKED, "");
     int64_t masked = 0;
-    cs_batch b = batch_of(&t, 1);
+    AUTO(cs_batch) b = batch_of(&t, 1);
     for (int64_t i = 0; i < b.length; ++i) {
         if (b.token[i] < 0) {
             assert_int_equal(b.real_row[i], i);
@@ -72,8 +67,6 @@ TEST(rows_of_a_batch)
     for (int64_t r = 0; r < b.events; ++r) {
         assert_int_equal(b.target[r], t.corpus.token[b.place[r]]);
     }
-    cs_batch_free(&b);
-    free_training(&t);
 }
 
 /* The place before it says nothing of a random token, and the vectors nothing either: ar stays near
@@ -81,7 +74,7 @@ TEST(rows_of_a_batch)
  * learned: a repeated sequence. */
 TEST_IN_DIR(training_on_vectors)
 {
-    training t = of_vectors(CS_OBJ_AR, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, in_dir(state, "run"));
     for (int64_t i = 0; i < t.corpus.tokens; ++i) { /* the vector of the next token */
         cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, (uint64_t)i);
         vector_of(t.corpus.token[i + 1 < t.corpus.tokens ? i + 1 : i] & 7, &rng,
@@ -94,12 +87,9 @@ TEST_IN_DIR(training_on_vectors)
     assert_true(vectors.finished &&
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
     /* What was trained is written and read, and its states depend on the vectors. */
-    cs_model again = {0};
-    OK(cs_model_read(in_dir(state, "run"), t.backend, false, &again));
+    AUTO_OK(cs_model, again, cs_model_read(in_dir(state, "run"), t.backend, false, &again));
     assert_int_equal(again.config.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);
-    cs_model_free(&again);
-    free_training(&t);
 }
 
 typedef struct {
@@ -119,7 +109,7 @@ static cs_status keep(void *ctx, const cs_hidden_block *b)
 TEST(states_of_vectors)
 {
     const int64_t last = 2;
-    training t = of_vectors(CS_OBJ_AR, "");
+    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const cs_hidden_options o = {
         .layer = &last, .layers = 1, .batch = 4, .masks.attention = CS_ATTENTION_CAUSAL};
     kept *before = test_room(1, sizeof *before), *after = test_room(1, sizeof *after);
@@ -132,12 +122,11 @@ TEST(states_of_vectors)
         assert_true(sees ==
                     (memcmp(before->state[i], after->state[i], sizeof before->state[i]) != 0));
     }
-    free_training(&t);
 }
 
 TEST(what_does_not_fit)
 {
-    training t = of_vectors(CS_OBJ_AR, "");
+    AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const int64_t last = 2;
     const cs_hidden_options o = {.layer = &last, .layers = 1};
     const cs_perplexity_options p = {.kind = CS_KIND_CAUSAL};
@@ -167,5 +156,4 @@ TEST(what_does_not_fit)
                  "rows have 5 real values, but the model reads 4");
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, keep, NULL), CS_ERR_USAGE,
                  "rows have 5 real values");
-    free_training(&t);
 }

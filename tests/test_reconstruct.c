@@ -1,16 +1,10 @@
 /* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
  * shows, and whole runs. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/linear_fill.h"
 #include "analysis/measures/reconstruct.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 #include "vit_support.h"
 
@@ -49,15 +43,13 @@ TEST(linear_prediction_of_two)
     const uint8_t out[] = {0, 0, 0, 0, 1}, hidden[] = {0, 1}, both[] = {1, 1};
     const float x[] = {3, 100};
     float to[2];
-    cs_linear_fill f = {0};
-    OK(cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
+    AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
     assert_true(fabs(f.mean[0] - 1) < 1e-6 && fabs(f.mean[1] - 2) < 1e-6);
     assert_true(fabs(f.variance - 2.5) < 1e-6);
     OK(cs_linear_fill_of(&f, 0.1, hidden, x, to));
     assert_true(to[0] == 3 && fabs((double)to[1] - (2 + 2 / 1.25)) < 1e-6);
     OK(cs_linear_fill_of(&f, 0.1, both, x, to));
     assert_true(fabs((double)to[0] - 1) < 1e-6 && fabs((double)to[1] - 2) < 1e-6);
-    cs_linear_fill_free(&f);
 }
 
 /* Of rows of rank one everything is known from one value, but for the ridge. */
@@ -74,13 +66,9 @@ TEST(linear_prediction_of_a_line)
         }
     }
     for (int threads = 1; threads < 3; ++threads) {
-        cs_linear_fill f = {0};
-        OK(cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
+        AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
         OK(cs_linear_fill_of(&f, 1e-9, hidden, rows, to));
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs((double)to[j] - (double)rows[j]) < 1e-3);
-        }
-        cs_linear_fill_free(&f);
+        assert_each(j, 0, D, fabs((double)to[j] - (double)rows[j]) < 1e-3);
     }
 }
 
@@ -88,8 +76,8 @@ TEST(linear_prediction_of_a_line)
 
 static void open_reader(training *t, const picture_form *form, cs_patch_reader *reader)
 {
-    cs_model_kind kind = {0};
-    OK(cs_model_kind_of(&t->options.task, &t->model.config, CS_LOSS_SQUARED_ERROR, 2, &kind));
+    AUTO_OK(cs_model_kind, kind,
+            cs_model_kind_of(&t->options.task, &t->model.config, CS_LOSS_SQUARED_ERROR, 2, &kind));
     cs_status status = cs_patch_reader_open(&t->model, &kind, 3, reader);
     if (form->kind == CS_OBJ_AR) {
         assert_int_equal(status, CS_ERR_USAGE);
@@ -98,7 +86,6 @@ static void open_reader(training *t, const picture_form *form, cs_patch_reader *
     } else {
         OK(status);
     }
-    cs_model_kind_free(&kind);
 }
 
 enum { COUNT = 5, PIXELS = PATCHES * VALUES };
@@ -117,17 +104,14 @@ static void draw_groups(int64_t groups, int32_t *group)
 TEST(filling_by_groups)
 {
     for (const picture_form *form = picture_forms; form->target != CS_TARGET_IDS; ++form) {
-        training t = make_picture_training(form, 1, NULL);
-        cs_patch_reader r = {0};
+        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
         memcpy(x, t.corpus.real, sizeof x);
         draw_groups(2, group);
-        if (!r.model) {
-            free_training(&t);
-            continue;
-        }
+        if (!r.model) continue;
         memcpy(again, group, sizeof again);
         for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
             again[i] = group[i] > 0;
@@ -153,8 +137,6 @@ TEST(filling_by_groups)
             assert_fails(cs_patches_fill(&r, COUNT, x, NULL, NULL, group, 2, twice), CS_ERR_USAGE,
                          "one group");
         }
-        cs_patch_reader_close(&r);
-        free_training(&t);
     }
 }
 
@@ -163,18 +145,17 @@ TEST(filling_by_groups)
 TEST(filling_by_codes)
 {
     for (const picture_form *form = picture_forms + 6; form->name; ++form) {
-        training t = make_picture_training(form, 1, NULL);
+        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_patch_reader r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES], id[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
-        float *values = NULL;
+        AUTO_FREE float *values = NULL;
         const float *centre = t.model.codes->book.centre;
         OK(cs_codes_values(t.model.codes, &t.corpus, NULL, &values)); /* pictures of nothing else */
         memcpy(x, values, sizeof x);
         memcpy(y, values, sizeof y);
         memcpy(id, t.corpus.token, sizeof id);
-        cs_free(values);
         draw_groups(2, group);
         for (int64_t i = 0; i < COUNT * PATCHES; ++i) {
             again[i] = group[i] > 0;
@@ -209,7 +190,6 @@ TEST(filling_by_codes)
             assert_memory_equal(once, twice, sizeof once);
             cs_patch_reader_close(&r);
         }
-        free_training(&t);
     }
 }
 
@@ -227,33 +207,30 @@ static double mean_of(const cs_reconstruction *r, int filler, int score)
 TEST_IN_DIR(reconstruction_of_waves)
 {
     const picture_form *form = &picture_forms[0];
-    cs_images m = make_pictures();
-    training t = make_picture_training(form, 1, in_dir(state, "run"));
+    AUTO(cs_images) m = make_pictures();
+    AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
     t.options.steps = 600;
     t.options.batch = 16;
     t.options.learning_rate = 1e-2;
     t.options.save_every = 0;
     (void)trained(&t);
-    cs_patch_reader reader = {0};
+    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);
     memset(m.held_out, 0, PICTURES); /* those that it was trained on: all are reconstructed */
     cs_reconstruct_options o = {
         .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
-    cs_reconstruction one = {0}, two = {0};
+    AUTO(cs_reconstruction) one = {0}, two = {0};
     OK(cs_reconstruct(&reader, &m, &o, in_dir(state, "sheet.png"), &one));
-    cs_picture picture = {0};
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0, scale = 64 / (m.height > m.width ? m.height : m.width);
     OK(cs_file_read(in_dir(state, "sheet.png"), 1 << 20, &bytes, &size));
-    OK(cs_picture_decode("sheet.png", bytes, size, false, &picture));
-    cs_free(bytes);
+    AUTO_OK(cs_picture, picture, cs_picture_decode("sheet.png", bytes, size, false, &picture));
     assert_int_equal(picture.height, 11 + 3 * (m.height * scale + 2) - 2);
     /* ORIGINAL begins with an O: three black dots on top between white ones. */
     const uint8_t *top = picture.pixel + picture.width * picture.channels;
     for (int x = 0; x < 6; ++x) {
         assert_int_equal(top[x * picture.channels], x >= 1 && x <= 3 ? 0 : 255);
     }
-    cs_picture_free(&picture);
     assert_int_equal(one.pictures, PICTURES);
     assert_int_equal(one.hidden, llround(0.4 * PATCHES));
     assert_true(mean_of(&one, 0, 0) < mean_of(&one, 1, 0)); /* below the mean picture's error */
@@ -284,9 +261,4 @@ TEST_IN_DIR(reconstruction_of_waves)
     assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE,
                  "the model reads 8 x 8");
     m.width = SIDE;
-    cs_reconstruction_free(&one);
-    cs_reconstruction_free(&two);
-    cs_patch_reader_close(&reader);
-    cs_images_free(&m);
-    free_training(&t);
 }

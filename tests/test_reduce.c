@@ -1,11 +1,5 @@
 /* cooc/reduce, cooc/labelled: components against breadth-first search, lumping against brute-force
  * pairwise comparison and against the Gram matrix it must leave unchanged. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "cooc/labelled.h"
 #include "cooc/reduce.h"
 #include "cooc_matrices.h"
@@ -50,12 +44,10 @@ static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
 TEST(components_match_flooding)
 {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
-        cs_csr a = untidy_matrix((int64_t)seed, 48, 40, seed);
-        cs_dense d = {0};
-        cs_components c = {0};
+        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 48, 40, seed);
         int64_t row[48], col[40];
-        OK(cs_csr_to_dense(&a, &d));
-        OK(cs_components_of(&a, &c));
+        AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
+        AUTO_OK(cs_components, c, cs_components_of(&a, &c));
         int64_t number = -1;
         assert_int_equal(c.count, flood(&d, row, col));
         OK(cs_components_number(&a, &number));
@@ -75,9 +67,6 @@ TEST(components_match_flooding)
         }
         assert_int_equal(rows, 0);
         assert_int_equal(cols, 0);
-        cs_components_free(&c);
-        cs_dense_free(&d);
-        cs_csr_free(&a);
     }
 }
 
@@ -85,7 +74,7 @@ TEST(components_match_flooding)
 TEST(components_of_a_long_path)
 {
     enum { N = 100000 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, N, N + 1, 2 * N));
     for (int64_t i = 0; i < N; ++i) {
         a.col[2 * i] = (int32_t)(N - 1 - i);
@@ -93,28 +82,20 @@ TEST(components_of_a_long_path)
         a.val[2 * i] = a.val[2 * i + 1] = 1;
         a.ptr[i + 1] = 2 * (i + 1);
     }
-    cs_components c = {0};
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 1);
     assert_int_equal(c.rows[0], N);
     assert_int_equal(c.cols[0], N + 1);
-    cs_components_free(&c);
-    cs_csr_free(&a);
 }
 
 TEST(stored_zeros_are_no_edges)
 {
-    cs_csr a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
+    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
     a.val[1] = a.val[2] = 0;
-    cs_components c = {0};
-    cs_lumping l = {0};
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 2);
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(cs_csr_nnz(&l.a), 2);
-    cs_lumping_free(&l);
-    cs_components_free(&c);
-    cs_csr_free(&a);
 }
 
 /* Rows i and j of d are proportional, by exact cross products of small integers. */
@@ -152,9 +133,8 @@ static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool 
  */
 static void check_lumping(cs_csr *a, double scale)
 {
-    cs_dense d = {0};
-    cs_lumping l = {0};
-    OK(cs_csr_to_dense(a, &d));
+    AUTO(cs_lumping) l = {0};
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             a->val[e] *= scale * (scale == 1 ? 1 : 1 + 0.37 * (double)i);
@@ -174,20 +154,17 @@ static void check_lumping(cs_csr *a, double scale)
     }
     assert_true(fabs(mass - lumped) <= 1e-12 * mass);
     OK(cs_csr_check(&l.a, true));
-    cs_lumping_free(&l);
-    cs_dense_free(&d);
 }
 
 TEST(lumping_finds_exactly_the_proportional_rows)
 {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        cs_csr a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
+        AUTO(cs_csr) a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
         check_lumping(&a, 1);
         cs_csr_free(&a);
         a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
         /* A factor a row changes no row's distribution, and twin columns stay twins. */
         check_lumping(&a, 1.0 / 3);
-        cs_csr_free(&a);
     }
 }
 
@@ -195,33 +172,27 @@ TEST(lumping_finds_exactly_the_proportional_rows)
 TEST(large_counts_compare_exactly)
 {
     double big = 9007199254740990.0;
-    cs_csr a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
-    cs_lumping l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO(cs_csr) a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][0], 0);
     assert_int_equal(l.lump[CS_LEFT][1], 0);
     assert_int_equal(l.lump[CS_LEFT][2], 1);
-    cs_lumping_free(&l);
-    cs_csr_free(&a);
 }
 
 /* Values whose leading digits straddle a decimal or binary boundary agree all the same. */
 TEST(no_bucket_boundary_parts_rows)
 {
     double up = nextafter(0.1, 1), down = nextafter(0.1, 0);
-    cs_csr a = matrix_of(4, 3,
-                         (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
-                                    0.1 * (1 + 1e-9), 0.3, 0.6});
-    cs_lumping l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO(cs_csr) a = matrix_of(4, 3,
+                               (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
+                                          0.1 * (1 + 1e-9), 0.3, 0.6});
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][1], 0);
     assert_int_equal(l.lump[CS_LEFT][2], 0);
     assert_int_equal(l.lump[CS_LEFT][3], 1); /* 1e-9 apart is another distribution */
     cs_lumping_free(&l);
     OK(cs_lump(&a, 1e-6, &l));
     assert_int_equal(l.lump[CS_LEFT][3], 0); /* unless the caller says so */
-    cs_lumping_free(&l);
-    cs_csr_free(&a);
 }
 
 /* 200,000 rows of one entry each lump into one row a column, in linear time. */
@@ -229,8 +200,8 @@ TEST(single_entry_rows_lump)
 {
     enum { ROWS = 200000, COLS = 10 };
     for (int real = 0; real < 2; ++real) {
-        cs_csr a = {0};
-        cs_lumping l = {0};
+        AUTO(cs_csr) a = {0};
+        AUTO(cs_lumping) l = {0};
         OK(cs_csr_init(&a, ROWS, COLS, ROWS));
         for (int64_t i = 0; i < ROWS; ++i) {
             a.col[i] = (int32_t)(i % COLS);
@@ -240,15 +211,13 @@ TEST(single_entry_rows_lump)
         OK(cs_lump(&a, 0, &l));
         assert_int_equal(l.a.rows, COLS);
         assert_int_equal(l.a.cols, COLS);
-        cs_lumping_free(&l);
-        cs_csr_free(&a);
     }
 }
 
 TEST(bad_matrices_are_refused)
 {
     cs_lumping l = {0};
-    cs_csr a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
+    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
     assert_fails(cs_lump(&a, -1, &l), CS_ERR_USAGE, "-1");
     assert_int_equal(cs_lump(&a, NAN, &l), CS_ERR_USAGE);
     cs_reason_clear();
@@ -257,57 +226,40 @@ TEST(bad_matrices_are_refused)
     a.val[2] = a.val[3] = 1.7e308;
     assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "row 1");
     assert_null(l.lump[CS_LEFT]);
-    cs_csr_free(&a);
 }
 
 TEST(an_empty_matrix_reduces_to_nothing)
 {
-    cs_csr a = {0};
-    cs_components c = {0};
-    cs_lumping l = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, 3, 2, 0));
-    OK(cs_components_of(&a, &c));
+    AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 0);
     assert_int_equal(c.row[2], -1);
     assert_int_equal(c.col[1], -1);
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 0);
     assert_int_equal(l.a.cols, 0);
     assert_int_equal(l.lump[CS_LEFT][0], -1);
-    cs_lumping_free(&l);
-    cs_components_free(&c);
-    cs_csr_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
     for (int real = 0; real < 2; ++real) {
-        cs_csr a = untidy_matrix(2, 24, 20, 5);
+        AUTO(cs_csr) a = untidy_matrix(2, 24, 20, 5);
         a.val[0] += real ? 0.5 : 0;
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            cs_components c = {0};
-            cs_lumping l = {0};
-            (void)cs_mem_fail_at(n);
-            status = cs_components_of(&a, &c);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_components) c = {0};
+            AUTO(cs_lumping) l = {0};
+            cs_status status = cs_components_of(&a, &c);
             if (status == CS_OK) status = cs_lump(&a, 0, &l);
-            assert_true(n < 100);
-            if (status != CS_OK) {
-                assert_int_equal(status, CS_ERR_MEMORY);
-                assert_null(l.lump[CS_LEFT]);
-                cs_reason_clear();
-            }
-            cs_components_free(&c);
-            cs_lumping_free(&l);
+            if (out_of_memory(status)) assert_null(l.lump[CS_LEFT]);
         }
-        (void)cs_mem_fail_at(0);
-        cs_csr_free(&a);
     }
 }
 
 TEST(majority_takes_the_lowest_class_on_ties)
 {
-    cs_labelled m = {.labels = 3};
+    AUTO(cs_labelled) m = {.labels = 3};
     m.row_label = matrix_of(4, 3, (double[]){1, 2, 2, 0, 0, 0, 5, 4, 5, 0, 0, 1});
     int32_t label[4];
     cs_majority(&m.row_label, label);
@@ -315,7 +267,6 @@ TEST(majority_takes_the_lowest_class_on_ties)
     assert_int_equal(label[1], -1);
     assert_int_equal(label[2], 0);
     assert_int_equal(label[3], 2);
-    cs_labelled_free(&m);
     cs_labelled_free(&m);
 }
 
@@ -337,8 +288,8 @@ TEST(the_best_guess_of_a_class_errs)
 TEST(lumps_are_found_among_many_rows)
 {
     enum { HALF = 4500 };
-    cs_csr a = {0};
-    cs_lumping l = {0};
+    AUTO(cs_csr) a = {0};
+    AUTO(cs_lumping) l = {0};
     OK(cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
     for (int64_t i = 0; i < 2 * HALF; ++i) {
         const int32_t c = (int32_t)(i % HALF);
@@ -354,17 +305,14 @@ TEST(lumps_are_found_among_many_rows)
         assert_int_equal(l.lump[CS_LEFT][i + HALF], i);
     }
     assert_int_equal(l.a.rows, HALF);
-    cs_lumping_free(&l);
-    cs_csr_free(&a);
 }
 
 /* Rows of one pattern are divided by their sums, which must be numbers; a row that no other one is
  * like is not. */
 TEST(sums_that_overflow_are_named)
 {
-    cs_csr a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
-    cs_lumping l = {0};
-    OK(cs_lump(&a, 0, &l));
+    AUTO(cs_csr) a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 3);
     cs_lumping_free(&l);
     a.val[2] = a.val[4] = 1.5e308;
@@ -376,6 +324,4 @@ TEST(sums_that_overflow_are_named)
     a.val[5] = 0.75;
     OK(cs_lump(&a, 0, &l));
     assert_true(l.a.rows == 2 && l.lump[CS_LEFT][2] == 0 && l.lump[CS_LEFT][1] == 1);
-    cs_lumping_free(&l);
-    cs_csr_free(&a);
 }

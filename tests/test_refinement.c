@@ -1,13 +1,7 @@
 /* The refinement law: the order of contexts against every pair of events, spectra and forms against
  * matrices made by hand, a pair that is in no order against the law, and what is dropped. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/theorems/refinement.h"
 #include "analysis/theorems/theorems.h"
-#include "base/mem.h"
 #include "context_support.h"
 #include "io_support.h"
 #include "linalg/dense.h"
@@ -15,7 +9,6 @@
 #include "plan_support.h"
 #include "small_corpus.h"
 #include "statement_support.h"
-#include "test.h"
 
 enum { VOCAB = 5, CASES = 12, MOST = 400 };
 
@@ -79,8 +72,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
                         listing *l)
 {
     memset(l, 0, sizeof *l);
-    cs_sequences s = {0};
-    OK(cs_sequences_of(corpus, 0, 0, &s));
+    AUTO_OK(cs_sequences, s, cs_sequences_of(corpus, 0, 0, &s));
     for (int64_t i = 0; i < s.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(o, s.length[i], &exists));
@@ -91,8 +83,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
         cs_context_options options = {.objective = o, .context = *context, .listed = true};
         const bool unique = cs_context_gram(context);
         options.context.mode = unique ? CS_CONTEXT_ALL : context->mode;
-        cs_context_plan *plan = NULL;
-        OK(cs_context_prepare(&one, &options, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&one, &options, &plan));
         reader r = {.l = l,
                     .t = {.given = cs_context_given(context),
                           .mode = options.context.mode,
@@ -108,9 +99,7 @@ static void list_events(const cs_corpus *corpus, const cs_objective *o, const cs
             l->weight[e] *= cs_context_predicted(plan, s.length[i]);
         }
         free(r.t.entry);
-        cs_context_plan_free(&plan);
     }
-    cs_sequences_free(&s);
 }
 
 static bool same_rows(const listing *l, int64_t e, int64_t f)
@@ -181,7 +170,7 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
             }
         }
     }
-    cs_dense m = {0};
+    AUTO(cs_dense) m = {0};
     double value[VOCAB];
     OK(cs_dense_init(&m, VOCAB, VOCAB));
     memcpy(m.data, form, VOCAB * VOCAB * sizeof *form);
@@ -189,19 +178,17 @@ static void spectrum_by_hand(const listing *l, double sigma[VOCAB], double form[
     for (int j = 0; j < VOCAB; ++j) {
         sigma[j] = sqrt(fmax(value[VOCAB - 1 - j], 0));
     }
-    cs_dense_free(&m);
 }
 
 static double smallest(const double *fine, const double *coarse)
 {
-    cs_dense m = {0};
+    AUTO(cs_dense) m = {0};
     double value[VOCAB];
     OK(cs_dense_init(&m, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
         m.data[i] = fine[i] - coarse[i];
     }
     OK(cs_dense_eigh(&m, value, true));
-    cs_dense_free(&m);
     return value[0];
 }
 
@@ -221,15 +208,15 @@ TEST(orders_and_sides_are_those_of_all_events)
     int64_t ties = 0;
     int in_order = 0, broken = 0;
     for (int trial = 0; trial < 8; ++trial) {
-        cs_corpus corpus = corpus_of((uint64_t)trial + 1);
-        cs_plan_file file;
+        AUTO(cs_corpus) corpus = corpus_of((uint64_t)trial + 1);
+        AUTO(cs_plan_file) file = {0};
         cs_cooc_options options = {.objective = plan_held(specs[trial % 4], &file), .threads = 2};
         const cs_theorem_input in = {.threads = 1};
         cs_context context[CASES];
         double sigma[CASES][VOCAB], form[CASES][VOCAB * VOCAB];
-        cs_refined_pairs r = {0};
         contexts(context);
-        OK(cs_refined_pairs_of(&corpus, &options, CASES, context, &in, &r));
+        AUTO_OK(cs_refined_pairs, r,
+                cs_refined_pairs_of(&corpus, &options, CASES, context, &in, &r));
         for (int c = 0; c < CASES; ++c) {
             list_events(&corpus, &options.objective, &context[c], &l[c]);
             spectrum_by_hand(&l[c], sigma[c], form[c]);
@@ -269,9 +256,6 @@ TEST(orders_and_sides_are_those_of_all_events)
                 ++broken; /* what is in no order can break it */
             }
         }
-        cs_refined_pairs_free(&r);
-        cs_plan_file_free(&file);
-        cs_corpus_free(&corpus);
     }
     assert_true(in_order > 100 && broken > 50 && ties > 0);
 }
@@ -284,12 +268,12 @@ TEST(large_matrices_have_their_leading_values)
     for (int i = 0; i < 1500; ++i) {
         length[i] = 4;
     }
-    cs_corpus corpus = small_corpus(1500, length, 900, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(1500, length, 900, 0, 3);
     const cs_cooc_options options = {.objective = plan_objective("masked:unmasked=2"),
                                      .threads = 2};
     const cs_theorem_input in = {.triplets = 12};
     cs_context context[4];
-    cs_refined_pairs r = {0};
+    AUTO(cs_refined_pairs) r = {0};
     for (int c = 0; c < 4; ++c) {
         OK(cs_context_parse(text[c < 3 ? c : 1], &context[c]));
     }
@@ -304,8 +288,6 @@ TEST(large_matrices_have_their_leading_values)
         assert_true(!x->ordered || x->error < 1e-6);
     }
     assert_string_equal(r.name[3], "all+k");
-    cs_refined_pairs_free(&r);
-    cs_corpus_free(&corpus);
 }
 
 /* --- statements ------------------------------------------------------------------------------- */
@@ -343,7 +325,7 @@ TEST(a_toy_is_all_its_sequences)
 TEST(dropped_events_leave_it_open)
 {
     int64_t length[] = {7, 7, 7, 7};
-    cs_corpus corpus = small_corpus(4, length, VOCAB, 0, 2);
+    AUTO(cs_corpus) corpus = small_corpus(4, length, VOCAB, 0, 2);
     const cs_cooc_options build = {.objective = plan_objective("masked:unmasked=1")};
     const cs_theorem_input in = {.corpus = &corpus, .corpus_name = "small", .build = &build};
     cs_theorem_report report = {.rows = NULL};
@@ -355,7 +337,6 @@ TEST(dropped_events_leave_it_open)
     s = statement_of(&report.statements, "refinement-each:2-each:2+k", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_PASS); /* both drop the same */
     cs_statements_free(&report.statements);
-    cs_corpus_free(&corpus);
 }
 
 TEST(random_texts_obey_it)

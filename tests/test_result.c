@@ -1,12 +1,7 @@
 /* io/result: one record, three forms. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/result.h"
 #include "io_support.h"
-#include "test.h"
 
 static cs_result *sample(void)
 {
@@ -39,32 +34,27 @@ static cs_result *sample(void)
 
 static void table_is(const cs_result *r, const cs_view *view, const char *want)
 {
-    cs_table table = {0};
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     size_t size = 0;
-    OK(cs_result_table(r, view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(r, view, &table));
     FILE *out = open_memstream(&text, &size);
     OK(cs_table_print_csv(&table, out));
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text, want);
-    free(text);
-    cs_table_free(&table);
 }
 
 static void json_table_is(const cs_result *r, const cs_view *view, const char *want)
 {
-    json_t *got = json_object(), *expected = json_loads(want, 0, NULL);
+    json_auto_t *got = json_object(), *expected = json_loads(want, 0, NULL);
     OK(cs_result_add_table(r, view, got));
     assert_non_null(expected);
     assert_true(json_equal(got, expected));
-    json_decref(got);
-    json_decref(expected);
 }
 
 /* Table Schema and objects, for readers such as pandas. */
 TEST(a_table_is_json_too)
 {
-    cs_result *r = sample();
+    AUTO(cs_result) *r = sample();
     json_table_is(
         r, &(cs_view){"sigma[]", "index=# sigma=. copies=/copies[#]"},
         "{\"schema\": {\"fields\": [{\"name\": \"index\", \"type\": \"integer\"}, "
@@ -83,13 +73,12 @@ TEST(a_table_is_json_too)
         "\"whole\", \"type\": \"boolean\"}, {\"name\": \"none\", \"type\": \"number\"}, "
         "{\"name\": \"absent\", \"type\": \"number\"}]}, \"data\": [{\"name\": \"two, "
         "matrices\", \"whole\": true, \"none\": null, \"absent\": null}]}");
-    cs_result_free(&r);
 }
 
 TEST(json_has_all_but_what_is_for_tables)
 {
     cs_result *r = sample();
-    json_t *json = NULL, *want = NULL;
+    json_auto_t *json = NULL, *want = NULL;
     static const char text[] =
         "{\"name\": \"two, matrices\", \"sigma\": [1.0, 0.5, null], \"copies\": [4, 5], "
         "\"matrices\": [{\"file\": \"a\", \"n\": 7, \"metrics\": [{\"metric\": \"rank\", "
@@ -100,8 +89,6 @@ TEST(json_has_all_but_what_is_for_tables)
     OK(cs_result_json(r, &json));
     OK(cs_json_parse("want", text, (int64_t)strlen(text), &want));
     assert_true(json_equal(json, want));
-    json_decref(json);
-    json_decref(want);
     cs_result_free(&r);
     assert_null(r);
 }
@@ -116,22 +103,20 @@ TEST(fields_have_the_form_of_their_type)
         const char *name, *none;
         char hash[4];
     } of = {INT64_C(1) << 40, -3, 0.5, true, "one", NULL, "abc"};
-    cs_result *r = cs_result_new();
-    json_t *json = NULL, *want = json_loads("{\"rows\": 1099511627776, \"j\": -3, \"value\": 0.5, "
-                                            "\"exact\": true, \"name\": \"one\", "
-                                            "\"none\": null, \"hash\": \"abc\"}",
-                                            0, NULL);
+    AUTO(cs_result) *r = cs_result_new();
+    json_auto_t *json = NULL,
+                *want = json_loads("{\"rows\": 1099511627776, \"j\": -3, \"value\": 0.5, "
+                                   "\"exact\": true, \"name\": \"one\", "
+                                   "\"none\": null, \"hash\": \"abc\"}",
+                                   0, NULL);
     CS_ITEM_FIELDS(cs_result_root(r), &of, rows, j, value, exact, name, none, hash);
     OK(cs_result_json(r, &json));
     assert_true(want && json_equal(json, want));
-    json_decref(json);
-    json_decref(want);
-    cs_result_free(&r);
 }
 
 TEST(tables_follow_paths)
 {
-    cs_result *r = sample();
+    AUTO(cs_result) *r = sample();
     table_is(r, &(cs_view){"sigma[]", "index=# sigma=. copies=^copies[#]"},
              "index,sigma,copies\n1,1,4\n2,0.5,5\n3,,\n");
     table_is(
@@ -144,25 +129,23 @@ TEST(tables_follow_paths)
     table_is(r, &(cs_view){"", "name whole none made"},
              "name,whole,none,made\n\"two, matrices\",true,,\n");
     table_is(r, &(cs_view){"no.such[]", "name"}, "name\n");
-    cs_result_free(&r);
 }
 
 TEST(tables_follow_several_paths_from_one_place)
 {
-    cs_result *r = sample();
+    AUTO(cs_result) *r = sample();
     table_is(r, &(cs_view){"matrices[].{.,~curve[]}", "file=file|^file metric"},
              "file,metric\na,\na,curve\nb,\nb,curve\n");
     table_is(r, &(cs_view){"matrices[].{no[],~curve[]}", "file=^file"}, "file\na\nb\n");
-    cs_result_free(&r);
 }
 
 /* What was JSON is no different from what was added. */
 TEST(tables_look_into_json)
 {
-    cs_result *r = cs_result_new();
-    json_t *made = json_pack("{s:{s:i, s:[f, n]}, s:{s:b, s:s}}", "one", "n", 3, "x", 0.5, "two",
-                             "n", 1, "name", "second"),
-           *json = NULL;
+    AUTO(cs_result) *r = cs_result_new();
+    json_auto_t *made = json_pack("{s:{s:i, s:[f, n]}, s:{s:b, s:s}}", "one", "n", 3, "x", 0.5,
+                                  "two", "n", 1, "name", "second"),
+                *json = NULL;
     cs_item *item = cs_item_json(cs_result_root(r), "states", json_incref(made));
     cs_item_text(item, "~hidden", "h");
     table_is(r, &(cs_view){"states[]", "n name hidden=^~hidden"},
@@ -170,70 +153,51 @@ TEST(tables_look_into_json)
     table_is(r, &(cs_view){"states.one.x[]", "x=. n=^n"}, "x,n\n0.5,3\n,3\n");
     OK(cs_result_json(r, &json));
     assert_true(json_equal(json_object_get(json, "states"), made));
-    json_decref(json);
-    json_decref(made);
     cs_result_free(&r);
     r = cs_result_new();
     assert_null(cs_item_json(cs_result_root(r), "states", NULL));
     assert_int_equal(cs_result_status(r), CS_ERR_MEMORY);
     cs_reason_clear();
-    cs_result_free(&r);
 }
 
 TEST(counts_below_0_are_none)
 {
-    cs_result *r = cs_result_new();
-    json_t *json = NULL, *want = NULL;
+    AUTO(cs_result) *r = cs_result_new();
+    json_auto_t *json = NULL, *want = NULL;
     static const char text[] = "{\"none\": null, \"zero\": 0}";
     cs_item_count(cs_result_root(r), "none", -1);
     cs_item_count(cs_result_root(r), "zero", 0);
     OK(cs_result_json(r, &json));
     OK(cs_json_parse("want", text, sizeof text - 1, &want));
     assert_true(json_equal(json, want));
-    json_decref(json);
-    json_decref(want);
-    cs_result_free(&r);
 }
 
 TEST_IN_DIR(a_table_is_written)
 {
     static const cs_view view = {"matrices[]", "file n"};
-    cs_result *r = sample();
+    AUTO(cs_result) *r = sample();
     OK(cs_result_write_csv(r, &view, in_dir(state, "t.csv")));
     assert_content(in_dir(state, "t.csv"), "file,n\na,7\nb,8\n");
     assert_fails(cs_result_write_csv(r, &view, in_dir(state, "no/t.csv")), CS_ERR_IO, "no/t.csv");
-    cs_result_free(&r);
 }
 
 TEST(text_that_is_not_utf8_is_named)
 {
-    cs_result *r = cs_result_new();
+    AUTO(cs_result) *r = cs_result_new();
     json_t *json = NULL;
     cs_item_text(cs_result_root(r), "word", "\xff");
     assert_fails(cs_result_json(r, &json), CS_ERR_INPUT, "'word'");
-    cs_result_free(&r);
 }
 
 TEST(the_first_failure_stays)
 {
-    bool done = false;
-    for (int64_t n = 1; !done; ++n) {
-        json_t *json = NULL;
-        cs_table table = {0};
+    EACH_ALLOCATION_FAILS(n) {
+        json_auto_t *json = NULL;
+        AUTO(cs_table) table = {0};
         static const cs_view view = {"matrices[].metrics[]", "file=^file metric value"};
-        (void)cs_mem_fail_at(n);
-        cs_result *r = sample();
+        AUTO(cs_result) *r = sample();
         cs_status status = cs_result_json(r, &json);
         if (status == CS_OK) status = cs_result_table(r, &view, &table);
-        (void)cs_mem_fail_at(0);
-        done = status == CS_OK;
-        assert_true(done || status == CS_ERR_MEMORY);
-        assert_true(done == (table.rows == 4));
-        assert_true(done || cs_reason()[0] != '\0');
-        cs_reason_clear();
-        json_decref(json);
-        cs_table_free(&table);
-        cs_result_free(&r);
-        assert_true(n < 1000);
+        assert_int_equal(table.rows, out_of_memory(status) ? 0 : 4);
     }
 }

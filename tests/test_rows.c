@@ -1,9 +1,4 @@
 /* io: the same rows from files of every kind. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
 #include "io/npy.h"
@@ -11,7 +6,6 @@
 #include "io/rows.h"
 #include "io/safetensors.h"
 #include "io_support.h"
-#include "test.h"
 
 enum { N = 70, D = 6 };
 
@@ -23,7 +17,7 @@ static double item(int64_t k, int64_t j)
 
 static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
 {
-    cs_rows r = {0};
+    AUTO_BY(cs_rows_close, cs_rows) r = {0};
     float f[5 * D];
     double g[5 * D];
     cs_status status = cs_rows_open(text, &r);
@@ -34,13 +28,10 @@ static void assert_rows(const char *text, int64_t rows, cs_rows_type type)
     for (int64_t first = 0; first + 5 <= rows; first += 13) {
         OK(cs_rows_read_f32(&r, first, 5, f));
         OK(cs_rows_read_f64(&r, first, 5, g));
-        for (int i = 0; i < 5 * D; ++i) {
-            assert_true(g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
-        }
+        assert_each(i, 0, 5 * D, g[i] == item(first + i / D, i % D) && f[i] == (float)g[i]);
     }
     assert_fails(cs_rows_read_f32(&r, rows - 1, 2, f), CS_ERR_USAGE,
                  "requested, but it has only 70");
-    cs_rows_close(&r);
 }
 
 static uint16_t half(double x)
@@ -120,7 +111,7 @@ TEST_IN_DIR(every_file_gives_the_same_rows)
 /* A Fortran file: the columns one after the other. */
 TEST_IN_DIR(fortran_files_are_turned)
 {
-    char *header = NULL;
+    AUTO_FREE char *header = NULL;
     int64_t size;
     static double y[D * N];
     for (int i = 0; i < N * D; ++i) {
@@ -136,7 +127,6 @@ TEST_IN_DIR(fortran_files_are_turned)
     cs_rows r = {0};
     assert_fails(cs_rows_open(in_dir(state, "cut.npy"), &r), CS_ERR_INPUT,
                  "the header announces 3360 bytes of data, but 100 follow");
-    cs_free(header);
 }
 
 TEST_IN_DIR(bad_files_are_refused)
@@ -161,11 +151,10 @@ TEST_IN_DIR(bad_files_are_refused)
 
 static cs_status open_and_read(const char *text)
 {
-    cs_rows r = {0};
+    AUTO_BY(cs_rows_close, cs_rows) r = {0};
     double row[D];
     cs_status status = cs_rows_open(text, &r);
     if (status == CS_OK) status = cs_rows_read_f64(&r, 3, 1, row);
-    cs_rows_close(&r);
     return status;
 }
 

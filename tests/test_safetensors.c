@@ -1,20 +1,13 @@
 /* io: safetensors files and directories of shards. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
 #include "io/safetensors_private.h"
 #include "io_support.h"
-#include "test.h"
 
 static const char *metadata(const cs_safetensors *s, const char *key)
 {
@@ -420,13 +413,6 @@ TEST_IN_DIR(full_disks_leave_nothing)
     assert_int_equal(entries(state), 0);
 }
 
-static const char *put_index(void **state, const char *text)
-{
-    const char *path = in_dir(state, "model.safetensors.index.json");
-    OK(cs_file_write(path, text, (int64_t)strlen(text)));
-    return path;
-}
-
 static void put_shards(void **state)
 {
     put_file(in_dir(state, "s1"), strlen(ONE(FLOATS("[2]", "[0,8]"))), ONE(FLOATS("[2]", "[0,8]")),
@@ -454,7 +440,7 @@ TEST_IN_DIR(shards_read_as_one)
                  "pytorch_model.bin is not supported; convert it in its folder:");
     assert_int_equal(remove(in_dir(state, "pytorch_model.bin")), 0);
     put_shards(state);
-    put_index(state,
+    (void)put(state, "model.safetensors.index.json",
               "{\"metadata\":{\"total_size\":12},\"weight_map\":{\"b\":\"s2\",\"a\":\"s1\"}}");
     OK(cs_safetensors_open_model(*state, &s));
     assert_int_equal(cs_safetensors_count(s), 2);
@@ -497,7 +483,7 @@ TEST_IN_DIR(bad_indices_are_named)
     put_file(in_dir(state, "copy"), strlen(ONE(FLOATS("[2]", "[0,8]"))),
              ONE(FLOATS("[2]", "[0,8]")), "01234567", 8);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        put_index(state, bad[i].text);
+        (void)put(state, "model.safetensors.index.json", bad[i].text);
         assert_fails(open_model(*state), bad[i].status, bad[i].part);
     }
 }

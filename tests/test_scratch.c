@@ -1,12 +1,9 @@
 /* base/scratch: memory in files keeps its contents as it grows and when its pages are let go, takes
  * its room on the disk at once, and says so when there is none. */
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/scratch.h"
 #include "test.h"
 
@@ -17,7 +14,7 @@ static int64_t expected(int64_t i)
 
 TEST(contents_stay)
 {
-    cs_scratch_memory m = {0};
+    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     int64_t held = 0;
     for (int64_t items = 3; items < 3000000; items *= 10) {
         OK(cs_scratch_grow(&m, NULL, items * (int64_t)sizeof(int64_t)));
@@ -46,12 +43,11 @@ TEST(contents_stay)
     }
     cs_scratch_free(&m);
     assert_null(m.at);
-    cs_scratch_free(&m);
 }
 
 TEST(what_cannot_be_had_is_said)
 {
-    cs_scratch_memory m = {0};
+    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     assert_fails(cs_scratch_grow(&m, "/nowhere", 100), CS_ERR_IO, "/nowhere");
     assert_null(m.at);
     cs_reason_clear();
@@ -78,5 +74,4 @@ TEST(what_cannot_be_had_is_said)
     assert_int_equal(m.bytes, 1 << 20);
     assert_int_equal(((char *)m.at)[(1 << 20) - 1], 5);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    cs_scratch_free(&m);
 }

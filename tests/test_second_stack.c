@@ -1,14 +1,9 @@
 /* Texts that a second stack (t5) reads by teacher forcing, against transformers: the encoder reads the same
  * text, one source for all of them, or one for each (labels.npz of tests/oracle/make_reference.py). */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "infer/verify_states.h"
 #include "model_support.h"
-#include "test.h"
 
 enum { MOST = 32, PATH = 512, TEXTS = 2, LENGTH = 17, WIDTH = 8, LONG = 23 };
 
@@ -25,7 +20,7 @@ static void open_stack(const char *name, stack *s)
 {
     static int64_t start[] = {0, LENGTH, 2 * LENGTH}, ends[] = {0, 3, 3 + LONG};
     char path[PATH];
-    cs_array ids = {0};
+    AUTO(cs_array) ids = {0};
     cs_state_difference d[MOST];
     int count = 0;
     OK(cs_backend_cpu(1, &s->backend));
@@ -51,7 +46,6 @@ static void open_stack(const char *name, stack *s)
     s->texts.tokens = start[TEXTS];
     s->one.tokens = ends[1];
     s->each.tokens = ends[2];
-    cs_array_free(&ids);
 }
 
 static void close_stack(stack *s)
@@ -78,31 +72,23 @@ static cs_hidden_options last_layer(const stack *s)
 static void check_states(stack *s, const cs_corpus *sources, const char *name)
 {
     float found[TEXTS * LENGTH * WIDTH];
-    cs_array states = {0};
     cs_hidden_options o = last_layer(s);
     o.sources = sources;
-    OK(cs_npz_read(s->reference, name, &states));
+    AUTO_OK(cs_array, states, cs_npz_read(s->reference, name, &states));
     assert_int_equal(states.size, TEXTS * LENGTH * WIDTH);
     OK(cs_hidden_states(&s->model, &s->texts, &o, keep_states, found));
-    for (int64_t i = 0; i < states.size; ++i) {
-        assert_true(fabs((double)found[i] - cs_array_f64(&states, i)) <= s->states);
-    }
-    cs_array_free(&states);
+    assert_each(i, 0, states.size, fabs((double)found[i] - cs_array_f64(&states, i)) <= s->states);
 }
 
 static void check_loss(stack *s, const cs_corpus *sources, const char *name)
 {
-    cs_array loss = {0};
-    cs_perplexity p = {0};
     const cs_perplexity_options o = {
         .kind = CS_KIND_CAUSAL, .ask = CS_ASK_PREFIX, .decoder = true, .sources = sources};
-    OK(cs_npz_read(s->reference, name, &loss));
-    OK(cs_perplexity_of(&s->model, &s->texts, &o, &p));
+    AUTO_OK(cs_array, loss, cs_npz_read(s->reference, name, &loss));
+    AUTO_OK(cs_perplexity, p, cs_perplexity_of(&s->model, &s->texts, &o, &p));
     assert_int_equal(p.tokens, TEXTS * LENGTH);
     /* a loss moves by at most twice as much as a logit */
     assert_true(fabs(p.nll - cs_array_f64(&loss, 0)) <= 2 * s->logits);
-    cs_perplexity_free(&p);
-    cs_array_free(&loss);
 }
 
 TEST(texts_are_read_as_transformers_reads_them)
@@ -110,7 +96,7 @@ TEST(texts_are_read_as_transformers_reads_them)
     static const char *const name[] = {"t5-switched", "t5-untied"};
     for (int m = 0; m < 2; ++m) {
         char last[64];
-        stack s = {0};
+        AUTO_BY(close_stack, stack) s = {0};
         open_stack(name[m], &s);
         assert_true(snprintf(last, sizeof last, "decoder_hidden_states_%d",
                              (int)s.model.config.decoder.layers) > 0);
@@ -119,7 +105,6 @@ TEST(texts_are_read_as_transformers_reads_them)
         check_loss(&s, NULL, "loss");
         check_loss(&s, &s.one, "loss_of_4_5_2");
         check_loss(&s, &s.each, "loss_of_pairs");
-        close_stack(&s);
     }
 }
 
@@ -131,7 +116,7 @@ static void fails(stack *s, const cs_hidden_options *o, cs_status status, const 
 
 TEST(what_cannot_be_read_is_refused)
 {
-    stack s = {0};
+    AUTO_BY(close_stack, stack) s = {0};
     cs_state_difference d[MOST];
     int count = 0;
     open_stack("t5-untied", &s);
@@ -158,5 +143,4 @@ TEST(what_cannot_be_read_is_refused)
     assert_fails(
         cs_verify_states(&s.model, s.reference, &(cs_verify_options){.decoder = true}, d, &count),
         CS_ERR_USAGE, "config.json has no decoder_start_token_id");
-    close_stack(&s);
 }

@@ -1,15 +1,8 @@
 /* A share of the predictions: it changes how many tokens a batch scores, and nothing else. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
-#include "plan/pairs.h"
 #include "plan/parameter.h"
-#include "plan/plan.h"
 #include "plan/spec.h"
 #include "plan_support.h"
-#include "test.h"
 
 enum { LENGTH = 6, STEPS = 200 };
 
@@ -25,7 +18,7 @@ TEST(events_do_not_depend_on_the_share)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
-        cs_pairs a, b;
+        AUTO(cs_pairs) a = {0}, b = {0};
         double predicted = 0, kept = 0;
         OK(cs_pairs_of(&all, LENGTH, &a));
         OK(cs_pairs_of(&few, LENGTH, &b));
@@ -39,8 +32,6 @@ TEST(events_do_not_depend_on_the_share)
         OK(cs_objective_predicted(&all, LENGTH, &predicted));
         OK(cs_objective_predicted(&few, LENGTH, &kept));
         assert_true(fabs(kept - 0.3 * predicted) <= 1e-14 * predicted);
-        cs_pairs_free(&a);
-        cs_pairs_free(&b);
     }
 }
 
@@ -50,7 +41,7 @@ TEST(drawn_plans_lose_weights_alone)
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
         double total = 0, kept = 0;
-        cs_plan a, b;
+        AUTO(cs_plan) a = {0}, b = {0};
         OK(cs_plan_init(&a, LENGTH));
         OK(cs_plan_init(&b, LENGTH));
         for (uint64_t draw = 0; draw < 2000; ++draw) {
@@ -65,8 +56,6 @@ TEST(drawn_plans_lose_weights_alone)
             }
         }
         assert_true(fabs(kept - 0.3 * total) <= 5 * sqrt(0.3 * 0.7 * total));
-        cs_plan_free(&a);
-        cs_plan_free(&b);
     }
 }
 
@@ -108,14 +97,12 @@ static void check_batches(cs_task task, const cs_model_config *config)
         example[b] = (cs_example){batch_text, LENGTH, b, NULL, NULL};
     }
     for (int64_t step = 0; step < STEPS; ++step) {
-        cs_batch a, b;
+        AUTO(cs_batch) a = {0}, b = {0};
         OK(cs_batch_build(&(cs_batch_order){&task, config, 1, step, NULL}, example, TEXTS, &a));
         OK(cs_batch_build(&(cs_batch_order){&few, config, 1, step, NULL}, example, TEXTS, &b));
         compare(&a, &b);
         total += (double)a.events;
         kept += (double)b.events;
-        cs_batch_free(&a);
-        cs_batch_free(&b);
     }
     assert_true(total > 0 && fabs(kept - 0.3 * total) <= 5 * sqrt(0.3 * 0.7 * total));
 }
@@ -145,21 +132,19 @@ TEST(batches_score_a_share_of_the_same_predictions)
 TEST(shares_are_read_and_checked)
 {
     cs_objective o, back;
-    cs_plan_file held = {0};
-    json_t *json = NULL;
+    AUTO(cs_plan_file) held = {0};
+    json_auto_t *json = NULL;
     OK(cs_objective_parse("masked(mask-ratio=0.5,share=0.2)", &o));
     assert_true(o.share == 0.2);
-    char *text = cs_objective_describe(&o);
+    AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "masked(mask-ratio=0.5,share=0.2)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));
     assert_true(back.share == 0.2);
-    json_decref(json);
     cs_free(text);
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(unmasked=1),share=0.1", &held, &o));
     text = cs_objective_describe(&o);
     assert_string_equal(text, "mix:0.5*ar+0.5*masked(unmasked=1),share=0.1");
-    cs_free(text);
     cs_plan_file_free(&held);
     assert_fails(cs_objective_parse("ar(share=0)", &o), CS_ERR_USAGE, "not in (0, 1]");
     assert_fails(cs_objective_parse("ar(share=1.5)", &o), CS_ERR_USAGE, "not in (0, 1]");
@@ -167,5 +152,4 @@ TEST(shares_are_read_and_checked)
                  CS_ERR_USAGE, "needs event-weight=token");
     assert_fails(cs_objective_parse_held("mix:0.5*ar(share=0.5)+0.5*masked(unmasked=1)", &held, &o),
                  CS_ERR_USAGE, "whole mixture");
-    cs_plan_file_free(&held);
 }

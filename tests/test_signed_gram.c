@@ -1,14 +1,8 @@
 /* linalg/signed_gram: B'B - E'E + diag(d) against dense matrices; bits for any number of threads. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io_support.h"
 #include "linalg/signed_gram_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* Non-negative; the few first columns are frequent where `skewed`. */
 static cs_csr counts(int64_t rows, int64_t cols, double density, bool skewed, uint64_t index)
@@ -73,11 +67,10 @@ static cs_dense dense_of(const cs_signed_gram *p)
 
 TEST(what_is_freed_is_empty)
 {
-    cs_signed_gram p = random_gram(5, 0.5, false, 1);
+    AUTO(cs_signed_gram) p = random_gram(5, 0.5, false, 1);
     cs_signed_gram_free(&p);
     assert_true(!p.plus.ptr && !p.minus.ptr && !p.diagonal);
     assert_int_equal(p.plus.cols, 0);
-    cs_signed_gram_free(&p);
 }
 
 /* Sizes within an octet and beyond, rows that touch few columns (which are looked up one by one)
@@ -95,9 +88,9 @@ TEST(traces_and_products_are_those_of_dense_matrices)
         const int64_t n = size[i].cols;
         /* Two that are so sparse have nothing in common: one with itself. */
         const uint64_t other_one = size[i].density < 0.01 ? i : i + 50;
-        cs_signed_gram p = random_gram(n, size[i].density, size[i].skewed, i),
-                       q = random_gram(n, size[i].density, size[i].skewed, other_one);
-        cs_dense dp = dense_of(&p), dq = dense_of(&q);
+        AUTO(cs_signed_gram) p = random_gram(n, size[i].density, size[i].skewed, i),
+                             q = random_gram(n, size[i].density, size[i].skewed, other_one);
+        AUTO(cs_dense) dp = dense_of(&p), dq = dense_of(&q);
         double *f = test_room(n, sizeof *f), plain = 0, scaled = 0, size1 = 0, size2 = 0;
         double trace = 0, weighted = 0, got[2], other[2];
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, i);
@@ -123,10 +116,6 @@ TEST(traces_and_products_are_those_of_dense_matrices)
         assert_memory_equal(got, other, sizeof got);
         OK(cs_signed_gram_inner(&p, &q, NULL, 2, &other[0], NULL));
         assert_true(other[0] == got[0]);
-        cs_dense_free(&dp);
-        cs_dense_free(&dq);
-        cs_signed_gram_free(&p);
-        cs_signed_gram_free(&q);
     }
 }
 
@@ -135,8 +124,8 @@ TEST(traces_and_products_are_those_of_dense_matrices)
 TEST(a_guess_hides_no_copies)
 {
     enum { COLS = 2000, WANTED = 8 }; /* beyond what a dense solver takes */
-    cs_signed_gram p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
-    cs_dense guess = {0};
+    AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)};
+    AUTO(cs_dense) guess = {0};
     OK(cs_csr_init(&p.plus, 0, COLS, 0));
     OK(cs_csr_init(&p.minus, 0, COLS, 0));
     OK(cs_dense_init(&guess, COLS, WANTED));
@@ -155,12 +144,8 @@ TEST(a_guess_hides_no_copies)
             .seed = 3, .threads = 2, .start = guessed ? &guess : NULL};
         double values[WANTED];
         OK(cs_signed_gram_leading(&p, WANTED, &o, values, NULL));
-        for (int j = 0; j < WANTED; ++j) {
-            assert_true(fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
-        }
+        assert_each(j, 0, WANTED, fabs(values[j] - (j < 3 ? 1 : 0.5)) <= 1e-9);
     }
-    cs_dense_free(&guess);
-    cs_signed_gram_free(&p);
 }
 
 /* Many rows of one and two entries on few columns, equal ones among them; entries of 0 and such as have
@@ -169,7 +154,7 @@ TEST(fewer_rows_are_the_same_matrix)
 {
     enum { COLS = 9, ROWS = 400 };
     for (int extreme = 0; extreme < 2; ++extreme) {
-        cs_signed_gram p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)}, q = {0};
+        AUTO(cs_signed_gram) p = {.diagonal = cs_calloc(COLS, sizeof *p.diagonal)}, q = {0};
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)extreme);
         for (int side = 0; side < 2; ++side) {
             cs_csr *a = side ? &p.minus : &p.plus;
@@ -190,24 +175,18 @@ TEST(fewer_rows_are_the_same_matrix)
             p.diagonal[v] = v - 4;
         }
         OK(cs_signed_gram_compact(&p, &q));
-        cs_dense want = dense_of(&p), got = dense_of(&q);
-        for (int64_t e = 0; e < COLS * COLS; ++e) {
-            assert_true(fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
-        }
+        AUTO(cs_dense) want = dense_of(&p), got = dense_of(&q);
+        assert_each(e, 0, COLS * COLS, fabs(got.data[e] - want.data[e]) <= 1e-13 * ROWS);
         /* neighbours make COLS - 2 pairs of columns; rows with a 0 or without a square stay */
         const int64_t odd = extreme ? ROWS / 20 : 0;
         assert_true(q.plus.rows <= ROWS / 4 + COLS - 2 + odd && q.minus.rows > ROWS / 4);
-        cs_dense_free(&want);
-        cs_dense_free(&got);
-        cs_signed_gram_free(&p);
-        cs_signed_gram_free(&q);
     }
 }
 
 TEST(products_with_vectors)
 {
-    cs_signed_gram p = random_gram(83, 0.1, true, 7);
-    cs_dense d = dense_of(&p), x = {0}, y = {0}, want = {0};
+    AUTO(cs_signed_gram) p = random_gram(83, 0.1, true, 7);
+    AUTO(cs_dense) d = dense_of(&p), x = {0}, y = {0}, want = {0};
     OK(cs_dense_init(&x, 83, 11));
     OK(cs_dense_init(&y, 83, 11));
     OK(cs_dense_init(&want, 83, 11));
@@ -215,11 +194,6 @@ TEST(products_with_vectors)
     OK(cs_signed_gram_apply(&p, &x, 2, &y));
     OK(cs_gemm(false, false, 1, &d, &x, 0, &want));
     assert_true(max_abs_difference(&y, &want) <= 1e-10); /* entries of some hundreds */
-    cs_dense_free(&d);
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    cs_dense_free(&want);
-    cs_signed_gram_free(&p);
 }
 
 /* Small ones go to LAPACK, large ones to the block solver; negative eigenvalues of larger modulus
@@ -230,10 +204,10 @@ TEST(leading_eigenvalues)
     enum { K = 6 };
     for (uint64_t i = 0; i < sizeof size / sizeof *size; ++i) {
         const int64_t n = size[i];
-        cs_signed_gram p = random_gram(n, n > 1000 ? 0.01 : 0.3, true, i + 20);
+        AUTO(cs_signed_gram) p = random_gram(n, n > 1000 ? 0.01 : 0.3, true, i + 20);
         double values[K], again[K];
         p.diagonal[n - 1] = -1e4;
-        cs_dense d = dense_of(&p), v = {0}, pv = {0};
+        AUTO(cs_dense) d = dense_of(&p), v = {0}, pv = {0};
         double *all = test_room(n, sizeof *all);
         OK(cs_dense_eigh(&d, all, true));
         OK(cs_dense_init(&v, n, n < K ? n : K));
@@ -244,9 +218,8 @@ TEST(leading_eigenvalues)
         double least;
         OK(cs_signed_gram_least(&p, &o, &least));
         assert_true(fabs(least - all[0]) <= 1e-8 * 1e4);
-        for (int64_t j = 0; j < K; ++j) {
-            assert_true(j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
-        }
+        assert_each(j, 0, K,
+                    j < n ? fabs(values[j] - all[n - 1 - j]) <= 1e-8 * 1e4 : isnan(values[j]));
         for (int64_t e = 0; e < n * v.cols; ++e) { /* residuals, relative to the largest modulus */
             const int64_t r = e % n, j = e / n;
             assert_true(fabs(pv.data[r + j * pv.ld] - values[j] * v.data[r + j * v.ld]) <=
@@ -254,13 +227,7 @@ TEST(leading_eigenvalues)
         }
         const cs_signed_gram_options warm = {.seed = 3, .threads = 1, .start = &v};
         OK(cs_signed_gram_leading(&p, K, &warm, again, NULL));
-        for (int64_t j = 0; j < v.cols; ++j) {
-            assert_true(fabs(again[j] - values[j]) <= 1e-8 * 1e4);
-        }
-        cs_dense_free(&d);
-        cs_dense_free(&v);
-        cs_dense_free(&pv);
-        cs_signed_gram_free(&p);
+        assert_each(j, 0, v.cols, fabs(again[j] - values[j]) <= 1e-8 * 1e4);
     }
 }
 
@@ -268,7 +235,7 @@ TEST(leading_eigenvalues)
 TEST(copies_of_an_eigenvalue)
 {
     enum { N = 1700, COPIES = 20, K = COPIES + 4, NEGATIVE = 100 };
-    cs_signed_gram p = {0};
+    AUTO(cs_signed_gram) p = {0};
     double values[K];
     OK(cs_csr_init(&p.plus, N, N, N));
     OK(cs_csr_init(&p.minus, 0, N, 0));
@@ -285,7 +252,6 @@ TEST(copies_of_an_eigenvalue)
         const double want = j < COPIES ? 3 : 2 - (double)j / N;
         assert_true(fabs(values[j] - want) <= 1e-9 * 12); /* of 3 + c, c = 9 */
     }
-    cs_signed_gram_free(&p);
 }
 
 static void interrupt(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -301,12 +267,11 @@ static cs_status interrupted(const char *path)
 {
     enum { K = 60 };
     double values[K];
-    cs_signed_gram p = random_gram(1700, 0.01, true, 22);
+    AUTO(cs_signed_gram) p = random_gram(1700, 0.01, true, 22);
     const cs_progress progress = {interrupt, NULL};
     const cs_signed_gram_options o = {.seed = 3, .threads = 2, .progress = &progress};
     (void)path;
     cs_status status = cs_signed_gram_leading(&p, K, &o, values, NULL);
-    cs_signed_gram_free(&p);
     return status;
 }
 
@@ -332,9 +297,8 @@ static cs_status apply_once(const cs_signed_gram *p)
 
 static cs_status shift_once(const cs_signed_gram *p)
 {
-    cs_signed_gram_shift shift = {0};
+    AUTO(cs_signed_gram_shift) shift = {0};
     cs_status status = cs_signed_gram_shift_of(p, 1, &shift);
-    cs_signed_gram_shift_free(&shift);
     return status;
 }
 
@@ -356,19 +320,11 @@ TEST(every_allocation_fails_in_turn)
 {
     static cs_status (*const work[])(const cs_signed_gram *) = {inner_with_itself, apply_once,
                                                                 shift_once, leading_two, least_one};
-    cs_signed_gram p = random_gram(40, 0.2, true, 3);
+    AUTO(cs_signed_gram) p = random_gram(40, 0.2, true, 3);
     for (size_t w = 0; w < sizeof work / sizeof *work; ++w) {
-        cs_status status = CS_ERR_MEMORY;
-        int64_t failures = 0;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            (void)cs_mem_fail_at(n);
-            status = work[w](&p);
-            (void)cs_mem_fail_at(0);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            failures += status != CS_OK;
-            cs_reason_clear();
-        }
+        int failures = 0;
+        EACH_ALLOCATION_FAILS(n)
+            failures += out_of_memory(work[w](&p));
         assert_true(failures >= 4);
     }
-    cs_signed_gram_free(&p);
 }

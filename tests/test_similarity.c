@@ -1,18 +1,12 @@
 /* analysis: similarity of representations and dimension of a cloud of rows, against closed forms
  * and the definitions. */
-#include <math.h>
-#include <string.h>
-
 #include <cblas.h>
 
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/nearest.h"
 #include "linalg_support.h"
-#include "test.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -41,7 +35,7 @@ TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
     double *a = normal_rows(N, P, 1), *b = test_room((int64_t)N * P, sizeof *b);
-    cs_dense turn = {0};
+    AUTO(cs_dense) turn = {0};
     OK(cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
     OK(cs_dense_orthonormalise(&turn));
@@ -54,15 +48,11 @@ TEST(rotations_change_nothing)
             b[i * P + j] = sum;
         }
     }
-    cs_similarity s = compare(a, P, b, P, N, 4);
+    AUTO(cs_similarity) s = compare(a, P, b, P, N, 4);
     assert_true(fabs(s.cka - 1) < 1e-12 && fabs(s.cka_unbiased - 1) < 1e-12);
     assert_true(fabs(s.procrustes) < 1e-12 && fabs(s.procrustes_similarity - 1) < 1e-12);
     assert_int_equal(s.angles, 4);
-    for (int k = 0; k < 4; ++k) {
-        assert_true(s.angle[k] < 1e-10);
-    }
-    cs_similarity_free(&s);
-    cs_dense_free(&turn);
+    assert_each(k, 0, 4, s.angle[k] < 1e-10);
 }
 
 /* Columns +-1 of a Hadamard matrix: orthogonal, of mean 0. Disjoint ones have nothing in common; c
@@ -81,24 +71,22 @@ TEST(orthogonal_columns)
                 b[i * Q + j] = __builtin_parity((unsigned)i & (unsigned)column) ? -1 : 1;
             }
         }
-        cs_similarity s = compare(a, P, b, Q, N, P);
+        AUTO(cs_similarity) s = compare(a, P, b, Q, N, P);
         double root = sqrt((double)(P * Q));
         assert_true(fabs(s.cka - shared / root) < 1e-13);
         assert_true(fabs(s.procrustes_similarity - shared / root) < 1e-13);
         assert_true(fabs(s.procrustes - (2 - 2 * shared / root)) < 1e-13);
         if (shared == 0) { /* else the components of equal variance are not unique */
-            for (int k = 0; k < P; ++k) {
-                assert_true(fabs(s.angle[k] - PI / 2) < 1e-7);
-            }
+            assert_each(k, 0, P, fabs(s.angle[k] - PI / 2) < 1e-7);
         }
-        cs_similarity_free(&s);
     }
 }
 
 /* HSIC of Song et al. from n x n kernels, by the definition. */
 static double hsic(const double *x, int p, const double *y, int q, int n)
 {
-    double *k = cs_calloc((int64_t)n * n, sizeof *k), *l = cs_calloc((int64_t)n * n, sizeof *l);
+    AUTO_FREE double *k = cs_calloc((int64_t)n * n, sizeof *k),
+                     *l = cs_calloc((int64_t)n * n, sizeof *l);
     double trace = 0, sk = 0, sl = 0, cross = 0;
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) {
@@ -121,8 +109,6 @@ static double hsic(const double *x, int p, const double *y, int q, int n)
         sl += li;
         cross += ki * li;
     }
-    cs_free(k);
-    cs_free(l);
     double m = n;
     return (trace + sk * sl / ((m - 1) * (m - 2)) - 2 / (m - 2) * cross) / (m * (m - 3));
 }
@@ -139,12 +125,11 @@ TEST(unbiased_cka_by_the_kernels)
         for (int i = 0; i < n; ++i) {
             b[i * q] += a[i * p];
         }
-        cs_similarity s = compare(a, p, b, q, n, 1);
+        AUTO(cs_similarity) s = compare(a, p, b, q, n, 1);
         double own = hsic(a, p, a, p, n) * hsic(b, q, b, q, n);
         double want = own > 0 ? hsic(a, p, b, q, n) / sqrt(own) : NAN;
         assert_true(fabs(s.cka_unbiased - want) < 1e-9 * (1 + fabs(want)));
         assert_true(s.cka > s.cka_unbiased);
-        cs_similarity_free(&s);
     }
 }
 
@@ -160,9 +145,8 @@ TEST(errors_of_cka_leave_blocks_out)
     for (int blocks = 0; blocks <= 2 * ROWS; blocks += BLOCKS) {
         const int count = blocks < ROWS ? blocks : ROWS;
         const cs_similarity_options o = {.angles = 1, .threads = 2, .blocks = blocks};
-        cs_similarity s = {0};
         double theta[2][ROWS], mean[2] = {0}, want[2] = {0};
-        OK(cs_similarity_of(&ra, &rb, &o, &s));
+        AUTO_OK(cs_similarity, s, cs_similarity_of(&ra, &rb, &o, &s));
         for (int k = 0; k < count; ++k) {
             int n = 0;
             for (int i = 0; i < ROWS; ++i) {
@@ -172,13 +156,12 @@ TEST(errors_of_cka_leave_blocks_out)
                     ++n;
                 }
             }
-            cs_similarity without = compare(part[0], P, part[1], Q, n, 1);
+            AUTO(cs_similarity) without = compare(part[0], P, part[1], Q, n, 1);
             theta[0][k] = without.cka;
             theta[1][k] = without.cka_unbiased;
             for (int m = 0; m < 2; ++m) {
                 mean[m] += theta[m][k] / count;
             }
-            cs_similarity_free(&without);
         }
         for (int k = 0; k < count; ++k) {
             for (int m = 0; m < 2; ++m) {
@@ -189,7 +172,6 @@ TEST(errors_of_cka_leave_blocks_out)
                         ? isnan(s.cka_se) && isnan(s.cka_unbiased_se)
                         : fabs(s.cka_se - sqrt(want[0])) < 1e-12 &&
                               fabs(s.cka_unbiased_se - sqrt(want[1])) < 1e-12 && s.cka_se > 1e-3);
-        cs_similarity_free(&s);
     }
 }
 
@@ -238,9 +220,7 @@ TEST(nearest_of_few_rows)
     for (int n = 3; n <= 4; ++n) {
         cs_rows rows = cs_rows_of_f64(n, 1, x, "x");
         OK(cs_nearest_two(&rows, 1, NULL, first, second));
-        for (int i = 0; i < n; ++i) {
-            assert_true(first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
-        }
+        assert_each(i, 0, n, first[i] == near[n - 3][i] && second[i] == next[n - 3][i]);
     }
 }
 
@@ -330,10 +310,8 @@ TEST(copies_leave_the_dimension)
     assert_memory_equal(&a.dimension, &b.dimension, sizeof a.dimension);
     assert_true(b.used == a.used && b.duplicates == 2 * COPIED);
     const cs_shape_options o = {.discard = 0.1, .sample = 10000, .blocks = 1, .threads = 1};
-    cs_shape shape = {0};
-    OK(cs_shape_of(&often, &o, &shape));
+    AUTO_OK(cs_shape, shape, cs_shape_of(&often, &o, &shape));
     assert_true(shape.rows[CS_SHAPE_DIMENSION] == N && shape.rows[CS_SHAPE_COSINE] == often.rows);
-    cs_shape_free(&shape);
 }
 
 /* Sizes at which BLAS uses two threads where it may, and then rounds differently. */
@@ -394,7 +372,7 @@ TEST(constant_rows_have_no_similarity)
         c[i] = (double[]){.1, .3, .7}[i % P];
     }
     cs_similarity_options options = {.angles = 2, .threads = 1};
-    cs_similarity s = {0};
+    AUTO(cs_similarity) s = {0};
     for (int n = 2; n <= N; ++n) {
         cs_rows x = cs_rows_of_f64(n, P, a, "x"), y = cs_rows_of_f64(n, P, c, "y");
         assert_fails(cs_similarity_of(&x, &y, &options, &s), CS_ERR_INPUT, "y: all rows are equal");
@@ -404,7 +382,6 @@ TEST(constant_rows_have_no_similarity)
     cs_rows x = cs_rows_of_f64(N, P, a, "x"), y = cs_rows_of_f64(N, P, c, "y");
     OK(cs_similarity_of(&x, &y, &options, &s));
     assert_true(s.cka > 0 && isnan(s.cka_se) && isnan(s.cka_unbiased_se));
-    cs_similarity_free(&s);
 }
 
 static cs_status all_of_it(const char *path)
@@ -416,14 +393,13 @@ static cs_status all_of_it(const char *path)
     }
     cs_rows a = cs_rows_of_f64(20, 3, x, "a"), b = cs_rows_of_f64(20, 2, x + 7, "b");
     const cs_similarity_options options = {.angles = 2, .threads = 1};
-    cs_similarity s = {0};
+    AUTO(cs_similarity) s = {0};
     cs_two_nn two;
     cs_isotropy iso;
     cs_status status = cs_similarity_of(&a, &b, &options, &s);
     if (status == CS_OK && (status = cs_two_nn_of(&a, 0, 1, NULL, &two)) == CS_OK) {
         status = cs_isotropy_of(&a, false, 1, &iso);
     }
-    cs_similarity_free(&s);
     return status;
 }
 

@@ -1,11 +1,6 @@
 /* Linear programmes of a Frank-Wolfe step against all bases of small ones, degenerate, redundant and
  * without a solution. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/design/simplex_private.h"
-#include "base/rng.h"
 #include "test.h"
 
 enum { ROWS = 3, COLUMNS = 7 };

@@ -1,7 +1,4 @@
 /* Soft targets of fine-tuning: label smoothing against its closed form, mixup against no mixing. */
-#include <math.h>
-
-#include "test.h"
 #include "text/labelled_text.h"
 #include "train/finetune.h"
 #include "vit_support.h"
@@ -51,7 +48,7 @@ static double loss_of(task *t)
 TEST(smoothing_leaves_its_entropy)
 {
     for (double e = 0.1; e < 0.5; e += 0.2) {
-        task t = open_task(8, 1);
+        AUTO_BY(close_task, task) t = open_task(8, 1);
         const double own = 1 - e / 2, bound = -own * log(own) - (1 - own) * log(1 - own);
         t.options.epochs = 150;
         t.options.learning_rate = 3e-3;
@@ -60,7 +57,6 @@ TEST(smoothing_leaves_its_entropy)
         if (!(loss >= bound - 1e-6 && loss < bound + 0.02)) {
             fail_msg("smoothing %g: loss %g, the entropy is %g", e, loss, bound);
         }
-        close_task(&t);
     }
 }
 
@@ -71,7 +67,7 @@ TEST(mixup_moves_pictures_with_their_targets)
     double plain = 0;
     int others = 0;
     for (uint64_t seed = 0; seed < 12; ++seed) {
-        task t = open_task(6, 1);
+        AUTO_BY(close_task, task) t = open_task(6, 1);
         t.options.epochs = 1;
         t.options.learning_rate = 0;
         t.options.seed = seed;
@@ -83,7 +79,6 @@ TEST(mixup_moves_pictures_with_their_targets)
         }
         t.options.mixup = 8;
         others += fabs(loss_of(&t) - plain) > 1e-5;
-        close_task(&t);
     }
     assert_true(others >= 10);
 }
@@ -92,19 +87,18 @@ TEST(mixup_bits_do_not_depend_on_threads)
 {
     double loss[2];
     for (int i = 0; i < 2; ++i) {
-        task t = open_task(9, 1 + i);
+        AUTO_BY(close_task, task) t = open_task(9, 1 + i);
         t.options.batch = 4;
         t.options.mixup = 0.8;
         t.options.label_smoothing = 0.1;
         loss[i] = loss_of(&t);
-        close_task(&t);
     }
     assert_memory_equal(&loss[0], &loss[1], sizeof loss[0]);
 }
 
 TEST(soft_targets_are_of_classes)
 {
-    task t = open_task(8, 1);
+    AUTO_BY(close_task, task) t = open_task(8, 1);
     cs_finetune_result r = {0};
     t.options.label_smoothing = 1;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
@@ -119,5 +113,4 @@ TEST(soft_targets_are_of_classes)
     t.options.mixup = 0.8;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
                  "read pixels");
-    close_task(&t);
 }

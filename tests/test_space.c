@@ -1,14 +1,8 @@
 /* The space of the block solver: its kernels by exact sums, its panels against dense products. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/space.h"
 #include "linalg/space_private.h"
 #include "linalg/tile_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_PANEL };
 
@@ -72,11 +66,11 @@ TEST(panels_are_matrices)
     enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
         int64_t n = lengths[t];
-        cs_csr a = random_sparse(n, n, 1.0 / (double)n, 3), at;
+        AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
         cs_linop_csr_ctx ctx;
         OK(cs_csr_transpose(&a, &at));
         const cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
-        cs_space s;
+        AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         OK(cs_space_cpu(&op, 2, &s));
         cs_panel *p[P + 1];
         cs_dense v, w, h, c, want, got;
@@ -113,9 +107,7 @@ TEST(panels_are_matrices)
         assert_true(max_abs_difference(&got, &w) < 1e-11);
         OK(s.combine(&s, 0, NULL, NULL, false, p[P]));
         OK(s.get(&s, p[P], B, 0, &got));
-        for (int64_t i = 0; i < n * B; ++i) {
-            assert_true(got.data[i] == 0);
-        }
+        assert_each(i, 0, n * B, got.data[i] == 0);
         got.cols = Q * B;
         OK(s.rotate(&s, P, Q, p, &c));
         OK(cs_gemm(false, false, 1, &v, &c, 0, &want));
@@ -126,12 +118,9 @@ TEST(panels_are_matrices)
         for (int q = 0; q <= P; ++q) {
             s.destroy(p[q]);
         }
-        cs_space_cpu_free(&s);
         cs_dense *all[] = {&v, &w, &h, &c, &want, &got};
         for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
             cs_dense_free(all[d]);
         }
-        cs_csr_free(&a);
-        cs_csr_free(&at);
     }
 }

@@ -1,15 +1,12 @@
 /* span-masked: its events against all plans and drawn ones, the law of its masks, a golden toy
  * spectrum, what is refused and sampled instead; its contexts, mixtures and laws of two parameters.
  */
-#include <math.h>
-
 #include "context_support.h"
 #include "cooc/builder.h"
 #include "io_support.h"
 #include "mix_support.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "toy_support.h"
 
 TEST(events_are_those_of_all_plans)
@@ -62,14 +59,12 @@ TEST(its_toy_spectrum_is_golden)
                             0.37796447300922703,
                             0.29814239699997203};
     cs_toy toy = {plan_objective("span-masked(mask-ratio=0.5,t=2)"), 2, 6, 1, false, false, 0};
-    cs_toy_spectrum spectrum;
-    OK(cs_toy_reduce(&toy, &spectrum));
+    AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
     assert_int_equal(spectrum.values, 6);
     for (int j = 0; j < 6; ++j) {
         assert_true(fabs(spectrum.sigma[j] - sigma[j]) < 1e-14);
         assert_int_equal(spectrum.multiplicity[j], 2);
     }
-    cs_toy_spectrum_free(&spectrum);
 }
 
 /* Beyond 2^18 masks the exact law is refused with their number; drawn masks make the matrix. */
@@ -84,14 +79,11 @@ TEST(long_sequences_are_sampled)
     double predicted;
     OK(cs_objective_predicted(&o, 60, &predicted));
     assert_true(predicted == 9);
-    cs_corpus corpus = small_corpus(2, length, 6, 2, 1);
+    AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 2, 1);
     cs_cooc_options options = {.objective = o, .draws = 5};
     OK(cs_context_parse("nearest:2", &options.context));
-    cs_cooc built;
-    OK(cs_cooc_build(&corpus, &options, &built));
+    AUTO_OK(cs_cooc, built, cs_cooc_build(&corpus, &options, &built));
     assert_true(built.matrix.a.rows > 10);
-    cs_cooc_free(&built);
-    cs_corpus_free(&corpus);
 }
 
 TEST(its_context_weights_are_exact)
@@ -108,10 +100,9 @@ TEST(it_mixes)
     for (int mode = 0; mode < 8; ++mode) {
         mix_check(&m, modes[mode / 2], mode % 2 > 0, 7);
     }
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     plan_compare_variants(plan_held("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)", &file),
                           3, (const double[]){7, 7});
-    cs_plan_file_free(&file);
     plan_compare_kernel("mix:1*permuted-ar+1*span-masked(mask-ratio=0.5,t=2)");
     expect_reduction_exact(
         "mix:1*ar+1*span-masked(mask-ratio=0.2,t=3)+2*gvp(groups=2),empty-prefix=shared", 2);
@@ -120,11 +111,10 @@ TEST(it_mixes)
 /* A part that is a sum over all its plans is refused with their number. */
 TEST(a_part_without_a_law_is_named)
 {
-    cs_plan_file file;
+    AUTO(cs_plan_file) file = {0};
     cs_pairs pairs;
     cs_objective o = plan_held("mix:1*ar+1*span-masked(mask-ratio=0.5,t=2)", &file);
     assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE, "part 2 of the mixture (span-masked)");
-    cs_plan_file_free(&file);
 }
 
 /* A law of lengths within a share; two laws in one part (shares 1/3, 2/3 times 1/4, 3/4). */

@@ -1,17 +1,10 @@
 /* Answers in contexts: SQuAD's files and what is refused of them, its scorer (expected values by the
  * definition in Python), windows and their bytes, the best span by hand, the loss and its gradient by
  * differences, a task that can be learned, threads. Against transformers: tests/oracle/spans_parity.py. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analysis/measures/answer_scores.h"
 #include "backend_ref.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "tokenizer_support.h"
 #include "train/finetune.h"
@@ -36,10 +29,9 @@ TEST(answers_are_normalised)
         {"aan thethe a an the", "aan thethe"},
         {"", ""}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; ++i) {
-        char *made = cs_answer_normalise(pair[i][0]);
+        AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
         assert_non_null(made);
         assert_string_equal(made, pair[i][1]);
-        cs_free(made);
     }
 }
 
@@ -71,11 +63,9 @@ TEST(answers_are_scored)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static cs_status read(void **state, const char *json, cs_squad *out)
+static cs_status read_squad(void **state, const char *json, cs_squad *out)
 {
-    const char *path = in_dir(state, "squad.json");
-    OK(cs_file_write(path, json, (int64_t)strlen(json)));
-    return cs_squad_read(path, out);
+    return cs_squad_read(put(state, "squad.json", json), out);
 }
 
 /* A file of one context with the questions given. */
@@ -91,8 +81,10 @@ static const char *of(const char *context, const char *questions)
 
 TEST_IN_DIR(a_file_is_read)
 {
-    cs_squad s;
-    OK(read(state,
+    AUTO_OK(
+        cs_squad, s,
+        read_squad(
+            state,
             of("Za\u017c\u00f3\u0142\u0107 g\u0119\u015bl\u0105 w2",
                "{\"id\": \"a\", \"question\": \"w?\", \"answers\": [{\"text\": "
                "\"g\u0119\u015bl\u0105\", \"answer_start\": 7}, {\"text\": \"w2\", "
@@ -106,7 +98,6 @@ TEST_IN_DIR(a_file_is_read)
     assert_int_equal(s.answer[1].from, 20);
     assert_int_equal(s.question[1].answers, 0);
     assert_string_equal(s.question[1].id, "b");
-    cs_squad_free(&s);
 }
 
 TEST_IN_DIR(bad_files_are_refused)
@@ -138,14 +129,16 @@ TEST_IN_DIR(bad_files_are_refused)
 #undef Q
     cs_squad s;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_fails(read(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT, cases[i].why);
+        assert_fails(read_squad(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT,
+                     cases[i].why);
     }
-    assert_fails(read(state, "{\"data\": 3}", &s), CS_ERR_INPUT, "'data' is missing or not a list");
-    assert_fails(read(state, "{\"data\": [{}]}", &s), CS_ERR_INPUT,
+    assert_fails(read_squad(state, "{\"data\": 3}", &s), CS_ERR_INPUT,
+                 "'data' is missing or not a list");
+    assert_fails(read_squad(state, "{\"data\": [{}]}", &s), CS_ERR_INPUT,
                  "data 1, 'paragraphs' is missing or not a list");
-    assert_fails(read(state, "{\"data\": [{\"paragraphs\": [{\"qas\": []}]}]}", &s), CS_ERR_INPUT,
-                 "data 1, paragraph 1, 'context' is missing or not a text");
-    assert_fails(read(state, "{\"data\": ", &s), CS_ERR_INPUT, "squad.json");
+    assert_fails(read_squad(state, "{\"data\": [{\"paragraphs\": [{\"qas\": []}]}]}", &s),
+                 CS_ERR_INPUT, "data 1, paragraph 1, 'context' is missing or not a text");
+    assert_fails(read_squad(state, "{\"data\": ", &s), CS_ERR_INPUT, "squad.json");
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
@@ -155,12 +148,13 @@ static const char CONTEXT[] = "w1 w2  w3 w4 w5 w6 w7 w8 w9 w10";
 /* Of w4 w5 in windows of 4 tokens, 3 from one to the next: w1-4, w4-7, w7-10. <s> ? </s> context. */
 TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
-    cs_tokenizer *t = word_tokenizer();
-    cs_squad squad;
-    OK(read(state,
-            of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
-                        "\"w4 w5\", \"answer_start\": 10}]}"),
-            &squad));
+    AUTO(cs_tokenizer) *t = word_tokenizer();
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of(CONTEXT,
+                          "{\"id\": \"a\", \"question\": \"w0 w0 w0\", \"answers\": [{\"text\": "
+                          "\"w4 w5\", \"answer_start\": 10}]}"),
+                       &squad));
     for (int causal = 0; causal < 2; ++causal) {
         /* the second question token is the last that is read */
         const cs_spans_options o = {.max_length = 8,
@@ -169,8 +163,7 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
                                     .causal = causal > 0,
                                     .token_types = 2};
         const int64_t none[] = {causal ? 7 : 0, causal ? 7 : 0}, first = causal ? 3 : 4;
-        cs_spans s;
-        OK(cs_spans_encode(&squad, t, &o, &s));
+        AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 3);
         for (int64_t n = 0; n < 3; ++n) {
             const int32_t *id = s.texts.token + s.texts.start[n],
@@ -191,7 +184,6 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
         }
         assert_int_equal(s.place[2].from, 7); /* w3, behind two blanks */
         assert_int_equal(s.place[2].to, 9);
-        cs_spans_free(&s);
     }
     cs_spans s;
     assert_fails(
@@ -199,23 +191,20 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
                         &(cs_spans_options){.max_length = 4, .stride = 1, .max_question = 9}, &s),
         CS_ERR_USAGE,
         "length 4 is too short for 2 special tokens, 3 question tokens and a context");
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 /* Tokens of byte-level BPE are bytes of the text, without the blank that begins them. */
 TEST_IN_DIR(tokens_have_their_bytes)
 {
-    cs_tokenizer *t = small_bpe();
-    cs_squad squad;
-    cs_spans s;
-    OK(read(state,
-            of("the \u017c\u00f3\u0142w, (the)  end",
-               "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
-               "\"answer_start\": 11}]}"),
-            &squad));
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of("the \u017c\u00f3\u0142w, (the)  end",
+                          "{\"id\": \"a\", \"question\": \"w\", \"answers\": [{\"text\": \"the\", "
+                          "\"answer_start\": 11}]}"),
+                       &squad));
     const cs_spans_options o = {.max_length = 99, .stride = 9, .max_question = 9, .causal = true};
-    OK(cs_spans_encode(&squad, t, &o, &s));
+    AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
     int64_t at = 0;
     const char *context = squad.context[0];
     for (int64_t i = 0; i < s.start[1]; ++i) {
@@ -231,20 +220,17 @@ TEST_IN_DIR(tokens_have_their_bytes)
     assert_int_equal(first.from, squad.answer[0].from);
     assert_int_equal(last.to, squad.answer[0].from + 3);
     assert_int_equal(s.unplaced, 0);
-    cs_spans_free(&s);
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(the_best_span_is_answered)
 {
-    cs_tokenizer *t = word_tokenizer();
-    cs_squad squad;
-    cs_spans s;
-    OK(read(state,
-            of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
-                        "\"is_impossible\": true}"),
-            &squad));
+    AUTO(cs_tokenizer) *t = word_tokenizer();
+    AUTO(cs_spans) s = {0};
+    AUTO_OK(cs_squad, squad,
+            read_squad(state,
+                       of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
+                                   "\"is_impossible\": true}"),
+                       &squad));
     const cs_spans_options o = {.max_length = 7, .stride = 3, .max_question = 2};
     OK(cs_spans_encode(&squad, t, &o, &s)); /* <s> w0 </s> and 4 of 10 tokens, 3 windows */
     assert_int_equal(s.texts.count, 3);
@@ -268,9 +254,6 @@ TEST_IN_DIR(the_best_span_is_answered)
     assert_int_equal(strncmp(CONTEXT + a.from, "w5 w6 w7", 8), 0);
     cs_spans_answer(&squad, &s, z, 2, false, -9, &a);
     assert_int_equal(a.to - a.from, 5);
-    cs_spans_free(&s);
-    cs_squad_free(&squad);
-    cs_tokenizer_free(&t);
 }
 
 /* --- the loss --------------------------------------------------------------------------------- */
@@ -336,11 +319,10 @@ TEST(the_gradient_is_that_of_the_loss)
     const double h = 1e-5;
     for (int a = 0; a < 3; ++a) {
         cs_texts texts;
-        cs_backend *backend;
         cs_finetune_result result;
         make_texts(&texts);
-        OK(cs_backend_ref64(&backend));
-        cs_model model = span_model(backend, arch[a], &texts);
+        AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
+        AUTO(cs_model) model = span_model(backend, arch[a], &texts);
         cs_finetune_options o = cs_finetune_defaults();
         o.epochs = 1;
         o.batch = 2;
@@ -389,8 +371,6 @@ TEST(the_gradient_is_that_of_the_loss)
         if (!(fabs(exact - found) < 1e-6 * (1e-3 + fabs(exact)))) {
             fail_msg("%s: %.12g, by differences %.12g", cs_arch_name(arch[a]), exact, found);
         }
-        cs_model_free(&model);
-        cs_backend_free(&backend);
     }
 }
 
@@ -429,21 +409,18 @@ TEST_IN_DIR(answers_are_learned)
 {
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_GPT2};
     for (int a = 0; a < 2; ++a) {
-        cs_tokenizer *t = word_tokenizer();
-        cs_squad squad;
-        cs_spans s;
+        AUTO(cs_tokenizer) *t = word_tokenizer();
         float *logits[2];
-        OK(read(state, words_to_find(96), &squad));
+        AUTO_OK(cs_squad, squad, read_squad(state, words_to_find(96), &squad));
         const cs_spans_options o = {
             .max_length = 18, .stride = 9, .max_question = 9, .causal = a > 0};
-        OK(cs_spans_encode(&squad, t, &o, &s));
+        AUTO_OK(cs_spans, s, cs_spans_encode(&squad, t, &o, &s));
         assert_int_equal(s.texts.count, 2 * 96);
         for (int threads = 1; threads <= 3; threads += 2) {
-            cs_backend *backend;
             cs_finetune_result result;
             double loss = 0;
-            OK(cs_backend_cpu(threads, &backend));
-            cs_model model = span_model(backend, arch[a], &s.texts);
+            AUTO_OK(cs_backend, *backend, cs_backend_cpu(threads, &backend));
+            AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
             cs_finetune_options f = cs_finetune_defaults();
             f.epochs = 25;
             f.learning_rate = 5e-3;
@@ -452,8 +429,6 @@ TEST_IN_DIR(answers_are_learned)
             float **z = &logits[threads > 1];
             *z = test_room(2 * s.texts.start[s.texts.count], sizeof **z);
             OK(cs_finetune_rows(&model, &s.texts, &f, *z, &loss));
-            cs_model_free(&model);
-            cs_backend_free(&backend);
         }
         assert_memory_equal(logits[0], logits[1],
                             (size_t)(2 * s.texts.start[s.texts.count]) * sizeof **logits);
@@ -470,21 +445,17 @@ TEST_IN_DIR(answers_are_learned)
             none += !r;
         }
         assert_true(none > 5 && right >= 90);
-        cs_spans_free(&s);
-        cs_squad_free(&squad);
-        cs_tokenizer_free(&t);
     }
 }
 
 TEST(what_has_no_spans_is_refused)
 {
     cs_texts texts;
-    cs_backend *backend;
     cs_finetune_result result;
     cs_finetune_options o = cs_finetune_defaults();
     make_texts(&texts);
-    OK(cs_backend_cpu(1, &backend));
-    cs_model model = span_model(backend, CS_ARCH_BERT, &texts);
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");
     o.label_smoothing = 0;
@@ -494,6 +465,4 @@ TEST(what_has_no_spans_is_refused)
     model.config.classes = 3;
     assert_fails(cs_model_config_check(&model.config), CS_ERR_USAGE,
                  "a span head has 2 outputs, not 3");
-    cs_model_free(&model);
-    cs_backend_free(&backend);
 }

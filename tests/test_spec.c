@@ -1,7 +1,4 @@
 /* Objective specifications: every key, and what is wrong with each bad one. */
-#include <math.h>
-#include <string.h>
-
 #include "plan/spec.h"
 #include "test.h"
 

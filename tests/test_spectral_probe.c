@@ -1,13 +1,8 @@
 /* probe and ridge: leave-one-out against refits, the fold-in against a row's own features,
  * baselines by hand, held-out documents that resemble their class are found, bad input. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/ridge_private.h"
 #include "analysis/measures/spectral_probe_private.h"
 #include "analysis/measures/spectral_probe.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io/json.h"
 #include "small_corpus.h"
 #include "test.h"
@@ -85,25 +80,22 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
 TEST(leave_one_out_is_that_of_refits)
 {
     int32_t label[ROWS];
-    cs_dense x = {0};
-    cs_ridge r = {0};
+    AUTO(cs_dense) x = {0};
     random_rows(3, ROWS, &x, label);
-    OK(cs_ridge_fit(&x, label, CLASSES, &r));
+    AUTO_OK(cs_ridge, r, cs_ridge_fit(&x, label, CLASSES, &r));
     double sum = 0;
     for (int64_t i = 0; i < ROWS; ++i) {
         sum += refit_error(&r, &x, label, ROWS, i) / ROWS;
     }
     assert_true(fabs(sum - r.loo) < 1e-10 * r.loo);
-    cs_ridge_free(&r);
-    cs_dense_free(&x);
 }
 
 /* Shifting and scaling features changes no prediction; a constant and a missing row do no harm. */
 TEST(features_may_be_shifted_constant_or_missing)
 {
     int32_t label[ROWS];
-    cs_dense x = {0}, y = {0};
-    cs_ridge a = {0}, b = {0};
+    AUTO(cs_dense) x = {0}, y = {0};
+    AUTO(cs_ridge) a = {0}, b = {0};
     random_rows(4, ROWS, &x, label);
     OK(cs_dense_init(&y, ROWS, FEATURES + 1));
     for (int64_t i = 0; i < ROWS; ++i) {
@@ -122,16 +114,12 @@ TEST(features_may_be_shifted_constant_or_missing)
     cs_ridge_free(&b);
     OK(cs_ridge_fit(&y, label, CLASSES, &b));
     assert_in_range(cs_ridge_predict(&b, &y, 0), 0, CLASSES - 1);
-    cs_ridge_free(&a);
-    cs_ridge_free(&b);
-    cs_dense_free(&x);
-    cs_dense_free(&y);
 }
 
 TEST(bad_rows_are_refused)
 {
     int32_t label[ROWS];
-    cs_dense x = {0};
+    AUTO(cs_dense) x = {0};
     cs_ridge r = {0};
     random_rows(5, ROWS, &x, label);
     label[7] = CLASSES;
@@ -143,7 +131,6 @@ TEST(bad_rows_are_refused)
         x.data[i] = NAN;
     }
     assert_fails(cs_ridge_fit(&x, label, CLASSES, &r), CS_ERR_INPUT, "1 training row has");
-    cs_dense_free(&x);
 }
 
 /* --- documents ------------------------------------------------------------------------------ */
@@ -199,7 +186,7 @@ static cs_status probe(const setting *s, int threads, cs_spectral_probe_result *
 
 TEST(held_out_documents_are_classified)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
@@ -221,31 +208,27 @@ TEST(held_out_documents_are_classified)
     assert_true(json_real_value(json_object_get(json_object_get(probe, "tokens"), "accuracy")) ==
                 p);
     json_decref(json);
-    cs_table table = {0};
-    OK(cs_result_table(result, &cs_spectral_probe_view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &cs_spectral_probe_view, &table));
     cs_result_free(&result);
     assert_string_equal(table.cell[0], "majority");
-    cs_table_free(&table);
-    tear_down(&s);
 }
 
 /* Tokens that say nothing of the class: chance, within five standard errors. */
 TEST(noise_is_not_classified)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
     double se = sqrt(2.0 / 9 / (double)r.test_documents);
     assert_true(fabs(r.tokens.accuracy - 1.0 / 3) < 5 * se);
     assert_true(fabs(r.contexts.accuracy - 1.0 / 3) < 5 * se);
-    tear_down(&s);
 }
 
 /* Whole contexts with positions hardly ever recur: the share of unknown ones says so. */
 TEST(unknown_contexts_are_counted)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
     OK(probe(&s, 1, &r));
@@ -255,7 +238,6 @@ TEST(unknown_contexts_are_counted)
     OK(probe(&s, 1, &r));
     assert_true(r.unknown_contexts == 1);
     assert_true(r.featureless == r.test_documents);
-    tear_down(&s);
 }
 
 /* Under `document` the row of X holds P(token | X) of the predicted tokens; a mask that takes every
@@ -263,12 +245,12 @@ TEST(unknown_contexts_are_counted)
  * feature: Abar v / (sigma sqrt(P_C)) = u / sqrt(P_C). */
 TEST(folding_in_a_training_document_gives_its_row)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
     cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
     const int64_t document[] = {0, 1, 2, 3, 5, 6};
     enum { COUNT = sizeof document / sizeof *document };
-    cs_dense x = {0}, y = {0};
+    AUTO(cs_dense) x = {0}, y = {0};
     double unknown;
     int64_t none;
     OK(cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
@@ -276,30 +258,24 @@ TEST(folding_in_a_training_document_gives_its_row)
     OK(cs_spectral_context_features(&source, CS_SPLIT_TRAIN, COUNT, document, &y, &unknown, &none));
     assert_true(fabs(unknown) < 1e-12 && none == 0);
     for (int64_t i = 0; i < COUNT; ++i) {
-        for (int64_t j = 0; j < s.spectrum.k; ++j) {
-            assert_true(fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
-        }
+        assert_each(j, 0, s.spectrum.k, fabs(x.data[i + j * x.ld] - y.data[i + j * y.ld]) < 1e-8);
     }
-    cs_dense_free(&x);
-    cs_dense_free(&y);
-    tear_down(&s);
 }
 
 TEST(threads_do_not_matter)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result a, b;
     set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
     OK(probe(&s, 1, &a));
     OK(probe(&s, 4, &b));
     assert_true(a.tokens.loo == b.tokens.loo && a.contexts.loo == b.contexts.loo);
     assert_true(a.unknown_contexts == b.unknown_contexts);
-    tear_down(&s);
 }
 
 TEST(bad_input_is_refused)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
     assert_fails(probe(&s, 1, &r), CS_ERR_USAGE, "--split train");
@@ -319,24 +295,13 @@ TEST(bad_input_is_refused)
     assert_int_equal(probe(&s, 1, &r), CS_ERR_USAGE);
     cs_reason_clear();
     s.spectrum.rows -= 1;
-    tear_down(&s);
 }
 
 TEST(every_allocation_may_fail)
 {
-    setting s;
+    AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
-    for (int64_t n = 1;; ++n) {
-        cs_spectral_probe_result r;
-        (void)cs_mem_fail_at(n);
-        cs_status status = probe(&s, 1, &r);
-        int64_t made = cs_mem_fail_at(0);
-        if (made < n) {
-            OK(status);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        cs_reason_clear();
-    }
-    tear_down(&s);
+    cs_spectral_probe_result r;
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(probe(&s, 1, &r));
 }

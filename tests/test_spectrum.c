@@ -1,14 +1,6 @@
 /* cooc/spectrum against dense SVDs of the whole matrix, closed forms, and matrices built to fool
  * solvers (many copies of sigma = 1). Its certificates: test_certificates.c. */
-#include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "base/threads.h"
-#include "cooc/spectrum.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
@@ -16,35 +8,29 @@
 /* Every singular value of Abar by one dense SVD; min(rows, cols) values to free. */
 static double *dense_values(const cs_csr *abar)
 {
-    cs_dense d = {0};
     int64_t p = abar->rows < abar->cols ? abar->rows : abar->cols;
     double *sigma = malloc((size_t)p * sizeof *sigma);
     assert_non_null(sigma);
-    OK(cs_csr_to_dense(abar, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(abar, &d));
     OK(cs_dense_svd(&d, sigma, NULL, NULL));
-    cs_dense_free(&d);
     return sigma;
 }
 
 static void assert_orthonormal(const cs_dense *q)
 {
-    cs_dense g = {0};
+    AUTO(cs_dense) g = {0};
     OK(cs_dense_init(&g, q->cols, q->cols));
     OK(cs_gemm(true, false, 1, q, q, 0, &g));
     for (int64_t i = 0; i < q->cols; ++i) {
-        for (int64_t j = 0; j < q->cols; ++j) {
-            assert_true(fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
-        }
+        assert_each(j, 0, q->cols, fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
     }
-    cs_dense_free(&g);
 }
 
 /* ||Abar - U diag(sigma) V^T||_max: with orthonormal vectors it proves every triplet at once. */
 static double reconstruction_error(const cs_csr *abar, const cs_spectrum *s)
 {
-    cs_dense d = {0};
     double worst = 0;
-    OK(cs_csr_to_dense(abar, &d));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(abar, &d));
     for (int64_t i = 0; i < d.rows; ++i) {
         for (int64_t j = 0; j < d.cols; ++j) {
             double x = d.data[i + j * d.ld];
@@ -54,7 +40,6 @@ static double reconstruction_error(const cs_csr *abar, const cs_spectrum *s)
             worst = fmax(worst, fabs(x));
         }
     }
-    cs_dense_free(&d);
     return worst;
 }
 
@@ -64,9 +49,7 @@ static void assert_all_values(const cs_spectrum *s, const double *expected, int6
     assert_true(s->converged);
     assert_int_equal(s->rank, s->k);
     assert_int_equal(s->zeros, p - s->k);
-    for (int64_t j = 0; j < p; ++j) {
-        assert_true(fabs((j < s->k ? s->sigma[j] : 0) - expected[j]) < CLOSE);
-    }
+    assert_each(j, 0, p, fabs((j < s->k ? s->sigma[j] : 0) - expected[j]) < CLOSE);
     assert_int_equal(s->cert_components.state, CS_CERT_PASSED);
     assert_int_equal(s->cert_moments.state, CS_CERT_PASSED);
     assert_int_equal(s->cert_residual.state, CS_CERT_PASSED);
@@ -76,10 +59,10 @@ static void assert_all_values(const cs_spectrum *s, const double *expected, int6
 TEST(full_spectra_match_dense_svd)
 {
     for (uint64_t seed = 1; seed <= 6; ++seed) {
-        cs_csr a = untidy_matrix((int64_t)seed, seed % 2 ? 90 : 50, seed % 2 ? 50 : 90, seed);
-        cs_csr abar = normalised(&a);
-        double *expected = dense_values(&abar);
-        cs_spectrum s =
+        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, seed % 2 ? 90 : 50, seed % 2 ? 50 : 90, seed);
+        AUTO(cs_csr) abar = normalised(&a);
+        AUTO_FREE double *expected = dense_values(&abar);
+        AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.moment4 = true, .certify = CS_CERTIFY_USUAL});
         assert_all_values(&s, expected, 50);
         assert_orthonormal(&s.u);
@@ -92,52 +75,41 @@ TEST(full_spectra_match_dense_svd)
             sum4 += pow(expected[j], 4);
         }
         assert_true(fabs(s.sum_sigma4 - sum4) < CLOSE && s.sum_sigma4_error == 0);
-        cs_spectrum plain = spectrum_of(&a, (cs_spectrum_options){.no_reduction = true});
+        AUTO(cs_spectrum) plain = spectrum_of(&a, (cs_spectrum_options){.no_reduction = true});
         assert_all_values(&plain, expected, 50);
         assert_true(isnan(plain.sum_sigma4));
-        cs_spectrum given = spectrum_of(&abar, (cs_spectrum_options){.normalised = true});
+        AUTO(cs_spectrum) given = spectrum_of(&abar, (cs_spectrum_options){.normalised = true});
         assert_all_values(&given, expected, 50);
         assert_int_equal(given.lumped_rows, s.lumped_rows);
         assert_int_equal(given.lumped_cols, s.lumped_cols);
         assert_null(given.row_mass);
         assert_true(reconstruction_error(&abar, &given) < CLOSE);
-        cs_csr shares = {0}; /* probabilities in place of counts: compared to a tolerance */
+        AUTO(cs_csr) shares = {0}; /* probabilities in place of counts: compared to a tolerance */
         OK(cs_csr_select(&a, a.rows, NULL, NULL, a.cols, &shares));
         for (int64_t e = 0; e < cs_csr_nnz(&shares); ++e) {
             shares.val[e] *= 1.0 / 7001;
         }
-        cs_spectrum scaled = spectrum_of(&shares, (cs_spectrum_options){0});
+        AUTO(cs_spectrum) scaled = spectrum_of(&shares, (cs_spectrum_options){0});
         assert_all_values(&scaled, expected, 50);
         assert_int_equal(scaled.lumped_rows, s.lumped_rows);
         assert_int_equal(scaled.lumped_cols, s.lumped_cols);
-        cs_spectrum_free(&scaled);
-        cs_csr_free(&shares);
-        cs_spectrum values = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
+        AUTO(cs_spectrum) values = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
         assert_all_values(&values, expected, 50);
         assert_null(values.u.data);
         assert_null(values.v.data);
-        cs_spectrum_free(&values);
-        cs_spectrum_free(&given);
-        cs_spectrum_free(&plain);
-        cs_spectrum_free(&s);
-        free(expected);
-        cs_csr_free(&abar);
-        cs_csr_free(&a);
     }
 }
 
 TEST(truncated_spectra_are_prefixes)
 {
-    cs_csr a = untidy_matrix(3, 120, 80, 9);
-    cs_csr abar = normalised(&a);
-    double *expected = dense_values(&abar);
+    AUTO(cs_csr) a = untidy_matrix(3, 120, 80, 9);
+    AUTO(cs_csr) abar = normalised(&a);
+    AUTO_FREE double *expected = dense_values(&abar);
     for (int64_t k = 1; k <= 80; k += 7) {
-        cs_spectrum s = spectrum_of(
+        AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         assert_int_equal(s.k + s.zeros, k);
-        for (int64_t j = 0; j < k; ++j) {
-            assert_true(fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
-        }
+        assert_each(j, 0, k, fabs((j < s.k ? s.sigma[j] : 0) - expected[j]) < CLOSE);
         assert_orthonormal(&s.v);
         assert_int_not_equal(s.cert_moments.state, CS_CERT_FAILED);
         /* The bound on what is left holds. */
@@ -147,11 +119,7 @@ TEST(truncated_spectra_are_prefixes)
             assert_true(s.cert_probe.value <= expected[k] + CLOSE);
             assert_true(s.probe_failure <= 1e-6);
         }
-        cs_spectrum_free(&s);
     }
-    free(expected);
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }
 
 TEST(cycles_have_their_cosines)
@@ -161,8 +129,8 @@ TEST(cycles_have_their_cosines)
     for (int i = 0; i < 3; ++i) {
         for (int sparse = 0; sparse < 2; ++sparse) {
             int64_t n = sizes[i], k = n < 10 ? n : 10;
-            cs_csr a = cycle(n);
-            cs_spectrum s = spectrum_of(
+            AUTO(cs_csr) a = cycle(n);
+            AUTO(cs_spectrum) s = spectrum_of(
                 &a, (cs_spectrum_options){.k = k,
                                           .solver = sparse ? CS_SOLVER_ARPACK : CS_SOLVER_AUTO,
                                           .certify = CS_CERTIFY_USUAL});
@@ -177,8 +145,6 @@ TEST(cycles_have_their_cosines)
                 assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
                 assert_int_equal(s.solver, sparse && n > 600 ? CS_SOLVER_ARPACK : CS_SOLVER_LAPACK);
             }
-            cs_spectrum_free(&s);
-            cs_csr_free(&a);
         }
     }
 }
@@ -188,10 +154,10 @@ static void check_multiplicity(const cs_csr *a, bool rank1, int64_t blocks, bool
     const int64_t wanted[] = {blocks / 2, blocks, blocks + 40};
     for (int i = 0; i < 3; ++i) {
         int64_t k = wanted[i], ones = k < blocks ? k : blocks;
-        cs_spectrum s = spectrum_of(a, (cs_spectrum_options){.k = k,
-                                                             .normalised = is_normalised,
-                                                             .certify = CS_CERTIFY_USUAL,
-                                                             .moment4 = true});
+        AUTO(cs_spectrum) s = spectrum_of(a, (cs_spectrum_options){.k = k,
+                                                                   .normalised = is_normalised,
+                                                                   .certify = CS_CERTIFY_USUAL,
+                                                                   .moment4 = true});
         assert_true(s.converged);
         assert_int_equal(s.components, blocks);
         for (int64_t j = 0; j < s.k; ++j) {
@@ -214,7 +180,6 @@ static void check_multiplicity(const cs_csr *a, bool rank1, int64_t blocks, bool
             assert_int_equal(s.rank, -1);
             assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
         }
-        cs_spectrum_free(&s);
     }
 }
 
@@ -222,12 +187,10 @@ TEST(every_copy_of_one_is_found)
 {
     for (int rank1 = 0; rank1 < 2; ++rank1) {
         for (int64_t blocks = 64; blocks <= 256; blocks *= 4) {
-            cs_csr a = multiplicity_matrix(rank1, blocks, 7);
-            cs_csr abar = normalised(&a);
+            AUTO(cs_csr) a = multiplicity_matrix(rank1, blocks, 7);
+            AUTO(cs_csr) abar = normalised(&a);
             check_multiplicity(&a, rank1, blocks, false);
             check_multiplicity(&abar, rank1, blocks, true);
-            cs_csr_free(&abar);
-            cs_csr_free(&a);
         }
     }
 }
@@ -236,25 +199,23 @@ TEST(every_copy_of_one_is_found)
  */
 TEST(full_rank_of_many_blocks)
 {
-    cs_csr a = multiplicity_matrix(false, 64, 3);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
+    AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3);
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.values_only = true});
     assert_int_equal(s.rank, s.k);
     assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
     assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
     assert_true(s.cert_components.value == 64);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* Many rows, few columns, most rows of one entry: the shape of a real corpus, several large blocks.
  */
 TEST(sparse_solver_serves_large_blocks)
 {
-    cs_csr a = untidy_matrix(2, 2400, 2200, 4);
-    cs_spectrum dense = spectrum_of(
+    AUTO(cs_csr) a = untidy_matrix(2, 2400, 2200, 4);
+    AUTO(cs_spectrum) dense = spectrum_of(
         &a,
         (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_LAPACK, .certify = CS_CERTIFY_USUAL});
-    cs_spectrum sparse = spectrum_of(
+    AUTO(cs_spectrum) sparse = spectrum_of(
         &a,
         (cs_spectrum_options){.k = 12, .solver = CS_SOLVER_ARPACK, .certify = CS_CERTIFY_USUAL});
     assert_int_equal(dense.solver, CS_SOLVER_LAPACK);
@@ -266,32 +227,23 @@ TEST(sparse_solver_serves_large_blocks)
     }
     assert_int_equal(sparse.cert_probe.state, CS_CERT_PASSED);
     assert_orthonormal(&sparse.u);
-    cs_spectrum_free(&dense);
-    cs_spectrum_free(&sparse);
-    cs_csr_free(&a);
 }
 
 /* A named sparse solver serves the large components only: small ones, and one of which everything
  * is wanted, are dense, so that no component refuses the whole matrix. */
 TEST(a_named_solver_refuses_no_component)
 {
-    cs_csr a = multiplicity_matrix(false, 64, 3), abar = normalised(&a);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3), abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
         cs_spectrum_options o = {.k = 80, .normalised = given};
-        cs_spectrum dense = spectrum_of(given ? &abar : &a, o);
+        AUTO(cs_spectrum) dense = spectrum_of(given ? &abar : &a, o);
         o.solver = CS_SOLVER_ARPACK;
-        cs_spectrum sparse = spectrum_of(given ? &abar : &a, o);
+        AUTO(cs_spectrum) sparse = spectrum_of(given ? &abar : &a, o);
         assert_true(sparse.converged);
         assert_int_equal(sparse.k, 80);
-        for (int64_t j = 0; j < 80; ++j) {
-            assert_true(fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, 80, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
         assert_int_equal(sparse.cert_components.state, CS_CERT_PASSED);
-        cs_spectrum_free(&sparse);
-        cs_spectrum_free(&dense);
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }
 
 /* diag(cycle of 601, cycle of 640), given as normalised: of the smaller, 601 of 605 values wanted
@@ -310,16 +262,12 @@ TEST(a_large_component_wanted_whole_is_dense)
     }
     cs_spectrum_options o = {
         .k = 605, .normalised = true, .values_only = true, .solver = CS_SOLVER_LAPACK};
-    cs_spectrum dense = spectrum_of(&a, o);
+    AUTO(cs_spectrum) dense = spectrum_of(&a, o);
     o.solver = CS_SOLVER_ARPACK;
-    cs_spectrum sparse = spectrum_of(&a, o);
+    AUTO(cs_spectrum) sparse = spectrum_of(&a, o);
     assert_true(sparse.converged);
     assert_int_equal(sparse.solver, CS_SOLVER_ARPACK);
-    for (int64_t j = 0; j < 605; ++j) {
-        assert_true(fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
-    }
-    cs_spectrum_free(&sparse);
-    cs_spectrum_free(&dense);
+    assert_each(j, 0, 605, fabs(sparse.sigma[j] - dense.sigma[j]) < CLOSE);
     cs_csr_free(&a);
     cs_csr_free(&part[0]);
     cs_csr_free(&part[1]);
@@ -328,26 +276,19 @@ TEST(a_large_component_wanted_whole_is_dense)
 /* Signed matrices are allowed as given, and are no co-occurrence matrices. */
 TEST(signed_matrices_have_their_svd)
 {
-    cs_csr a = untidy_matrix(3, 40, 60, 5);
+    AUTO(cs_csr) a = untidy_matrix(3, 40, 60, 5);
     for (int64_t e = 0; e < cs_csr_nnz(&a); e += 3) {
         a.val[e] = -a.val[e];
     }
-    double *expected = dense_values(&a);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
+    AUTO_FREE double *expected = dense_values(&a);
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_true(s.converged);
     assert_int_equal(s.components, 3);
-    for (int64_t j = 0; j < s.k; ++j) {
-        assert_true(fabs(s.sigma[j] - expected[j]) < CLOSE * expected[0]);
-    }
-    for (int64_t j = s.k; j < 40; ++j) {
-        assert_true(expected[j] < CLOSE * expected[0]);
-    }
+    assert_each(j, 0, s.k, fabs(s.sigma[j] - expected[j]) < CLOSE * expected[0]);
+    assert_each(j, s.k, 40, expected[j] < CLOSE * expected[0]);
     assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
     assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
     assert_true(reconstruction_error(&a, &s) < CLOSE * expected[0]);
-    cs_spectrum_free(&s);
-    free(expected);
-    cs_csr_free(&a);
 }
 
 TEST(marginals_are_probabilities)
@@ -387,17 +328,18 @@ TEST(marginals_are_probabilities)
  * as Abar; a third has one column, and no second triplet. */
 TEST(the_second_triplet_of_a_component)
 {
-    cs_csr a = matrix_of(6, 6, (double[]){5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0,
-                                          1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 7});
-    cs_csr abar = normalised(&a);
+    AUTO(cs_csr) a =
+        matrix_of(6, 6, (double[]){5, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 2, 0,
+                                   1, 2, 0, 0, 0, 0, 0, 0, 0, 1, 4, 0, 0, 0, 0, 0, 0, 7});
+    AUTO(cs_csr) abar = normalised(&a);
     for (int given = 0; given < 2; ++given) {
         const cs_csr *m = given ? &abar : &a;
-        cs_spectrum all = spectrum_of(m, (cs_spectrum_options){.normalised = given});
+        AUTO(cs_spectrum) all = spectrum_of(m, (cs_spectrum_options){.normalised = given});
         assert_int_equal(all.components, 3);
         assert_int_equal(all.k, 5);
         assert_int_equal(all.second, -1);
         for (int64_t c = 1; c <= 3; ++c) {
-            cs_spectrum s = spectrum_of(
+            AUTO(cs_spectrum) s = spectrum_of(
                 m, (cs_spectrum_options){.normalised = given, .values_only = true, .second = c});
             assert_null(s.u.data);
             assert_null(s.v.data);
@@ -410,31 +352,22 @@ TEST(the_second_triplet_of_a_component)
                 assert_true(s.second_u.data[i] == all.u.data[i + t * all.u.ld]);
                 assert_true(s.second_v.data[i] == all.v.data[i + t * all.v.ld]);
             }
-            cs_spectrum_free(&s);
         }
-        cs_spectrum_free(&all);
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }
 
 TEST(threads_do_not_change_the_answer)
 {
-    cs_csr a = multiplicity_matrix(false, 40, 11);
-    cs_spectrum one =
+    AUTO(cs_csr) a = multiplicity_matrix(false, 40, 11);
+    AUTO(cs_spectrum) one =
         spectrum_of(&a, (cs_spectrum_options){.k = 90, .threads = 1, .moment4 = true});
     for (int threads = 2; threads <= 5; ++threads) {
-        cs_spectrum s =
+        AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.k = 90, .threads = threads, .moment4 = true});
         assert_int_equal(s.k, one.k);
-        for (int64_t j = 0; j < s.k; ++j) {
-            assert_true(fabs(s.sigma[j] - one.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, s.k, fabs(s.sigma[j] - one.sigma[j]) < CLOSE);
         assert_true(s.sum_sigma4 == one.sum_sigma4 && s.sum_sigma2 == one.sum_sigma2);
-        cs_spectrum_free(&s);
     }
-    cs_spectrum_free(&one);
-    cs_csr_free(&a);
 }
 
 static void refuse(const cs_csr *a, cs_spectrum_options o, cs_status expected, const char *part)
@@ -447,7 +380,7 @@ static void refuse(const cs_csr *a, cs_spectrum_options o, cs_status expected, c
 
 TEST(bad_input_is_named)
 {
-    cs_csr a = matrix_of(2, 3, (double[]){1, 2, 3, 4, 5, 6});
+    AUTO(cs_csr) a = matrix_of(2, 3, (double[]){1, 2, 3, 4, 5, 6});
     refuse(&a, (cs_spectrum_options){.k = 3}, CS_ERR_USAGE, "3 singular triplets");
     refuse(&a, (cs_spectrum_options){.k = 3}, CS_ERR_USAGE, "2 x 3");
     refuse(&a, (cs_spectrum_options){.k = -1}, CS_ERR_USAGE, "-1");
@@ -474,13 +407,12 @@ TEST(bad_input_is_named)
     assert_int_equal(cs_normalise(&a, &abar, NULL, NULL), CS_ERR_INPUT);
     assert_null(abar.ptr);
     cs_reason_clear();
-    cs_csr_free(&a);
 }
 
 TEST(one_by_one_is_one)
 {
-    cs_csr a = matrix_of(1, 1, (double[]){5});
-    cs_spectrum s =
+    AUTO(cs_csr) a = matrix_of(1, 1, (double[]){5});
+    AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.certify = CS_CERTIFY_USUAL, .moment4 = true});
     assert_int_equal(s.k, 1);
     assert_true(s.sigma[0] == 1 && s.u.data[0] == 1 && s.v.data[0] == 1);
@@ -488,13 +420,11 @@ TEST(one_by_one_is_one)
     cs_spectrum_free(&s);
     s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_true(fabs(s.sigma[0] - 5) < 1e-14);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
-    cs_csr counts = untidy_matrix(2, 40, 36, 8), abar = normalised(&counts);
+    AUTO(cs_csr) counts = untidy_matrix(2, 40, 36, 8), abar = normalised(&counts);
     for (int variant = 0; variant < 4; ++variant) {
         cs_spectrum_options o = {.k = 6,
                                  .threads = 1,
@@ -503,23 +433,12 @@ TEST(every_failed_allocation_is_reported)
                                  .normalised = variant == 1,
                                  .no_reduction = variant == 2,
                                  .values_only = variant == 3};
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            cs_spectrum s = {0};
-            (void)cs_mem_fail_at(n);
-            status = cs_spectrum_of(variant == 1 ? &abar : &counts, &o, &s);
-            assert_true(n < 2000);
-            if (status != CS_OK) {
-                assert_int_equal(status, CS_ERR_MEMORY);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_spectrum) s = {0};
+            if (out_of_memory(cs_spectrum_of(variant == 1 ? &abar : &counts, &o, &s)))
                 assert_null(s.sigma);
-                cs_reason_clear();
-            }
-            cs_spectrum_free(&s);
         }
-        (void)cs_mem_fail_at(0);
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&counts);
 }
 
 /* Masses of 319,600 rows that are no binary fractions: sums that drift with the number of terms
@@ -527,7 +446,7 @@ TEST(every_failed_allocation_is_reported)
 TEST(many_rows_keep_their_digits)
 {
     enum { COLS = 800, ROWS = COLS * (COLS - 1) / 2 };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
     int64_t row = 0;
     for (int32_t first = 0; first < COLS;
@@ -539,13 +458,10 @@ TEST(many_rows_keep_their_digits)
             a.val[2 * row] = a.val[2 * row + 1] = 0.1 / ROWS;
         }
     }
-    cs_spectrum s = {0};
     cs_spectrum_options options = {.k = 1};
-    OK(cs_spectrum_of(&a, &options, &s));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&a, &options, &s));
     assert_true(s.converged);
     assert_true(s.residual[0] < 1e-13);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* Two columns of 3 and many of 1, a row for every pair: beside 1 the largest value is sqrt(3/4),
@@ -554,7 +470,7 @@ TEST(many_rows_keep_their_digits)
 TEST(norms_of_long_vectors_are_exact)
 {
     enum { MANY = 126000, ROWS = 2 * MANY };
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.ptr[i + 1] = 2 * i + 2;
@@ -564,8 +480,7 @@ TEST(norms_of_long_vectors_are_exact)
         a.val[2 * i + 1] = 1;
     }
     cs_spectrum_options o = {.k = 2, .values_only = true};
-    cs_spectrum s = {0};
-    OK(cs_spectrum_of(&a, &o, &s));
+    AUTO_OK(cs_spectrum, s, cs_spectrum_of(&a, &o, &s));
     assert_true(s.converged);
     assert_true(fabs(s.sigma[1] - sqrt(0.75)) < 1e-14);
     assert_true(s.residual[0] < 1e-13 && s.residual[1] < 1e-13);
@@ -577,8 +492,6 @@ TEST(norms_of_long_vectors_are_exact)
     o.tol = 1e-13;
     OK(cs_spectrum_of(&a, &o, &s));
     assert_true(s.converged && s.tol == 1e-13);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* A guess changes when the solver ends, not what it finds, whichever side is the smaller; one of
@@ -586,17 +499,15 @@ TEST(norms_of_long_vectors_are_exact)
 TEST(guesses_are_of_the_size_of_the_matrix)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        cs_csr a = untidy_matrix(1, wide ? 300 : 500, wide ? 500 : 300, 7);
+        AUTO(cs_csr) a = untidy_matrix(1, wide ? 300 : 500, wide ? 500 : 300, 7);
         cs_spectrum_options o = {
             .k = 6, .solver = CS_SOLVER_BLOCK, .no_reduction = true, .seed = 3};
         cs_spectrum first = spectrum_of(&a, o), none = {0};
         o.start_u = &first.u;
         o.start_v = &first.v;
-        cs_spectrum warm = spectrum_of(&a, o);
+        AUTO(cs_spectrum) warm = spectrum_of(&a, o);
         assert_true(warm.converged && warm.k == o.k);
-        for (int64_t j = 0; j < o.k; ++j) {
-            assert_true(fabs(warm.sigma[j] - first.sigma[j]) < CLOSE);
-        }
+        assert_each(j, 0, o.k, fabs(warm.sigma[j] - first.sigma[j]) < CLOSE);
         o.start_v = NULL;
         assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "start vectors are");
         o.start_v = &first.u; /* the sides changed */
@@ -612,8 +523,6 @@ TEST(guesses_are_of_the_size_of_the_matrix)
         o.start_u = &none_u;
         o.start_v = &first.v;
         assert_fails(cs_spectrum_of(&a, &o, &none), CS_ERR_USAGE, "x 0 and ");
-        cs_spectrum_free(&warm);
         cs_spectrum_free(&first);
-        cs_csr_free(&a);
     }
 }

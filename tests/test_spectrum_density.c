@@ -1,15 +1,9 @@
 /* cooc/spectrum_density against full spectra and the toy model's closed forms. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
-#include "toy/toy.h"
 #include "toy_support.h"
 
 static cs_spectrum_density_options options_of(int64_t k, uint64_t seed)
@@ -63,13 +57,13 @@ TEST(curves_and_tails_hold_the_full_spectrum)
 {
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        cs_csr a = untidy_matrix(3, seed % 2 ? 300 : 120, seed % 2 ? 120 : 300, seed);
-        cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        AUTO(cs_csr) a = untidy_matrix(3, seed % 2 ? 300 : 120, seed % 2 ? 120 : 300, seed);
+        AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
         for (int64_t k = 0; k <= 12; k += 6) {
             cs_spectrum_density_options o = options_of(k, seed);
             o.spectrum.no_reduction = seed > 6;
             o.spectrum.solver = seed > 6 ? CS_SOLVER_LAPACK : CS_SOLVER_AUTO;
-            cs_spectrum_density d = density_of(&a, o);
+            AUTO(cs_spectrum_density) d = density_of(&a, o);
             assert_true(d.top == 1);
             assert_int_equal(d.k, k);
             assert_int_equal(d.components, 3);
@@ -77,14 +71,9 @@ TEST(curves_and_tails_hold_the_full_spectrum)
             assert_true(fabs(d.sum_sigma2 - s.sum_sigma2) < CLOSE * s.sum_sigma2);
             assert_true(fabs(d.sum_sigma4 - s.sum_sigma4) < CLOSE * s.sum_sigma4);
             assert_true(d.sum_sigma4_cost == s.sum_sigma4_cost || o.spectrum.no_reduction);
-            for (int64_t j = 0; j < k; ++j) {
-                assert_true(fabs(d.sigma[j] - s.sigma[j]) < 1e-10);
-            }
+            assert_each(j, 0, k, fabs(d.sigma[j] - s.sigma[j]) < 1e-10);
             compare(&d, &s, &missed, &all);
-            cs_spectrum_density_free(&d);
         }
-        cs_spectrum_free(&s);
-        cs_csr_free(&a);
     }
     assert_true(missed <= all / 10);
 }
@@ -92,8 +81,8 @@ TEST(curves_and_tails_hold_the_full_spectrum)
 /* Ones of many blocks are taken out whole: the tail beyond them has their variance no more. */
 TEST(copies_of_one_are_known_in_closed_form)
 {
-    cs_csr a = multiplicity_matrix(true, 16, 2); /* rank one each: nothing but the ones */
-    cs_spectrum_density d = density_of(&a, options_of(16, 1));
+    AUTO(cs_csr) a = multiplicity_matrix(true, 16, 2); /* rank one each: nothing but the ones */
+    AUTO(cs_spectrum_density) d = density_of(&a, options_of(16, 1));
     assert_true(d.sum4.low == 16 && d.sum4.high == 16);
     assert_true(d.tail[16].high == 0 && d.tail[15].low == 1 && d.tail[0].value == 16);
     assert_true(d.density.above[10].low == 16 && d.density.above[10].high == 16);
@@ -102,13 +91,10 @@ TEST(copies_of_one_are_known_in_closed_form)
     cs_csr_free(&a);
 
     a = multiplicity_matrix(false, 16, 2);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     d = density_of(&a, options_of(0, 1));
     assert_int_equal(d.density.known, 16);
     assert_true(holds(&d.tail[0], s.sum_sigma4) && d.tail[0].low >= 16);
-    cs_spectrum_density_free(&d);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* Golden toy spectrum of masked, 2 of 6 seen, 3 classes: 1 and sqrt(2 / (4 * 5)), 15 times, so the
@@ -116,9 +102,8 @@ TEST(copies_of_one_are_known_in_closed_form)
 TEST(the_toy_model_has_one_value_left)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
-    cs_labelled m = {0};
-    OK(cs_toy_matrix(&toy, 0, &m));
-    cs_spectrum_density d = density_of(&m.a, options_of(3, 1));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
+    AUTO(cs_spectrum_density) d = density_of(&m.a, options_of(3, 1));
     double value = sqrt(0.1);
     assert_int_equal(d.density.ended, 24);
     assert_true(d.density.bias == 0);
@@ -130,8 +115,6 @@ TEST(the_toy_model_has_one_value_left)
     }
     assert_true(holds(&d.tail[3], 0.15) && fabs(d.tail_exact[3] - 0.15) < CLOSE);
     assert_true(d.tail[3].high - d.tail[3].low < 0.05);
-    cs_spectrum_density_free(&d);
-    cs_labelled_free(&m);
 }
 
 /* A matrix that comes normalised is bounded; with other entries the bound still holds. */
@@ -139,26 +122,22 @@ TEST(what_comes_normalised_is_bounded)
 {
     int missed = 0, all = 0;
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        cs_csr a = untidy_matrix(1, 150, 100, seed), abar = normalised(&a);
+        AUTO(cs_csr) a = untidy_matrix(1, 150, 100, seed), abar = normalised(&a);
         for (int kind = 0; kind < 3; ++kind) {
             for (int64_t e = 0; e < cs_csr_nnz(&abar); ++e) {
                 abar.val[e] *= kind == 1 ? 3 : kind == 2 && e % 3 == 0 ? -1 : 1;
             }
-            cs_spectrum s =
+            AUTO(cs_spectrum) s =
                 spectrum_of(&abar, (cs_spectrum_options){.normalised = true, .moment4 = true});
             for (int64_t k = 0; k <= 5; k += 5) {
                 cs_spectrum_density_options o = options_of(k, seed);
                 o.spectrum.normalised = true;
-                cs_spectrum_density d = density_of(&abar, o);
+                AUTO(cs_spectrum_density) d = density_of(&abar, o);
                 assert_true(d.top >= s.sigma[0]);
                 assert_true(kind == 2 || d.top < 1.01 * s.sigma[0]);
                 compare(&d, &s, &missed, &all);
-                cs_spectrum_density_free(&d);
             }
-            cs_spectrum_free(&s);
         }
-        cs_csr_free(&abar);
-        cs_csr_free(&a);
     }
     assert_true(missed <= all / 10);
 }
@@ -166,7 +145,7 @@ TEST(what_comes_normalised_is_bounded)
 /* Above its budget the fourth moment is an estimate, here and in cs_spectrum_of. */
 TEST(the_budget_decides)
 {
-    cs_csr a = untidy_matrix(1, 150, 100, 3);
+    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_density d = density_of(&a, options_of(2, 1));
     double cost = d.sum_sigma4_cost;
     cs_moment4_cost most = {0};
@@ -181,18 +160,16 @@ TEST(the_budget_decides)
         d = density_of(&a, o);
         assert_int_equal(!isnan(d.sum_sigma4), within);
         assert_int_equal(d.tail_exact != NULL, within);
-        cs_spectrum s = spectrum_of(&a, o.spectrum);
+        AUTO(cs_spectrum) s = spectrum_of(&a, o.spectrum);
         assert_int_equal(s.sum_sigma4_error == 0, within);
         assert_true(s.sum_sigma4_cost == cost);
-        cs_spectrum_free(&s);
         cs_spectrum_density_free(&d);
     }
-    cs_csr_free(&a);
 }
 
 TEST(bad_input_is_named)
 {
-    cs_csr a = untidy_matrix(1, 40, 30, 2);
+    AUTO(cs_csr) a = untidy_matrix(1, 40, 30, 2);
     cs_spectrum_density d = {0};
     cs_spectrum_density_options o = options_of(-1, 1);
     int64_t side = a.rows < a.cols ? a.rows : a.cols;
@@ -217,30 +194,20 @@ TEST(bad_input_is_named)
     o.spectrum.max_iterations = 1;
     assert_fails(cs_spectrum_density_of(&a, &o, &d), CS_ERR_CONVERGE, "did not converge");
     assert_null(d.x);
-    cs_csr_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
-    cs_csr a = untidy_matrix(2, 20, 15, 2), abar = normalised(&a);
+    AUTO(cs_csr) a = untidy_matrix(2, 20, 15, 2), abar = normalised(&a);
     for (int kind = 0; kind < 2; ++kind) {
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            cs_spectrum_density_options o = options_of(3, 1);
-            cs_spectrum_density d = {0};
-            o.samples = 2;
-            o.degree = 4;
-            o.bins = 2;
-            o.spectrum.normalised = kind == 1;
-            (void)cs_mem_fail_at(n);
-            status = cs_spectrum_density_of(kind == 1 ? &abar : &a, &o, &d);
-            (void)cs_mem_fail_at(0);
-            assert_true(n < 2000);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            cs_reason_clear();
-            cs_spectrum_density_free(&d);
+        cs_spectrum_density_options o = options_of(3, 1);
+        o.samples = 2;
+        o.degree = 4;
+        o.bins = 2;
+        o.spectrum.normalised = kind == 1;
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_spectrum_density) d = {0};
+            (void)out_of_memory(cs_spectrum_density_of(kind == 1 ? &abar : &a, &o, &d));
         }
     }
-    cs_csr_free(&abar);
-    cs_csr_free(&a);
 }

@@ -1,22 +1,16 @@
 /* Spectra of Gram forms against those of the matrices they are of; files that keep the mark. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/connectivity.h"
-#include "base/mem.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
 #include "linalg/shard.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 /* sum_X A(X, u) A(X, v) / P_C(X), by its definition; rows and columns without mass are empty. */
 static cs_csr gram_of(const cs_csr *a)
 {
-    cs_dense d = {0}, g = {0};
+    AUTO(cs_dense) d = {0}, g = {0};
     cs_csr out = {0};
     OK(cs_csr_to_dense(a, &d));
     OK(cs_dense_init(&g, a->cols, a->cols));
@@ -33,8 +27,6 @@ static cs_csr gram_of(const cs_csr *a)
     }
     out = csr_of(&g);
     out.gram = true;
-    cs_dense_free(&d);
-    cs_dense_free(&g);
     return out;
 }
 
@@ -85,9 +77,9 @@ TEST(all_values_are_those_of_the_matrix)
     const cs_spectrum_options o = {
         .moment4 = true, .moment4_budget = 1e-9, .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        cs_csr a = untidy_matrix((int64_t)seed, 120, 60, seed), g = gram_of(&a);
-        cs_spectrum whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
-        cs_spectrum s = spectrum_of(&g, o);
+        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 120, 60, seed), g = gram_of(&a);
+        AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        AUTO(cs_spectrum) s = spectrum_of(&g, o);
         assert_true(s.gram && !whole.gram);
         assert_true(s.converged);
         assert_null(s.u.data);
@@ -103,26 +95,21 @@ TEST(all_values_are_those_of_the_matrix)
         assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
         assert_int_equal(s.cert_residual.state, CS_CERT_PASSED);
         assert_int_not_equal(s.cert_inertia.state, CS_CERT_FAILED);
-        cs_spectrum plain = spectrum_of(&g, (cs_spectrum_options){.no_reduction = true});
+        AUTO(cs_spectrum) plain = spectrum_of(&g, (cs_spectrum_options){.no_reduction = true});
         assert_same_values(&plain, &whole);
-        cs_spectrum_free(&plain);
-        cs_spectrum_free(&s);
-        cs_spectrum_free(&whole);
-        cs_csr_free(&g);
-        cs_csr_free(&a);
     }
 }
 
 /* The block solver's few, with every certificate; what a missed value does to them. */
 TEST(leading_values_are_certified)
 {
-    cs_csr a = multiplicity_matrix(false, 3, 5), g = gram_of(&a);
+    AUTO(cs_csr) a = multiplicity_matrix(false, 3, 5), g = gram_of(&a);
     cs_spectrum_options o = {.k = 12,
                              .moment4 = true,
                              .solver = CS_SOLVER_BLOCK,
                              .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
-    cs_spectrum whole = spectrum_of(&a, (cs_spectrum_options){.k = 12, .moment4 = true});
-    cs_spectrum s = spectrum_of(&g, o);
+    AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.k = 12, .moment4 = true});
+    AUTO(cs_spectrum) s = spectrum_of(&g, o);
     assert_same_values(&s, &whole);
     assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
     assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
@@ -136,28 +123,25 @@ TEST(leading_values_are_certified)
         assert_true(fabs(tail[t].value - expected[t].value) < CLOSE);
         assert_true(tail[t].low <= tail[t].value && tail[t].high - tail[t].low < 1e-9);
     }
-    cs_spectrum_free(&s);
-    cs_spectrum_free(&whole);
-    cs_csr_free(&g);
-    cs_csr_free(&a);
 }
 
 /* M itself, at scales whose powers leave the range of doubles. */
 TEST(a_gram_form_may_come_normalised)
 {
     cs_csr a = untidy_matrix(2, 60, 30, 9), abar = normalised(&a), g = {0};
-    cs_dense d = {0}, m = {0};
+    AUTO(cs_dense) d = {0}, m = {0};
     OK(cs_csr_to_dense(&abar, &d));
     OK(cs_dense_init(&m, a.cols, a.cols));
     OK(cs_gemm(true, false, 1, &d, &d, 0, &m));
-    cs_spectrum whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     for (int e = -501; e <= 501; e += 167) { /* even and odd */
         g = csr_of(&m);
         for (int64_t p = 0; p < cs_csr_nnz(&g); ++p) {
             g.val[p] = ldexp(g.val[p], e);
         }
         g.gram = true;
-        cs_spectrum s = spectrum_of(&g, (cs_spectrum_options){.normalised = true, .moment4 = true});
+        AUTO(cs_spectrum) s =
+            spectrum_of(&g, (cs_spectrum_options){.normalised = true, .moment4 = true});
         double unit = sqrt(ldexp(1, e));
         assert_true(s.converged);
         for (int64_t j = 0; j < s.k; ++j) {
@@ -169,12 +153,8 @@ TEST(a_gram_form_may_come_normalised)
         assert_true(fabs(ldexp(s.sum_sigma4, -2 * e) - whole.sum_sigma4) < CLOSE);
         assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
         assert_true(fabs(s.cert_moments.value) < 1e-9 * unit * unit);
-        cs_spectrum_free(&s);
         cs_csr_free(&g);
     }
-    cs_spectrum_free(&whole);
-    cs_dense_free(&d);
-    cs_dense_free(&m);
     cs_csr_free(&abar);
     cs_csr_free(&a);
 }
@@ -189,10 +169,10 @@ static void assert_same_interval(const cs_interval *a, const cs_interval *b, dou
  * distinct values within the degree the quadrature is exact. */
 TEST(densities_are_those_of_the_matrix)
 {
-    cs_csr a = untidy_matrix(1, 80, 24, 3), g = gram_of(&a);
+    AUTO(cs_csr) a = untidy_matrix(1, 80, 24, 3), g = gram_of(&a);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 4, .seed = 1}, .samples = 16, .degree = 40, .bins = 10};
-    cs_spectrum_density d = {0}, e = {0};
+    AUTO(cs_spectrum_density) d = {0}, e = {0};
     cs_spectrum_density_options plain = o;
     plain.spectrum.no_reduction = true; /* lumping would change what the signs meet */
     OK(cs_spectrum_density_of(&a, &plain, &d));
@@ -210,10 +190,6 @@ TEST(densities_are_those_of_the_matrix)
         assert_same_interval(&d.tail[t], &e.tail[t], 1e-9);
         assert_true(fabs(d.tail_exact[t] - e.tail_exact[t]) < CLOSE);
     }
-    cs_spectrum_density_free(&d);
-    cs_spectrum_density_free(&e);
-    cs_csr_free(&g);
-    cs_csr_free(&a);
 }
 
 /* All but what takes the contexts, which are not known. */
@@ -221,9 +197,9 @@ TEST(connectivity_is_that_of_the_matrix)
 {
     static const char *const of_contexts[] = {"rows", "nnz", "sweep_cut", "sweep_volume",
                                               "conditional_entropy"};
-    cs_csr a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
+    AUTO(cs_csr) a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
     const cs_connectivity_options o = {.k = 5};
-    cs_connectivity whole = {0}, c = {0};
+    AUTO(cs_connectivity) whole = {0}, c = {0};
     double expected[CS_CONNECTIVITY_VALUES], value[CS_CONNECTIVITY_VALUES];
     OK(cs_connectivity_of(&a, &o, &whole));
     OK(cs_connectivity_of(&g, &o, &c));
@@ -238,32 +214,26 @@ TEST(connectivity_is_that_of_the_matrix)
                             : (isnan(value[i]) && isnan(expected[i])) ||
                                   fabs(value[i] - expected[i]) < 1e-10);
     }
-    cs_connectivity_free(&whole);
-    cs_connectivity_free(&c);
-    cs_csr_free(&g);
-    cs_csr_free(&a);
 }
 
 TEST(what_is_not_symmetric_is_refused)
 {
     const double values[] = {2, 1, 0, 1, 3, 1, 0, 2, 3}, rows[] = {2, 1, 0, 1, 3, 1};
-    cs_csr a = matrix_of(3, 3, values), b = matrix_of(2, 3, rows);
+    AUTO(cs_csr) a = matrix_of(3, 3, values), b = matrix_of(2, 3, rows);
     cs_spectrum s = {0};
     const cs_spectrum_options o = {0};
     a.gram = b.gram = true;
     assert_fails(cs_spectrum_of(&a, &o, &s), CS_ERR_INPUT, "is not");
     assert_fails(cs_spectrum_of(&b, &o, &s), CS_ERR_INPUT,
                  "be symmetric, but without its empty rows");
-    cs_csr_free(&a);
-    cs_csr_free(&b);
 }
 
 TEST_IN_DIR(files_keep_the_mark)
 {
-    cs_csr a = untidy_matrix(1, 20, 8, 3), g = gram_of(&a);
+    AUTO(cs_csr) a = untidy_matrix(1, 20, 8, 3), g = gram_of(&a);
     const char *const names[] = {"gram.npz", "gram.mtx"};
     for (int i = 0; i < 2; ++i) {
-        cs_csr back = {0}, plain = {0};
+        AUTO(cs_csr) back = {0}, plain = {0};
         const char *path = in_dir(state, names[i]);
         OK(i == 0 ? cs_matrix_write_npz(path, &g, false) : cs_matrix_write_mtx(path, &g, false));
         OK(cs_matrix_read(path, &back));
@@ -276,38 +246,24 @@ TEST_IN_DIR(files_keep_the_mark)
         OK(i == 0 ? cs_matrix_write_npz(path, &a, false) : cs_matrix_write_mtx(path, &a, false));
         OK(cs_matrix_read(path, &plain));
         assert_false(plain.gram);
-        cs_csr_free(&back);
-        cs_csr_free(&plain);
     }
-    cs_csr_free(&g);
-    cs_csr_free(&a);
 }
 
 TEST(every_allocation_may_fail)
 {
-    cs_csr whole = multiplicity_matrix(true, 2, 4), a = gram_of(&whole);
-    cs_csr b = untidy_matrix(2, 40, 16, 2), g = gram_of(&b); /* with empty rows and columns */
+    AUTO(cs_csr) whole = multiplicity_matrix(true, 2, 4), a = gram_of(&whole);
+    AUTO(cs_csr) b = untidy_matrix(2, 40, 16, 2), g = gram_of(&b); /* with empty rows and columns */
     const cs_spectrum_options o = {
         .k = 4, .moment4 = true, .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
     const cs_spectrum_density_options d = {
         .spectrum = {.k = 2, .seed = 1}, .samples = 8, .degree = 6, .bins = 4};
     for (int kind = 0; kind < 4; ++kind) {
         const cs_csr *m = kind % 2 ? &a : &g;
-        cs_status status = CS_ERR_MEMORY;
-        for (int64_t n = 1; status != CS_OK; ++n) {
-            cs_spectrum s = {0};
-            cs_spectrum_density density = {0};
-            (void)cs_mem_fail_at(n);
-            status = kind < 2 ? cs_spectrum_of(m, &o, &s) : cs_spectrum_density_of(m, &d, &density);
-            (void)cs_mem_fail_at(0);
-            assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-            cs_reason_clear();
-            cs_spectrum_free(&s);
-            cs_spectrum_density_free(&density);
+        EACH_ALLOCATION_FAILS(n) {
+            AUTO(cs_spectrum) s = {0};
+            AUTO(cs_spectrum_density) density = {0};
+            (void)out_of_memory(kind < 2 ? cs_spectrum_of(m, &o, &s)
+                                         : cs_spectrum_density_of(m, &d, &density));
         }
     }
-    cs_csr_free(&whole);
-    cs_csr_free(&a);
-    cs_csr_free(&b);
-    cs_csr_free(&g);
 }

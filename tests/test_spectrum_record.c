@@ -1,9 +1,5 @@
 /* cooc/spectrum_record: every member of svd.json and density.json is the field that it is named
  * after, of a spectrum and a density made up so that no two numbers are equal. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cooc/spectrum_record.h"
 #include "test.h"
 
@@ -98,7 +94,7 @@ TEST(a_spectrum_is_recorded_field_by_field)
 {
     cs_spectrum s = made_up();
     cs_spectrum_options o = {.seed = 7, .moment4_budget = 1e6};
-    json_t *json = recorded(&o, &s);
+    json_auto_t *json = recorded(&o, &s);
     static const struct {
         const char *key;
         double x;
@@ -151,7 +147,6 @@ TEST(a_spectrum_is_recorded_field_by_field)
     assert_true(json_is_true(at(json, "converged")) && json_is_false(at(json, "interrupted")));
     assert_non_null(
         strstr(json_string_value(at(json, "certificates.moments.meaning")), "rounding"));
-    json_decref(json);
 }
 
 TEST(a_record_says_what_it_does_not_know)
@@ -162,7 +157,7 @@ TEST(a_record_says_what_it_does_not_know)
     s.solver = CS_SOLVER_LAPACK;
     s.interrupted = true;
     s.cert_components.state = s.cert_probe.state = CS_CERT_NOT_RUN;
-    json_t *json = recorded(&o, &s);
+    json_auto_t *json = recorded(&o, &s);
     assert_true(json_is_null(at(json, "rank")) && json_is_true(at(json, "interrupted")));
     assert_null(at(json, "certificates.components.near_ones"));
     assert_null(at(json, "certificates.probe.failure_probability"));
@@ -175,7 +170,6 @@ TEST(a_record_says_what_it_does_not_know)
     s.gram = true;
     json = recorded(&o, &s);
     expect_text(json, "definition", "singular values of A / sqrt(P_C P_G), by its Gram form");
-    json_decref(json);
 }
 
 /* sum sigma^4 exact, sampled, or not known; 1.06640625 = 1 + 1/16 + 1/256 of known values. */
@@ -200,7 +194,7 @@ TEST(fourth_sums_are_recorded_with_their_tails)
         s.sum_sigma4 = s.sum4.value;
         cs_result *r = cs_result_new();
         OK(cs_sum4_record(&s, cs_result_root(r), &tails));
-        json_t *json = json_of(&r);
+        json_auto_t *json = json_of(&r);
         assert_true(tails == known);
         expect_text(json, "sum_sigma4_method", methods[way]);
         expect_number(json, "sum_sigma4_low", s.sum4.low);
@@ -226,7 +220,6 @@ TEST(fourth_sums_are_recorded_with_their_tails)
                                        : 1);
             }
         }
-        json_decref(json);
     }
 }
 
@@ -237,11 +230,10 @@ TEST(a_spectrum_of_nothing_has_one_tail)
     bool tails = false;
     cs_result *r = cs_result_new();
     OK(cs_sum4_record(&s, cs_result_root(r), &tails));
-    json_t *json = json_of(&r);
+    json_auto_t *json = json_of(&r);
     assert_true(tails);
     assert_int_equal(json_array_size(at(json, "tail")), 1);
     expect_number(json, "tail.0.value", 0);
-    json_decref(json);
 }
 
 TEST(a_density_is_recorded_field_by_field)
@@ -330,22 +322,17 @@ TEST(a_density_is_recorded_field_by_field)
     cs_spectrum_density_record("m.npz", &o, &d, cs_result_root(r));
     const cs_view curves = {"~curve[]", "sigma density=density.value low=density.low "
                                         "above=above.value below=fourth_below.high"};
-    cs_table table = {0};
-    OK(cs_result_table(r, &curves, &table));
+    AUTO_OK(cs_table, table, cs_result_table(r, &curves, &table));
     assert_int_equal(table.rows, POINTS);
     for (int i = 0; i < POINTS; ++i) {
         const double row[] = {i, 100 + i, 110 + i, 130 + i, 180 + i};
-        for (int j = 0; j < 5; ++j) {
-            assert_true(strtod(table.cell[5 * i + j], NULL) == row[j]);
-        }
+        assert_each(j, 0, 5, strtod(table.cell[5 * i + j], NULL) == row[j]);
     }
-    cs_table_free(&table);
-    json_t *json = json_of(&r);
+    json_auto_t *json = json_of(&r);
     assert_null(at(json, "~curve"));
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
         expect_number(json, numbers[i].key, numbers[i].x);
     }
     assert_int_equal(json_array_size(at(json, "tail")), K + 1);
     expect_text(json, "matrix", "m.npz");
-    json_decref(json);
 }

@@ -1,20 +1,10 @@
 /* Spectra of 2^e A against those of A: the same bits, times 2^e, and the same certificates, for as
  * far as doubles reach. Powers of two are exact, so nothing but an absolute constant, an overflow
  * or an underflow can make a difference. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
-#include "cooc/spectrum.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"
-#include "test.h"
 
 static const int EXPONENTS[] = {-400, -137, -41, -30, -1, 1, 30, 39, 60, 251, 400};
 enum { COUNT = sizeof EXPONENTS / sizeof *EXPONENTS };
@@ -74,8 +64,8 @@ static void assert_scaled(const cs_spectrum *x, int e, const cs_spectrum *y)
     double sum4 = ldexp(x->sum_sigma4, 4 * e);
     bool in_range = sum4 >= DBL_MIN && sum4 <= DBL_MAX;
     assert_int_equal(y->sum4.out_of_range, !in_range);
-    cs_interval *p = malloc((size_t)(x->k + 1) * sizeof *p),
-                *q = malloc((size_t)(x->k + 1) * sizeof *q);
+    AUTO_FREE cs_interval *p = malloc((size_t)(x->k + 1) * sizeof *p),
+                          *q = malloc((size_t)(x->k + 1) * sizeof *q);
     cs_spectrum_tails(x, 0, p);
     cs_spectrum_tails(y, 0, q);
     if (in_range) {
@@ -86,31 +76,26 @@ static void assert_scaled(const cs_spectrum *x, int e, const cs_spectrum *y)
     } else { /* neither 0 nor infinite */
         assert_true(isnan(y->sum_sigma4) && isnan(y->sum4.low) && isnan(q[0].value));
     }
-    free(p);
-    free(q);
 }
 
 static void check(const cs_csr *a, cs_spectrum_options o)
 {
     o.normalised = o.departure = o.moment4 = true;
     o.certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA;
-    cs_spectrum base = spectrum_of(a, o);
+    AUTO(cs_spectrum) base = spectrum_of(a, o);
     assert_true(base.k > 0 && base.converged);
     for (int i = 0; i < COUNT; ++i) {
-        cs_csr b = times_power(a, EXPONENTS[i]);
-        cs_spectrum s = spectrum_of(&b, o);
+        AUTO(cs_csr) b = times_power(a, EXPONENTS[i]);
+        AUTO(cs_spectrum) s = spectrum_of(&b, o);
         assert_scaled(&base, EXPONENTS[i], &s);
-        cs_spectrum_free(&s);
-        cs_csr_free(&b);
     }
-    cs_spectrum_free(&base);
 }
 
 /* All, truncated, every solver, sampled fourth moment; with signs and without. */
 TEST(powers_of_two_change_no_bit)
 {
     for (int with_signs = 0; with_signs < 2; ++with_signs) {
-        cs_csr a = untidy_matrix(3, 90, 60, 5);
+        AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
         for (int64_t e = 0; with_signs && e < cs_csr_nnz(&a); e += 3) {
             a.val[e] = -a.val[e];
         }
@@ -120,7 +105,6 @@ TEST(powers_of_two_change_no_bit)
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_LAPACK});
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
         check(&a, (cs_spectrum_options){.k = 5, .no_reduction = true, .solver = CS_SOLVER_ARPACK});
-        cs_csr_free(&a);
     }
 }
 
@@ -132,41 +116,32 @@ TEST(copies_are_found_at_any_size)
     for (int i = 0; i < 64; ++i) {
         entry[i] = i < 12 ? 3 : 3.0 / i;
     }
-    cs_csr a = diagonal_matrix(64, entry);
+    AUTO(cs_csr) a = diagonal_matrix(64, entry);
     check(&a, (cs_spectrum_options){.k = 10, .no_reduction = true, .solver = CS_SOLVER_BLOCK});
     /* ARPACK draws new starts from numbers that go on from run to run: no bits to compare. */
     cs_spectrum_options o = {
         .k = 10, .normalised = true, .no_reduction = true, .solver = CS_SOLVER_ARPACK};
     for (int i = 0; i < COUNT; ++i) {
-        cs_csr b = times_power(&a, EXPONENTS[i]);
-        cs_spectrum s = spectrum_of(&b, o);
+        AUTO(cs_csr) b = times_power(&a, EXPONENTS[i]);
+        AUTO(cs_spectrum) s = spectrum_of(&b, o);
         assert_true(s.converged);
-        for (int64_t j = 0; j < 10; ++j) {
-            assert_true(fabs(ldexp(s.sigma[j], -EXPONENTS[i]) - 3) < CLOSE * 3);
-        }
-        cs_spectrum_free(&s);
-        cs_csr_free(&b);
+        assert_each(j, 0, 10, fabs(ldexp(s.sigma[j], -EXPONENTS[i]) - 3) < CLOSE * 3);
     }
-    cs_csr_free(&a);
 }
 
 /* Values below eps, all of them small: none is zero. */
 TEST(small_values_are_values)
 {
     const double d[] = {3e-17, 2e-17, 1e-17};
-    cs_csr a = diagonal_matrix(3, d);
+    AUTO(cs_csr) a = diagonal_matrix(3, d);
     for (int whole = 0; whole < 2; ++whole) {
-        cs_spectrum s =
+        AUTO(cs_spectrum) s =
             spectrum_of(&a, (cs_spectrum_options){.normalised = true, .no_reduction = whole});
         assert_int_equal(s.k, 3);
         assert_int_equal(s.rank, 3);
-        for (int j = 0; j < 3; ++j) {
-            assert_true(fabs(s.sigma[j] - d[j]) <= 4 * DBL_EPSILON * d[0]);
-        }
+        assert_each(j, 0, 3, fabs(s.sigma[j] - d[j]) <= 4 * DBL_EPSILON * d[0]);
         assert_true(s.floor > 0 && s.floor < 1e-30);
-        cs_spectrum_free(&s);
     }
-    cs_csr_free(&a);
 }
 
 /* diag(3, 3, 3, 1) 10^e with one value asked for: two as large are missing, and whatever the size,
@@ -175,8 +150,8 @@ TEST(a_missed_copy_is_seen_at_any_size)
 {
     for (int e = -300; e <= 300; e += 50) {
         double x = pow(10, e), d[] = {3 * x, 3 * x, 3 * x, x};
-        cs_csr a = diagonal_matrix(4, d);
-        cs_spectrum s = spectrum_of(
+        AUTO(cs_csr) a = diagonal_matrix(4, d);
+        AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = 1,
                                       .normalised = true,
                                       .no_reduction = true,
@@ -190,8 +165,6 @@ TEST(a_missed_copy_is_seen_at_any_size)
         assert_non_null(at);
         assert_int_equal(sscanf(at, "exceed %lg", &said), 1);
         assert_true(fabs(said / x - 3) < 1e-4);
-        cs_spectrum_free(&s);
-        cs_csr_free(&a);
     }
 }
 
@@ -206,20 +179,18 @@ static void assert_close(double x, int e, double y, double mass)
 
 TEST(densities_scale_too)
 {
-    cs_csr a = untidy_matrix(3, 90, 60, 5);
+    AUTO(cs_csr) a = untidy_matrix(3, 90, 60, 5);
     cs_spectrum_density_options o = {.spectrum = {.k = 4, .normalised = true, .seed = 3},
                                      .samples = 8,
                                      .degree = 12,
                                      .bins = 10};
-    cs_spectrum_density base = {0};
-    OK(cs_spectrum_density_of(&a, &o, &base));
+    AUTO_OK(cs_spectrum_density, base, cs_spectrum_density_of(&a, &o, &base));
     for (int fixed = 0; fixed < 2; ++fixed) { /* the width left to the tool, or given */
         for (int i = 0; i < COUNT; ++i) {
             int e = EXPONENTS[i];
-            cs_csr b = times_power(&a, e);
-            cs_spectrum_density d = {0};
+            AUTO(cs_csr) b = times_power(&a, e);
             o.width = fixed ? ldexp(base.density.width, e) : 0;
-            OK(cs_spectrum_density_of(&b, &o, &d));
+            AUTO_OK(cs_spectrum_density, d, cs_spectrum_density_of(&b, &o, &d));
             assert_int_equal(d.k, base.k);
             assert_power(base.top, e, d.top);
             assert_power(base.residual, e, d.residual);
@@ -242,34 +213,19 @@ TEST(densities_scale_too)
                              base.sum4.high);
                 assert_close(base.density.rest4.low, 4 * e, d.density.rest4.low, base.sum4.high);
             }
-            cs_spectrum_density_free(&d);
-            cs_csr_free(&b);
         }
     }
-    cs_spectrum_density_free(&base);
-    cs_csr_free(&a);
 }
 
 TEST(every_failed_allocation_is_reported)
 {
     const double d[] = {3e-100, 2e-100, 1e-100};
-    cs_csr a = diagonal_matrix(3, d);
+    AUTO(cs_csr) a = diagonal_matrix(3, d);
     cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
-    cs_status status = CS_ERR_MEMORY;
-    for (int64_t n = 1; status != CS_OK; ++n) {
-        cs_spectrum s = {0};
-        (void)cs_mem_fail_at(n);
-        status = cs_spectrum_of(&a, &o, &s);
-        assert_true(n < 500);
-        if (status != CS_OK) {
-            assert_int_equal(status, CS_ERR_MEMORY);
-            assert_null(s.sigma);
-            cs_reason_clear();
-        }
-        cs_spectrum_free(&s);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_spectrum) s = {0};
+        if (out_of_memory(cs_spectrum_of(&a, &o, &s))) assert_null(s.sigma);
     }
-    (void)cs_mem_fail_at(0);
-    cs_csr_free(&a);
 }
 
 /* 1 / (i + j + 1), counts: values from 1 to below 1e-14 beside a closed form, on which the vectors
@@ -283,25 +239,22 @@ TEST(small_vectors_are_orthonormal)
             entry[i * COLS + j] = 1.0 / (i + j + 1);
         }
     }
-    cs_csr a = matrix_of(ROWS, COLS, entry);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.departure = true});
+    AUTO(cs_csr) a = matrix_of(ROWS, COLS, entry);
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.departure = true});
     assert_true(s.sigma[s.k - 1] < 1e-13);
     const cs_dense *side[] = {&s.u, &s.v};
     for (int t = 0; t < 2; ++t) {
-        cs_dense g = {0};
+        AUTO(cs_dense) g = {0};
         OK(cs_dense_init(&g, s.k, s.k));
         OK(cs_gemm(true, false, 1, side[t], side[t], 0, &g));
         for (int64_t e = 0; e < s.k * s.k; ++e) { /* sums of 26 terms: 26 eps at the most */
             assert_true(fabs(g.data[e] - (e % (s.k + 1) == 0)) < 26 * DBL_EPSILON);
         }
-        cs_dense_free(&g);
     }
     assert_true(s.departure > 0 && s.departure < 1e-12);
     for (int64_t j = 0; j < s.k; ++j) { /* no worse for it */
         assert_true(s.residual[j] < 26 * DBL_EPSILON);
     }
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* A pair of vectors is one up to its sign: the first entry of v within 1e-6 of its largest modulus is
@@ -309,11 +262,11 @@ TEST(small_vectors_are_orthonormal)
 TEST(pairs_have_one_sign)
 {
     for (int way = 0; way < 12; ++way) {
-        cs_csr a = untidy_matrix(1 + way % 2, 90, 40, (uint64_t)way + 1);
+        AUTO(cs_csr) a = untidy_matrix(1 + way % 2, 90, 40, (uint64_t)way + 1);
         for (int64_t e = 0; way % 3 == 2 && e < cs_csr_nnz(&a); ++e) {
             a.val[e] = ldexp(a.val[e], 200);
         }
-        cs_spectrum s = spectrum_of(
+        AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = way % 4 < 2 ? 0 : 5, .normalised = way % 3 > 0});
         assert_true(s.k > 0);
         for (int64_t j = 0; j < s.k; ++j) {
@@ -328,7 +281,5 @@ TEST(pairs_have_one_sign)
             }
             assert_true(x[i] > 0);
         }
-        cs_spectrum_free(&s);
-        cs_csr_free(&a);
     }
 }

@@ -1,15 +1,10 @@
 /* Tails of sigma^4 from a truncated SVD and a sum, against full spectra and against the density's.
  */
-#include <math.h>
-
-#include "base/rng.h"
-#include "base/status.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_density.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
-#include "toy/toy.h"
 #include "toy_support.h"
 
 enum { MOST = 64 };
@@ -23,9 +18,9 @@ static bool holds(const cs_interval *x, double truth)
 TEST(truncated_and_full_agree)
 {
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        cs_csr a = untidy_matrix(2, seed % 2 ? 200 : 90, seed % 2 ? 90 : 200, seed);
-        cs_spectrum full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
-        cs_spectrum top = spectrum_of(&a, (cs_spectrum_options){.k = 20, .moment4 = true});
+        AUTO(cs_csr) a = untidy_matrix(2, seed % 2 ? 200 : 90, seed % 2 ? 90 : 200, seed);
+        AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        AUTO(cs_spectrum) top = spectrum_of(&a, (cs_spectrum_options){.k = 20, .moment4 = true});
         cs_interval whole[1024], part[MOST];
         assert_true(full.rank == full.k && full.k < 1024);
         assert_true(top.rank < 0 && top.k == 20);
@@ -38,9 +33,6 @@ TEST(truncated_and_full_agree)
         }
         assert_true(whole[full.k].value == 0 &&
                     fabs(whole[0].value - full.sum_sigma4) < CLOSE * full.sum_sigma4);
-        cs_spectrum_free(&full);
-        cs_spectrum_free(&top);
-        cs_csr_free(&a);
     }
 }
 
@@ -50,15 +42,15 @@ TEST(truncated_and_full_agree)
 TEST(estimates_and_densities_agree)
 {
     enum { SEEDS = 60, K = 6 };
-    cs_csr a = untidy_matrix(1, 220, 120, 3);
-    cs_spectrum full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    AUTO(cs_csr) a = untidy_matrix(1, 220, 120, 3);
+    AUTO(cs_spectrum) full = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     cs_interval whole[1024];
     cs_spectrum_tails(&full, 0, whole);
     int missed = 0, by_density = 0, apart = 0;
     for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
         cs_spectrum_options o = {
             .k = K, .moment4 = true, .moment4_budget = 1, .seed = seed, .threads = 1};
-        cs_spectrum top = spectrum_of(&a, o);
+        AUTO(cs_spectrum) top = spectrum_of(&a, o);
         cs_interval part[K + 1];
         cs_spectrum_tails(&top, 0.9973, part);
         assert_true(top.sum4.samples > 0 && top.sum4.known == K && top.sum4.sketch > 0);
@@ -66,35 +58,29 @@ TEST(estimates_and_densities_agree)
         for (int64_t known = 0; known <= K; known += K) {
             cs_spectrum_density_options d = {
                 .spectrum = o, .samples = 64, .degree = 16, .bins = 4, .level = 0.9973};
-            cs_spectrum_density density = {0};
             d.spectrum.k = known;
-            OK(cs_spectrum_density_of(&a, &d, &density));
+            AUTO_OK(cs_spectrum_density, density, cs_spectrum_density_of(&a, &d, &density));
             assert_null(density.tail_exact);
             for (int64_t t = 0; t <= known; ++t) {
                 const cs_interval *x = &density.tail[t];
                 by_density += !holds(x, whole[t].value);
                 apart += x->high < part[t].low || part[t].high < x->low;
             }
-            cs_spectrum_density_free(&density);
         }
         missed += !holds(&part[K], whole[K].value);
-        cs_spectrum_free(&top);
     }
     assert_in_range(missed, 0, 2);
     /* The tails of one run share their error. */
     assert_in_range(by_density, 0, 4 * (K + 2));
     assert_int_equal(apart, 0);
-    cs_spectrum_free(&full);
-    cs_csr_free(&a);
 }
 
 /* Golden toy spectrum: masked, 2 of 6 seen, 3 classes: 1 three times, sqrt(1/10) fifteen times. */
 TEST(the_toy_model_has_known_tails)
 {
     cs_toy toy = toy_of("masked:unmasked=2", 3, 6, 2);
-    cs_labelled m = {0};
-    OK(cs_toy_matrix(&toy, 0, &m));
-    cs_spectrum s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
+    AUTO(cs_spectrum) s = spectrum_of(&m.a, (cs_spectrum_options){.k = 10, .moment4 = true});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);
     for (int64_t t = 0; t <= 10; ++t) {
@@ -106,21 +92,17 @@ TEST(the_toy_model_has_known_tails)
     s = spectrum_of(&m.a, (cs_spectrum_options){.k = 18, .moment4 = true});
     cs_spectrum_tails(&s, 0, tail);
     assert_true(tail[18].low == 0 && tail[18].value >= 0 && tail[18].high < 1e-11);
-    cs_spectrum_free(&s);
-    cs_labelled_free(&m);
 }
 
 TEST(without_a_sum_there_are_none)
 {
-    cs_csr a = untidy_matrix(1, 60, 40, 2);
-    cs_spectrum s = spectrum_of(&a, (cs_spectrum_options){.k = 3});
+    AUTO(cs_csr) a = untidy_matrix(1, 60, 40, 2);
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.k = 3});
     cs_interval tail[MOST];
     cs_spectrum_tails(&s, 0, tail);
     for (int64_t t = 0; t <= 3; ++t) {
         assert_true(isnan(tail[t].value) && isnan(tail[t].low) && isnan(tail[t].high));
     }
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }
 
 /* Of no values the only tail is 0; sums that no double holds are not said. */
@@ -142,7 +124,7 @@ TEST(the_ends_of_doubles)
 /* Exactly the cost is within the budget, one less is not, and neither is nothing. */
 TEST(the_edges_of_the_budget)
 {
-    cs_csr a = untidy_matrix(1, 150, 100, 3);
+    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3);
     cs_spectrum_options o = {.k = 4, .moment4 = true, .seed = 1};
     cs_spectrum s = spectrum_of(&a, o);
     double cost = s.sum_sigma4_cost, sum = s.sum_sigma4;
@@ -158,7 +140,6 @@ TEST(the_edges_of_the_budget)
                           : s.sum_sigma4 == sum && s.sum_sigma4_error == 0);
         cs_spectrum_free(&s);
     }
-    cs_csr_free(&a);
 }
 
 /* 700 x 700, 1 +- 0.2 in a chessboard and uniform noise of +- spread: sigma = 1, about 0.2, and the
@@ -187,29 +168,23 @@ TEST(the_exact_sum_is_spared_where_it_proves_nothing)
 {
     for (int64_t k = 2; k <= 4; k += 2) {
         const bool passes = k == 2;
-        cs_csr a = two_and_noise(0.4);
+        AUTO(cs_csr) a = two_and_noise(0.4);
         cs_spectrum_options o = {
             .k = k, .moment4 = true, .certify = CS_CERTIFY_USUAL, .threads = 1};
-        cs_spectrum whole = spectrum_of(&a, o);
+        AUTO(cs_spectrum) whole = spectrum_of(&a, o);
         o.moment4_sparing = true;
-        cs_spectrum spared = spectrum_of(&a, o);
+        AUTO(cs_spectrum) spared = spectrum_of(&a, o);
         assert_true(whole.sum_sigma4_cost > CS_MOMENT4_CHEAP);
         assert_int_equal(whole.cert_moments.state, passes ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
         assert_int_equal(spared.cert_moments.state, whole.cert_moments.state);
         assert_int_equal(spared.sum4.samples == 0, passes);
         assert_true(fabs(spared.sum_sigma4 - whole.sum_sigma4) <= 5 * spared.sum_sigma4_error);
         o.k = 0; /* all of them: the sums are what the values give */
-        cs_spectrum all = spectrum_of(&a, o);
+        AUTO(cs_spectrum) all = spectrum_of(&a, o);
         assert_true(all.sum4.samples == 0);
-        cs_spectrum_free(&all);
-        cs_spectrum_free(&whole);
-        cs_spectrum_free(&spared);
-        cs_csr_free(&a);
     }
-    cs_csr a = untidy_matrix(1, 150, 100, 3); /* cheap: exact all the same */
-    cs_spectrum s =
+    AUTO(cs_csr) a = untidy_matrix(1, 150, 100, 3); /* cheap: exact all the same */
+    AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.k = 4, .moment4 = true, .moment4_sparing = true});
     assert_true(s.sum_sigma4_cost <= CS_MOMENT4_CHEAP && s.sum4.samples == 0);
-    cs_spectrum_free(&s);
-    cs_csr_free(&a);
 }

@@ -1,11 +1,6 @@
 /* square-ar: every group of every plan is one square of the grid; its events against a sum by hand,
  * all plans and drawn ones.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "test.h"
@@ -100,7 +95,7 @@ TEST(every_group_is_one_square)
         OK(cs_objective_grid(&o, columns, &planar));
         assert_string_equal(planar, "square-ar");
         memset(first, 0, sizeof first);
-        cs_plan plan;
+        AUTO(cs_plan) plan = {0};
         OK(cs_plan_init(&plan, patches));
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, (uint64_t)c);
         for (int draw = 0; draw < DRAWS; ++draw) {
@@ -124,11 +119,8 @@ TEST(every_group_is_one_square)
             }
             before += group_of[0] < group_of[1];
         }
-        cs_plan_free(&plan);
         const double p = 1.0 / squares, sd = sqrt(DRAWS * p * (1 - p));
-        for (int q = 0; q < squares; ++q) {
-            assert_true(fabs(first[q] - DRAWS * p) < 5 * sd);
-        }
+        assert_each(q, 0, squares, fabs(first[q] - DRAWS * p) < 5 * sd);
         assert_true(fabs((double)before - DRAWS / 2.0) < 5 * sqrt(DRAWS) / 2);
     }
 }
@@ -146,7 +138,7 @@ TEST(squares_of_one_are_tokens)
 
 TEST(what_does_not_exist)
 {
-    cs_pairs pairs;
+    AUTO(cs_pairs) pairs = {0};
     cs_objective o = plan_objective("square-ar(t=2)");
     assert_fails(
         cs_pairs_of(&o, 4, &pairs), CS_ERR_USAGE,
@@ -155,7 +147,6 @@ TEST(what_does_not_exist)
                  "square-ar at length 64 has 20922789888000 plans");
     o.empty_prefix = CS_PREFIX_SHARED;
     OK(cs_pairs_of(&o, 4, &pairs));
-    cs_pairs_free(&pairs);
     assert_fails(cs_objective_parse("square-ar", &o), CS_ERR_USAGE,
                  "square-ar needs a number of tokens (t), for example square-ar(t=2)");
 }

@@ -1,13 +1,9 @@
 /* statement: verdicts follow from numbers, JSON and table carry every field, memory failures leave
  * nothing behind. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/statement.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 typedef struct {
     cs_relation relation;
@@ -68,7 +64,7 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
         {CS_RELATION_LESS, 0.25, 0.25, 1e-12, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         cs_statement *s =
             cs_statements_add(&list, "x", CS_CORRECTED, cases[i].relation, "a <= b", NULL);
         assert_non_null(s);
@@ -80,14 +76,13 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
         assert_non_null(cs_statements_inconclusive(&list));
         cs_statement_evaluate(s, 0, 1, 0);
         assert_false(s->attained || cs_statements_inconclusive(&list));
-        cs_statements_free(&list);
     }
 }
 
 /* What a statement rests on failed: neither a verdict nor a counterexample. */
 TEST(a_withheld_statement_has_no_verdict)
 {
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_statement *s = cs_statements_add(&list, "x", CS_CORRECTED, CS_RELATION_EQUAL, "a = b", NULL);
     cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -97,19 +92,17 @@ TEST(a_withheld_statement_has_no_verdict)
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_null(s->counterexample);
     assert_false(cs_statements_failed(&list));
-    cs_statements_free(&list);
 }
 
 /* A false printed statement is a finding, not an error. */
 TEST(only_corrected_statements_count)
 {
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_statement *s = cs_statements_add(&list, "p", CS_PRINTED, CS_RELATION_EQUAL, "1 = 2", "");
     cs_statement_evaluate(s, 1, 2, 0);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));
-    cs_statements_free(&list);
 }
 
 static cs_status fill(cs_statements *list)
@@ -132,7 +125,7 @@ static cs_status fill(cs_statements *list)
 /* What a claim that fails fails on, where nothing else is said; nothing for one that holds. */
 TEST(a_claim_has_its_counterexample)
 {
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_claim claim = {"x", CS_PRINTED, CS_RELATION_AT_MOST, "a <= b", "this", 2, 1, 0};
     assert_string_equal(cs_statements_claim(&list, &claim)->counterexample, "this: 2 against 1");
     claim.rhs = 3;
@@ -142,15 +135,13 @@ TEST(a_claim_has_its_counterexample)
     assert_int_equal(list.item[0].verdict, CS_UNSPECIFIED);
     assert_null(list.item[0].counterexample);
     OK(cs_statements_status(&list));
-    cs_statements_free(&list);
 }
 
 TEST(json_and_table_carry_every_field)
 {
-    cs_statements list = {0};
-    OK(fill(&list));
-    cs_result *result = cs_result_new();
-    json_t *root = NULL;
+    AUTO_OK(cs_statements, list, fill(&list));
+    AUTO(cs_result) *result = cs_result_new();
+    json_auto_t *root = NULL;
     cs_statements_record(&list, cs_result_root(result));
     OK(cs_result_json(result, &root));
     json_t *item = json_array_get(json_object_get(root, "statements"), 0);
@@ -170,28 +161,21 @@ TEST(json_and_table_carry_every_field)
     assert_true(json_integer_value(json_object_get(json_object_get(item, "details"), "trials")) ==
                 5);
     assert_true(json_is_true(json_object_get(item, "example")));
-    json_decref(root);
 
-    cs_table table = {0};
-    OK(cs_result_table(result, &cs_statements_view, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &cs_statements_view, &table));
     assert_true(table.rows == 1);
     assert_string_equal(table.cell[cs_table_column(&table, "verdict")], "FAIL");
     assert_string_equal(table.cell[cs_table_column(&table, "counterexample")], "pair 3: 0.5");
-    cs_table_free(&table);
-    cs_result_free(&result);
-    cs_statements_free(&list);
 }
 
 static cs_status fill_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
-    cs_result *result = cs_result_new();
+    AUTO(cs_statements) list = {0};
+    AUTO(cs_result) *result = cs_result_new();
     cs_status status = fill(&list);
     cs_statements_record(&list, cs_result_root(result));
     if (status == CS_OK) status = cs_result_status(result);
-    cs_result_free(&result);
-    cs_statements_free(&list);
     return status;
 }
 

@@ -1,12 +1,6 @@
 /* cooc/store: round trips, row texts, and directories that lie. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"
 #include "io/file.h"
@@ -121,13 +115,12 @@ TEST(files_are_foreseen)
         length[d] = 30 + d;
     }
     for (int i = 0; i < 8; ++i) {
-        cs_corpus corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
+        AUTO(cs_corpus) corpus = small_corpus(40, length, 90, i % 2 ? 3 : 0, (uint64_t)i);
         cs_cooc_options o = options_of("masked:mask-ratio=0.3", contexts[i / 2], false);
         o.max_length = i / 2 == 1 ? 4 : 0;
-        cs_cooc m = {0};
         cs_cooc_size size = {0};
         double files = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         OK(cs_cooc_write(in_dir("foreseen"), &corpus, &o, &m, false, true));
         for (int f = 0; cs_cooc_file(f); ++f) {
@@ -138,8 +131,6 @@ TEST(files_are_foreseen)
         const double matrix = size_of("foreseen/matrix.npz");
         assert_true(size.matrix >= matrix && size.matrix <= 2 * matrix);
         assert_true(size.stored >= files && size.stored <= 2 * files);
-        cs_cooc_free(&m);
-        cs_corpus_free(&corpus);
     }
 }
 
@@ -161,24 +152,18 @@ TEST(stores_round_trip)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         int64_t length[] = {7, 3, 1, 6, 8, 4, 5};
-        cs_corpus corpus = small_corpus(7, length, 9, cases[i].labels, i);
+        AUTO(cs_corpus) corpus = small_corpus(7, length, 9, cases[i].labels, i);
         cs_cooc_options o = options_of(cases[i].spec, cases[i].context, cases[i].given);
         o.draws = cases[i].draws;
-        cs_cooc m = {0};
-        cs_cooc_store s = {0};
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_write(in_dir("trip"), &corpus, &o, &m, true, true));
-        OK(cs_cooc_read(in_dir("trip"), &s));
+        AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("trip"), &s));
         assert_same_store(&s, &corpus, &o, &m);
         assert_rows_have_texts(&s);
         assert_int_equal(cs_path_exists(in_dir("trip/row_labels.npz")), cases[i].labels > 0);
-        cs_csr mtx = {0};
+        AUTO(cs_csr) mtx = {0};
         OK(cs_matrix_read(in_dir("trip/matrix.mtx"), &mtx));
         assert_same_csr(&mtx, &m.matrix.a);
-        cs_csr_free(&mtx);
-        cs_cooc_store_free(&s);
-        cs_cooc_free(&m);
-        cs_corpus_free(&corpus);
     }
 }
 
@@ -187,31 +172,25 @@ static const char *const WORDS[] = {"the", "cat", "sat", "on", "mats"};
 static void expect_texts(const char *spec, const char *context, bool given, const char *expected)
 {
     int64_t length[] = {5};
-    cs_corpus corpus = small_corpus(1, length, 5, 1, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 1, 1);
     for (int i = 0; i < 5; ++i) {
         corpus.token[i] = i;
         cs_free(corpus.word[i]);
         corpus.word[i] = cs_strdup(WORDS[i]);
     }
     cs_cooc_options o = options_of(spec, context, given);
-    cs_cooc m = {0};
-    cs_cooc_store s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("text"), &corpus, &o, &m, false, true));
-    OK(cs_cooc_read(in_dir("text"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("text"), &s));
     bool found = false;
     for (int64_t i = 0; i < s.cooc.matrix.a.rows; ++i) {
-        char *text = NULL;
+        AUTO_FREE char *text = NULL;
         OK(cs_cooc_row_text(&s, i, &text));
         found = found || strcmp(text, expected) == 0;
-        cs_free(text);
     }
     if (!found) {
         fail_msg("no row '%s' under %s, %s", expected, spec, context);
     }
-    cs_cooc_store_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 TEST(rows_read_like_their_contexts)
@@ -240,22 +219,20 @@ TEST(plan_files_travel_along)
     static const char plans[] = "{\"plans\": [{\"probability\": 3, \"groups\": [0, 1, 2, 1]},"
                                 "{\"probability\": 1, \"groups\": [1, 0, 0, 2],"
                                 " \"weights\": [2, 0, 0, 0.5]}]}";
-    cs_plan_file file = {0};
     OK(cs_file_write(in_dir("own.json"), plans, (int64_t)sizeof plans - 1));
-    OK(cs_plan_file_read(in_dir("own.json"), &file));
+    AUTO_OK(cs_plan_file, file, cs_plan_file_read(in_dir("own.json"), &file));
     int64_t length[] = {4, 4, 5};
-    cs_corpus corpus = small_corpus(3, length, 6, 2, 5);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_cooc_options o = {.objective = cs_objective_default(CS_OBJ_FILE), .threads = 1};
     o.objective.file = &file;
     OK(cs_context_parse("all", &o.context));
-    cs_cooc m = {0}, again = {0};
-    cs_cooc_store s = {0};
+    AUTO(cs_cooc) m = {0}, again = {0};
+    AUTO(cs_cooc_store) s = {0};
     int64_t others[] = {3, 5, 6};
-    cs_corpus misfits = small_corpus(3, others, 6, 2, 5);
+    AUTO(cs_corpus) misfits = small_corpus(3, others, 6, 2, 5);
     assert_fails(cs_cooc_build(&misfits, &o, &m), CS_ERR_INPUT,
                  "own.json has plans of length 4, but no sequence has such a length (they have 3 "
                  "to 6 tokens); give --max-length 4");
-    cs_corpus_free(&misfits);
     OK(cs_cooc_build(&corpus, &o, &m));
     assert_int_equal(m.sequences, 2);
     OK(cs_cooc_write(in_dir("plans"), &corpus, &o, &m, false, false));
@@ -263,18 +240,13 @@ TEST(plan_files_travel_along)
     assert_same_store(&s, &corpus, &o, &m);
     OK(cs_cooc_build(&s.corpus, &s.options, &again));
     assert_same_csr(&again.matrix.a, &m.matrix.a);
-    cs_cooc_free(&again);
-    cs_cooc_store_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
-    cs_plan_file_free(&file);
 }
 
 /* Words of the tokenizer `char` may be line ends. */
 TEST(words_with_line_ends_survive)
 {
     int64_t length[] = {6};
-    cs_corpus corpus = small_corpus(1, length, 5, 0, 1);
+    AUTO(cs_corpus) corpus = small_corpus(1, length, 5, 0, 1);
     const char *const words[] = {"\n", "\r", "\\", "\\n", " "};
     for (int i = 0; i < 5; ++i) {
         cs_free(corpus.word[i]);
@@ -283,29 +255,21 @@ TEST(words_with_line_ends_survive)
     cs_free(corpus.path);
     corpus.path = cs_strdup("caf\xe9.txt"); /* Latin-1: JSON cannot hold it */
     cs_cooc_options o = options_of("ar", "nearest:1", false);
-    cs_cooc m = {0};
-    cs_cooc_store s = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("words"), &corpus, &o, &m, false, false));
-    OK(cs_cooc_read(in_dir("words"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("words"), &s));
     assert_same_store(&s, &corpus, &o, &m);
     assert_string_equal(s.corpus.path, "caf?.txt");
-    cs_cooc_store_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 /* Writes a good store into `name`. */
 static void write_good(const char *name, bool force)
 {
     int64_t length[] = {5, 4, 6};
-    cs_corpus corpus = small_corpus(3, length, 6, 2, 3);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir(name), &corpus, &o, &m, false, force));
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 static void expect_unreadable(const char *name, cs_status expected, const char *words)
@@ -326,17 +290,15 @@ static void edit_sidecar(const char *name, const char *from, const char *to)
     OK(cs_file_read(path, 1 << 20, &text, &size));
     at = strstr(text, from);
     assert_non_null(at);
-    char *edited = cs_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    AUTO_FREE char *edited = cs_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
     assert_non_null(edited);
     OK(cs_file_write(path, edited, (int64_t)strlen(edited)));
-    cs_free(edited);
     cs_free(text);
 }
 
 /* Version 1 had objective and context as objects. */
 TEST(old_sidecars_are_read)
 {
-    cs_cooc_store s = {0};
     write_good("old", true);
     edit_sidecar("old", "\"version\": 2", "\"version\": 1");
     edit_sidecar("old", "\"objective\": \"ar\",", "");
@@ -344,7 +306,7 @@ TEST(old_sidecars_are_read)
                  "\"context\": {\"mode\": \"nearest\", \"n\": 2, \"given\": true}");
     edit_sidecar("old", "\"target_position\": \"given\",", "");
     edit_sidecar("old", "\"parameters\": {", "\"objective\": {\"text\": \"ar\",");
-    OK(cs_cooc_read(in_dir("old"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("old"), &s));
     assert_true(s.options.objective.kind == CS_OBJ_AR && s.options.context.n == 2);
     assert_true(s.options.context.mode == CS_CONTEXT_NEAREST && s.options.context.given);
     const char *const now[][2] = {
@@ -354,7 +316,6 @@ TEST(old_sidecars_are_read)
         assert_non_null(text);
         assert_string_equal(text, now[i][1]);
     }
-    cs_cooc_store_free(&s);
 }
 
 TEST(sidecars_that_lie_are_refused)
@@ -422,9 +383,8 @@ TEST(files_that_lie_are_refused)
     assert_true(fputs("another\n", vocab) >= 0 && fclose(vocab) == 0);
     expect_unreadable("gone", CS_ERR_INPUT, "vocab.txt: more than 6 lines");
     /* Keys out of order, a witness out of range, a token out of the vocabulary. */
-    cs_cooc_store s = {0};
     write_good("order", true);
-    OK(cs_cooc_read(in_dir("order"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("order"), &s));
     cs_corpus *c = &s.corpus;
     const int64_t last = s.cooc.matrix.a.rows - 1;
     const struct {
@@ -479,38 +439,31 @@ TEST(files_that_lie_are_refused)
     assert_int_equal(cs_cooc_row_text(&s, -1, &text), CS_ERR_USAGE);
     assert_null(text);
     cs_reason_clear();
-    cs_cooc_store_free(&s);
 }
 
 /* A witness in a sequence of one token, whose only target has nothing around it. */
 TEST(witnesses_without_contributions)
 {
     int64_t length[] = {5, 1};
-    cs_corpus corpus = small_corpus(2, length, 6, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(2, length, 6, 0, 3);
     cs_cooc_options o = options_of("ar:empty-prefix=shared", "each:1", false);
-    cs_cooc m = {0};
-    cs_cooc_store s = {0};
     char *text = NULL;
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(in_dir("alone"), &corpus, &o, &m, false, true));
-    OK(cs_cooc_read(in_dir("alone"), &s));
+    AUTO_OK(cs_cooc_store, s, cs_cooc_read(in_dir("alone"), &s));
     assert_int_equal(s.sequences.count, 2);
     s.cooc.witness_sequence[0] = 1;
     assert_fails(cs_cooc_row_text(&s, 0, &text), CS_ERR_INPUT, "does not produce its key");
     assert_null(text);
-    cs_cooc_store_free(&s);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 TEST(stores_are_not_overwritten_silently)
 {
     int64_t length[] = {5};
     write_good("twice", false);
-    cs_corpus corpus = small_corpus(1, length, 3, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(1, length, 3, 0, 3);
     cs_cooc_options o = options_of("ar", "nearest:1", false);
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     assert_fails(cs_cooc_write(in_dir("twice"), &corpus, &o, &m, false, false), CS_ERR_USAGE,
                  "twice already contains a matrix");
     assert_true(cs_path_exists(in_dir("twice/row_labels.npz")));
@@ -518,39 +471,24 @@ TEST(stores_are_not_overwritten_silently)
     assert_false(cs_path_exists(in_dir("twice/row_labels.npz"))); /* no file of the old one */
     assert_fails(cs_cooc_write("/proc/nowhere", &corpus, &o, &m, false, true), CS_ERR_IO,
                  "/proc/nowhere");
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 TEST(every_allocation_may_fail)
 {
     int64_t length[] = {5, 4, 6};
-    cs_corpus corpus = small_corpus(3, length, 6, 2, 3);
+    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 3);
     cs_cooc_options o = options_of("ar", "nearest:2", false);
-    cs_cooc m = {0};
-    OK(cs_cooc_build(&corpus, &o, &m));
-    for (int64_t n = 1;; ++n) {
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
-        assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), status == CS_OK);
-        if (status == CS_OK) break;
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
+    EACH_ALLOCATION_FAILS(n) {
+        const bool failed =
+            out_of_memory(cs_cooc_write(in_dir("memory"), &corpus, &o, &m, true, true));
+        assert_int_equal(cs_path_exists(in_dir("memory/matrix.json")), !failed);
     }
-    for (int64_t n = 1;; ++n) {
-        cs_cooc_store s = {0};
-        char *text = NULL;
-        (void)cs_mem_fail_at(n);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_cooc_store) s = {0};
+        AUTO_FREE char *text = NULL;
         cs_status status = cs_cooc_read(in_dir("memory"), &s);
         if (status == CS_OK) status = cs_cooc_row_text(&s, 3, &text);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        assert_int_equal(status, n <= made ? CS_ERR_MEMORY : CS_OK);
-        cs_free(text);
-        cs_cooc_store_free(&s);
-        if (status == CS_OK) break;
+        (void)out_of_memory(status);
     }
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }

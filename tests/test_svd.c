@@ -1,15 +1,7 @@
 /* svd: solvers against closed-form spectra, multiplicities, floors, partial results, residuals. */
-#include <float.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* Triplets gathered one by one. */
 typedef struct {
@@ -45,8 +37,7 @@ static int descending(const void *a, const void *b)
 static void agrees(const cs_linop *op, cs_solver solver, int64_t k, const double *want)
 {
     cs_svd_options o = {.k = k, .solver = solver, .seed = 5};
-    cs_svd s;
-    OK(cs_svd_compute(op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(op, &o, &s));
     assert_int_equal(s.solver, solver);
     assert_true(s.converged);
     assert_int_equal(s.k, k);
@@ -64,7 +55,6 @@ static void agrees(const cs_linop *op, cs_solver solver, int64_t k, const double
     double rounding = 20 * (double)(op->rows + op->cols) * DBL_EPSILON;
     assert_true(orthonormality(&s.u) < rounding);
     assert_true(orthonormality(&s.v) < rounding);
-    cs_svd_free(&s);
 }
 
 /* Adjacency of the cycle: |2 cos(2 pi j / n)|, in pairs and fours. */
@@ -78,14 +68,13 @@ TEST(cycle)
         want[i] = fabs(2 * cos(2 * M_PI * i / N));
     }
     qsort(want, N, sizeof *want, descending);
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, 296, want); /* the last four are zero */
     agrees(&f.op, CS_SOLVER_ARPACK, 12, want);
     agrees(&f.op, CS_SOLVER_BLOCK, 12, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 100, want);
     agrees(&f.op, CS_SOLVER_BLOCK, 100, want);
-    operator_free(&f);
 }
 
 /* Adjacency of the d-cube: |d - 2 i| with multiplicity C(d, i). */
@@ -100,14 +89,13 @@ TEST(hypercube)
         want[x] = abs(D - 2 * __builtin_popcount((unsigned)x));
     }
     qsort(want, N, sizeof *want, descending);
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 20, want); /* 9 twice, 7 in eighteen copies */
     agrees(&f.op, CS_SOLVER_BLOCK, 20, want);
     agrees(&f.op, CS_SOLVER_ARPACK, 92, want); /* 5 in 72 copies */
     agrees(&f.op, CS_SOLVER_BLOCK, 92, want);
-    operator_free(&f);
 }
 
 /* 64 equal blocks of 6 x 4 ones: sigma = sqrt(24) 64 times, rank 64. Both orientations. */
@@ -121,7 +109,7 @@ TEST(equal_blocks_give_every_copy)
         }
         want[b] = sqrt(24);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 6 * BLOCKS, 4 * BLOCKS);
     cs_linop t = cs_linop_transposed(&f.op);
     agrees(&f.op, CS_SOLVER_LAPACK, BLOCKS, want);
@@ -133,14 +121,11 @@ TEST(equal_blocks_give_every_copy)
     /* More than the rank: zeros are not triplets. */
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 100, .solver = solver};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, BLOCKS);
         assert_int_equal(s.u.cols, BLOCKS);
         assert_true(s.converged);
-        cs_svd_free(&s);
     }
-    operator_free(&f);
 }
 
 /* Values 1, 1 - 1e-9, 1 - 2e-9, ... and a bulk: a cluster far below any gap a Krylov method sees.
@@ -154,7 +139,7 @@ TEST(cluster)
         put((j * 7) % N, (j * 11) % N,
             want[j]); /* a permuted diagonal: 7 and 11 do not divide 400 */
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE, want);
     agrees(&f.op, CS_SOLVER_BLOCK, CLOSE, want);
@@ -163,7 +148,6 @@ TEST(cluster)
     agrees(&f.op, CS_SOLVER_ARPACK, CLOSE / 2, want);
     agrees(&f.op, CS_SOLVER_BLOCK, CLOSE / 2, want);
     agrees(&f.op, CS_SOLVER_LAPACK, N, want);
-    operator_free(&f);
 }
 
 /* Scale: ARPACK's stopping rule must not depend on it. */
@@ -176,12 +160,11 @@ TEST(scale_does_not_matter)
             want[j] = scale[s] / (j + 1);
             put(j, 59 - j, want[j]);
         }
-        csr_operator f;
+        AUTO_BY(operator_free, csr_operator) f = {0};
         made_of_held(&f, 60, 60);
         agrees(&f.op, CS_SOLVER_ARPACK, 10, want);
         agrees(&f.op, CS_SOLVER_BLOCK, 10, want);
         agrees(&f.op, CS_SOLVER_LAPACK, 60, want);
-        operator_free(&f);
     }
 }
 
@@ -195,16 +178,13 @@ TEST(lauchli)
         put(0, j, 1);
         put(j + 1, j, mu);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N + 1, N);
     cs_svd_options o = {.k = N, .solver = CS_SOLVER_LAPACK};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, N);
     assert_true(s.floor < mu && s.converged);
-    for (int j = 1; j < N; ++j) {
-        assert_true(fabs(s.sigma[j] - mu) < s.floor);
-    }
+    assert_each(j, 1, N, fabs(s.sigma[j] - mu) < s.floor);
     cs_svd_free(&s);
 
     o.dense_limit = 1; /* forces the Gram matrix */
@@ -217,8 +197,6 @@ TEST(lauchli)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, 1);
     assert_true(s.floor > mu && fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 /* The Gram path agrees with the dense one above its floor. */
@@ -228,7 +206,7 @@ TEST(gram_agrees_with_dense)
     for (int e = 0; e < 3000; ++e) {
         put(cs_rng_below(&rng, 150), cs_rng_below(&rng, 90), cs_rng_uniform(&rng));
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 150, 90);
     cs_linop t = cs_linop_transposed(&f.op);
     cs_svd_options o = {.k = 60, .solver = CS_SOLVER_LAPACK, .tol = 1e-10};
@@ -242,19 +220,16 @@ TEST(gram_agrees_with_dense)
         assert_int_equal(gram.k, 60);
         assert_true(gram.converged);
         assert_true(gram.floor > 1e6 * dense.floor);
-        for (int j = 0; j < 60; ++j) {
-            assert_true(fabs(gram.sigma[j] - dense.sigma[j]) <= 1e-12 * dense.sigma[0]);
-        }
+        assert_each(j, 0, 60, fabs(gram.sigma[j] - dense.sigma[j]) <= 1e-12 * dense.sigma[0]);
         assert_true(orthonormality(&gram.u) < 1e-13 && orthonormality(&gram.v) < 1e-13);
         cs_svd_free(&gram);
     }
     cs_svd_free(&dense);
-    operator_free(&f);
 }
 
 TEST(small_shapes)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     put(0, 0, -3);
     made_of_held(&f, 1, 1);
     agrees(&f.op, CS_SOLVER_LAPACK, 1, (const double[]){3});
@@ -272,24 +247,20 @@ TEST(small_shapes)
     agrees(&f.op, CS_SOLVER_ARPACK, 1,
            (const double[]){2}); /* n = 2, k = 1: the least ARPACK takes */
     agrees(&f.op, CS_SOLVER_BLOCK, 1, (const double[]){2});
-    operator_free(&f);
 }
 
 TEST(zero_matrix_has_no_triplets)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 40, 30);
     for (cs_solver solver = CS_SOLVER_AUTO; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 4, .solver = solver};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 0);
         assert_true(s.converged && s.floor == 0);
         assert_int_equal(s.u.rows, 40);
         assert_int_equal(s.v.rows, 30);
-        cs_svd_free(&s);
     }
-    operator_free(&f);
 }
 
 /* A flat spectrum and one restart: a partial result, said to be one. */
@@ -299,16 +270,13 @@ TEST(partial_result)
     for (int j = 0; j < N; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, N, N);
     cs_svd_options o = {.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_false(s.converged);
     assert_true(s.k < 10);
     assert_true(s.iterations >= 1 && s.applications > 0);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 /* Same seed, same bits; another seed, the same values. */
@@ -318,10 +286,10 @@ TEST(seed_fixes_the_bits)
     for (int e = 0; e < 20000; ++e) {
         put(cs_rng_below(&rng, 500), cs_rng_below(&rng, 400), cs_rng_uniform(&rng));
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 500, 400);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_ARPACK, .seed = 1};
-    cs_svd first, again, other;
+    AUTO(cs_svd) first = {0}, again = {0}, other = {0};
     OK(cs_svd_compute(&f.op, &o, &first));
     OK(cs_svd_compute(&f.op, &o, &again));
     o.seed = 2;
@@ -329,13 +297,7 @@ TEST(seed_fixes_the_bits)
     assert_memory_equal(first.sigma, again.sigma, 8 * sizeof *first.sigma);
     assert_memory_equal(first.u.data, again.u.data, 8 * 500 * sizeof(double));
     assert_memory_equal(first.v.data, again.v.data, 8 * 400 * sizeof(double));
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs(first.sigma[j] - other.sigma[j]) <= 1e-12 * first.sigma[0]);
-    }
-    cs_svd_free(&first);
-    cs_svd_free(&again);
-    cs_svd_free(&other);
-    operator_free(&f);
+    assert_each(j, 0, 8, fabs(first.sigma[j] - other.sigma[j]) <= 1e-12 * first.sigma[0]);
 }
 
 /* diag(3, 1), u = v = e_1 turned by a small angle: both one-sided residuals by hand; then different
@@ -344,7 +306,7 @@ TEST(residual_is_two_sided)
 {
     put(0, 0, 3);
     put(1, 1, 1);
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     made_of_held(&f, 2, 2);
     double u[] = {1, 0, 0, 1}, v[] = {0.6, 0.8, 0, 1}, sigma[] = {3, 1}, residual[2];
     cs_dense du = {.rows = 2, .cols = 2, .ld = 2, .data = u};
@@ -360,19 +322,17 @@ TEST(residual_is_two_sided)
     assert_true(isnan(residual[0]));
     assert_fails(cs_svd_residuals(&f.op, 3, sigma, &du, &dv, residual), CS_ERR_USAGE,
                  "residuals of 3 triplets of 2 x 2");
-    operator_free(&f);
 }
 
 TEST(auto_chooses_by_size)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     for (int j = 0; j < 200; ++j) {
         put(j, j, 200 - j);
     }
     made_of_held(&f, 200, 200);
     cs_svd_options o = {.k = 5};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.solver, CS_SOLVER_LAPACK);
     cs_svd_free(&s);
     o.dense_limit = 200 * 200 - 1;
@@ -383,8 +343,6 @@ TEST(auto_chooses_by_size)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.solver, CS_SOLVER_LAPACK); /* by the Gram matrix */
     assert_int_equal(s.k, 51);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 static cs_status gives_nan(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
@@ -409,7 +367,7 @@ static cs_status gives_up(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 
 TEST(bad_requests_are_named)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     put(0, 0, 1);
     made_of_held(&f, 8, 5);
     cs_svd s;
@@ -448,12 +406,11 @@ TEST(bad_requests_are_named)
         assert_int_equal(solver, i);
     }
     assert_fails(cs_solver_by_name("slepc", &solver), CS_ERR_USAGE, "unknown solver 'slepc'");
-    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     for (int b = 0; b < 40; ++b) {
         put(2 * b, b, 1); /* one value 40 times: ARPACK's merging is on the path */
         put(2 * b + 1, b, 1);
@@ -487,7 +444,6 @@ TEST(every_allocation_may_fail)
         }
         (void)cs_mem_fail_at(0);
     }
-    operator_free(&f);
 }
 
 static void count_reports(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -503,7 +459,7 @@ static void count_reports(void *ctx, const char *stage, int64_t done, int64_t to
 /* Last: the flag cannot be taken back. */
 TEST(interrupt_stops_the_iteration)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     for (int j = 0; j < 1000; ++j) {
         put(j, j, 1 - 1e-4 * j);
     }
@@ -514,5 +470,4 @@ TEST(interrupt_stops_the_iteration)
     cs_svd s;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INTERRUPT, "interrupted");
     assert_in_range(reports, 25, 26);
-    operator_free(&f);
 }

@@ -1,16 +1,9 @@
 /* The block solver: bits, Golub-Kahan, multiplicities and the probe, warm start, budget, partial
  * results. Its space is in test_space.c, what it shares with the other solvers in test_svd.c. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_PANEL };
 
@@ -28,51 +21,41 @@ static void check_triplets(const cs_svd *s, double tol)
 
 TEST(threads_do_not_change_bits)
 {
-    csr_operator f;
-    operator_of(&f, random_sparse(9000, 4000, 0.001, 4), 0);
-    cs_svd first = {0};
+    AUTO_OPERATOR(f, random_sparse(9000, 4000, 0.001, 4), 0);
+    AUTO(cs_svd) first = {0};
     for (int threads = 1; threads <= 5; ++threads) {
         f.ctx.threads = threads;
         cs_threads_set(threads);
         cs_svd_options o = {
             .k = 10, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .seed = 3, .threads = threads};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-10);
         if (threads == 1) {
             first = s;
+            s = (cs_svd){0};
             continue;
         }
         assert_int_equal(s.iterations, first.iterations);
         assert_memory_equal(s.sigma, first.sigma, 10 * sizeof *s.sigma);
         assert_memory_equal(s.u.data, first.u.data, 10 * 9000 * sizeof(double));
         assert_memory_equal(s.v.data, first.v.data, 10 * 4000 * sizeof(double));
-        cs_svd_free(&s);
     }
     cs_threads_set(0);
-    cs_svd_free(&first);
-    operator_free(&f);
 }
 
 /* An operator that has no panel products: the same values. */
 TEST(panel_products_are_optional)
 {
-    csr_operator f;
-    operator_of(&f, random_sparse(150, 320, 0.05, 5), 0);
+    AUTO_OPERATOR(f, random_sparse(150, 320, 0.05, 5), 0);
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
-    cs_svd with, without;
+    AUTO(cs_svd) with = {0}, without = {0};
     OK(cs_svd_compute(&f.op, &o, &with));
     OK(cs_svd_compute(&bare, &o, &without));
     check_triplets(&with, 1e-12);
     check_triplets(&without, 1e-12);
-    for (int j = 0; j < 12; ++j) {
-        assert_true(fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
-    }
-    cs_svd_free(&with);
-    cs_svd_free(&without);
-    operator_free(&f);
+    assert_each(j, 0, 12, fabs(with.sigma[j] - without.sigma[j]) <= 2e-12 * with.sigma[0]);
 }
 
 /* 10^0 .. 10^-12: the Gram form would lose the lower half, so that Golub-Kahan must have run. Each
@@ -84,19 +67,15 @@ TEST(small_values_by_golub_kahan)
     for (int j = 0; j < N; ++j) {
         value[j] = pow(10, -0.2 * j);
     }
-    csr_operator f;
-    operator_of(&f, scattered(240, 130, N, value), 0);
+    AUTO_OPERATOR(f, scattered(240, 130, N, value), 0);
     cs_linop t = cs_linop_transposed(&f.op);
     for (int turn = 0; turn < 2; ++turn) {
         cs_svd_options o = {.k = N, .solver = CS_SOLVER_BLOCK};
-        cs_svd s;
-        OK(cs_svd_compute(turn ? &t : &f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(turn ? &t : &f.op, &o, &s));
         assert_int_equal(s.k, N);
         check_triplets(&s, 1e-12);
         assert_true(s.floor < 1e-13);
-        for (int j = 0; j < N; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= s.floor);
-        }
+        assert_each(j, 0, N, fabs(s.sigma[j] - value[j]) <= s.floor);
         cs_svd_free(&s);
         o.k = 20; /* down to 10^-3.8: the Gram form is enough for 1e-10, and says its floor */
         o.tol = 1e-10;
@@ -104,9 +83,7 @@ TEST(small_values_by_golub_kahan)
         assert_int_equal(s.k, 20);
         check_triplets(&s, 1e-10);
         assert_true(s.floor > 1e-8);
-        cs_svd_free(&s);
     }
-    operator_free(&f);
 }
 
 /* The floor of the Gram form is sqrt(rows eps) sigma_1, that of Golub-Kahan rows eps sigma_1: which
@@ -121,20 +98,14 @@ TEST(the_gram_form_ends_at_its_floor)
         for (int j = 0; j < K; ++j) {
             value[j] = j < K - 1 ? 1 - 0.05 * j : small ? 0.5 * deep : 2.5 * deep;
         }
-        csr_operator f;
-        operator_of(&f, scattered(ROWS, COLS, K, value), 0);
+        AUTO_OPERATOR(f, scattered(ROWS, COLS, K, value), 0);
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-9);
         assert_int_equal(s.k, K);
-        for (int j = 0; j < K; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
-        }
+        assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= s.residual[j] + 1e-14);
         const double floor = (small ? deep : 1) * deep;
         assert_true(fabs(s.floor / floor - 1) < 1e-9);
-        cs_svd_free(&s);
-        operator_free(&f);
     }
 }
 
@@ -143,26 +114,21 @@ TEST(the_gram_form_ends_at_its_floor)
 TEST(a_semidefinite_matrix_is_applied_itself)
 {
     enum { N = 700, K = 6 };
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     falling_operator(&f, N);
     int64_t applications[2];
     for (int direct = 0; direct < 2; ++direct) {
         f.op.semidefinite = direct;
         cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check_triplets(&s, 1e-10);
         assert_int_equal(s.k, K);
-        for (int j = 0; j < K; ++j) {
-            assert_true(fabs(s.sigma[j] - (N - j)) <= 1e-10 * N);
-        }
+        assert_each(j, 0, K, fabs(s.sigma[j] - (double)(N - j)) <= 1e-10 * N);
         const double floor = N * DBL_EPSILON;
         assert_true(fabs(s.floor / (N * (direct ? floor : sqrt(floor))) - 1) < 1e-9);
         applications[direct] = s.applications;
-        cs_svd_free(&s);
     }
     assert_true(applications[1] < applications[0]);
-    operator_free(&f);
 }
 
 /* Lauchli's matrix: sqrt(n + mu^2), then mu n - 1 times, mu = 1e-10. */
@@ -181,21 +147,15 @@ TEST(lauchli_is_not_lost)
     }
     cs_csr a;
     OK(cs_csr_from_triplets(N + 1, N, 2 * (int64_t)N, row, col, val, &a));
-    csr_operator f;
-    operator_of(&f, a, 0);
+    AUTO_OPERATOR(f, a, 0);
     for (int64_t k = 5; k <= N; k += 25) {
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, k);
         check_triplets(&s, 1e-12);
         assert_true(fabs(s.sigma[0] - sqrt(N + mu * mu)) < 1e-12);
-        for (int64_t j = 1; j < k; ++j) {
-            assert_true(fabs(s.sigma[j] - mu) < s.floor);
-        }
-        cs_svd_free(&s);
+        assert_each(j, 1, k, fabs(s.sigma[j] - mu) < s.floor);
     }
-    operator_free(&f);
 }
 
 /* Every triplet, of square, tall, wide and rank-deficient matrices, against the dense solver. */
@@ -205,8 +165,7 @@ TEST(all_triplets_of_small_matrices)
                                        {17, 16}, {30, 70}, {64, 64}};
     for (size_t t = 0; t < sizeof shape / sizeof *shape; ++t) {
         int64_t m = shape[t][0], n = shape[t][1], p = m < n ? m : n;
-        csr_operator f;
-        operator_of(&f, random_sparse(m, n, 0.5, 40 + t), 0);
+        AUTO_OPERATOR(f, random_sparse(m, n, 0.5, 40 + t), 0);
         cs_svd_options o = {.k = p, .solver = CS_SOLVER_LAPACK};
         cs_svd want, got;
         OK(cs_svd_compute(&f.op, &o, &want));
@@ -215,13 +174,10 @@ TEST(all_triplets_of_small_matrices)
             OK(cs_svd_compute(&f.op, &o, &got));
             assert_int_equal(got.k, o.k < want.k ? o.k : want.k);
             check_triplets(&got, 1e-12);
-            for (int64_t j = 0; j < got.k; ++j) {
-                assert_true(fabs(got.sigma[j] - want.sigma[j]) <= 1e-12 * want.sigma[0]);
-            }
+            assert_each(j, 0, got.k, fabs(got.sigma[j] - want.sigma[j]) <= 1e-12 * want.sigma[0]);
             cs_svd_free(&got);
         }
         cs_svd_free(&want);
-        operator_free(&f);
     }
 }
 
@@ -229,8 +185,8 @@ TEST(all_triplets_of_small_matrices)
 TEST(rank_deficient_and_flat)
 {
     double value[600];
-    csr_operator f;
-    cs_svd s;
+    AUTO_BY(operator_free, csr_operator) f = {0};
+    AUTO(cs_svd) s = {0};
     for (int j = 0; j < 3; ++j) {
         value[j] = 3 - j;
     }
@@ -264,11 +220,7 @@ TEST(rank_deficient_and_flat)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, 50);
     check_triplets(&s, 1e-12);
-    for (int j = 0; j < 50; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) < 1e-12);
-    }
-    operator_free(&f);
-    cs_svd_free(&s);
+    assert_each(j, 0, 50, fabs(s.sigma[j] - value[j]) < 1e-12);
 }
 
 /* One copy of a value with 20 of them left out of what is known: the probe finds it, and nothing
@@ -280,11 +232,9 @@ TEST(the_probe_catches_a_missed_copy)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    csr_operator f;
-    operator_of(&f, scattered(810, 801, N, value), 0);
+    AUTO_OPERATOR(f, scattered(810, 801, N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(s.k, COPIES);
     for (uint64_t seed = 0; seed < 4; ++seed) {
         cs_probe probe;
@@ -303,8 +253,6 @@ TEST(the_probe_catches_a_missed_copy)
         OK(cs_svd_probe(&f.op, &but_one, 0.9, seed, 2, &probe));
         assert_true(fabs(probe.value - 1) < 1e-9 && probe.reach >= 1.01 * (1 - 1e-9));
     }
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 TEST(extreme_scales)
@@ -315,30 +263,23 @@ TEST(extreme_scales)
         for (int j = 0; j < 90; ++j) {
             value[j] = scale[t] / (1 + 0.1 * j);
         }
-        csr_operator f;
-        operator_of(&f, scattered(101, 90, 90, value), 0);
+        AUTO_OPERATOR(f, scattered(101, 90, 90, value), 0);
         cs_svd_options o = {.k = 9, .solver = CS_SOLVER_BLOCK};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_int_equal(s.k, 9);
         check_triplets(&s, 1e-12);
-        for (int j = 0; j < 9; ++j) {
-            assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
-        }
-        cs_svd_free(&s);
-        operator_free(&f);
+        assert_each(j, 0, 9, fabs(s.sigma[j] - value[j]) <= 1e-12 * value[0]);
     }
 }
 
 /* From the vectors themselves, blurred: the same values in fewer steps. */
 TEST(warm_start)
 {
-    csr_operator f;
-    operator_of(&f, random_sparse(3000, 2000, 0.003, 6), 0);
+    AUTO_OPERATOR(f, random_sparse(3000, 2000, 0.003, 6), 0);
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
-    cs_dense noise;
+    AUTO(cs_dense) noise = {0};
     OK(cs_dense_init(&noise, 2000, 6));
     fill_normal(&noise, 50);
     for (int64_t e = 0; e < 6 * 2000; ++e) {
@@ -348,9 +289,7 @@ TEST(warm_start)
     OK(cs_svd_compute(&f.op, &o, &warm));
     check_triplets(&warm, 1e-9);
     assert_true(warm.iterations < cold.iterations);
-    for (int j = 0; j < 6; ++j) {
-        assert_true(fabs(warm.sigma[j] - cold.sigma[j]) <= 1e-9 * cold.sigma[0]);
-    }
+    assert_each(j, 0, 6, fabs(warm.sigma[j] - cold.sigma[j]) <= 1e-9 * cold.sigma[0]);
     cs_svd_free(&warm);
     memset(noise.data, 0, 6 * 2000 * sizeof(double)); /* a guess that says nothing */
     OK(cs_svd_compute(&f.op, &o, &warm));
@@ -361,16 +300,13 @@ TEST(warm_start)
     noise.rows = 1999;
     assert_fails(cs_svd_compute(&f.op, &o, &warm), CS_ERR_USAGE,
                  "start vectors are 1999 x 6, not 2000");
-    cs_dense_free(&noise);
     cs_svd_free(&cold);
-    operator_free(&f);
 }
 
 /* A small budget restarts more often and finds the same; one too small is refused. */
 TEST(memory_budget)
 {
-    csr_operator f;
-    operator_of(&f, random_sparse(3000, 2000, 0.003, 7), 0);
+    AUTO_OPERATOR(f, random_sparse(3000, 2000, 0.003, 7), 0);
     cs_svd_options o = {.k = 8, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd large, small;
     OK(cs_svd_compute(&f.op, &o, &large));
@@ -378,9 +314,7 @@ TEST(memory_budget)
     OK(cs_svd_compute(&f.op, &o, &small));
     check_triplets(&small, 1e-9);
     assert_true(small.iterations > large.iterations);
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs(small.sigma[j] - large.sigma[j]) <= 1e-9 * large.sigma[0]);
-    }
+    assert_each(j, 0, 8, fabs(small.sigma[j] - large.sigma[j]) <= 1e-9 * large.sigma[0]);
     cs_svd_free(&small);
     o.memory = 2000 * 8 * 8 * 4;
     assert_fails(
@@ -390,7 +324,6 @@ TEST(memory_budget)
     assert_fails(cs_svd_compute(&f.op, &o, &small), CS_ERR_USAGE,
                  "memory limit of -1 bytes is negative");
     cs_svd_free(&large);
-    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
@@ -400,33 +333,18 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < 40; ++j) {
         value[j] = pow(10, -0.25 * j);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
-    cs_dense start;
+    AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
     cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
-    cs_svd s;
-    (void)cs_mem_fail_at(0);
-    OK(cs_svd_compute(&f.op, &o, &s));
-    cs_svd_free(&s);
-    int64_t count = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    AUTO(cs_svd) s = {0};
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(cs_svd_compute(&f.op, &o, &s));
     OK(cs_dense_orthonormalise(&start));
-    (void)cs_mem_fail_at(0);
-    OK(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe));
-    count = cs_mem_fail_at(0);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
-    cs_dense_free(&start);
-    operator_free(&f);
+    EACH_ALLOCATION_FAILS(n)
+        (void)out_of_memory(cs_svd_probe(&f.op, &start, 0, 1, 1, &probe));
 }
 
 /* A slowly falling spectrum: what had converged when it was stopped is right, and said to be
@@ -463,11 +381,9 @@ TEST(partial_results)
     for (int j = 0; j < N; ++j) {
         value[j] = j < 10 ? 1 - 0.05 * j : 0.5 - 1e-4 * j;
     }
-    csr_operator f;
-    operator_of(&f, scattered(2003, N + 1, N, value), 0);
+    AUTO_OPERATOR(f, scattered(2003, N + 1, N, value), 0);
     cs_svd_options o = {.k = 30, .solver = CS_SOLVER_BLOCK, .max_iterations = 40};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check_partial(&s, value, 30);
     assert_false(s.interrupted);
     assert_int_equal(s.iterations, 40);
@@ -481,7 +397,5 @@ TEST(partial_results)
     assert_true(s.interrupted);
     assert_int_equal(s.iterations, 40);
     assert_true(s.k >= 10);
-    cs_svd_free(&s);
     assert_string_equal(cs_reason(), "");
-    operator_free(&f);
 }

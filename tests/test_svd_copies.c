@@ -1,14 +1,8 @@
 /* Many copies of a value in the block solver: all of them, at any level of the spectrum, within a
  * budget, and what is left of them when it is stopped. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* One value in each column but the last. */
 static void scatter(csr_operator *f, int64_t rows, int64_t cols, const double *value)
@@ -38,12 +32,12 @@ TEST(all_copies_whatever_the_threads)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        cs_svd one, three;
+        AUTO(cs_svd) one = {0}, three = {0};
         OK(cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
@@ -51,17 +45,12 @@ TEST(all_copies_whatever_the_threads)
         assert_int_equal(three.iterations, one.iterations);
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
-        cs_svd_free(&one);
-        cs_svd_free(&three);
     }
     /* Room for the wanted ones and little more: the same copies. */
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.memory = (int64_t)(N + 1) * 8 * (COPIES + 12 * 8);
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check(&s, COPIES, value, 1e-10);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 /* Copies under larger copies, the step between them small and large, and near ones between. */
@@ -77,14 +66,11 @@ TEST(copies_at_every_level)
                        : j < 95 ? level[t][1] * (1 - 1e-5)
                                 : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
         }
-        csr_operator f;
+        AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         check(&s, WANTED, value, 1e-12);
-        cs_svd_free(&s);
-        operator_free(&f);
     }
 }
 
@@ -96,15 +82,12 @@ TEST(copies_of_a_small_value)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     check(&s, WANTED, value, 1e-12);
     assert_true(s.floor < 1e-12);
-    cs_svd_free(&s);
-    operator_free(&f);
 }
 
 TEST(every_allocation_may_fail)
@@ -114,21 +97,13 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
-    cs_svd s;
-    (void)cs_mem_fail_at(0);
-    OK(cs_svd_compute(&f.op, &o, &s));
-    int64_t count = cs_mem_fail_at(0);
-    check(&s, WANTED, value, 1e-9);
-    cs_svd_free(&s);
-    for (int64_t n = 1; n <= count; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "out of memory");
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_svd) s = {0};
+        if (!out_of_memory(cs_svd_compute(&f.op, &o, &s))) check(&s, WANTED, value, 1e-9);
     }
-    (void)cs_mem_fail_at(0);
-    operator_free(&f);
 }
 
 static void stop_among_copies(void *ctx, const char *stage, int64_t done, int64_t total)
@@ -148,14 +123,13 @@ TEST(what_was_found_is_kept)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;
     cs_progress progress = {stop_among_copies, &done};
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.progress = &progress;
-    cs_svd s;
-    OK(cs_svd_compute(&f.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
     assert_true(s.k >= 64 && s.k < COPIES);
@@ -163,6 +137,4 @@ TEST(what_was_found_is_kept)
         assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
         assert_true(s.residual[j] <= 1e-10);
     }
-    cs_svd_free(&s);
-    operator_free(&f);
 }

@@ -1,16 +1,9 @@
 /* svd: what a solver says that it did against what was asked of the operator; what it tells on its
  * way; that it stops when it can; where one solver gives way to another. */
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* An operator that counts the columns it is applied to. */
 typedef struct {
@@ -79,7 +72,7 @@ TEST(applications_are_the_columns_applied)
                {CS_SOLVER_BLOCK, 12, 0, 1, 1e-3}};
     for (size_t w = 0; w < sizeof way / sizeof *way; ++w) {
         for (int plain = 0; plain < 2; ++plain) { /* with panels and normal products, or without */
-            counted c;
+            AUTO(counted) c = {0};
             counted_of(&c, falling(way[w].scale));
             if (plain) {
                 c.op.panel = NULL;
@@ -91,14 +84,11 @@ TEST(applications_are_the_columns_applied)
                                 .dense_limit = way[w].dense_limit,
                                 .tol = way[w].tol,
                                 .seed = 3};
-            cs_svd s;
-            OK(cs_svd_compute(&c.op, &o, &s));
+            AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
             if (s.applications != c.columns) {
                 fail_msg("way %zu: %lld applications, %lld columns", w, (long long)s.applications,
                          (long long)c.columns);
             }
-            cs_svd_free(&s);
-            counted_free(&c);
         }
     }
 }
@@ -123,13 +113,12 @@ TEST(progress_is_what_was_done)
     static told t;
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
-        counted c;
-        cs_svd s;
+        AUTO(counted) c = {0};
         counted_of(&c, falling(1));
         cs_svd_options o = {
             .k = 5, .solver = CS_SOLVER_LAPACK, .dense_limit = gram, .progress = &progress};
         t.count = 0;
-        OK(cs_svd_compute(&c.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
         assert_int_equal(t.count, 2);
         for (int i = 0; i < 2; ++i) {
             assert_string_equal(t.stage[i], gram ? "Gram columns" : "dense columns");
@@ -158,8 +147,6 @@ TEST(progress_is_what_was_done)
             assert_string_equal(t.stage[i], stage);
             assert_true(t.done[i] >= 0 && t.done[i] < 5 && t.total[i] == 5);
         }
-        cs_svd_free(&s);
-        counted_free(&c);
     }
 }
 
@@ -176,9 +163,9 @@ TEST(the_block_solver_stops_soon_after_it_can)
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
         double *value = test_room(N, sizeof *value);
-        csr_operator f;
-        cs_space space;
-        cs_krylov process;
+        AUTO_BY(operator_free, csr_operator) f = {0};
+        AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+        AUTO(cs_krylov) process = {0};
         cs_ritz ritz;
         for (int j = 0; j < N; ++j) {
             value[j] = j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N;
@@ -199,18 +186,13 @@ TEST(the_block_solver_stops_soon_after_it_can)
             }
             cs_ritz_free(&ritz);
         }
-        cs_krylov_free(&process);
-        cs_space_cpu_free(&space);
         cs_svd_options o = {.k = k, .solver = CS_SOLVER_BLOCK, .tol = cases[t].tol, .seed = 3};
-        cs_svd s;
-        OK(cs_svd_compute(&f.op, &o, &s));
+        AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
         assert_true(s.converged);
         if (!(s.iterations >= least && s.iterations <= least + 3)) {
             fail_msg("k = %lld: %lld steps, %lld would do", (long long)k, (long long)s.iterations,
                      (long long)least);
         }
-        cs_svd_free(&s);
-        operator_free(&f);
     }
 }
 
@@ -246,9 +228,9 @@ TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
     double *value = test_room(N, sizeof *value);
-    csr_operator f;
-    cs_space space;
-    cs_svd s;
+    AUTO_BY(operator_free, csr_operator) f = {0};
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    AUTO(cs_svd) s = {0};
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
@@ -264,9 +246,6 @@ TEST(filters_save_orthogonalisation)
     assert_true(t.blocks >= 10);
     assert_int_equal(s.k, COPIES);
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
-    cs_svd_free(&s);
-    cs_space_cpu_free(&space);
-    operator_free(&f);
 }
 
 /* What auto takes shows in the first product: 64 columns of the identity, or a panel. */
@@ -316,7 +295,7 @@ TEST(arpack_at_the_ends_of_the_range)
 {
     enum { N = 30, WIDE = 300 };
     double value[N] = {0};
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     const cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK};
     operator_of(&f, diagonal_matrix(N, value), 1);
@@ -335,13 +314,12 @@ TEST(arpack_at_the_ends_of_the_range)
     operator_of(&f, all, 1);
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT,
                  "operator of 300 x 300 returns a vector of norm inf");
-    operator_free(&f);
 }
 
 TEST(options_have_ends)
 {
-    counted c;
-    cs_svd s;
+    AUTO(counted) c = {0};
+    AUTO(cs_svd) s = {0};
     counted_of(&c, falling(1));
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 89, .solver = solver}; /* the most that ARPACK finds */
@@ -355,7 +333,7 @@ TEST(options_have_ends)
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "not in [0, 1)");
     o = (cs_svd_options){.k = 1, .memory = -1};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "memory limit of -1 bytes");
-    cs_dense start;
+    AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, 90, 0));
     o = (cs_svd_options){.k = 1, .solver = CS_SOLVER_BLOCK, .start = &start};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "start vectors are 90 x 0, not 90");
@@ -366,12 +344,9 @@ TEST(options_have_ends)
     OK(cs_dense_init(&start, 90, 1));
     start.data[0] = 1;
     OK(cs_svd_compute(&c.op, &o, &s));
-    cs_svd_free(&s);
-    cs_dense_free(&start);
     o = (cs_svd_options){.dense_limit = 7};
     assert_int_equal(cs_svd_dense_limit(&o), 7);
     o.dense_limit = 0;
     const int64_t quarter = cs_mem_available() / 4 / 8, limit = cs_svd_dense_limit(&o);
     assert_true(limit == (int64_t)1 << 27 || (limit < (int64_t)1 << 27 && limit > quarter / 2));
-    counted_free(&c);
 }

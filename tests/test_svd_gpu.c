@@ -1,16 +1,10 @@
 /* What the program asks of a GPU's linear algebra and does with its answers, on a device made of
  * LAPACK: which solver, whether it fits, that wrong values are noticed, and how a plug-in is taken.
  */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd.h"
 #include "linalg_support.h"
-#include "test.h"
 
 /* A device, what it says, and what it was asked. */
 typedef struct {
@@ -74,7 +68,7 @@ static cs_status by_lapack(cs_gpu *gpu, cs_gpu_method method, const cs_linop *op
     device *d = gpu->state;
     d->dense += 1;
     if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)method);
-    cs_dense x = laid_out(op), left, right;
+    AUTO(cs_dense) x = laid_out(op), left = {0}, right = {0};
     OK(cs_dense_init(&left, x.rows, x.cols));
     OK(cs_dense_init(&right, x.cols, x.cols));
     OK(cs_dense_svd(&x, sigma, &left, &right));
@@ -85,9 +79,6 @@ static cs_status by_lapack(cs_gpu *gpu, cs_gpu_method method, const cs_linop *op
         }
     }
     sigma[0] = sqrt(sigma[0] * sigma[0] + d->squares);
-    cs_dense_free(&x);
-    cs_dense_free(&left);
-    cs_dense_free(&right);
     return CS_OK;
 }
 
@@ -96,15 +87,13 @@ static cs_status by_syevd(cs_gpu *gpu, const cs_linop *op, int64_t k, cs_dense *
     device *d = gpu->state;
     d->eigen += 1;
     if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)CS_GPU_SYEVD);
-    cs_dense x = laid_out(op), g;
+    AUTO(cs_dense) x = laid_out(op), g = {0};
     const int64_t n = x.cols;
     double *value = test_room(n, sizeof *value);
     OK(cs_dense_init(&g, n, n));
     OK(cs_gemm(true, false, 1, &x, &x, 0, &g));
     OK(cs_dense_eigh(&g, value, false));
     memcpy(basis->data, g.data + (n - k) * n, (size_t)(k * n) * sizeof(double));
-    cs_dense_free(&x);
-    cs_dense_free(&g);
     return CS_OK;
 }
 
@@ -157,7 +146,7 @@ static void has_values(const cs_svd *s, int64_t k, const double *want, double to
 TEST(a_dense_svd_that_fits_is_the_devices)
 {
     for (int wide = 0; wide < 2; ++wide) {
-        csr_operator f;
+        AUTO_BY(operator_free, csr_operator) f = {0};
         device d;
         cs_svd s;
         eight(&f, wide);
@@ -176,7 +165,6 @@ TEST(a_dense_svd_that_fits_is_the_devices)
         assert_int_equal(d.dense, N);
         assert_int_equal(d.eigen, 0);
         assert_int_equal(d.tall_rows, M);
-        operator_free(&f);
     }
 }
 
@@ -184,11 +172,11 @@ TEST(a_dense_svd_that_fits_is_the_devices)
  * subtracted from it. */
 TEST(wrong_values_of_a_device_are_noticed)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     cs_svd s;
     cs_linop_deflated_ctx ctx;
-    cs_dense u, v;
+    AUTO(cs_dense) u = {0}, v = {0};
     const double first[] = {8, 7};
     eight(&f, false);
     device_of(&d);
@@ -225,9 +213,6 @@ TEST(wrong_values_of_a_device_are_noticed)
                      "cuSOLVER's result is wrong");
         assert_null(s.sigma);
     }
-    cs_dense_free(&u);
-    cs_dense_free(&v);
-    operator_free(&f);
 }
 
 /* What is told of the work, in order. */
@@ -241,9 +226,9 @@ static void take_stage(void *ctx, const char *stage, int64_t done, int64_t total
 
 TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
 {
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
-    cs_svd s;
+    AUTO(cs_svd) s = {0};
     char told[128] = "";
     cs_progress progress = {take_stage, told};
     eight(&f, true);
@@ -270,10 +255,8 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
                         .progress = &progress,
                         .dense_limit = M * N};
     OK(cs_svd_compute(&f.op, &o, &s));
-    cs_svd_free(&s);
     assert_int_equal(d.dense, 1);
     assert_string_equal(told, "dense SVD on the GPU");
-    operator_free(&f);
 }
 
 /* n ones on the diagonal. */
@@ -288,7 +271,7 @@ static void ones(csr_operator *f, int64_t n)
 
 TEST(beyond_4000_columns_there_is_no_gram_matrix)
 {
-    csr_operator f, g;
+    AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
     device d;
     cs_svd s;
     ones(&f, 4001);
@@ -309,14 +292,12 @@ TEST(beyond_4000_columns_there_is_no_gram_matrix)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
     f.a.col[7] = 4001;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT, "row 7");
-    operator_free(&f);
-    operator_free(&g);
 }
 
 /* auto: m n min(m, n) <= 4e9 or k above a quarter of the smaller side is for cuSOLVER. */
 TEST(auto_chooses_what_a_device_is_good_at)
 {
-    csr_operator f, g;
+    AUTO_BY(operator_free, csr_operator) f = {0}, g = {0};
     device d;
     cs_svd s;
     ones(&f, 1587); /* 3.997e9 */
@@ -342,8 +323,6 @@ TEST(auto_chooses_what_a_device_is_good_at)
     o = (cs_svd_options){.k = 1, .gpu = &d.gpu};
     f.op.data.a = NULL;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE, "a GPU needs the matrix");
-    operator_free(&f);
-    operator_free(&g);
 }
 
 /* The basis has nine tenths of what is free, less the results: ceil(k / 8) + 8 panels of 64 bytes a
@@ -351,7 +330,7 @@ TEST(auto_chooses_what_a_device_is_good_at)
 TEST(the_block_solvers_basis_fits_into_the_device)
 {
     enum { ROWS = 100, COLS = 90, K = 9 };
-    csr_operator f;
+    AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     cs_svd s;
     double value[COLS];
@@ -377,7 +356,6 @@ TEST(the_block_solvers_basis_fits_into_the_device)
     assert_int_equal(d.memory, 3);
     o.memory = 777;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY, "the limit is 777");
-    operator_free(&f);
 }
 
 TEST(estimates_of_bytes)
@@ -393,7 +371,7 @@ TEST(estimates_of_bytes)
         device d;
         device_of(&d);
         memcpy(d.need, (int64_t[]){11, 22, 33}, sizeof d.need);
-        cs_csr a = scattered(rows, cols, 5, value);
+        AUTO(cs_csr) a = scattered(rows, cols, 5, value);
         cs_gpu_bytes b = {0};
         OK(cs_gpu_estimate(&d.gpu, &a, cases[c].k, &b));
         assert_int_equal(b.dense, 11);
@@ -403,7 +381,6 @@ TEST(estimates_of_bytes)
         assert_int_equal(b.sparse, 2 * 5 * 12 + (rows + cols + 2) * 4 + 8 * n * cases[c].basis +
                                        8 * (rows + cols) * (k + 16));
         assert_int_equal(d.tall_cols, n);
-        cs_csr_free(&a);
     }
     assert_int_equal(cs_gpu_sparse_bytes(10, 20, INT32_MAX), 2 * (int64_t)INT32_MAX * 16 + 32 * 8);
     assert_int_equal(cs_gpu_sparse_bytes(10, 20, INT32_MAX - 1),

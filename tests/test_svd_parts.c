@@ -1,13 +1,9 @@
 /* What the block solver's answers rest on, part by part: near copies, starts that hide half of the
  * spectrum, projections, and a probe that knows nothing of the solver. */
-#include <float.h>
-#include <math.h>
-
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
-#include "test.h"
 
 enum { B = CS_BLOCK };
 
@@ -22,18 +18,12 @@ TEST(near_copies_are_copies)
                    : j < 2 * COPIES ? 0.8 - 0.02 * (j - COPIES)
                                     : 0.2 * (N - j) / N;
     }
-    csr_operator d;
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-7};
-    cs_svd s;
-    OK(cs_svd_compute(&d.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, COPIES);
-    for (int j = 0; j < COPIES; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-7);
-    }
-    cs_svd_free(&s);
-    operator_free(&d);
+    assert_each(j, 0, COPIES, fabs(s.sigma[j] - value[j]) <= 1e-7);
 }
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
@@ -42,7 +32,7 @@ TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
     double value[N];
-    cs_dense start;
+    AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, N, N / 2));
     for (int j = 0; j < N; ++j) {
         value[j] = j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N;
@@ -50,19 +40,12 @@ TEST(a_start_in_a_wrong_subspace)
     for (int64_t j = 0; j < N / 2; ++j) { /* every second vector */
         start.data[2 * j + 1 + j * start.ld] = 1;
     }
-    csr_operator d;
-    operator_of(&d, diagonal_matrix(N, value), 0);
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
     cs_svd_options o = {.k = K, .solver = CS_SOLVER_BLOCK, .start = &start};
-    cs_svd s;
-    OK(cs_svd_compute(&d.op, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_compute(&d.op, &o, &s));
     assert_true(s.converged);
     assert_int_equal(s.k, K);
-    for (int j = 0; j < K; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12);
-    }
-    cs_svd_free(&s);
-    operator_free(&d);
-    cs_dense_free(&start);
+    assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= 1e-12);
 }
 
 /* W = V_0 X + V_1 Y + Z with X of size `early` that the first pass leaves out, and Z of size
@@ -76,14 +59,12 @@ TEST(what_is_projected_is_orthogonal)
     for (int j = 0; j < N; ++j) {
         value[j] = 1;
     }
-    csr_operator d;
-    operator_of(&d, diagonal_matrix(N, value), 0);
-    cs_space space = {0};
-    cs_basis v = {0};
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
     int active = 0;
     OK(cs_space_cpu(&d.op, 1, &space));
-    OK(cs_basis_open(&space, CS_RIGHT, 3, &v));
+    AUTO_OK(cs_basis, v, cs_basis_open(&space, CS_RIGHT, 3, &v));
     cs_panel *w = NULL;
     for (int q = 0; q < 3; ++q) {
         OK(space.create(&space, CS_RIGHT, &w));
@@ -106,22 +87,15 @@ TEST(what_is_projected_is_orthogonal)
         }
         OK(space.combine(&space, 3, all, c, false, w));
         OK(cs_basis_project(&v, 1, w, h, &norm));
-        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
-            assert_true(fabs(h[e] - c[e]) < 1e-14);
-        }
+        assert_each(e, 0, 2 * CS_SQUARE, fabs(h[e] - c[e]) < 1e-14);
         assert_true(norm > 1 && norm < 5);
         OK(space.gram(&space, 2, v.panel, w, again));
         OK(space.gram(&space, 1, &w, w, own));
-        for (int e = 0; e < 2 * CS_SQUARE; ++e) {
-            assert_true(fabs(again[e]) <=
-                        64 * DBL_EPSILON * sqrt(own[(ptrdiff_t)(e % B) * (B + 1)]));
-        }
+        assert_each(e, 0, 2 * CS_SQUARE,
+                    fabs(again[e]) <= 64 * DBL_EPSILON * sqrt(own[(ptrdiff_t)(e % B) * (B + 1)]));
     }
     space.destroy(z);
     space.destroy(w);
-    cs_basis_free(&v);
-    cs_space_cpu_free(&space);
-    operator_free(&d);
 }
 
 /* The numbers of the random blocks drawn, as the space is asked for them. */
@@ -148,27 +122,20 @@ TEST(the_probe_draws_blocks_of_its_own)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
-    csr_operator d;
-    operator_of(&d, diagonal_matrix(N, value), 0);
-    cs_space space = {0};
+    AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
+    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));
     drawn.random = space.random;
     drawn.seed = 7;
     drawn.count = 0;
     space.random = random_noted;
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .seed = drawn.seed};
-    cs_svd s;
-    OK(cs_svd_block_space(&space, &o, &s));
+    AUTO_OK(cs_svd, s, cs_svd_block_space(&space, &o, &s));
     int solver = drawn.count;
     assert_true(solver >= COPIES / B);
     OK(cs_svd_probe_space(&space, &s.v, 0, drawn.seed, &probe));
     assert_true(drawn.count > solver && probe.value < 0.7);
     for (int i = solver; i < drawn.count; ++i) {
-        for (int j = 0; j < solver; ++j) {
-            assert_true(drawn.index[i] != drawn.index[j]);
-        }
+        assert_each(j, 0, solver, drawn.index[i] != drawn.index[j]);
     }
-    cs_svd_free(&s);
-    cs_space_cpu_free(&space);
-    operator_free(&d);
 }

@@ -1,19 +1,11 @@
 /* Uniform target weights: the law of events is that of all plans with each target's events scaled to
  * one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that law. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "plan/parameter.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/examples.h"
 
 static const char *const more_specs[] = {
@@ -71,7 +63,7 @@ TEST(laws_are_those_of_all_plans)
     static plan_tally all;
     int uneven = 0;
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 4 * 5; ++i) {
-        cs_plan_file held;
+        AUTO(cs_plan_file) held = {0};
         cs_objective o = nth(i / 20, &held);
         double factor[PLAN_LONGEST], *factors = NULL;
         int64_t s = 2 + i % 5;
@@ -80,10 +72,9 @@ TEST(laws_are_those_of_all_plans)
         o.target_weight = CS_TARGETS_UNIFORM;
         if (cs_objective_check(&o) == CS_OK && plan_exists(&o, s)) {
             const char *name = i / 20 < plan_spec_count() ? plan_spec(i / 20) : "more";
-            cs_pairs pairs;
             double predicted = 0, sum[PLAN_LONGEST] = {0};
             int n = by_hand(o, s, want, factor);
-            OK(cs_pairs_of(&o, s, &pairs));
+            AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, s, &pairs));
             OK(cs_objective_predicted(&o, s, &predicted));
             assert_true(near(pairs.predicted, predicted));
             plan_table_of_pairs(&pairs, got);
@@ -105,10 +96,8 @@ TEST(laws_are_those_of_all_plans)
                 uneven += factor[k] > 0 && !near(factor[k], 1);
             }
             cs_free(factors);
-            cs_pairs_free(&pairs);
         }
         cs_reason_clear();
-        cs_plan_file_free(&held);
     }
     assert_true(uneven > 500);
 }
@@ -122,12 +111,12 @@ TEST(draws_are_weighed_by_the_factors)
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 3; ++i) {
         static double table[PLAN_CELLS];
         double factor[PLAN_LONGEST], *factors = NULL;
-        cs_plan_file held;
+        AUTO(cs_plan_file) held = {0};
         cs_task task = {.objective = nth(i / 3, &held), .two_stream = i % 3 == 2};
         cs_form form = i % 3 == 1 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM;
         cs_model_config config = batch_config(form);
         cs_task uniform = task;
-        cs_plan plain, leveled;
+        AUTO(cs_plan) plain = {0}, leveled = {0};
         uniform.objective.target_weight = CS_TARGETS_UNIFORM;
         (void)by_hand(task.objective, LENGTH, table, factor);
         OK(cs_target_factors(&uniform.objective, LENGTH, &factors));
@@ -143,7 +132,7 @@ TEST(draws_are_weighed_by_the_factors)
                 assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
             }
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
-            cs_batch a, b;
+            AUTO(cs_batch) a = {0}, b = {0};
             OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
             OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
                               &b));
@@ -152,13 +141,8 @@ TEST(draws_are_weighed_by_the_factors)
                 assert_int_equal(a.place[r], b.place[r]);
                 assert_true(near(b.weight[r], a.weight[r] * factor[a.place[r]]));
             }
-            cs_batch_free(&a);
-            cs_batch_free(&b);
         }
-        cs_plan_free(&plain);
-        cs_plan_free(&leveled);
         cs_free(factors);
-        cs_plan_file_free(&held);
     }
 }
 
@@ -178,8 +162,9 @@ TEST(training_gives_each_position_one_weight)
         for (int64_t step = 0; step < STEPS; ++step) {
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
             double w[LENGTH] = {0};
-            cs_batch b;
-            OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
+            AUTO_OK(
+                cs_batch, b,
+                cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
             for (int64_t r = 0; r < b.events; ++r) {
                 w[b.place[r]] += b.weight[r];
             }
@@ -187,7 +172,6 @@ TEST(training_gives_each_position_one_weight)
                 sum[k] += w[k];
                 square[k] += w[k] * w[k];
             }
-            cs_batch_free(&b);
         }
         OK(cs_objective_predicted(&task.objective, LENGTH, &predicted));
         assert_true(sum[0] == 0);
@@ -239,12 +223,11 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
     (void)by_hand(o, s, table, t.factor);
     o.target_weight = CS_TARGETS_PLAN;
     OK(cs_plan_enumerate(&o, s, 1 << 12, write_plan, &t));
-    char *text = cs_format("{\"plans\": [%s]}", t.text);
+    AUTO_FREE char *text = cs_format("{\"plans\": [%s]}", t.text);
     plan_temporary(path);
     plan_write(path, text);
     OK(cs_plan_file_read(path, file));
     assert_int_equal(unlink(path), 0);
-    cs_free(text);
     cs_free(t.text);
     cs_objective made = cs_objective_default(CS_OBJ_FILE);
     made.file = file;
@@ -277,9 +260,9 @@ TEST(matrices_are_those_of_all_plans)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = LENGTH;
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 10; ++i) {
-        cs_plan_file held, file = {0};
+        AUTO(cs_plan_file) held = {0}, file = {0};
         cs_cooc_options o = {.objective = nth(i / 10, &held), .threads = 1};
         cs_cooc uniform, brute;
         o.objective.target_weight = CS_TARGETS_UNIFORM;
@@ -294,10 +277,7 @@ TEST(matrices_are_those_of_all_plans)
             cs_cooc_free(&uniform);
             cs_cooc_free(&brute);
         }
-        cs_plan_file_free(&held);
-        cs_plan_file_free(&file);
     }
-    cs_corpus_free(&corpus);
 }
 
 /* One text without repetitions: a column is a position. Drawn plans give each the same mass, within
@@ -307,7 +287,7 @@ TEST(columns_are_positions)
 {
     enum { LENGTH = 8, DRAWS = 20000 };
     int64_t length = LENGTH;
-    cs_corpus corpus = small_corpus(1, &length, LENGTH, 0, 3);
+    AUTO(cs_corpus) corpus = small_corpus(1, &length, LENGTH, 0, 3);
     corpus.held_out[0] = 0;
     for (int32_t i = 0; i < LENGTH; ++i) {
         corpus.token[i] = i;
@@ -316,11 +296,10 @@ TEST(columns_are_positions)
                          .draws = DRAWS,
                          .threads = 1};
     cs_examples_options wanted = {.objective = &o.objective, .length = LENGTH};
-    cs_examples examples;
-    cs_cooc c;
+    AUTO(cs_examples) examples = {0};
     double sum[LENGTH] = {0}, mass[LENGTH];
     OK(cs_context_parse("document", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &c));
+    AUTO_OK(cs_cooc, c, cs_cooc_build(&corpus, &o, &c));
     const cs_csr *a = &c.matrix.a;
     for (int64_t e = 0; e < a->ptr[a->rows]; ++e) {
         sum[a->col[e]] += a->val[e] * (c.exact ? c.unit : 1) / c.mass;
@@ -333,9 +312,6 @@ TEST(columns_are_positions)
         assert_true(near(mass[k], 1.0 / (LENGTH - 1)));
     }
     assert_true(sum[0] == 0 && mass[0] == 0);
-    cs_examples_free(&examples);
-    cs_cooc_free(&c);
-    cs_corpus_free(&corpus);
 }
 
 /* --- as text ----------------------------------------------------------------------------------- */
@@ -343,18 +319,16 @@ TEST(columns_are_positions)
 TEST(target_weights_are_said_and_read)
 {
     cs_objective o = plan_objective("diverse-ar:t=3,target-weight=uniform"), back;
-    cs_plan_file held = {0};
-    json_t *json = NULL;
-    char *text = cs_objective_describe(&o);
+    AUTO(cs_plan_file) held = {0};
+    json_auto_t *json = NULL;
+    AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "diverse-ar(t=3,target-weight=uniform)");
-    cs_free(text);
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_UNIFORM);
     assert_int_equal(json_object_del(json, "target_weight"), 0); /* a file of before */
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_PLAN);
-    json_decref(json);
     assert_fails(
         cs_objective_parse_held("mix:0.5*ar+0.5*group-ar(t=2,target-weight=uniform)", &held, &o),
         CS_ERR_USAGE, "be given for the whole mixture");
@@ -364,9 +338,7 @@ TEST(target_weights_are_said_and_read)
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(mask-ratio=0.5),target-weight=uniform", &held,
                                &o));
     assert_fails(cs_pairs_of(&o, 64, &pairs), CS_ERR_USAGE, "expands to");
-    double *factor = NULL;
+    AUTO_FREE double *factor = NULL;
     OK(cs_target_factors(&o, 64, &factor)); /* training and draws need no list */
     assert_true(factor[0] > 1.9 && factor[1] < 1);
-    cs_free(factor);
-    cs_plan_file_free(&held);
 }

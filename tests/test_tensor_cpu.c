@@ -1,10 +1,5 @@
 /* The fast CPU backend: against the reference with every vector unit of this machine, one result
  * for any number of threads, the error bounds of its functions. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
 #include "tensor_support.h"
@@ -102,7 +97,7 @@ TEST_EACH_UNIT(test_reference)
     if (!cs_cpu_kernels_named(unit)) {
         skip();
     }
-    cs_backend *backend = open_cpu(3, unit);
+    AUTO(cs_backend) *backend = open_cpu(3, unit);
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
         if (!cs_tensor_compare(backend, c, why)) {
             fail_msg("%s, %s: %s", unit, c->name, why);
@@ -122,7 +117,6 @@ TEST_EACH_UNIT(test_reference)
             fail_msg("%s, clip %d: %s", unit, clip, why);
         }
     }
-    cs_backend_free(&backend);
 }
 
 TEST_EACH_UNIT(test_large)
@@ -132,7 +126,7 @@ TEST_EACH_UNIT(test_large)
     if (!cs_cpu_kernels_named(unit)) {
         skip();
     }
-    cs_backend *backend = open_cpu(2, unit);
+    AUTO(cs_backend) *backend = open_cpu(2, unit);
     if (!cs_tensor_compare(backend, &large, why)) {
         fail_msg("%s, %s: %s", unit, large.name, why);
     }
@@ -141,7 +135,6 @@ TEST_EACH_UNIT(test_large)
             fail_msg("%s, %s: %s", unit, c->name, why);
         }
     }
-    cs_backend_free(&backend);
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
@@ -150,12 +143,12 @@ TEST_EACH_UNIT(test_large)
 static uint64_t bits_after(int threads, const cs_tensor_case *what)
 {
     const cs_adamw hyper = {0.01F, 0.9F, 0.99F, 1e-8F, 0.1F, 1.0F, 0.1F, 0.01F};
-    cs_backend *backend = open_cpu(threads, NULL);
-    cs_tensor_world world;
+    AUTO(cs_backend) *backend = open_cpu(threads, NULL);
+    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     uint64_t hash = 14695981039346656037U;
     cs_tensor_open(&world, what, backend, true);
     for (int step = 0; step < 2; ++step) {
-        cs_tensor_result result;
+        AUTO(cs_tensor_result) result = {0};
         cs_tensor_step(&world, &result);
         for (int i = 0; i < result.blocks; ++i) {
             const unsigned char *byte = (const unsigned char *)result.block[i].x;
@@ -163,11 +156,8 @@ static uint64_t bits_after(int threads, const cs_tensor_case *what)
                 hash = (hash ^ byte[k]) * 1099511628211U;
             }
         }
-        cs_tensor_result_free(&result);
         OK(cs_params_update(&world.net.params, &hyper));
     }
-    cs_tensor_close(&world);
-    cs_backend_free(&backend);
     return hash;
 }
 
@@ -217,7 +207,7 @@ static void visit_after(void *ctx, int64_t row, int64_t rows, int64_t col, int64
 TEST(test_parts)
 {
     const int64_t m = 3, n = 1100, k = 16400;
-    cs_backend *backend = open_cpu(2, NULL);
+    AUTO(cs_backend) *backend = open_cpu(2, NULL);
     float *a = test_room(m * k, sizeof *a), *b = test_room(n * k, sizeof *b);
     float *c = test_room(m * n, sizeof *c);
     visits *v = test_room(1, sizeof *v);
@@ -256,7 +246,6 @@ TEST(test_parts)
             assert_true(c[i * n + j] == (float)sum);
         }
     }
-    cs_backend_free(&backend);
 }
 
 /* --- functions -------------------------------------------------------------------------------- */
@@ -346,8 +335,8 @@ TEST(test_memory)
 {
     int64_t failed = 0;
     for (bool done = false; !done; ++failed) {
-        cs_backend *backend = NULL;
-        cs_tensor_world world;
+        AUTO(cs_backend) *backend = NULL;
+        AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
         const cs_adamw hyper = {.learning_rate = 0.01F, .eps = 1, .bias1 = 1, .bias2 = 1};
         (void)cs_mem_fail_at(failed == 0 ? 1 : 0);
         cs_status status = cs_backend_cpu(2, &backend);
@@ -372,8 +361,6 @@ TEST(test_memory)
         OK(cs_run_backward(world.run));
         OK(cs_params_update(&world.net.params, &hyper));
         assert_true(isfinite(cs_tensor_norm(&world.net.params)));
-        cs_tensor_close(&world);
-        cs_backend_free(&backend);
     }
     assert_true(failed > 5);
 }
@@ -382,18 +369,16 @@ TEST(test_memory)
 TEST(test_interrupt)
 {
     const cs_adamw hyper = {.learning_rate = 1, .eps = 1, .bias1 = 1, .bias2 = 1};
-    cs_backend *backend = open_cpu(2, NULL);
+    AUTO(cs_backend) *backend = open_cpu(2, NULL);
     float value[] = {1, 2, 3}, grad[] = {0, 0, 0}, m[] = {4, 4, 4}, v[] = {0, 0, 0};
     const uint8_t decay[3] = {0};
     double norm = 0;
     const cs_update update = {3, value, grad, m, v, decay, &norm, &hyper};
-    cs_tensor_world world;
+    AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
     cs_tensor_open(&world, &large, backend, true);
     cs_interrupt_set();
     assert_int_equal(cs_run_forward(world.run), CS_ERR_INTERRUPT);
     cs_reason_clear();
     OK(backend->adamw(backend, &update)); /* beta1 is 0: m becomes the gradient */
     assert_true(m[0] == 0 && m[1] == 0 && m[2] == 0 && value[2] == 3);
-    cs_tensor_close(&world);
-    cs_backend_free(&backend);
 }

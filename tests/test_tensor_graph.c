@@ -1,11 +1,6 @@
 /* tensor: emitting a network, its dry run (who writes a gradient first, what shares memory),
  * parameters, inputs of a run. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "tensor/run.h"
 #include "test.h"
 
@@ -64,7 +59,7 @@ static void drop(small *s)
 
 TEST(bad_shapes_are_named)
 {
-    cs_graph g;
+    AUTO(cs_graph) g = {0};
     cs_graph_init(&g, true);
     int rows = cs_graph_rows(&g, 2, 3);
     int w = cs_graph_param(&g, "matrix", 4, 7, 0, true);
@@ -81,13 +76,12 @@ TEST(bad_shapes_are_named)
     assert_int_equal(cs_graph_rows(&g, INT32_MAX, 2), CS_NONE);
     assert_int_equal(cs_graph_finish(&g), CS_ERR_USAGE);
     cs_reason_clear();
-    cs_graph_free(&g);
 }
 
 TEST(views_cover_their_tensor_once)
 {
     for (int64_t width = 1; width <= 3; ++width) { /* of the third view; 2 covers 6 columns */
-        cs_graph g;
+        AUTO(cs_graph) g = {0};
         cs_graph_init(&g, true);
         int rows = cs_graph_rows(&g, 1, 2);
         int index = cs_graph_index(&g, rows, "token");
@@ -103,7 +97,6 @@ TEST(views_cover_their_tensor_once)
         cs_status status = cs_graph_finish(&g);
         assert_int_equal(status, width == 2 ? CS_OK : CS_ERR_USAGE);
         cs_reason_clear();
-        cs_graph_free(&g);
     }
 }
 
@@ -137,7 +130,7 @@ static void write_operand(void *ctx, cs_operand *operand)
 
 TEST(gradients_are_written_then_added)
 {
-    small s;
+    AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     OK(cs_graph_finish(&s.graph));
     trace t = {.graph = &s.graph};
@@ -146,14 +139,13 @@ TEST(gradients_are_written_then_added)
     }
     /* The residual stream is read by the norm and by the sum of its block. */
     assert_true(t.written[s.first]);
-    drop(&s);
 }
 
 /* Whenever two gradients are alive together they do not overlap. Alive: from the last reader down
  * to the maker of the tensor, found here from the operations' own records. */
 TEST(living_gradients_do_not_overlap)
 {
-    small s;
+    AUTO_BY(drop, small) s = {0};
     emit(&s, true);
     cs_graph *g = &s.graph;
     OK(cs_graph_finish(g));
@@ -190,12 +182,11 @@ TEST(living_gradients_do_not_overlap)
         }
     }
     assert_true(pairs > 0 && apart > 0); /* both happen: memory is shared where it can be */
-    drop(&s);
 }
 
 TEST(inference_shares_what_training_keeps)
 {
-    small train, infer;
+    AUTO_BY(drop, small) train = {0}, infer = {0};
     emit(&train, true);
     emit(&infer, false);
     cs_graph_keep(&infer.graph, infer.first);
@@ -213,8 +204,6 @@ TEST(inference_shares_what_training_keeps)
                         kept->offset >= t->offset + t->rows * t->ld);
         }
     }
-    drop(&train);
-    drop(&infer);
 }
 
 /* --- runs
@@ -249,24 +238,19 @@ TEST(shared_memory_gives_the_same_loss)
 {
     double loss[2];
     for (int training = 0; training < 2; ++training) {
-        small s;
-        cs_backend *backend = NULL;
-        cs_run *run = NULL;
+        AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
+        AUTO_BY(drop, small) s = {0};
         emit(&s, training);
-        OK(cs_backend_ref64(&backend));
         OK(cs_graph_finish(&s.graph));
         OK(cs_params_allocate(&s.params, backend, training));
         set_params(&s);
-        OK(cs_run_init(&s.graph, &s.params, &run));
+        AUTO_OK(cs_run, *run, cs_run_init(&s.graph, &s.params, &run));
         fill(&s, run, BATCH, LENGTH - 1);
         OK(cs_run_upload(run, (cs_run_key){0}));
         OK(cs_run_forward(run));
         OK(cs_run_sum(run, s.loss, &loss[training]));
         assert_int_equal(cs_run_backward(run), training ? CS_OK : CS_ERR_USAGE);
         cs_reason_clear();
-        cs_run_free(&run);
-        drop(&s);
-        cs_backend_free(&backend);
     }
     assert_true(loss[0] > 0);
     assert_true(loss[0] == loss[1]);
@@ -289,8 +273,8 @@ static void finish(small *s, cs_run *run)
 {
     cs_backend *backend = run->backend;
     cs_run_free(&run);
-    drop(s);
     cs_backend_free(&backend);
+    drop(s);
 }
 
 TEST(bad_inputs_are_named)
@@ -328,8 +312,8 @@ TEST(params_move_through_every_type)
 {
     cs_status (*const make[])(cs_backend **) = {cs_backend_ref, cs_backend_ref64};
     for (int i = 0; i < 2; ++i) {
-        cs_backend *backend = NULL;
-        cs_params params = {0};
+        AUTO(cs_backend) *backend = NULL;
+        AUTO(cs_params) params = {0};
         OK(make[i](&backend));
         int64_t a = cs_params_add(&params, "a", 3, 5, true),
                 b = cs_params_add(&params, "b", 1, 7, false);
@@ -347,22 +331,18 @@ TEST(params_move_through_every_type)
             OK(cs_params_get64(&params, a, (cs_param_block)block, out));
             assert_memory_equal(in, out, sizeof in);
             OK(cs_params_get(&params, a, (cs_param_block)block, narrow));
-            for (int k = 0; k < 15; ++k) {
-                assert_true(narrow[k] == (float)in[k]);
-            }
+            assert_each(k, 0, 15, narrow[k] == (float)in[k]);
             OK(cs_params_get64(&params, b, (cs_param_block)block, out));
             assert_true(out[0] == 0 && out[6] == 0);
         }
-        cs_params_free(&params);
-        cs_backend_free(&backend);
     }
 }
 
 static cs_status build_once(void)
 {
-    small s = {0};
-    cs_backend *backend = NULL;
-    cs_run *run = NULL;
+    AUTO(cs_backend) *backend = NULL;
+    AUTO_BY(drop, small) s = {0};
+    AUTO(cs_run) *run = NULL;
     cs_graph *g = &s.graph;
     cs_graph_init(g, true);
     int rows = cs_graph_rows(g, 2, 3), index = cs_graph_index(g, rows, "token");
@@ -375,23 +355,13 @@ static cs_status build_once(void)
         (status = cs_run_init(g, &s.params, &run)) == CS_OK) {
         status = cs_run_upload(run, (cs_run_key){0});
     }
-    cs_run_free(&run);
-    drop(&s);
-    cs_backend_free(&backend);
     return status;
 }
 
 TEST(every_allocation_fails_cleanly)
 {
-    (void)cs_mem_fail_at(0);
-    OK(build_once());
-    int64_t allocations = cs_mem_fail_at(0);
-    assert_true(allocations > 10);
-    for (int64_t n = 1; n <= allocations; ++n) {
-        (void)cs_mem_fail_at(n);
-        assert_int_equal(build_once(), CS_ERR_MEMORY);
-        assert_true(strlen(cs_reason()) > 0);
-        cs_reason_clear();
-    }
-    (void)cs_mem_fail_at(0);
+    int failures = 0;
+    EACH_ALLOCATION_FAILS(n)
+        failures += out_of_memory(build_once());
+    assert_true(failures > 10);
 }

@@ -1,10 +1,6 @@
 /* The reference backend: central differences, float against double, and what every backend
  * promises. Values by hand are in test_tensor_values.c. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
-#include "base/mem.h"
 #include "tensor_support.h"
 #include "test.h"
 
@@ -21,7 +17,7 @@ static const cs_tensor_case *const TRAINED[] = {cs_tensor_cases, cs_tensor_part_
 
 TEST(test_gradients)
 {
-    cs_backend *backend = double_backend();
+    AUTO(cs_backend) *backend = double_backend();
     char why[CS_TENSOR_WHY];
     for (int list = 0; list < 2; ++list) {
         for (const cs_tensor_case *c = TRAINED[list]; c->name; ++c) {
@@ -30,7 +26,6 @@ TEST(test_gradients)
             }
         }
     }
-    cs_backend_free(&backend);
 }
 
 static cs_status does_nothing(const cs_run *run, const cs_op *op)
@@ -47,13 +42,12 @@ static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kin
     char why[CS_TENSOR_WHY];
     int cases = 0;
     for (const cs_tensor_case *c = list; c->name; ++c) {
-        cs_tensor_world world;
+        AUTO_BY(cs_tensor_close, cs_tensor_world) world = {0};
         cs_tensor_open(&world, c, backend, true);
         bool has = false, still = world.net.stillness;
         for (int64_t i = 0; i < world.net.graph.ops; ++i) {
             has = has || (world.net.graph.op[i].kind == kind && world.net.graph.op[i].backward);
         }
-        cs_tensor_close(&world);
         if (has && !still) {
             ++cases;
             if (cs_tensor_check_gradients(c, backend, why)) {
@@ -67,7 +61,7 @@ static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kin
 /* The check of gradients sees a backward function that does nothing. */
 TEST(test_idle_backward)
 {
-    cs_backend *backend = double_backend();
+    AUTO(cs_backend) *backend = double_backend();
     for (int kind = 0; kind < CS_OP_COUNT; ++kind) {
         cs_status (*works)(const cs_run *, const cs_op *) = backend->backward[kind];
         int cases = 0;
@@ -78,15 +72,13 @@ TEST(test_idle_backward)
         assert_true(cases > 0);
         backend->backward[kind] = works;
     }
-    cs_backend_free(&backend);
 }
 
 TEST(test_float)
 {
     const cs_tensor_case *list[] = {cs_tensor_cases, cs_tensor_part_cases, cs_tensor_large_cases};
-    cs_backend *backend = NULL;
     char why[CS_TENSOR_WHY];
-    OK(cs_backend_ref(&backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
     for (int i = 0; i < 3; ++i) {
         for (const cs_tensor_case *c = list[i]; c->name; ++c) {
             if (!cs_tensor_compare(backend, c, why)) {
@@ -94,19 +86,17 @@ TEST(test_float)
             }
         }
     }
-    cs_backend_free(&backend);
 }
 
 /* --- promises of every backend ---------------------------------------------------------------- */
 
 static void both(void (*check)(cs_backend *backend))
 {
-    cs_backend *backend = double_backend();
+    AUTO(cs_backend) *backend = double_backend();
     check(backend);
     cs_backend_free(&backend);
     OK(cs_backend_ref(&backend));
     check(backend);
-    cs_backend_free(&backend);
 }
 
 static void check_leaks(cs_backend *backend)
@@ -152,10 +142,10 @@ TEST(test_adamw)
 /* The same outputs where nothing is dropped, in less memory. */
 TEST(test_evaluation)
 {
-    cs_backend *backend = double_backend();
+    AUTO(cs_backend) *backend = double_backend();
     int same = 0;
     for (const cs_tensor_case *c = cs_tensor_cases; c->name; ++c) {
-        cs_tensor_world train, eval;
+        AUTO_BY(cs_tensor_close, cs_tensor_world) train = {0}, eval = {0};
         cs_tensor_open(&train, c, backend, true);
         cs_tensor_open(&eval, c, backend, false);
         cs_tensor_poison(&train);
@@ -167,18 +157,15 @@ TEST(test_evaluation)
         same += a == b;
         assert_int_equal(cs_run_backward(eval.run), CS_ERR_USAGE);
         cs_reason_clear();
-        cs_tensor_close(&train);
-        cs_tensor_close(&eval);
     }
     assert_true(same > 40);
-    cs_backend_free(&backend);
 }
 
 /* The loss writes its gradient over the logits: a second reader would see that, and is refused. */
 TEST(test_shared_logits)
 {
     for (int other = 0; other < 3; ++other) { /* reader before, reader behind, none */
-        cs_graph g;
+        AUTO(cs_graph) g = {0};
         cs_graph_init(&g, true);
         int rows = cs_graph_rows(&g, 2, 3), table = cs_graph_param(&g, "t", 6, 4, 0, true);
         int index = cs_graph_index(&g, rows, "i"), weight = cs_graph_input(&g, rows, 1, "weight");
@@ -193,7 +180,6 @@ TEST(test_shared_logits)
         assert_int_equal(cs_graph_finish(&g), other == 2 ? CS_OK : CS_ERR_USAGE);
         assert_true(other == 2 || strstr(cs_reason(), "4 columns") != NULL);
         cs_reason_clear();
-        cs_graph_free(&g);
     }
 }
 

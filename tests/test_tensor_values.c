@@ -1,8 +1,5 @@
 /* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
  * constant of forward. Double. */
-#include <math.h>
-#include <string.h>
-
 #include "backend_ref.h"
 #include "tensor/relative.h"
 #include "tensor_support.h"
@@ -198,9 +195,7 @@ TEST(test_attention)
                     sum[c] += exp(score) * v[row * C + h * HD + c];
                 }
             }
-            for (int64_t c = 0; c < HD; ++c) {
-                assert_true(fabs(sum[c] / total - y[i * C + h * HD + c]) < 1e-13);
-            }
+            assert_each(c, 0, HD, fabs(sum[c] / total - y[i * C + h * HD + c]) < 1e-13);
         }
     }
 }
@@ -270,9 +265,7 @@ TEST(test_empty_rows)
             assert_true((y[i * C + c] == 0) == none);
             assert_true(!none || dq[i * C + c] == 0);
         }
-        for (int64_t h = 0; h < H; ++h) {
-            assert_true(none ? lse[i * H + h] == -INFINITY : isfinite(lse[i * H + h]));
-        }
+        assert_each(h, 0, H, none ? lse[i * H + h] == -INFINITY : isfinite(lse[i * H + h]));
     }
     assert_true(empty > 3 && empty < 18);
 }

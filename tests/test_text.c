@@ -1,10 +1,4 @@
 /* Tokenizers, UTF-8 places, word tables, sequences. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "test.h"
 #include "text/corpus.h"
 #include "text/sequences.h"
@@ -15,7 +9,7 @@
 /* The tokens of a text, each followed by '|'. */
 static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t room)
 {
-    cs_splitter t = {.kind = kind};
+    AUTO(cs_splitter) t = {.kind = kind};
     cs_splitter_start(&t, text, (int64_t)strlen(text));
     size_t used = 0;
     for (;;) {
@@ -30,7 +24,6 @@ static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t
         out[used++] = '|';
     }
     out[used] = '\0';
-    cs_splitter_free(&t);
 }
 
 TEST(tokenizers_split_as_documented)
@@ -70,15 +63,12 @@ TEST(long_words_are_kept_whole)
     char *text = test_room(N + 1, 1);
     memset(text, 'A', N);
     text[N] = '\0';
-    cs_splitter t = {.kind = CS_SPLITTER_WORD};
+    AUTO(cs_splitter) t = {.kind = CS_SPLITTER_WORD};
     cs_splitter_start(&t, text, N);
     bool found = false;
     OK(cs_splitter_next(&t, &found));
     assert_true(found && t.size == N);
-    for (int64_t i = 0; i < N; ++i) {
-        assert_true(t.token[i] == 'a');
-    }
-    cs_splitter_free(&t);
+    assert_each(i, 0, N, t.token[i] == 'a');
 }
 
 TEST(tokenizer_names)
@@ -123,7 +113,7 @@ TEST(bad_utf8_is_placed)
 TEST(word_table_finds_what_it_holds)
 {
     enum { N = 20000 };
-    cs_word_table table = {0};
+    AUTO(cs_word_table) table = {0};
     for (int pass = 0; pass < 2; ++pass) {
         for (int i = 0; i < N; ++i) {
             char word[16];
@@ -135,11 +125,10 @@ TEST(word_table_finds_what_it_holds)
         }
     }
     assert_int_equal(table.words, N);
-    char *text = cs_word_table_text(&table, 12345);
+    AUTO_FREE char *text = cs_word_table_text(&table, 12345);
     assert_string_equal(text, "12345");
-    cs_free(text);
 
-    int32_t *ranked = NULL;
+    AUTO_FREE int32_t *ranked = NULL;
     int64_t count = 0;
     OK(cs_word_table_rank(&table, false, &ranked, &count));
     assert_int_equal(count, N - (N + 2) / 3); /* multiples of 3 have count 0 */
@@ -148,31 +137,26 @@ TEST(word_table_finds_what_it_holds)
         assert_true(before > now ||
                     (before == now && cs_word_table_compare(&table, ranked[i - 1], ranked[i]) < 0));
     }
-    cs_free(ranked);
-    cs_word_table_free(&table);
 }
 
 TEST(byte_order_puts_prefixes_first)
 {
     static const char *const words[] = {"b", "ab", "a", "\xC3\xA9", "Z"};
     static const char *const order[] = {"Z", "a", "ab", "b", "\xC3\xA9"};
-    cs_word_table table = {0};
+    AUTO(cs_word_table) table = {0};
     for (int i = 0; i < 5; ++i) {
         int32_t w = 0;
         OK(cs_word_table_find(&table, words[i], (int64_t)strlen(words[i]), &w));
         table.count[w] = 1 + i;
     }
-    int32_t *ranked = NULL;
+    AUTO_FREE int32_t *ranked = NULL;
     int64_t count = 0;
     OK(cs_word_table_rank(&table, true, &ranked, &count));
     assert_int_equal(count, 5);
     for (int i = 0; i < 5; ++i) {
-        char *text = cs_word_table_text(&table, ranked[i]);
+        AUTO_FREE char *text = cs_word_table_text(&table, ranked[i]);
         assert_string_equal(text, order[i]);
-        cs_free(text);
     }
-    cs_free(ranked);
-    cs_word_table_free(&table);
 }
 
 /* --- sequences ------------------------------------------------------------------------------- */
@@ -283,19 +267,11 @@ TEST(sequences_refuse_bad_cuts)
 
 TEST(sequences_survive_failed_allocations)
 {
-    for (int64_t n = 1;; ++n) {
-        cs_sequences out = {0};
-        (void)cs_mem_fail_at(n);
-        cs_status status = cs_sequences_of(&three, 3, 0, &out);
-        int64_t made = cs_mem_fail_at(0);
-        cs_reason_clear();
-        if (made < n) {
-            OK(status);
-            cs_sequences_free(&out);
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_sequences) out = {0};
+        if (out_of_memory(cs_sequences_of(&three, 3, 0, &out)))
+            assert_null(out.start);
+        else
             assert_int_equal(n, 4);
-            break;
-        }
-        assert_int_equal(status, CS_ERR_MEMORY);
-        assert_null(out.start);
     }
 }

@@ -1,14 +1,9 @@
 /* analysis/text_features: pairs against their single texts, layers in place, texts without a token.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "corpus_support.h"
 #include "infer/text_features.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 
 static const char DIR[] = "tests/golden/models/gpt2";
 static const int64_t ALL[] = {0, 1, 2}, LAST[] = {2};
@@ -23,11 +18,10 @@ typedef struct {
 static void open_world(void **state, world *w)
 {
     const cs_corpus_options words = {.splitter = CS_SPLITTER_WORD, .label_column = -1};
-    cs_corpus corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
+    AUTO(cs_corpus) corpus = loaded(put(state, "words.txt", "a a a a b b b c c d\n"), &words);
     OK(cs_backend_cpu(1, &w->backend));
     OK(cs_model_read(DIR, w->backend, false, &w->model));
     OK(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &w->tokenizer));
-    cs_corpus_free(&corpus);
 }
 
 static void close_world(world *w)
@@ -40,18 +34,16 @@ static void close_world(world *w)
 static float *features_of(world *w, const char *path, const cs_labelled_options *columns,
                           const cs_hidden_options *options, int64_t *count)
 {
-    cs_labelled_text t = {0};
     float *x = NULL;
-    OK(cs_labelled_text_read(path, columns, NULL, &t));
+    AUTO_OK(cs_labelled_text, t, cs_labelled_text_read(path, columns, NULL, &t));
     OK(cs_text_features(&w->model, w->tokenizer, &t, options, &x));
     *count = t.count;
-    cs_labelled_text_free(&t);
     return x;
 }
 
 TEST_IN_DIR(pairs_are_made_of_single_texts)
 {
-    world w = {0};
+    AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
     width = w.model.config.width;
@@ -66,10 +58,10 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
                                     .layers = 1,
                                     .pooling = CS_POOL_MEAN,
                                     .masks.attention = CS_ATTENTION_CAUSAL};
-    float *u = features_of(&w, path, &first, &all, &n),
-          *v = features_of(&w, path, &second, &all, &n),
-          *pair = features_of(&w, path, &both, &all, &n),
-          *end = features_of(&w, path, &both, &last, &n);
+    AUTO_FREE float *u = features_of(&w, path, &first, &all, &n),
+                    *v = features_of(&w, path, &second, &all, &n),
+                    *pair = features_of(&w, path, &both, &all, &n),
+                    *end = features_of(&w, path, &both, &last, &n);
     assert_int_equal(n, 3);
     for (int64_t i = 0; i < 3 * n; ++i) { /* rows of all layers */
         for (int64_t j = 0; j < width; ++j) {
@@ -80,17 +72,12 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
     }
     assert_memory_equal(end, pair + 2 * n * 4 * width, sizeof(float) * (size_t)(n * 4 * width));
     assert_true(memcmp(u, v, sizeof(float) * (size_t)(n * width)) != 0);
-    cs_free(u);
-    cs_free(v);
-    cs_free(pair);
-    cs_free(end);
-    close_world(&w);
 }
 
 /* "42" has no word: it is read as the unknown one, and keeps its row. */
 TEST_IN_DIR(texts_without_a_token)
 {
-    world w = {0};
+    AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
     width = w.model.config.width;
@@ -105,22 +92,20 @@ TEST_IN_DIR(texts_without_a_token)
     assert_memory_equal(x + width, x + 2 * width, sizeof(float) * (size_t)width);
     assert_true(memcmp(x + width, x + 3 * width, sizeof(float) * (size_t)width) != 0);
     cs_free(x);
-    cs_labelled_text t = {0};
+    AUTO(cs_labelled_text) t = {0};
     OK(cs_labelled_text_read(in_dir(state, "t.tsv"), &plain, NULL, &t));
     o.pooling = CS_POOL_NONE;
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "need exactly");
     o.pooling = CS_POOL_MEAN;
     o.max_length = 100000;
     assert_fails(cs_text_features(&w.model, w.tokenizer, &t, &o, &x), CS_ERR_USAGE, "t.tsv");
-    cs_labelled_text_free(&t);
-    close_world(&w);
 }
 
 /* Of the text's own tokens: "a b a" has 2/3 of a; what has none is the unknown one. */
 TEST_IN_DIR(shares_of_tokens)
 {
-    world w = {0};
-    cs_labelled_text t = {0};
+    AUTO_BY(close_world, world) w = {0};
+    AUTO(cs_labelled_text) t = {0};
     const cs_labelled_options plain = {0}, both = {.corpus.pair_column = 3};
     float *x = NULL;
     open_world(state, &w);
@@ -139,6 +124,4 @@ TEST_IN_DIR(shares_of_tokens)
     cs_labelled_text_free(&t);
     OK(cs_labelled_text_read(put(state, "p.tsv", "0\ta\tb\n1\tb\ta\n"), &both, NULL, &t));
     assert_fails(cs_text_frequencies(w.tokenizer, &t, &x), CS_ERR_USAGE, "not pairs");
-    cs_labelled_text_free(&t);
-    close_world(&w);
 }

@@ -1,19 +1,15 @@
 /* text_file: files that are packed, or not quite UTF-8; lines of every format. */
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/gzip.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/corpus.h"
 #include "text/labelled_text.h"
 #include "text/text_file_private.h"
 
-static const char *put(void **state, const char *name, const char *bytes, size_t size)
+static const char *put_bytes(void **state, const char *name, const char *bytes, size_t size)
 {
     const char *path = in_dir(state, name);
     OK(cs_file_write(path, bytes, (int64_t)size));
@@ -36,12 +32,10 @@ static const char *put_packed(void **state, const char *name, int members, const
 static void reads(const char *path, cs_invalid rule, const char *want, int64_t parts)
 {
     cs_text_rules rules = {.rule = rule};
-    cs_text_file file = {0};
-    OK(cs_text_read(path, &rules, &file));
+    AUTO_OK(cs_text_file, file, cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, strlen(want));
     assert_memory_equal(file.text, want, strlen(want) + 1);
     assert_int_equal(rules.bytes, parts);
-    cs_text_file_free(&file);
 }
 
 /* Unicode 15, table 3-8: one U+FFFD a maximal subpart. Latin-1: a character a byte. */
@@ -52,19 +46,19 @@ TEST_IN_DIR(bad_parts_are_put_right)
                                 "b\x80"
                                 "c\x80\xBF"
                                 "d";
-    const char *path = put(state, "t.txt", bytes, sizeof bytes - 1);
+    const char *path = put_bytes(state, "t.txt", bytes, sizeof bytes - 1);
     reads(path, CS_INVALID_REPLACE,
           "a\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"
           "b\xEF\xBF\xBD"
           "c\xEF\xBF\xBD\xEF\xBF\xBD"
           "d",
           6);
-    path = put(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
+    path = put_bytes(state, "l.txt", "caf\xE9 \xC3\xA9\0x", 9);
     reads(path, CS_INVALID_LATIN1, "caf\xC3\xA9 \xC3\xA9\xEF\xBF\xBDx", 2);
-    path = put(state, "g.txt",
-               "gr\xC3\xBC\xC3\x9F"
-               "e",
-               7);
+    path = put_bytes(state, "g.txt",
+                     "gr\xC3\xBC\xC3\x9F"
+                     "e",
+                     7);
     reads(path, CS_INVALID_REPLACE,
           "gr\xC3\xBC\xC3\x9F"
           "e",
@@ -73,12 +67,10 @@ TEST_IN_DIR(bad_parts_are_put_right)
     for (int i = 0; i < 512; i += 4) {
         memcpy(all + i, i % 8 ? "\xFF\xFE\xFD\xFC" : "\xF4\x8F\xBF\xC0", 4);
     }
-    path = put(state, "all.txt", all, sizeof all);
+    path = put_bytes(state, "all.txt", all, sizeof all);
     cs_text_rules rules = {.rule = CS_INVALID_LATIN1};
-    cs_text_file file = {0};
-    OK(cs_text_read(path, &rules, &file));
+    AUTO_OK(cs_text_file, file, cs_text_read(path, &rules, &file));
     assert_int_equal(file.size, 2 * 512);
-    cs_text_file_free(&file);
 }
 
 TEST_IN_DIR(gzip_is_unpacked)
@@ -87,18 +79,17 @@ TEST_IN_DIR(gzip_is_unpacked)
           "one line\none line\n", 0);
     cs_text_rules rules = {0};
     cs_text_file file = {0};
-    char *bytes = NULL;
+    AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
-    const char *path = put(state, "cut.txt.gz", bytes, (size_t)size - 5);
+    const char *path = put_bytes(state, "cut.txt.gz", bytes, (size_t)size - 5);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "cut.txt.gz: damaged gzip");
     bytes[size / 2 - 6] ^= 0x55; /* the checksum of the first member */
-    path = put(state, "bad.txt.gz", bytes, (size_t)size);
+    path = put_bytes(state, "bad.txt.gz", bytes, (size_t)size);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "bad.txt.gz: damaged gzip");
-    path = put(state, "head.gz", "\x1F\x8B", 2);
+    path = put_bytes(state, "head.gz", "\x1F\x8B", 2);
     assert_fails(cs_text_read(path, &rules, &file), CS_ERR_INPUT, "head.gz: damaged gzip");
     assert_null(file.bytes);
-    cs_free(bytes);
 }
 
 /* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
@@ -111,8 +102,8 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
     const char *path = put_packed(state, "long.gz", 1, text);
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     for (int64_t cut = size / 2; cut <= size; ++cut) {
-        char *out = NULL;
-        path = put(state, "cut.gz", bytes, (size_t)cut);
+        AUTO_FREE char *out = NULL;
+        path = put_bytes(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
                          "ends early");
@@ -121,7 +112,6 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
             assert_int_equal(unpacked, LONG);
             assert_memory_equal(out, text, LONG + 1);
         }
-        cs_free(out);
     }
     cs_free(bytes);
 }
@@ -145,28 +135,27 @@ static void labels_are(cs_corpus *c, int64_t documents, const char *const *label
 TEST_IN_DIR(lines_of_every_format)
 {
     static const char trec[] = "DESC:manner How did serfdom develop\nENTY What films\n";
-    cs_corpus c = load(put(state, "t.txt", trec, sizeof trec - 1),
+    cs_corpus c = load(put_bytes(state, "t.txt", trec, sizeof trec - 1),
                        &(cs_corpus_options){.format = CS_FORMAT_SPACE});
     assert_int_equal(c.tokens, 6);
     labels_are(&c, 2, (const char *const[]){"DESC:manner", "ENTY"});
     static const char objects[] =
         "{\"text\": \"a b c\", \"label\": 3}\r\n\n{\"label\": true, \"text\": \"b\\u00e9 d\"}\n"
         "{\"text\": \"q\", \"label\": null}\n{\"text\": \"q\", \"label\": \"x y\"}";
-    c = load(put(state, "t.jsonl", objects, sizeof objects - 1), NULL);
+    c = load(put_bytes(state, "t.jsonl", objects, sizeof objects - 1), NULL);
     assert_int_equal(c.tokens, 7);
     labels_are(&c, 4, (const char *const[]){"3", "true", "-", "x y"});
-    c = load(put(state, "t.data", "{\"body\": \"a b\", \"class\": 1.5}", 29),
+    c = load(put_bytes(state, "t.data", "{\"body\": \"a b\", \"class\": 1.5}", 29),
              &(cs_corpus_options){
                  .format = CS_FORMAT_JSONL, .label_field = "class", .text_field = "body"});
     labels_are(&c, 1, (const char *const[]){"1.5"});
     c = load(put_packed(state, "t.tsv.gz", 1, "x\tone two\n"), NULL);
     labels_are(&c, 1, (const char *const[]){"x"});
-    cs_labelled_text examples = {0};
     const char *packed = put_packed(state, "e.tsv.gz", 2, "y\tone two\n");
-    OK(cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
+    AUTO_OK(cs_labelled_text, examples,
+            cs_labelled_text_read(packed, &(cs_labelled_options){0}, NULL, &examples));
     assert_int_equal(examples.count, 2);
     assert_string_equal(examples.text[1], "one two");
-    cs_labelled_text_free(&examples);
 }
 
 /* Half a surrogate pair, or NUL, as an escape: no character, met as bytes that are none. */
@@ -175,7 +164,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     static const char lines[] = "{\"text\": \"one\"}\n"
                                 "{\"text\": \"a\\uD800 b \\udc00\\uD83D\\uDE00 c\\u0000\"}\n"
                                 "{\"text\": \"\\\\ud800 \\ud83d\\ude00\"}\n";
-    const char *path = put(state, "t.jsonl", lines, sizeof lines - 1);
+    const char *path = put_bytes(state, "t.jsonl", lines, sizeof lines - 1);
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT,
                  "t.jsonl:2: byte 12: \\uD800 is not a character; give --invalid replace");
@@ -194,7 +183,7 @@ TEST_IN_DIR(escapes_that_are_no_character)
     assert_true(c.documents == 2 && c.invalid_documents == 1);
     cs_corpus_free(&c);
     /* Broken escapes are left to the reader of JSON. */
-    path = put(state, "b.jsonl", "{\"text\": \"\\u+800\"}", 19);
+    path = put_bytes(state, "b.jsonl", "{\"text\": \"\\u+800\"}", 19);
     assert_fails(cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c),
                  CS_ERR_INPUT, "b.jsonl:1:");
 }
@@ -218,7 +207,7 @@ TEST_IN_DIR(lines_that_do_not_hold_are_named)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_corpus c = {0};
-        const char *path = put(state, bad[i].name, bad[i].text, strlen(bad[i].text));
+        const char *path = put_bytes(state, bad[i].name, bad[i].text, strlen(bad[i].text));
         assert_fails(cs_corpus_load(path, &(cs_corpus_options){.format = bad[i].format}, &c),
                      CS_ERR_INPUT, bad[i].said);
     }
@@ -229,10 +218,10 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
 {
     OK(cs_dir_make(in_dir(state, "m/a")));
     OK(cs_dir_make(in_dir(state, "m/b")));
-    (void)put(state, "m/a/1", "hello caf\xE9", 10);
-    (void)put(state, "m/a/2", "good text", 9);
-    (void)put(state, "m/b/1", "na\xEFve", 5);
-    (void)put(state, "m/b/2", "plain", 5);
+    (void)put_bytes(state, "m/a/1", "hello caf\xE9", 10);
+    (void)put_bytes(state, "m/a/2", "good text", 9);
+    (void)put_bytes(state, "m/b/1", "na\xEFve", 5);
+    (void)put_bytes(state, "m/b/2", "plain", 5);
     const char *path = in_dir(state, "m");
     cs_corpus c = {0};
     assert_fails(cs_corpus_load(path, NULL, &c), CS_ERR_INPUT, "2 files are not valid UTF-8");
@@ -246,11 +235,11 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
     c = load(path, &(cs_corpus_options){.invalid = CS_INVALID_LATIN1});
     assert_int_equal(c.invalid_bytes, 2);
     labels_are(&c, 4, (const char *const[]){"a", "a", "b", "b"});
-    c = load(put(state, "l.tsv", "x\tgood\ny\tb\xE9\nz\tfine\n", 19),
+    c = load(put_bytes(state, "l.tsv", "x\tgood\ny\tb\xE9\nz\tfine\n", 19),
              &(cs_corpus_options){.invalid = CS_INVALID_SKIP});
     assert_int_equal(c.invalid_documents, 1);
     labels_are(&c, 2, (const char *const[]){"x", "z"});
-    assert_fails(cs_corpus_load(put(state, "none.txt", "\xFF", 1),
+    assert_fails(cs_corpus_load(put_bytes(state, "none.txt", "\xFF", 1),
                                 &(cs_corpus_options){.invalid = CS_INVALID_SKIP}, &c),
                  CS_ERR_INPUT, "all 1 were skipped because they are not valid");
 }
@@ -258,24 +247,23 @@ TEST_IN_DIR(every_bad_file_of_a_directory_is_named)
 TEST_IN_DIR(utf16_is_called_so)
 {
     cs_corpus c = {0};
-    assert_fails(cs_corpus_load(put(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c), CS_ERR_INPUT,
+    assert_fails(cs_corpus_load(put_bytes(state, "u.txt", "\xFF\xFEh\0i\0", 6), NULL, &c),
+                 CS_ERR_INPUT,
                  "u.txt:1: byte 1: the file is UTF-16; convert it with iconv -f UTF-16 -t UTF-8");
 }
 
 static cs_status load_any(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status =
         cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c);
-    cs_corpus_free(&c);
     return status;
 }
 
 static cs_status load_strictly(const char *path)
 {
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
-    cs_corpus_free(&c);
     if (status == CS_ERR_INPUT &&
         strstr(cs_reason(), "--invalid replace, skip or latin1 to continue")) {
         cs_reason_clear();
@@ -287,9 +275,10 @@ static cs_status load_strictly(const char *path)
 TEST_IN_DIR(every_allocation_may_fail)
 {
     fail_each_allocation(load_any, put_packed(state, "t.txt.gz", 1, "a\xFF b\nc \xE9\n"));
-    fail_each_allocation(load_any, put(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
-    fail_each_allocation(load_any, put(state, "u.jsonl", "{\"text\": \"a\\udfff\"}", 19));
+    fail_each_allocation(load_any,
+                         put_bytes(state, "t.jsonl", "{\"text\": \"a\", \"label\": 1}", 25));
+    fail_each_allocation(load_any, put_bytes(state, "u.jsonl", "{\"text\": \"a\\udfff\"}", 19));
     OK(cs_dir_make(in_dir(state, "d")));
-    (void)put(state, "d/bad", "\xFF", 1);
+    (void)put_bytes(state, "d/bad", "\xFF", 1);
     fail_each_allocation(load_strictly, in_dir(state, "d"));
 }

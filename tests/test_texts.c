@@ -1,11 +1,7 @@
 /* train/texts and the pair form of post-processors: what stands around one text and two, token
  * types, cutting, bad forms and input, every allocation failed. */
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "texts_support.h"
 #include "train/texts.h"
 
@@ -32,7 +28,7 @@ static cs_tokenizer *with_post(void **state, const char *post)
 {
     const char *path = in_dir(state, "tokenizer.json");
     cs_tokenizer *plain = word_tokenizer(), *t = NULL;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     OK(cs_tokenizer_write(plain, path));
     OK(cs_json_read(path, &json));
     if (*post) {
@@ -42,7 +38,6 @@ static cs_tokenizer *with_post(void **state, const char *post)
         OK(cs_json_write(path, json));
     }
     OK(cs_tokenizer_read(path, &t));
-    json_decref(json);
     cs_tokenizer_free(&plain);
     return t;
 }
@@ -63,17 +58,14 @@ static cs_labelled_text one(const char *first, const char *second)
 static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char *second,
                    int64_t count, const int32_t *token, const int32_t *type)
 {
-    cs_labelled_text text = one("w1 w2 w3", second);
-    cs_texts ids = {0};
-    OK(cs_texts_encode(&text, t, o, &ids));
+    AUTO(cs_labelled_text) text = one("w1 w2 w3", second);
+    AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
     for (int64_t i = 0; i < count; ++i) {
         assert_int_equal(ids.token[i], token[i]);
         assert_int_equal(ids.type[i], type ? type[i] : 0);
     }
-    cs_texts_free(&ids);
-    cs_labelled_text_free(&text);
 }
 
 #define EXPECT(t, o, second, ...)                                                                  \
@@ -87,7 +79,7 @@ TEST_IN_DIR(forms)
     cs_texts_options o = {.max_length = 20, .special = true, .token_types = 2};
     const int32_t of_bert[] = {0, 0, 0, 0, 0, 1, 1, 1};
     const int32_t *types = NULL;
-    cs_tokenizer *t = with_post(state, bert);
+    AUTO(cs_tokenizer) *t = with_post(state, bert);
     EXPECT(t, &o, NULL, BOS, W + 1, W + 2, W + 3, EOS);
     types = of_bert;
     EXPECT(t, &o, "w7 w8", BOS, W + 1, W + 2, W + 3, EOS, W + 7, W + 8, EOS);
@@ -114,7 +106,6 @@ TEST_IN_DIR(forms)
     EXPECT(t, &o, NULL, BOS, W + 1, W + 2, W + 3);
     types = of_template;
     EXPECT(t, &o, "w9", W + 1, W + 2, W + 3, EOS, W + 9);
-    cs_tokenizer_free(&t);
 }
 
 /* Where no post-processor adds tokens. */
@@ -125,7 +116,7 @@ TEST_IN_DIR(plain_forms)
         cs_texts_options o = {.max_length = 20, .special = true, .token_types = 2};
         const int32_t of_pair[] = {0, 0, 0, 0, 1};
         const int32_t *types = NULL;
-        cs_tokenizer *t = with_post(state, post[i]);
+        AUTO(cs_tokenizer) *t = with_post(state, post[i]);
         EXPECT(t, &o, NULL, W + 1, W + 2, W + 3);
         types = of_pair;
         EXPECT(t, &o, "w9", W + 1, W + 2, W + 3, EOS, W + 9);
@@ -134,7 +125,6 @@ TEST_IN_DIR(plain_forms)
         o.token_types = 0;
         EXPECT(t, &o, NULL, BOS, W + 1, W + 2, W + 3);
         EXPECT(t, &o, "w9", BOS, W + 1, W + 2, W + 3, EOS, W + 9);
-        cs_tokenizer_free(&t);
     }
 }
 
@@ -146,35 +136,28 @@ TEST_IN_DIR(cuts)
         int a, b, room, first, second;
     } cut[] = {{3, 3, 6, 3, 3}, {5, 1, 4, 3, 1}, {1, 5, 4, 1, 3}, {5, 5, 5, 2, 3},
                {6, 5, 5, 3, 2}, {5, 6, 5, 2, 3}, {6, 2, 4, 2, 2}, {4, 4, 2, 1, 1}};
-    cs_tokenizer *t = with_post(state, "");
+    AUTO(cs_tokenizer) *t = with_post(state, "");
     for (size_t i = 0; i < sizeof cut / sizeof *cut; ++i) {
         static const char *const words[] = {
             "", "w1", "w1 w1", "w1 w1 w1", "w1 w1 w1 w1", "w1 w1 w1 w1 w1", "w1 w1 w1 w1 w1 w1"};
-        cs_labelled_text text = one(words[cut[i].a], words[cut[i].b]);
-        cs_texts ids = {0};
+        AUTO(cs_labelled_text) text = one(words[cut[i].a], words[cut[i].b]);
         const cs_texts_options o = {.max_length = cut[i].room + 1, .token_types = 2};
-        OK(cs_texts_encode(&text, t, &o, &ids));
+        AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
         int64_t n = ids.start[1];
         assert_int_equal(n, cut[i].first + cut[i].second + 1);
         assert_int_equal(ids.token[cut[i].first], EOS);
         assert_int_equal(ids.truncated, cut[i].a + cut[i].b > cut[i].room);
-        cs_texts_free(&ids);
-        cs_labelled_text_free(&text);
     }
-    cs_labelled_text text = one("w1 w2 w3 w4", NULL);
-    cs_texts ids = {0};
+    AUTO(cs_labelled_text) text = one("w1 w2 w3 w4", NULL);
     const cs_texts_options o = {.max_length = 2};
-    OK(cs_texts_encode(&text, t, &o, &ids));
+    AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
     assert_true(ids.start[1] == 2 && ids.token[1] == W + 2 && ids.truncated == 1);
-    cs_texts_free(&ids);
-    cs_labelled_text_free(&text);
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(bad_input)
 {
     cs_tokenizer *t = with_post(state, "");
-    cs_labelled_text text = one("w1", "w2"), empty = one(" ", NULL);
+    AUTO(cs_labelled_text) text = one("w1", "w2"), empty = one(" ", NULL);
     cs_texts_options o = {.max_length = 2};
     cs_texts ids;
     assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_USAGE,
@@ -201,8 +184,6 @@ TEST_IN_DIR(bad_input)
         assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].message);
         cs_tokenizer_free(&t);
     }
-    cs_labelled_text_free(&text);
-    cs_labelled_text_free(&empty);
 }
 
 TEST_IN_DIR(too_many_pieces)
@@ -212,9 +193,8 @@ TEST_IN_DIR(too_many_pieces)
         (void)strcat(pair, ", " SEP);
     }
     (void)snprintf(post, sizeof post, TEMPLATE, pair);
-    cs_tokenizer *t = with_post(state, post);
+    AUTO(cs_tokenizer) *t = with_post(state, post);
     cs_text_form form = {.count = 7};
     assert_fails(cs_tokenizer_form(t, true, &form), CS_ERR_INPUT, "more than 16 pieces");
     assert_int_equal(form.count, 0);
-    cs_tokenizer_free(&t);
 }

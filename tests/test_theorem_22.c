@@ -1,22 +1,16 @@
 /* Theorem 2.2 of MAE-LM: the corrected bounds on thousands of random layers, where they are sharp,
  * the printed one's counterexamples to the digit, violations that are planted, a model's own heads,
  * what is refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_22.h"
-#include "base/rng.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 #include "train_support.h"
 
 TEST(corrected_bounds_hold)
 {
     for (uint64_t seed = 0; seed < 5; ++seed) {
-        cs_statements list = {0};
-        OK(cs_theorem_22(0, seed, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_22(0, seed, &list));
         assert_int_equal(list.count, 8);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -37,22 +31,18 @@ TEST(corrected_bounds_hold)
         assert_true(detail_of(tight, "evaluated") == 2000);
         double least = detail_of(tight, "least_looseness");
         assert_true(least > 1 && least < 1.5);
-        cs_statements_free(&list);
     }
 }
 
 /* Same seed, same bits. */
 TEST(seeds_reproduce)
 {
-    cs_statements a = {0}, b = {0}, c = {0};
+    AUTO(cs_statements) a = {0}, b = {0}, c = {0};
     OK(cs_theorem_22(50, 3, &a));
     OK(cs_theorem_22(50, 3, &b));
     OK(cs_theorem_22(50, 4, &c));
     assert_memory_equal(&a.item[0].lhs, &b.item[0].lhs, sizeof(double));
     assert_true(memcmp(&a.item[0].lhs, &c.item[0].lhs, sizeof(double)) != 0);
-    cs_statements_free(&a);
-    cs_statements_free(&b);
-    cs_statements_free(&c);
 }
 
 /* --- single layers ------------------------------------------------------------------------------
@@ -150,9 +140,8 @@ TEST(violations_are_caught)
     sides[2] = sides_of(&s, NULL);
     s = (scalar){{1.1, 0.9}, {-0.5, -0.5}, 1, 1, 2, 1};
     sides[1] = sides_of(&s, NULL);
-    cs_statements list = {0};
     int64_t worst = -1;
-    OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
+    AUTO_OK(cs_statements, list, cs_22_bounds(sides, 3, CS_22_TIGHT, "planted", &worst, &list));
     assert_int_equal(worst, 1);
     assert_int_equal(list.item[0].verdict, CS_FAIL);
     assert_true(
@@ -166,7 +155,6 @@ TEST(violations_are_caught)
     assert_true(worst == 2 && list.item[2].verdict == CS_FAIL);
     OK(cs_22_bounds(sides, 3, CS_22_CUBIC, "still below the cubic one", &worst, &list));
     assert_int_equal(list.item[3].verdict, CS_PASS);
-    cs_statements_free(&list);
 }
 
 /* A layer that overflows is neither lost nor passed: it makes the statement INCONCLUSIVE, unless
@@ -179,7 +167,7 @@ TEST(overflow_is_not_a_pass)
     s = (scalar){{1e150, -1e150}, {0.5, 0.5}, 1e20, 1, 2, 1};
     sides[1] = sides_of(&s, NULL); /* infinite logits: softmax is not a number */
     assert_true(isnan(sides[1].lhs) && isinf(sides[1].cubic) && isnan(sides[1].printed_lhs));
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     int64_t worst;
     for (int which = 0; which < 3; ++which) {
         OK(cs_22_bounds(sides, 3, (cs_22_bound)which, "overflow", &worst, &list));
@@ -203,7 +191,6 @@ TEST(overflow_is_not_a_pass)
     sides[2].lhs = sides[2].tight * 2 + sides[2].error;
     OK(cs_22_bounds(sides, 3, CS_22_TIGHT, "fails besides", &worst, &list));
     assert_true(worst == 2 && list.item[list.count - 1].verdict == CS_FAIL);
-    cs_statements_free(&list);
 }
 
 /* H_R' is handed out. */
@@ -229,9 +216,9 @@ TEST(heads_of_a_model)
     static const cs_arch arch[] = {CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_ROBERTA};
     for (int a = 0; a < 2; ++a) {
         const recipe r = {.kind = CS_OBJ_MASKED, .arch = arch[a]};
-        training t = make_training(&r, "");
+        AUTO_BY(free_training, training) t = make_training(&r, "");
         const cs_hidden_options hidden = {.mask_ratio = 0.3, .mask_seed = 2};
-        cs_statements one = {0}, three = {0};
+        AUTO(cs_statements) one = {0}, three = {0};
         bool done = false;
         for (int threads = 1; threads <= 3; threads += 2) {
             const cs_22_model_options o = {.hidden = &hidden, .pieces = 3, .threads = threads};
@@ -248,15 +235,12 @@ TEST(heads_of_a_model)
             assert_memory_equal(&s->rhs, &three.item[i].rhs, sizeof s->rhs);
             assert_true(json_is_true(json_object_get(json_array_get(s->assumptions, 0), "holds")));
         }
-        cs_statements_free(&one);
-        cs_statements_free(&three);
-        free_training(&t);
     }
 }
 
 TEST(no_form_no_statement)
 {
-    training t = make_training(&MASKED, "");
+    AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     cs_hidden_options hidden = {.mask_ratio = 0.3};
     const cs_22_model_options o = {.hidden = &hidden};
     cs_statements list = {0};
@@ -268,7 +252,6 @@ TEST(no_form_no_statement)
     hidden.mask_keep = 1; /* no [MASK] is left */
     OK(cs_theorem_22_model(&t.model, &t.corpus, "plain", &o, &list, &done));
     assert_true(!done && list.count == 0);
-    free_training(&t);
 }
 
 /* --- errors -------------------------------------------------------------------------------------
@@ -290,9 +273,8 @@ TEST(bad_layers)
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_status status = cs_theorem_22(2, 0, &list);
-    cs_statements_free(&list);
     return status;
 }
 
@@ -301,12 +283,11 @@ static training held;
 static cs_status heads_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     const cs_hidden_options hidden = {.mask_ratio = 0.3};
     const cs_22_model_options o = {.hidden = &hidden, .pieces = 1, .threads = 1};
     bool done;
     cs_status status = cs_theorem_22_model(&held.model, &held.corpus, "tiny", &o, &list, &done);
-    cs_statements_free(&list);
     return status;
 }
 

@@ -1,21 +1,16 @@
 /* Theorem 3.1: the corrected identities hold on random matrices of many shapes, the printed ones
  * are found false, bad matrices are refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorems.h"
-#include "base/rng.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 /* A random non-negative matrix; density in (0, 1]. */
 static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double density, cs_csr *out)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 0);
-    cs_dense d = {0};
+    AUTO(cs_dense) d = {0};
     OK(cs_dense_init(&d, rows, cols));
     for (int64_t j = 0; j < cols; ++j) {
         for (int64_t i = 0; i < rows; ++i) {
@@ -24,7 +19,6 @@ static void random_matrix(uint64_t seed, int64_t rows, int64_t cols, double dens
         }
     }
     *out = csr_of(&d);
-    cs_dense_free(&d);
 }
 
 TEST(corrected_holds_printed_fails)
@@ -32,11 +26,10 @@ TEST(corrected_holds_printed_fails)
     for (uint64_t n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, n);
         int64_t rows = 1 + cs_rng_below(&rng, 40), cols = 1 + cs_rng_below(&rng, 40);
-        cs_csr a = {0};
+        AUTO(cs_csr) a = {0};
         random_matrix(n + 100, rows, cols, 0.05 + 0.95 * cs_rng_uniform(&rng), &a);
-        cs_statements list = {0};
         cs_theorem_input o = {.features = 1 + cs_rng_below(&rng, 6), .seed = n, .threads = 2};
-        OK(cs_theorem_31(&a, "random", &o, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_31(&a, "random", &o, &list));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
             if (s->form == CS_CORRECTED && s->verdict != CS_PASS) {
@@ -52,47 +45,40 @@ TEST(corrected_holds_printed_fails)
         if (rows > 1) { /* one context has P_C = 1: dividing is multiplying */
             assert_int_equal(statement_of(&list, "3.1-eq7", CS_PRINTED)->verdict, CS_FAIL);
         }
-        cs_statements_free(&list);
-        cs_csr_free(&a);
     }
 }
 
 /* The optimal factors come from the solver that is asked for, and its failure is not hidden. */
 TEST(solver_options_reach_the_optimum)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     random_matrix(3, 150, 120, 0.3, &a);
     cs_spectrum_options so = {
         .solver = CS_SOLVER_ARPACK, .no_reduction = true, .max_iterations = 1, .seed = 1};
     cs_theorem_input o = {.features = 40, .trials = 2, .seed = 1, .spectrum = &so};
     for (int i = 0; i < 2; ++i) {
-        cs_statements list = {0};
-        OK(cs_theorem_31(&a, "random", &o, &list));
+        AUTO_OK(cs_statements, list, cs_theorem_31(&a, "random", &o, &list));
         const cs_verdict verdict = i == 0 ? CS_INCONCLUSIVE : CS_PASS;
         assert_int_equal(statement_of(&list, "3.1-optimum", CS_CORRECTED)->verdict, verdict);
         assert_int_equal(statement_of(&list, "3.1-minimum", CS_CORRECTED)->verdict, verdict);
         assert_int_equal(statement_of(&list, "3.1", CS_CORRECTED)->verdict, CS_PASS);
         assert_true((cs_statements_inconclusive(&list) != NULL) == (i == 0));
-        cs_statements_free(&list);
         so.max_iterations = 0;
     }
     so.solver = CS_SOLVER_ARPACK; /* all triplets are more than ARPACK finds */
     o.features = 120;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     assert_fails(cs_theorem_31(&a, "random", &o, &list), CS_ERR_USAGE, "ARPACK");
-    cs_statements_free(&list);
-    cs_csr_free(&a);
 }
 
 /* On a 1 x 1 matrix everything is known: Abar = 1, L_1 = -fw + (fw)^2,
  * ||1 - fw||^2 = 1 - 2 fw + (fw)^2, so the printed constant is fw - 1. */
 TEST(one_by_one_by_hand)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     random_matrix(1, 1, 1, 1, &a);
-    cs_statements list = {0};
     cs_theorem_input o = {.features = 1, .trials = 2, .seed = 5};
-    OK(cs_theorem_31(&a, "1 x 1", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "1 x 1", &o, &list));
     double c[2];
     for (uint64_t i = 0; i < 2; ++i) {
         cs_rng f = cs_rng_at(5, CS_STREAM_AUDIT, 2 * i),
@@ -103,8 +89,6 @@ TEST(one_by_one_by_hand)
     assert_true(fabs(s->lhs - fmax(c[0], c[1])) < 1e-14);
     assert_true(fabs(s->rhs - fmin(c[0], c[1])) < 1e-14);
     assert_true(fabs(statement_of(&list, "3.1-optimum", CS_CORRECTED)->lhs + 1) < 1e-14);
-    cs_statements_free(&list);
-    cs_csr_free(&a);
 }
 
 /* Empty rows and columns have no probability and change nothing. */
@@ -112,21 +96,17 @@ TEST(empty_rows_and_columns_do_not_matter)
 {
     const int64_t row[] = {1, 1, 3}, col[] = {0, 4, 4};
     const double val[] = {1, 2, 5};
-    cs_csr a = {0};
-    OK(cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
-    cs_statements list = {0};
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(5, 6, 3, row, col, val, &a));
     cs_theorem_input o = {.seed = 1};
-    OK(cs_theorem_31(&a, "holes", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "holes", &o, &list));
     assert_false(cs_statements_failed(&list));
     assert_null(cs_statements_inconclusive(&list));
-    cs_statements_free(&list);
-    cs_csr_free(&a);
 }
 
 /* The same bits for any number of threads. */
 TEST(threads_do_not_matter)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     random_matrix(3, 300, 50, 0.2, &a);
     cs_statements list[2] = {{0}, {0}};
     for (int i = 0; i < 2; ++i) {
@@ -138,7 +118,6 @@ TEST(threads_do_not_matter)
     assert_true(one->lhs == four->lhs && one->rhs == four->rhs);
     cs_statements_free(&list[0]);
     cs_statements_free(&list[1]);
-    cs_csr_free(&a);
 }
 
 /* Above 2^29 entries the norm comes from nonzeros and a Gram matrix, and the statement says so. */
@@ -153,34 +132,27 @@ TEST(large_matrices)
         col[i] = i % COLS;
         val[i] = 1 + cs_rng_uniform(&rng);
     }
-    cs_csr a = {0};
-    cs_statements list = {0};
-    OK(cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, ROWS, row, col, val, &a));
     cs_theorem_input o = {.trials = 2, .seed = 1};
-    OK(cs_theorem_31(&a, "large", &o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_31(&a, "large", &o, &list));
     assert_false(cs_statements_failed(&list));
     const cs_statement *s = statement_of(&list, "3.1", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_string_equal(json_string_value(json_object_get(s->details, "norm")), "nonzeros + Gram");
     assert_non_null(json_object_get(s->details, "eq7"));
-    cs_statements_free(&list);
-    cs_csr_free(&a);
 }
 
 TEST(bad_matrices_are_refused)
 {
     const int64_t row[] = {0, 1}, col[] = {0, 1};
     const double negative[] = {1, -2};
-    cs_csr a = {0};
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.seed = 1};
-    OK(cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
+    AUTO_OK(cs_csr, a, cs_csr_from_triplets(2, 2, 2, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "-2");
     cs_csr_free(&a);
     OK(cs_csr_from_triplets(2, 2, 0, row, col, negative, &a));
     assert_fails(cs_theorem_31(&a, "x", &o, &list), CS_ERR_INPUT, "no mass (2 x 2)");
-    cs_csr_free(&a);
-    cs_statements_free(&list);
 }
 
 static cs_csr held;
@@ -188,10 +160,9 @@ static cs_csr held;
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     const cs_theorem_input o = {.features = 2, .trials = 2, .seed = 1, .threads = 1};
     cs_status status = cs_theorem_31(&held, "x", &o, &list);
-    cs_statements_free(&list);
     return status;
 }
 

@@ -1,16 +1,11 @@
 /* Theorem 4.1: every corrected bound holds on random matrices, shapes, sparsities and labellings,
  * whole spectra and truncated ones, degenerate spaces rotated; E agrees with a direct projection;
  * the unweighted classifier is caught; bad input is refused. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/rng.h"
 #include "cooc_matrices.h"
 #include "io_support.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 enum { MOST_CLASSES = 5 };
 
@@ -35,7 +30,7 @@ static shape random_shape(cs_rng *rng)
 
 static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 {
-    cs_dense y = {0};
+    AUTO(cs_dense) y = {0};
     cs_status status = cs_dense_init(&y, s->rows, s->labels);
     for (int64_t i = 0; status == CS_OK && i < s->rows; ++i) {
         int64_t label = (i % s->blocks) % s->labels;
@@ -46,13 +41,12 @@ static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
         }
     }
     if (status == CS_OK) *out = csr_of(&y);
-    cs_dense_free(&y);
     return status;
 }
 
 static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
 {
-    cs_dense d = {0};
+    AUTO(cs_dense) d = {0};
     bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
     OK(cs_dense_init(&d, s->rows, s->cols));
     for (int64_t j = 0; j < s->cols; ++j) {
@@ -66,7 +60,6 @@ static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
     *out = (cs_labelled){.labels = s->labels};
     out->a = csr_of(&d);
     OK(labels_of(rng, s, &out->row_label));
-    cs_dense_free(&d);
 }
 
 static void spectrum_of(const cs_labelled *m, int64_t k, cs_spectrum *out)
@@ -101,14 +94,14 @@ TEST(corrected_bounds_hold)
     for (int n = 0; n < CASES; ++n) {
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        cs_labelled m = {0};
-        cs_spectrum spectrum = {0};
+        AUTO(cs_labelled) m = {0};
+        AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         int64_t side = s.rows < s.cols ? s.rows : s.cols;
         bool cut = n % 3 == 0;
         spectrum_of(&m, cut ? 1 + cs_rng_below(&rng, side) : 0, &spectrum);
-        cs_statements list = {0};
-        cs_result *result = cs_result_new();
+        AUTO(cs_statements) list = {0};
+        AUTO(cs_result) *result = cs_result_new();
         cs_theorem_input o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
         OK(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
         check_corrected(&list, n);
@@ -122,10 +115,6 @@ TEST(corrected_bounds_hold)
         rotated += json_integer_value(json_object_get(sharp->details, "rotations")) > 0;
         truncated += spectrum.rank < 0;
         assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_UNSPECIFIED);
-        cs_result_free(&result);
-        cs_statements_free(&list);
-        cs_spectrum_free(&spectrum);
-        cs_labelled_free(&m);
     }
     /* The cases must not all be of one kind. */
     assert_true(informative > CASES / 10 && noisy > CASES / 10 && rotated > CASES / 10 &&
@@ -161,26 +150,22 @@ TEST(error_agrees_with_direct_projection)
     for (int n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        cs_labelled m = {0};
-        cs_spectrum spectrum = {0};
-        cs_41_curve c = {0};
+        AUTO(cs_labelled) m = {0};
+        AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-        OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+        AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
         for (int64_t t = 1; t <= c.t_max; ++t) {
             assert_true(fabs(c.error[t - 1] - direct_error(&c.labels, &spectrum, t)) < 1e-12);
         }
-        cs_41_curve_free(&c);
-        cs_spectrum_free(&spectrum);
-        cs_labelled_free(&m);
     }
 }
 
 static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labels, const double *y,
                        cs_labelled *out)
 {
-    cs_dense d = {0}, l = {0};
+    AUTO(cs_dense) d = {0}, l = {0};
     OK(cs_dense_init(&d, rows, cols));
     OK(cs_dense_init(&l, rows, labels));
     for (int64_t i = 0; i < rows; ++i) {
@@ -194,8 +179,6 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
     *out = (cs_labelled){.labels = labels};
     out->a = csr_of(&d);
     out->row_label = csr_of(&l);
-    cs_dense_free(&d);
-    cs_dense_free(&l);
 }
 
 /* Two contexts of different classes share one token equally: alpha = 1/2, alpha~ = 1/2, both are
@@ -203,20 +186,16 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
 TEST(the_bound_is_attained)
 {
     const double a[] = {1, 1}, y[] = {1, 0, 0, 1};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
-    cs_41_curve c = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
     from_dense(2, 1, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+    AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.t_max == 1);
     assert_true(c.labels.alpha == 0.5 && c.labels.alpha_t == 0.5 && c.labels.p_max == 0.5);
     assert_true(c.error[0] == 1);
     assert_true(c.tail4[0] == 0 && c.next[0] == 0);
-    cs_41_curve_free(&c);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 /* Three components, a class each: alpha~ = 0 exactly; E(t) of the component basis, lightest first,
@@ -225,13 +204,12 @@ TEST(separable_components)
 {
     const double a[] = {1, 0, 0, 0, 2, 0, 0, 0, 5};
     const double y[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
-    cs_41_curve c = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 3, a, 3, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
-    OK(cs_41_curve_of(&m, &spectrum, &o, &c));
+    AUTO_OK(cs_41_curve, c, cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.labels.alpha_t == 0 && c.labels.alpha == 0);
     assert_true(fabs(c.rotations.worst[0] - 7.0 / 8) < 1e-15);
     assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
@@ -245,28 +223,21 @@ TEST(separable_components)
     OK(cs_41_curve_of(&m, &spectrum, &o, &c));
     assert_true(c.rotations.largest == 3 && c.rotations.straddled == 2);
     assert_true(fabs(c.rotations.worst[1] - 5.0 / 8) < 1e-15);
-    cs_41_curve_free(&c);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 /* Rows without a label make a class of their own; mixtures give label noise. */
 TEST(partial_labels)
 {
     const double a[] = {1, 0, 0, 1, 1, 1}, y[] = {3, 1, 0, 2, 0, 0};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
-    cs_41_labels l = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 2, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
-    OK(cs_41_labels_of(&m, &spectrum, &l));
+    AUTO_OK(cs_41_labels, l, cs_41_labels_of(&m, &spectrum, &l));
     assert_true(l.classes == 3);
     assert_int_equal(l.label[2], 2);
     assert_true(fabs(l.unlabelled - 0.5) < 1e-15);
     assert_true(fabs(l.noise - 0.25 / 4) < 1e-15);
-    cs_41_labels_free(&l);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 /* Least squares that weighs a rare context as much as a common one can break the bound: search
@@ -285,9 +256,9 @@ TEST(unweighted_least_squares_breaks_the_bound)
             a[2 * i + 1] = mass - a[2 * i];
             y[2 * i + (major ? 0 : 1)] = 1;
         }
-        cs_labelled m = {0};
-        cs_spectrum spectrum = {0};
-        cs_statements list = {0};
+        AUTO(cs_labelled) m = {0};
+        AUTO(cs_spectrum) spectrum = {0};
+        AUTO(cs_statements) list = {0};
         from_dense(rows, 2, a, 2, y, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.seed = 1, .threads = 1};
@@ -300,9 +271,6 @@ TEST(unweighted_least_squares_breaks_the_bound)
             assert_true(s->lhs > s->rhs + s->error);
         }
         check_corrected(&list, n);
-        cs_statements_free(&list);
-        cs_spectrum_free(&spectrum);
-        cs_labelled_free(&m);
     }
     assert_true(broken);
 }
@@ -310,18 +278,16 @@ TEST(unweighted_least_squares_breaks_the_bound)
 static cs_status example_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_status status = cs_theorem_41_unweighted(&(cs_theorem_input){.seed = 1}, &list);
-    cs_statements_free(&list);
     return status;
 }
 
 /* The fixed example, by hand (theorem_41.c): 98/200 and 2/200 against 2 x 0.0196. */
 TEST(the_unweighted_example)
 {
-    cs_statements list = {0};
     cs_theorem_input o = {.seed = 1, .threads = 1};
-    OK(cs_theorem_41_unweighted(&o, &list));
+    AUTO_OK(cs_statements, list, cs_theorem_41_unweighted(&o, &list));
     const cs_statement *s = statement_of(&list, "4.1-unweighted", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_non_null(s->counterexample);
@@ -329,7 +295,6 @@ TEST(the_unweighted_example)
     s = statement_of(&list, "4.1-unweighted", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_PASS);
     assert_true(fabs(s->lhs - 0.01) < 1e-15 && fabs(s->rhs - 0.0392) < 1e-9);
-    cs_statements_free(&list);
     fail_each_allocation(example_once, "");
 }
 
@@ -342,7 +307,7 @@ TEST(the_sides_shown_have_the_verdict)
     for (int ar = 0; ar < 2; ++ar) {
         toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
         toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -357,7 +322,6 @@ TEST(the_sides_shown_have_the_verdict)
                         detail_of(s, "t_max"));
             assert_true(detail_of(s, "t") >= detail_of(s, "first_informative_t"));
         }
-        cs_statements_free(&list);
     }
 }
 
@@ -367,14 +331,13 @@ TEST(an_attained_bound_says_so)
     cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
     toy.objective = cs_objective_default(CS_OBJ_AR);
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
     OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
     assert_int_equal(s->verdict, CS_INCONCLUSIVE);
     assert_true(s->attained && fabs(s->lhs - s->rhs) < 1e-12 && fabs(s->lhs - 0.25) < 1e-12);
     assert_false(cs_statements_failed(&list) || cs_statements_inconclusive(&list));
-    cs_statements_free(&list);
 }
 
 /* A solver that stops early leaves the bounds undecided, whatever their sides look like. */
@@ -383,9 +346,9 @@ TEST(without_convergence_nothing_is_decided)
     static const char *const id[] = {"4.1", "4.1-tilde", "4.1-sharp", "4.1-gap"};
     cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, 0);
     shape s = {.rows = 300, .cols = 200, .labels = 3, .blocks = 1, .density = 0.2, .flip = 0.2};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
-    cs_statements list = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
+    AUTO(cs_statements) list = {0};
     random_labelled(&rng, &s, &m);
     const cs_spectrum_options so = {.k = 40,
                                     .solver = CS_SOLVER_ARPACK,
@@ -404,9 +367,6 @@ TEST(without_convergence_nothing_is_decided)
     assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
     assert_non_null(cs_statements_inconclusive(&list));
-    cs_statements_free(&list);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 /* theorems.md: on the toy model E = 0 for every rotation iff t >= r (s-1) for AR, iff t >= r for a
@@ -419,8 +379,8 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 cs_toy toy = {.classes = r, .length = s, .tokens = 2};
                 toy.objective = cs_objective_default(m == 0 ? CS_OBJ_AR : CS_OBJ_MASKED);
                 toy.objective.unmasked_lo = toy.objective.unmasked_hi = m == 0 ? -1 : m;
-                cs_statements list = {0};
-                cs_result *result = cs_result_new();
+                AUTO(cs_statements) list = {0};
+                AUTO(cs_result) *result = cs_result_new();
                 cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
                 OK(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
@@ -434,8 +394,6 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 assert_true(lower->lhs == 0 && lower->rhs == 0 && lower->verdict == CS_VACUOUS);
                 assert_int_equal(statement_of(&list, "4.1-alpha-upper", CS_CORRECTED)->verdict,
                                  CS_PASS);
-                cs_statements_free(&list);
-                cs_result_free(&result);
             }
         }
     }
@@ -445,8 +403,8 @@ TEST(toy_models_are_perfect_from_the_known_t)
 TEST(bad_input_is_refused)
 {
     const double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, y[] = {1, 1, 1};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c = {0};
     cs_theorem_input o = {.seed = 1};
     from_dense(3, 3, a, 1, y, &m);
@@ -467,8 +425,6 @@ TEST(bad_input_is_refused)
     m.row_label.rows = 3;
     m.row_label.val[0] = -1;
     assert_fails(cs_41_curve_of(&m, &spectrum, &o, &c), CS_ERR_INPUT, "-1");
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 /* The same bits for any number of threads, chunks of rows included. */
@@ -482,8 +438,8 @@ TEST(threads_do_not_matter)
                .density = 0.3,
                .soft = true,
                .flip = 0.2};
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
+    AUTO(cs_labelled) m = {0};
+    AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c[2] = {0};
     random_labelled(&rng, &s, &m);
     spectrum_of(&m, 0, &spectrum);
@@ -498,8 +454,6 @@ TEST(threads_do_not_matter)
     assert_memory_equal(c[0].rotations.mean, c[1].rotations.mean, size);
     cs_41_curve_free(&c[0]);
     cs_41_curve_free(&c[1]);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
 }
 
 static cs_labelled held;
@@ -508,13 +462,11 @@ static cs_spectrum held_spectrum;
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    cs_statements list = {0};
-    cs_result *result = cs_result_new();
+    AUTO(cs_statements) list = {0};
+    AUTO(cs_result) *result = cs_result_new();
     const cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
     cs_status status = cs_theorem_41(&held, &held_spectrum, "x", &o, &list, rows_of(result));
     if (status == CS_OK) status = cs_result_status(result);
-    cs_statements_free(&list);
-    cs_result_free(&result);
     return status;
 }
 

@@ -1,13 +1,8 @@
 /* Theorem 4.2: the corrected statements hold on toys of many sizes and objectives, the printed ones
  * get the verdict that the mathematics gives, values are those of theorem-4-2.md. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_42_private.h"
-#include "base/mem.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 
 static cs_toy toy_of(int64_t r, int64_t s, int64_t t, int64_t m)
 {
@@ -45,8 +40,8 @@ static void corrected_hold(const cs_statements *list, bool formulas)
 TEST(the_default_toy)
 {
     cs_toy toy = toy_of(3, 4, 2, 2);
-    cs_statements list = {0};
-    cs_result *result = cs_result_new();
+    AUTO(cs_statements) list = {0};
+    AUTO(cs_result) *result = cs_result_new();
     OK(cs_theorem_42(&toy, &list, rows_of(result)));
     corrected_hold(&list, false);
     assert_true(rows_in(result) > 0);
@@ -99,8 +94,6 @@ TEST(the_default_toy)
     const cs_statement *s = statement_of(&list, "4.2-proof-normalised", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
     assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
-    cs_result_free(&result);
-    cs_statements_free(&list);
 }
 
 /* Too large to be enumerated: where a formula stands on both sides nothing is verified, neither by
@@ -108,7 +101,7 @@ TEST(the_default_toy)
 TEST(one_formula_verifies_nothing)
 {
     cs_toy toy = toy_of(100, 20, 50, 10);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     static const char *const id[] = {"4.2-masked", "4.2-masked-given", "4.2-permuted-ar-given",
                                      "4.2-permuted-ar-closed", "4.2-diverse-ar-given"};
@@ -119,7 +112,6 @@ TEST(one_formula_verifies_nothing)
     expect(&list, "4.2-ar-ones-none", CS_CORRECTED, CS_PASS);
     expect(&list, "4.2-ar-ones-none", CS_PRINTED, CS_FAIL);
     expect(&list, "4.2-strict-none", CS_CORRECTED, CS_PASS);
-    cs_statements_free(&list);
 }
 
 /* Two formulas can differ. Given: rs ones by ours, sqrt(m / ((s-m)(s-1))) from j = r + 1 on by the
@@ -128,34 +120,30 @@ TEST(formulas_that_differ_fail)
 {
     for (int64_t m = 18; m <= 19; ++m) {
         cs_toy toy = toy_of(100, 20, 50, m);
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         OK(cs_theorem_42(&toy, &list, NULL));
         const cs_statement *s = statement_of(&list, "4.2-masked-given", CS_PRINTED);
         assert_int_equal(s->verdict, m == 19 ? CS_PASS : CS_FAIL);
         assert_true((s->counterexample != NULL) == (m < 19) && s->lhs == 1);
         assert_true(fabs(s->rhs - sqrt((double)m / (19 * (20 - (double)m)))) < 1e-12);
         assert_true(m == 19 || detail_of(s, "j") == 101);
-        cs_statements_free(&list);
     }
     cs_toy toy = toy_of(2, 2001, 3, 1000);
     toy.objective = cs_objective_default(CS_OBJ_AR);
-    cs_42_case c = {0};
-    cs_statements list = {0};
-    OK(cs_42_case_of(&toy, &c));
+    AUTO(cs_statements) list = {0};
+    AUTO_OK(cs_42_case, c, cs_42_case_of(&toy, &c));
     assert_true(c.best->formula);
     cs_42_state_ones(&c, "printed", CS_PRINTED, "rs ones", 4002, &list);
     cs_42_state_ones(&c, "corrected", CS_CORRECTED, "r (s-1) ones", 4000, &list);
     expect(&list, "printed", CS_PRINTED, CS_FAIL);
     expect(&list, "corrected", CS_CORRECTED, CS_UNSPECIFIED);
-    cs_42_case_free(&c);
-    cs_statements_free(&list);
 }
 
 /* objectives.md: s = 3, t = 2: second sigma 0.5 against 0.577. */
 TEST(group_and_diverse_differ)
 {
     cs_toy toy = toy_of(2, 3, 2, 1);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "5.1-equivalence", CS_PRINTED);
     assert_int_equal(s->verdict, CS_FAIL);
@@ -167,7 +155,6 @@ TEST(group_and_diverse_differ)
     OK(cs_theorem_42(&toy, &list, NULL));
     expect(&list, "5.1-equivalence", CS_PRINTED, CS_PASS);
     corrected_hold(&list, false);
-    cs_statements_free(&list);
 }
 
 TEST(corrected_statements_hold_on_many_toys)
@@ -176,10 +163,9 @@ TEST(corrected_statements_hold_on_many_toys)
         for (int64_t s = 2; s <= 5; ++s) {
             for (int64_t t = 1; t <= 2; ++t) {
                 cs_toy toy = toy_of(r, s, t, 1 + (r + s + t) % (s - 1));
-                cs_statements list = {0};
+                AUTO(cs_statements) list = {0};
                 OK(cs_theorem_42(&toy, &list, NULL));
                 corrected_hold(&list, false);
-                cs_statements_free(&list);
             }
         }
     }
@@ -194,11 +180,10 @@ TEST(own_objectives)
         toy.objective.segmentation = CS_SEGMENT_RANDOM;
         toy.objective.groups = 2;
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         OK(cs_theorem_42(&toy, &list, NULL));
         corrected_hold(&list, false);
         (void)statement_of(&list, "4.2-own-reduction", CS_CORRECTED);
-        cs_statements_free(&list);
     }
 }
 
@@ -206,12 +191,11 @@ TEST(own_objectives)
 TEST(a_large_toy)
 {
     cs_toy toy = toy_of(100000, 12, 5000, 6);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     corrected_hold(&list, true);
     assert_true(statement_of(&list, "4.2-ar-ones-none", CS_PRINTED)->lhs == 1100000);
     (void)statement_of(&list, "4.2-diverse-ar-closed", CS_CORRECTED);
-    cs_statements_free(&list);
 }
 
 /* AR has r (s-1) ones, one more with a shared empty prefix: at the next j it has 0, masked more. */
@@ -229,7 +213,7 @@ TEST(the_printed_comparison_fails_where_ar_has_ended)
                               {"4.2-strict-shared", rs1 + 1},
                               {"4.2-strict-class", rs1 + (double)r}};
                 cs_toy toy = toy_of(r, s, 2, m);
-                cs_statements list = {0};
+                AUTO(cs_statements) list = {0};
                 OK(cs_theorem_42(&toy, &list, NULL));
                 for (size_t i = 0; s - m > 1 && i < 3; ++i) {
                     const cs_statement *p = statement_of(&list, prefix[i].id, CS_PRINTED);
@@ -245,7 +229,6 @@ TEST(the_printed_comparison_fails_where_ar_has_ended)
                 for (int64_t i = 0; s - m == 1 && i < list.count; ++i) {
                     assert_false(strncmp(list.item[i].id, "4.2-strict-none", 15) == 0);
                 }
-                cs_statements_free(&list);
             }
         }
     }
@@ -255,14 +238,13 @@ TEST(the_printed_comparison_fails_where_ar_has_ended)
 TEST(one_token_leaves_the_printed_rows_undefined)
 {
     cs_toy toy = toy_of(2, 4, 1, 2);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.2-proof-ar-rows", CS_PRINTED);
     assert_true(s->verdict == CS_INCONCLUSIVE && isnan(s->rhs) && s->lhs == 6);
     assert_non_null(strstr(s->text, "0/0"));
     s = statement_of(&list, "4.2-proof-ar-rows", CS_CORRECTED);
     assert_true(s->verdict == CS_PASS && s->rhs == 6);
-    cs_statements_free(&list);
 }
 
 /* The sides of a proof line are those of the entry that is farthest off: the printed block of
@@ -270,7 +252,7 @@ TEST(one_token_leaves_the_printed_rows_undefined)
 TEST(proof_lines_look_at_every_block)
 {
     cs_toy toy = toy_of(2, 4, 3, 1);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.2-proof-ar-block", CS_PRINTED);
     assert_true(s->verdict == CS_FAIL && s->lhs == 3 && s->rhs == 27);
@@ -282,14 +264,13 @@ TEST(proof_lines_look_at_every_block)
     s = statement_of(&list, "4.2-proof-gram-other", CS_PRINTED);
     assert_true(s->verdict == CS_PASS && s->lhs == 0 && s->rhs == 0);
     expect(&list, "4.2-proof-gram-classes", CS_PRINTED, CS_PASS);
-    cs_statements_free(&list);
 }
 
 /* A long sequence is sampled, and its input says so. */
 TEST(sampled_ratios_say_so)
 {
     cs_toy toy = toy_of(2, 100, 2, 50);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_theorem_42(&toy, &list, NULL));
     assert_non_null(
         strstr(statement_of(&list, "4.2-ratio", CS_PRINTED)->input, "m = 1..99 in steps of 2"));
@@ -297,7 +278,6 @@ TEST(sampled_ratios_say_so)
     toy = toy_of(2, 5, 2, 2);
     OK(cs_theorem_42(&toy, &list, NULL));
     assert_null(strstr(statement_of(&list, "4.2-ratio", CS_PRINTED)->input, "steps"));
-    cs_statements_free(&list);
 }
 
 TEST(spectra_are_compared_by_multiplicity)
@@ -326,27 +306,25 @@ TEST(spectra_are_compared_by_multiplicity)
 
 TEST(bad_toys_are_refused)
 {
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     cs_toy toy = toy_of(0, 4, 2, 2);
     assert_int_equal(cs_theorem_42(&toy, &list, NULL), CS_ERR_USAGE);
     assert_true(strlen(cs_reason()) > 0);
     cs_reason_clear();
     toy = toy_of(2, 4, 2, 4);
     assert_fails(cs_theorem_42(&toy, &list, NULL), CS_ERR_USAGE, "4");
-    cs_statements_free(&list);
 }
 
 TEST(every_allocation_may_fail)
 {
     cs_toy toy = toy_of(1, 2, 1, 1);
     for (int64_t n = 1;; n += 1 + n / 40) { /* every one of the first, then ever sparser */
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         cs_result *result = cs_result_new();
         (void)cs_mem_fail_at(n);
         cs_status status = cs_theorem_42(&toy, &list, rows_of(result));
         if (status == CS_OK) status = cs_result_status(result);
         int64_t made = cs_mem_fail_at(0);
-        cs_statements_free(&list);
         cs_result_free(&result);
         if (made < n) {
             OK(status);

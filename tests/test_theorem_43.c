@@ -1,14 +1,9 @@
 /* Theorem 4.3: closed forms, the bounds on random models by the hundred, that a broken eta is found
  * out, and that nothing passes by overflow. f and eta are in test_theorem_43_terms.c. */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/theorems/theorem_43_private.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "model_support.h"
 #include "statement_support.h"
-#include "test.h"
 #include "theorem_43_support.h"
 
 /* --- the audit ---------------------------------------------------------------------------------*/
@@ -31,10 +26,9 @@ TEST(equal_tokens)
     const int64_t length = 5;
     const cs_43_text text = {.count = 1, .token = start, .length = &length};
     const cs_43_options o = {.unmasked = 3, .negative = negative};
-    cs_43_model m = {0};
-    cs_43_audit a = {0};
-    cs_statements list = {0};
-    OK(cs_43_scalar(2, value, w, &m));
+    AUTO(cs_43_audit) a = {0};
+    AUTO(cs_statements) list = {0};
+    AUTO_OK(cs_43_model, m, cs_43_scalar(2, value, w, &m));
     assert_true(fabs(m.norm - sqrt(5)) <= m.norm_error && m.norm_error < 1e-13);
     audit(&m, &text, &o, &a, &list);
     assert_int_equal(a.alike, 1);
@@ -61,18 +55,12 @@ TEST(equal_tokens)
         assert_true(fabs(f->mean_gen - (-1 + 13.0 / 4)) < 1e-12);
     }
     assert_false(cs_statements_failed(&list));
-    cs_statements_free(&list);
-    cs_43_audit_free(&a);
-    cs_43_model_free(&m);
 }
 
 TEST(examples_have_the_numbers_of_the_theory)
 {
-    cs_statements list = {0};
-    OK(cs_43_examples(&list));
-    for (int64_t i = 0; i < list.count; ++i) {
-        assert_true(list.item[i].example);
-    }
+    AUTO_OK(cs_statements, list, cs_43_examples(&list));
+    assert_each(i, 0, list.count, list.item[i].example);
     const cs_statement *full = statement_of(&list, "4.3-example", CS_PRINTED);
     assert_non_null(strstr(full->text, "the full sum, k = 2 and 3"));
     static const struct {
@@ -101,7 +89,6 @@ TEST(examples_have_the_numbers_of_the_theory)
         assert_int_equal(s->verdict, known[i].verdict);
     }
     assert_int_equal(list.count, sizeof known / sizeof *known);
-    cs_statements_free(&list);
 }
 
 /* Sizes of all kinds; no corrected statement may be anything but true. */
@@ -110,12 +97,11 @@ TEST(random_models_obey_the_bounds)
     int64_t cases = 0, printed = 0;
     for (uint64_t seed = 0; seed < 1000; ++seed) {
         world w;
-        cs_43_model m = {0};
-        cs_43_audit a = {0};
-        cs_statements list = {0};
+        AUTO(cs_43_audit) a = {0};
+        AUTO(cs_statements) list = {0};
         cs_43_options o = {.mask_ratio = 0.2 + 0.15 * (double)(seed % 5), .masks = 3, .seed = seed};
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
         audit(&m, &w.text, &o, &a, &list);
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -131,9 +117,6 @@ TEST(random_models_obey_the_bounds)
             assert_true(a.form[p].sharp.count == 0 || a.form[p].tight_largest <= 1);
             assert_int_equal(a.form[p].exact, a.sequences);
         }
-        cs_statements_free(&list);
-        cs_43_audit_free(&a);
-        cs_43_model_free(&m);
     }
     assert_true(cases > 10000);
     assert_true(printed > 1000); /* unit norms, the triangle, eps_k: false nearly everywhere */
@@ -149,7 +132,7 @@ TEST(a_broken_eta_fails)
     const int32_t *const start[] = {token};
     const int64_t length = 3;
     const cs_43_text text = {.count = 1, .token = start, .length = &length};
-    cs_43_model m = {.vocab = 2, .width = 2, .heads = 1, .pooling = 2};
+    AUTO(cs_43_model) m = {.vocab = 2, .width = 2, .heads = 1, .pooling = 2};
     m.token = cs_pool_take(&m.pool, 4, sizeof(double));
     m.qkv = cs_pool_take(&m.pool, 12, sizeof(double));
     m.w = cs_dense_in(&m.pool, 2, 2);
@@ -159,8 +142,8 @@ TEST(a_broken_eta_fails)
     m.w.data[0] = 1;
     OK(cs_43_model_measure(&m));
     for (int broken = 0; broken < 2; ++broken) {
-        cs_43_audit a = {0};
-        cs_statements list = {0};
+        AUTO(cs_43_audit) a = {0};
+        AUTO(cs_statements) list = {0};
         const cs_43_options o = {.unmasked = 2, .eta_scale = broken ? 0.5 : 1};
         audit(&m, &text, &o, &a, &list);
         const cs_statement *s = statement_of(&list, "4.3-sharp-p2", CS_CORRECTED);
@@ -175,10 +158,7 @@ TEST(a_broken_eta_fails)
         } else {
             assert_true(s->verdict == CS_PASS || s->attained);
         }
-        cs_statements_free(&list);
-        cs_43_audit_free(&a);
     }
-    cs_43_model_free(&m);
 }
 
 /* A case that overflows stays, whatever comes before and after but a failure. */
@@ -189,7 +169,7 @@ TEST(overflow_is_not_a_pass)
     } odd[] = {{NAN, 1, 0}, {0, NAN, 0}, {0, INFINITY, 0}, {INFINITY, INFINITY, 0}, {0, 1, NAN}};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
         cs_43_case worst = {0};
-        cs_statements list = {0};
+        AUTO(cs_statements) list = {0};
         cs_43_keep(&worst, 0, 1, 0.1, 0, 2);
         cs_43_keep(&worst, 1, 1, 1e-12, 1, 2); /* attained */
         cs_43_keep(&worst, odd[i].lhs, odd[i].rhs, odd[i].error, 2, 3);
@@ -202,30 +182,26 @@ TEST(overflow_is_not_a_pass)
         assert_non_null(cs_statements_inconclusive(&list));
         cs_43_keep(&worst, 2, 1, 0.1, 5, 2);
         assert_int_equal(worst.sequence, 5);
-        cs_statements_free(&list);
     }
     world w;
-    cs_43_model m = {0};
     cs_43_audit a = {0};
     const cs_43_options o = {.unmasked = 2};
     make_text(&w, 1);
-    OK(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 1, &m));
     for (int64_t i = 0; i < 3 * m.width * m.width; ++i) {
         m.qkv[i] *= 1e60;
     }
     assert_fails(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INPUT,
                  "sequence 0: the bounds overflow: terms have norm up to");
-    cs_43_model_free(&m);
 }
 
 /* More sets than there are give every set once; fewer are drawn, the same for a seed. */
 TEST(sets_are_enumerated_or_drawn)
 {
     world w;
-    cs_43_model m = {0};
-    cs_43_audit all = {0}, some = {0}, again = {0};
+    AUTO(cs_43_audit) all = {0}, some = {0}, again = {0};
     make_text(&w, 5);
-    OK(cs_43_model_random(VOCAB, 4, 1, 5, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 5, &m));
     const cs_43_text one = {.count = 1, .token = w.start, .length = w.length};
     cs_43_options o = {.unmasked = 3, .masks = 100, .seed = 9};
     audit(&m, &one, &o, &all, NULL);
@@ -238,27 +214,20 @@ TEST(sets_are_enumerated_or_drawn)
     assert_true(some.form[0].mean_rhs == again.form[0].mean_rhs);
     assert_true(some.form[1].sharp.lhs == again.form[1].sharp.lhs);
     assert_true(some.form[0].mean_rhs != all.form[0].mean_rhs);
-    cs_43_audit_free(&all);
-    cs_43_audit_free(&some);
-    cs_43_audit_free(&again);
-    cs_43_model_free(&m);
 }
 
 /* The double next to 0.29 times 50 is below 14.5: 15 are masked, as in training, and 35 lengths of
  * the unmasked text have one set each. */
 TEST(ratios_are_those_of_training)
 {
-    cs_43_model m = {0};
-    cs_43_audit a = {0};
+    AUTO(cs_43_audit) a = {0};
     const int32_t token[50] = {0}, *start = token;
     const int64_t length = 50;
-    OK(cs_43_model_random(VOCAB, 4, 1, 5, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 5, &m));
     const cs_43_text text = {.count = 1, .token = &start, .length = &length};
     const cs_43_options o = {.mask_ratio = 0.29, .masks = 1, .seed = 9};
     audit(&m, &text, &o, &a, NULL);
     assert_int_equal(a.cases, 35);
-    cs_43_audit_free(&a);
-    cs_43_model_free(&m);
 }
 
 /* gap = misalignment^3 orders as misalignment does, in every block; a constant gap orders nothing.
@@ -280,12 +249,10 @@ TEST(curve_is_ordered)
     OK(cs_43_spearman(&a, &rho, &se, &blocks));
     assert_true(fabs(rho - 1) < 1e-15 && se < 1e-15);
     OK(cs_43_curve(&a, "m", false, rows_of(result)));
-    cs_table table = {0};
-    OK(cs_result_table(result, &(cs_view){"rows[]", "n other_loss"}, &table));
+    AUTO_OK(cs_table, table, cs_result_table(result, &(cs_view){"rows[]", "n other_loss"}, &table));
     assert_int_equal(table.rows, K - 2);
     assert_string_equal(table.cell[cs_table_column(&table, "n")], "6");
     assert_string_equal(table.cell[cs_table_column(&table, "other_loss")], "");
-    cs_table_free(&table);
     cs_result_free(&result);
     /* Block 2 reverses the ends: without it rho is 1, with it less. */
     sums[2][2][CS_43_GAP] = -9;
@@ -294,11 +261,10 @@ TEST(curve_is_ordered)
     /* Without block 0 or 1: -0.2; without block 2: 1. se^2 = 2/3 (2 0.4^2 + 0.8^2). */
     assert_true(fabs(se - sqrt(2.0 / 3 * 0.96)) < 1e-12);
     assert_int_equal(blocks, BLOCKS);
-    cs_statements list = {0};
+    AUTO(cs_statements) list = {0};
     OK(cs_43_state_order(&a, "test", NULL, &list)); /* Student's table, 2 degrees of freedom */
     assert_true(fabs(list.item[0].error / se - 0.95 * sqrt(2 / 0.0975)) < 1e-12);
     assert_non_null(strstr(list.item[0].text, "Student's 97.5% point at B - 1 degrees"));
-    cs_statements_free(&list);
     for (int b = 0; b < BLOCKS; ++b) {
         for (int k = 2; k < K; ++k) {
             sums[b][k][CS_43_GAP] = 0;
@@ -324,13 +290,11 @@ static cs_model network_of(cs_arch arch, cs_backend *backend)
 
 TEST(other_models_are_named)
 {
-    cs_backend *backend = NULL;
-    cs_43_model m = {0};
-    OK(cs_backend_cpu(1, &backend));
-    cs_model gpt = network_of(CS_ARCH_GPT2, backend);
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO(cs_43_model) m = {0};
+    AUTO(cs_model) gpt = network_of(CS_ARCH_GPT2, backend);
     assert_fails(cs_43_model_of(&gpt, &m), CS_ERR_USAGE, "architecture is gpt2, not linear");
-    cs_model_free(&gpt);
-    cs_model linear = network_of(CS_ARCH_LINEAR, backend);
+    AUTO(cs_model) linear = network_of(CS_ARCH_LINEAR, backend);
     static const char *const name[] = {"embed.token", "embed.position",
                                        "layer.0.attention.qkv.weight", "output.weight"};
     for (int i = 0; i < 4; ++i) {
@@ -349,15 +313,12 @@ TEST(other_models_are_named)
     OK(cs_43_model_of(&linear, &m));
     assert_fails(cs_43_rows_of(&m, token, 6, &r), CS_ERR_INPUT,
                  "position 5 exceeds the 5 positions");
-    cs_43_model_free(&m);
-    cs_model_free(&linear);
-    cs_backend_free(&backend);
 }
 
 TEST(bad_texts_and_options_are_named)
 {
     world w;
-    cs_43_model m = {0}, other = {0};
+    AUTO(cs_43_model) m = {0}, other = {0};
     cs_43_audit a = {0};
     make_text(&w, 1);
     OK(cs_43_model_random(VOCAB, 4, 1, 1, &m));
@@ -394,17 +355,15 @@ TEST(bad_texts_and_options_are_named)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(cs_43_audit_of(&m, &w.text, &bad[i].o, &a), CS_ERR_USAGE, bad[i].reason);
     }
-    cs_43_model_free(&m);
-    cs_43_model_free(&other);
 }
 
 static cs_status everything(void)
 {
     world w;
-    cs_43_model m = {0}, other = {0};
-    cs_43_audit a = {0};
-    cs_statements list = {0};
-    cs_result *result = cs_result_new();
+    AUTO(cs_43_model) m = {0}, other = {0};
+    AUTO(cs_43_audit) a = {0};
+    AUTO(cs_statements) list = {0};
+    AUTO(cs_result) *result = cs_result_new();
     const cs_43_options o = {.unmasked = 2, .masks = 2, .against = &other};
     make_text(&w, 2);
     cs_status status = cs_43_model_random(VOCAB, 4, 2, 2, &m);
@@ -416,39 +375,26 @@ static cs_status everything(void)
         status = cs_43_examples(&list);
     }
     if (status == CS_OK) status = cs_result_status(result);
-    cs_result_free(&result);
-    cs_statements_free(&list);
-    cs_43_audit_free(&a);
-    cs_43_model_free(&m);
-    cs_43_model_free(&other);
     return status;
 }
 
 TEST(failed_allocations_are_reported)
 {
+    int failures = 0;
     OK(everything());
-    (void)cs_mem_fail_at(0);
-    OK(everything());
-    int64_t made = cs_mem_fail_at(0);
-    assert_true(made > 100);
-    for (int64_t at = 1; at <= made; ++at) {
-        cs_reason_clear();
-        (void)cs_mem_fail_at(at);
-        assert_fails(everything(), CS_ERR_MEMORY, "out of memory");
-    }
-    (void)cs_mem_fail_at(0);
+    EACH_ALLOCATION_FAILS(n)
+        failures += out_of_memory(everything());
+    assert_true(failures > 100);
 }
 
 /* The flag stays: last of all. */
 TEST(an_interrupt_ends_it)
 {
     world w;
-    cs_43_model m = {0};
     cs_43_audit a = {0};
     const cs_43_options o = {.unmasked = 2};
     make_text(&w, 1);
-    OK(cs_43_model_random(VOCAB, 4, 1, 1, &m));
+    AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, 1, 1, &m));
     cs_interrupt_set();
     assert_int_equal(cs_43_audit_of(&m, &w.text, &o, &a), CS_ERR_INTERRUPT);
-    cs_43_model_free(&m);
 }

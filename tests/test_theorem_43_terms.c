@@ -1,13 +1,6 @@
 /* Theorem 4.3's f and eta against brute force and the network's own forward pass. */
-#include <float.h>
-#include <math.h>
-
 #include "analysis/theorems/theorem_43_private.h"
-#include "base/rng.h"
-#include "model/network.h"
 #include "model_support.h"
-#include "tensor/run.h"
-#include "test.h"
 #include "theorem_43_support.h"
 
 static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)
@@ -28,12 +21,10 @@ TEST(features_are_the_sums_of_their_terms)
     enum { D = 4, COUNT = 4 };
     for (uint64_t seed = 0; seed < 20; ++seed) {
         world w;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
         double f[2 * D], g[D];
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
-        OK(cs_43_rows_of(&m, w.token[0], LONGEST, &r));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
+        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], LONGEST, &r));
         for (int p = 2; p <= 3; ++p) {
             double sum[D] = {0}, terms = 0;
             cs_43_features(&r, row, COUNT, p, f);
@@ -49,12 +40,8 @@ TEST(features_are_the_sums_of_their_terms)
                 }
             }
             assert_true(terms == pow(COUNT, p));
-            for (int j = 0; j < D; ++j) {
-                assert_true(fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
-            }
+            assert_each(j, 0, D, fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
         }
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
     }
 }
 
@@ -81,11 +68,9 @@ TEST(eta_is_the_largest_difference)
     int upper = 0;
     for (uint64_t seed = 0; seed < 60; ++seed) {
         world w;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
         make_text(&w, seed);
-        OK(cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
-        OK(cs_43_rows_of(&m, w.token[0], 5, &r));
+        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], 5, &r));
         for (int p = 2; p <= 3; ++p) {
             cs_43_eta eta, bound;
             double truth = brute_eta(&r, p);
@@ -98,8 +83,6 @@ TEST(eta_is_the_largest_difference)
             assert_true(bound.exact == (m.heads == 1) || bound.low == bound.value);
             upper += !bound.exact;
         }
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
     }
     assert_true(upper > 0);
 }
@@ -110,12 +93,12 @@ TEST(features_agree_with_the_network)
 {
     enum { N = 5, D = 8 };
     for (uint64_t seed = 0; seed < 8; ++seed) {
-        cs_backend *backend = NULL;
-        cs_model model = {0};
-        cs_network net = {0};
-        cs_run *run = NULL;
-        cs_43_model m = {0};
-        cs_43_rows r = {0};
+        AUTO(cs_backend) *backend = NULL;
+        AUTO(cs_model) model = {0};
+        AUTO(cs_network) net = {0};
+        AUTO(cs_run) *run = NULL;
+        AUTO(cs_43_model) m = {0};
+        AUTO(cs_43_rows) r = {0};
         static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
         cs_model_config config = {.vocab = VOCAB,
                                   .width = D,
@@ -165,15 +148,7 @@ TEST(features_agree_with_the_network)
             w += m.qkv[j] * m.qkv[j];
         }
         absolute = pow(x, 1.5) * pow(w, 1.5);
-        for (int j = 0; j < D; ++j) {
-            assert_true(fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
-        }
+        assert_each(j, 0, D, fabs(got[j] - f[j]) <= 8 * (D + N) * (FLT_EPSILON / 2) * absolute);
         assert_true(8 * (D + N) * (FLT_EPSILON / 2) * absolute < 1); /* the tolerance says much */
-        cs_run_free(&run);
-        cs_network_free(&net);
-        cs_43_rows_free(&r);
-        cs_43_model_free(&m);
-        cs_model_free(&model);
-        cs_backend_free(&backend);
     }
 }

@@ -1,18 +1,9 @@
 /* Tokenizers: golden ids of the `tokenizers` package, lossless round trips, merges, roles. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/bpe.h"
-#include "text/bpe_train.h"
 #include "text/encoder.h"
 #include "text/pretokenize.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "tokenizer_support.h"
 
@@ -36,11 +27,10 @@ static void assert_case(const cs_tokenizer *t, cs_encoder *e, const json_t *item
     const char *text = json_string_value(json_object_get(item, "text"));
     int64_t size = (int64_t)json_string_length(json_object_get(item, "text"));
     int64_t added = json_integer_value(json_object_get(item, "added")), count = 0;
-    int32_t *ids = NULL;
+    AUTO_FREE int32_t *ids = NULL;
     OK(encode_once(t, text, size, true, &ids, &count));
     assert_true(added % 2 == 0 && count >= added); /* as many before as after, in all of them */
     assert_ids(ids + added / 2, count - added, json_object_get(item, "ids"), text);
-    cs_free(ids);
     OK(cs_encoder_encode(e, text, size, false));
     assert_ids(e->id, e->count, json_object_get(item, "ids"), text);
     assert_decodes(t, e->id, e->count, false, json_string_value(json_object_get(item, "decoded")));
@@ -61,10 +51,10 @@ TEST_IN_DIR(golden_ids)
         }
         const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
         OK(cs_json_write(given, json_object_get(entry, "tokenizer")));
-        cs_tokenizer *t = tokenizer_at(given);
+        AUTO(cs_tokenizer) *t = tokenizer_at(given);
         OK(cs_tokenizer_write(t, again));
-        cs_tokenizer *copy = tokenizer_at(again);
-        cs_encoder e, e_copy;
+        AUTO(cs_tokenizer) *copy = tokenizer_at(again);
+        AUTO(cs_encoder) e = {0}, e_copy = {0};
         cs_encoder_init(&e, t);
         cs_encoder_init(&e_copy, copy);
         const json_t *cases = json_object_get(entry, "cases");
@@ -73,10 +63,6 @@ TEST_IN_DIR(golden_ids)
             assert_case(t, &e, json_array_get(cases, i));
             assert_case(copy, &e_copy, json_array_get(cases, i));
         }
-        cs_encoder_free(&e);
-        cs_encoder_free(&e_copy);
-        cs_tokenizer_free(&t);
-        cs_tokenizer_free(&copy);
         entries_seen += 1;
     }
     assert_int_equal(entries_seen, 7);
@@ -94,12 +80,11 @@ TEST_IN_DIR(written_file_is_the_one_read)
         const json_t *given = json_object_get(json_object_get(golden, name[i]), "tokenizer");
         const char *path = in_dir(state, "given.json");
         OK(cs_json_write(path, given));
-        cs_tokenizer *t = tokenizer_at(path);
+        AUTO(cs_tokenizer) *t = tokenizer_at(path);
         OK(cs_tokenizer_write(t, path));
         OK(cs_json_read(path, &again));
         assert_true(json_equal(given, again));
         json_decref(again);
-        cs_tokenizer_free(&t);
     }
     json_decref(golden);
 }
@@ -149,13 +134,12 @@ TEST(texts_are_cut_as_documented)
 
 static void assert_round_trip(cs_encoder *e, const char *text, int64_t size)
 {
-    char *back = NULL;
+    AUTO_FREE char *back = NULL;
     int64_t length = 0;
     OK(cs_encoder_encode(e, text, size, false));
     OK(cs_tokenizer_decode(e->tokenizer, e->id, e->count, false, &back, &length));
     assert_int_equal(length, size);
     assert_memory_equal(back, text, (size_t)size);
-    cs_free(back);
 }
 
 TEST(bpe_gives_every_text_back)
@@ -179,15 +163,13 @@ TEST(bpe_gives_every_text_back)
         "<s> a </s><pad><mask> <unk>",
         "\xEF\xBB\xBFmark",
         "\xEF\xBF\xBF\xF4\x8F\xBF\xBF"};
-    cs_tokenizer *t = small_bpe();
-    cs_encoder e;
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         assert_round_trip(&e, texts[i], (int64_t)strlen(texts[i]));
     }
     assert_round_trip(&e, "a\0b\0\0", 5);
-    cs_encoder_free(&e);
-    cs_tokenizer_free(&t);
 }
 
 /* A character of a random plane, blanks and ASCII among them. */
@@ -202,8 +184,8 @@ static int32_t random_char(cs_rng *rng)
 
 TEST(bpe_gives_random_unicode_back)
 {
-    cs_tokenizer *t = small_bpe();
-    cs_encoder e;
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (uint64_t trial = 0; trial < 2000; ++trial) {
         cs_rng rng = cs_rng_at(7, CS_STREAM_TEST, trial);
@@ -214,15 +196,13 @@ TEST(bpe_gives_random_unicode_back)
         }
         assert_round_trip(&e, text, size);
     }
-    cs_encoder_free(&e);
-    cs_tokenizer_free(&t);
 }
 
 /* Every code point between letters, alone and repeated: pieces are cut without loss. */
 TEST(bpe_gives_every_character_back)
 {
-    cs_tokenizer *t = small_bpe();
-    cs_encoder e;
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (int32_t c = 0; c < 0x110000; c += c < 0x3000 ? 1 : 37) {
         if (c >= 0xD800 && c < 0xE000) {
@@ -235,8 +215,6 @@ TEST(bpe_gives_every_character_back)
         text[size++] = 'b';
         assert_round_trip(&e, text, size);
     }
-    cs_encoder_free(&e);
-    cs_tokenizer_free(&t);
 }
 
 TEST(byte_characters_go_both_ways)
@@ -270,7 +248,7 @@ TEST(parts_of_characters_are_replaced)
                                                  "A"},
         {"\xF4\x91\x92\x93", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
     };
-    cs_tokenizer *t = small_bpe();
+    AUTO(cs_tokenizer) *t = small_bpe();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         int32_t ids[16];
         int64_t count = 0;
@@ -281,14 +259,13 @@ TEST(parts_of_characters_are_replaced)
         }
         assert_decodes(t, ids, count, false, cases[i].text);
     }
-    cs_tokenizer_free(&t);
 }
 
 /* --- looking and refusing --- */
 
 TEST(roles_and_ids)
 {
-    cs_tokenizer *t = small_bpe();
+    AUTO(cs_tokenizer) *t = small_bpe();
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), 0);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
@@ -299,7 +276,7 @@ TEST(roles_and_ids)
         assert_int_equal(cs_tokenizer_id(t, cs_tokenizer_token(t, i)), i);
         assert_int_equal(cs_tokenizer_is_special(t, i), i < 5);
     }
-    int32_t *ids = NULL;
+    AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
     OK(encode_once(t, "", 0, true, &ids, &count));
     assert_int_equal(count, 2);
@@ -307,13 +284,11 @@ TEST(roles_and_ids)
     cs_free(ids);
     OK(encode_once(t, "", 0, false, &ids, &count));
     assert_int_equal(count, 0);
-    cs_free(ids);
-    cs_tokenizer_free(&t);
 }
 
 TEST(bad_ids_and_bytes_are_named)
 {
-    cs_tokenizer *t = small_bpe();
+    AUTO(cs_tokenizer) *t = small_bpe();
     int32_t *ids = NULL;
     int64_t count = 0, size = 0;
     char *text = NULL;
@@ -324,7 +299,6 @@ TEST(bad_ids_and_bytes_are_named)
     assert_fails(encode_once(t, "ab\n\xC3(", 5, false, &ids, &count), CS_ERR_INPUT,
                  "byte 4: invalid UTF-8 (0xC3 0x28)");
     assert_null(strstr(cs_reason(), "text"));
-    cs_tokenizer_free(&t);
 }
 
 /* Of added tokens that begin at one place, the longest; of others, the leftmost. */
@@ -341,17 +315,14 @@ TEST(the_longest_added_token_is_taken)
                  {"b<a>", {2, 4 + 'a' - '!', 4 + '>' - '!'}, 3}};
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 260, .special = special, .specials = 4};
-    cs_tokenizer *t = NULL;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        int32_t *ids = NULL;
+        AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0, size = (int64_t)strlen(cases[i].text);
         OK(encode_once(t, cases[i].text, size, false, &ids, &count));
         assert_int_equal(count, cases[i].count);
         assert_memory_equal(ids, cases[i].id, (size_t)count * sizeof *ids);
-        cs_free(ids);
     }
-    cs_tokenizer_free(&t);
 }
 
 /* --- encoder --- */
@@ -359,8 +330,8 @@ TEST(the_longest_added_token_is_taken)
 /* What came before does not matter, nor whether a piece is short enough to be kept. */
 TEST(the_cache_changes_nothing)
 {
-    cs_tokenizer *t = small_bpe();
-    cs_encoder e;
+    AUTO(cs_tokenizer) *t = small_bpe();
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (uint64_t trial = 0; trial < 300; ++trial) {
         cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, trial % 100); /* each text three times */
@@ -369,15 +340,12 @@ TEST(the_cache_changes_nothing)
         for (int64_t i = 0; i < size; ++i) {
             text[i] = "the cats "[cs_rng_below(&rng, trial % 2 ? 9 : 8)];
         }
-        int32_t *ids = NULL;
+        AUTO_FREE int32_t *ids = NULL;
         OK(cs_encoder_encode(&e, text, size, false));
         OK(encode_once(t, text, size, false, &ids, &count));
         assert_int_equal(count, e.count);
         assert_memory_equal(ids, e.id, (size_t)count * sizeof *ids);
-        cs_free(ids);
     }
-    cs_encoder_free(&e);
-    cs_tokenizer_free(&t);
 }
 
 /* Greedy merging by plain search, for pieces of any length. */
@@ -415,11 +383,10 @@ TEST(merges_are_those_of_plain_search)
             text[i] = (char)('a' + cs_rng_below(&rng, LETTERS));
             token[i] = text[i] - 'a';
         }
-        cs_bpe bpe;
-        cs_bpe_scratch scratch = {0};
+        AUTO(cs_bpe) bpe = {0};
         OK(cs_bpe_init(&bpe, byte_token, merge, merges, &twice));
         assert_int_equal(twice, -1);
-        OK(cs_bpe_apply(&bpe, text, count, &scratch));
+        AUTO_OK(cs_bpe_scratch, scratch, cs_bpe_apply(&bpe, text, count, &scratch));
         for (;;) {
             int64_t at = -1, best = merges;
             for (int64_t i = 0; i + 1 < count; ++i) {
@@ -439,7 +406,5 @@ TEST(merges_are_those_of_plain_search)
         }
         assert_int_equal(scratch.count, count);
         assert_memory_equal(scratch.token, token, (size_t)count * sizeof *token);
-        cs_bpe_scratch_free(&scratch);
-        cs_bpe_free(&bpe);
     }
 }

@@ -1,17 +1,8 @@
 /* Corpora over tokenizers, tokenizers of corpora, visits. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* --- corpora --- */
@@ -21,7 +12,7 @@ static const char verses[] = "a\tthe cat sat on the mat\nb\t \nb\tDon't: the \xC
 
 TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder)
 {
-    cs_tokenizer *t = small_bpe();
+    AUTO(cs_tokenizer) *t = small_bpe();
     cs_corpus_options o = {.encoder = t, .test_share = -1, .min_tokens = 2};
     cs_corpus c = loaded(put(state, "c.tsv", verses), &o);
     static const char *const text[] = {"the cat sat on the mat", "Don't: the \xC3\x89t\xC3\xA9 42",
@@ -48,7 +39,6 @@ TEST_IN_DIR(a_corpus_has_the_tokens_of_its_encoder)
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){5, 6, 290}));
     assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
                  "token id 290 at row 0, column 2 is not in 0..289 of the tokenizer");
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
@@ -58,8 +48,8 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
     const char *path = put(state, "c.tsv", verses), *file = in_dir(state, "t.json");
     for (size_t k = 0; k < sizeof kind / sizeof kind[0]; ++k) {
         cs_corpus_options o = {.splitter = kind[k], .test_share = -1, .vocab_size = 5};
-        cs_corpus c = loaded(path, &o);
-        cs_tokenizer *t = NULL, *again = NULL;
+        AUTO(cs_corpus) c = loaded(path, &o);
+        AUTO(cs_tokenizer) *t = NULL, *again = NULL;
         OK(cs_tokenizer_of_corpus(&c, kind[k], &t));
         assert_int_equal(cs_tokenizer_vocab(t), c.vocab + 4);
         for (int32_t i = 0; i < c.vocab; ++i) {
@@ -71,48 +61,37 @@ TEST_IN_DIR(a_word_list_keeps_the_ids_of_its_corpus)
         OK(cs_tokenizer_write(t, file));
         again = tokenizer_at(file);
         cs_corpus_options encoded = {.encoder = again, .test_share = -1};
-        cs_corpus d = loaded(path, &encoded);
+        AUTO(cs_corpus) d = loaded(path, &encoded);
         assert_int_equal(d.tokens, c.tokens);
         assert_int_equal(d.unknown_tokens, c.unknown_tokens);
         assert_true(c.unknown_tokens > 0);
         assert_memory_equal(d.token, c.token, (size_t)c.tokens * sizeof *c.token);
-        cs_corpus_free(&c);
-        cs_corpus_free(&d);
-        cs_tokenizer_free(&t);
-        cs_tokenizer_free(&again);
     }
 }
 
 TEST_IN_DIR(special_tokens_are_not_added_twice)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
-    cs_corpus c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
-    cs_tokenizer *t = NULL;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "<s> a a </s>\n"), &o);
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 4 + 2);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_BOS), cs_tokenizer_id(t, "<s>"));
     assert_true(cs_tokenizer_special(t, CS_TOKEN_BOS) < 4);
-    cs_tokenizer_free(&t);
-    cs_corpus_free(&c);
 }
 
 TEST_IN_DIR(a_corpus_of_ids_has_numbers_for_words)
 {
     const char *npy = in_dir(state, "ids.npy");
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, (int32_t[]){2, 0, 4}));
-    cs_corpus c = loaded(npy, NULL);
-    cs_tokenizer *t = NULL;
-    int32_t *ids = NULL;
+    AUTO(cs_corpus) c = loaded(npy, NULL);
+    AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WORD, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 5 + 5);
     OK(encode_once(t, "2 0 4 7", 7, false, &ids, &count));
     assert_int_equal(count, 4);
     assert_memory_equal(ids, c.token, 3 * sizeof *ids);
     assert_int_equal(ids[3], cs_tokenizer_special(t, CS_TOKEN_UNK));
-    cs_free(ids);
-    cs_tokenizer_free(&t);
-    cs_corpus_free(&c);
 }
 
 /* A tokenizer of `words` with special tokens before them, as models have. */
@@ -138,7 +117,7 @@ TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
     const int32_t ids[] = {0, 2, 1, 1, 2, -1}, shifted[] = {2, 4, 3, 3, 4};
     const int64_t shape[] = {2, 3};
     OK(cs_npy_write(npy, CS_I32, 2, shape, ids));
-    cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
     cs_corpus c = loaded(npy, &o);
     assert_int_equal(c.tokens, 5);
@@ -152,7 +131,6 @@ TEST_IN_DIR(ids_of_an_array_are_the_numbers_of_a_tokenizer)
     assert_fails(cs_corpus_load(npy, &o, &c), CS_ERR_INPUT,
                  "token id 3 at row 1, column 1 is not in 0..2 of the tokenizer, whose words are "
                  "numbers");
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(ids_of_other_tokenizers_stay)
@@ -167,12 +145,10 @@ TEST_IN_DIR(ids_of_other_tokenizers_stay)
     const int32_t ids[] = {0, 2, 1, 4};
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){4}, ids));
     for (size_t k = 0; k < sizeof words / sizeof words[0]; ++k) {
-        cs_tokenizer *t = word_list(state, words[k]);
+        AUTO(cs_tokenizer) *t = word_list(state, words[k]);
         cs_corpus_options o = {.encoder = t, .test_share = -1};
-        cs_corpus c = loaded(npy, &o);
+        AUTO(cs_corpus) c = loaded(npy, &o);
         assert_memory_equal(c.token, ids, sizeof ids);
-        cs_corpus_free(&c);
-        cs_tokenizer_free(&t);
     }
 }
 
@@ -181,30 +157,23 @@ TEST_IN_DIR(every_allocation_of_the_numbers_failed)
     const char *npy = in_dir(state, "ids.npy");
     const int32_t ids[] = {0, 2, 1};
     OK(cs_npy_write(npy, CS_I32, 1, (int64_t[]){3}, ids));
-    cs_tokenizer *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
+    AUTO(cs_tokenizer) *t = word_list(state, "\"0\":2,\"1\":3,\"2\":4");
     cs_corpus_options o = {.encoder = t, .test_share = -1};
-    cs_status status = CS_ERR_MEMORY;
-    int64_t n = 1;
-    for (; status != CS_OK; ++n) {
-        cs_corpus c = {0};
-        (void)cs_mem_fail_at(n);
-        status = cs_corpus_load(npy, &o, &c);
-        (void)cs_mem_fail_at(0);
-        assert_true(status == CS_OK || status == CS_ERR_MEMORY);
-        cs_corpus_free(&c);
+    int failures = 0;
+    EACH_ALLOCATION_FAILS(n) {
+        AUTO(cs_corpus) c = {0};
+        failures += out_of_memory(cs_corpus_load(npy, &o, &c));
     }
-    assert_true(n > 5);
-    cs_tokenizer_free(&t);
+    assert_true(failures >= 4);
 }
 
 TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
-    cs_corpus c = loaded(put(state, "c.txt", "b a a\n"), &o);
-    cs_tokenizer *t = NULL;
+    AUTO(cs_corpus) c = loaded(put(state, "c.txt", "b a a\n"), &o);
     int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     OK(encode_once(t, "a b", 3, true, &ids, &count));
     assert_int_equal(count, 4);
     cs_free(ids);
@@ -221,8 +190,6 @@ TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
         assert_int_equal(count, 2);
         cs_free(ids);
     }
-    cs_tokenizer_free(&t);
-    cs_corpus_free(&c);
 }
 
 typedef struct {

@@ -1,17 +1,9 @@
 /* tokenizer.json: what is refused and how it is named, full disks, memory. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/bpe.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "text/unicode.h"
 #include "tokenizer_support.h"
 
@@ -172,10 +164,9 @@ TEST_IN_DIR(bad_files_are_named)
 static cs_status write_small(const char *path)
 {
     cs_text_source source = {english, NULL};
-    cs_tokenizer *t = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, NULL, &t);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
-    cs_tokenizer_free(&t);
     return status;
 }
 
@@ -190,23 +181,20 @@ TEST_IN_DIR(a_full_disk_leaves_nothing)
 static cs_status use(const char *path)
 {
     static const char text[] = "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>";
-    cs_tokenizer *t = NULL;
-    int32_t *ids = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
+    AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0, size = 0;
-    char *back = NULL;
+    AUTO_FREE char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
-    cs_free(back);
-    cs_free(ids);
-    cs_tokenizer_free(&t);
     return status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)
 {
-    json_t *golden = NULL;
+    json_auto_t *golden = NULL;
     OK(cs_json_read(GOLDEN_TOKENIZERS, &golden));
     static const char *const name[] = {"roberta", "bert-uncased", "word"};
     for (size_t i = 0; i < sizeof name / sizeof name[0]; ++i) {
@@ -214,5 +202,4 @@ TEST_IN_DIR(every_allocation_may_fail)
         OK(cs_json_write(path, json_object_get(json_object_get(golden, name[i]), "tokenizer")));
         fail_each_allocation(use, path);
     }
-    json_decref(golden);
 }

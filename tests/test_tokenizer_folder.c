@@ -1,15 +1,7 @@
 /* A model's folder as a tokenizer: tokens and roles that its other files list. The ids are those of
  * AutoTokenizer (transformers 5.24), which tests/oracle/tokenizer_folder_oracle.py compares. */
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/mem.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* Lower case; words between blanks; <old> is added already, <in> is in the vocabulary only. */
@@ -70,10 +62,10 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char got[128] = "";
-        int32_t *ids = NULL;
+        AUTO_FREE int32_t *ids = NULL;
         int64_t count = 0;
         put_folder(state, cases[i].config, cases[i].map, cases[i].added);
-        cs_tokenizer *t = tokenizer_at(in_dir(state, "."));
+        AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "."));
         OK(encode_once(t, cases[i].text, (int64_t)strlen(cases[i].text), false, &ids, &count));
         for (int64_t k = 0; k < count; ++k) {
             const size_t used = strlen(got);
@@ -85,17 +77,14 @@ TEST_IN_DIR(other_files_list_tokens_and_roles)
                 assert_int_equal(cs_tokenizer_special(t, (cs_token_role)r), cases[i].role[r]);
         }
         assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 0);
-        cs_free(ids);
-        cs_tokenizer_free(&t);
     }
 }
 
 TEST_IN_DIR(the_file_alone_has_its_own_tokens)
 {
     put_folder(state, NULL, NULL, "{\"<x>\":5}");
-    cs_tokenizer *t = tokenizer_at(in_dir(state, "tokenizer.json"));
+    AUTO(cs_tokenizer) *t = tokenizer_at(in_dir(state, "tokenizer.json"));
     assert_int_equal(cs_tokenizer_vocab(t), 5);
-    cs_tokenizer_free(&t);
 }
 
 TEST_IN_DIR(bad_lists_are_named)
@@ -131,9 +120,8 @@ TEST_IN_DIR(bad_lists_are_named)
 
 static cs_status read_only(const char *path)
 {
-    cs_tokenizer *t = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
-    cs_tokenizer_free(&t);
     return status;
 }
 

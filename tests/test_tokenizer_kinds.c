@@ -1,18 +1,10 @@
 /* The tokenizers of today's models: golden ids and texts of the `tokenizers` package, the parts one
  * by one, and what is refused in a regular expression or a table of characters. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "corpus_support.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
 #include "text/encoder.h"
 #include "text/regex_private.h"
-#include "text/tokenizer.h"
 #include "text/trie.h"
 #include "tokenizer_support.h"
 
@@ -37,21 +29,19 @@ static void assert_kind(const char *kind, const cs_tokenizer *t, const json_t *l
                         const json_t *entry)
 {
     const json_t *ids = json_object_get(entry, "ids"), *texts = json_object_get(entry, "decoded");
-    cs_encoder e;
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     for (size_t i = 0; i < json_array_size(lines); ++i) {
         const json_t *text = json_array_get(texts, i);
         assert_line(kind, &e, json_array_get(lines, i), json_array_get(ids, i));
         if (text) {
-            char *out = NULL;
+            AUTO_FREE char *out = NULL;
             int64_t size = 0;
             OK(cs_tokenizer_decode(t, e.id, e.count, true, &out, &size));
             assert_int_equal(size, json_string_length(text));
             assert_memory_equal(out, json_string_value(text), (size_t)size);
-            cs_free(out);
         }
     }
-    cs_encoder_free(&e);
 }
 
 /* Each as the package wrote it, and as we write it after reading it. */
@@ -68,9 +58,9 @@ TEST_IN_DIR(golden_kinds)
         const char *given = in_dir(state, "given.json"), *again = in_dir(state, "again.json");
         const json_t *form = json_object_get(entry, "tokenizer");
         OK(cs_json_write(given, form));
-        cs_tokenizer *t = tokenizer_at(given);
+        AUTO(cs_tokenizer) *t = tokenizer_at(given);
         OK(cs_tokenizer_write(t, again));
-        cs_tokenizer *copy = tokenizer_at(again);
+        AUTO(cs_tokenizer) *copy = tokenizer_at(again);
         assert_kind(kind, t, lines, entry);
         assert_kind(kind, copy, lines, entry);
         OK(cs_json_read(again, &written));
@@ -79,8 +69,6 @@ TEST_IN_DIR(golden_kinds)
         assert_true(json_equal(json_object_get(json_object_get(form, "model"), "vocab"),
                                json_object_get(json_object_get(written, "model"), "vocab")));
         json_decref(written);
-        cs_tokenizer_free(&t);
-        cs_tokenizer_free(&copy);
     }
     json_decref(golden);
 }
@@ -101,7 +89,7 @@ TEST_IN_DIR(no_part_is_passed_over)
         for (size_t i = 0; i < sizeof part / sizeof part[0]; ++i) {
             json_t *held = json_incref(json_object_get(form, part[i]));
             const char *path = in_dir(state, "less.json");
-            cs_tokenizer *t = NULL;
+            AUTO(cs_tokenizer) *t = NULL;
             bool differs = json_is_null(held) || json_array_size(held) == 1;
             (void)json_object_set_new(form, part[i], i == 2 ? json_array() : json_null());
             OK(cs_json_write(path, form));
@@ -112,7 +100,7 @@ TEST_IN_DIR(no_part_is_passed_over)
             for (size_t j = 0; j < json_array_size(lines) && !differs && status == CS_OK; ++j) {
                 const json_t *line = json_array_get(lines, j),
                              *want = json_array_get(json_object_get(entry, "ids"), j);
-                int32_t *ids = NULL;
+                AUTO_FREE int32_t *ids = NULL;
                 int64_t count = 0;
                 OK(encode_once(t, json_string_value(line), (int64_t)json_string_length(line), true,
                                &ids, &count));
@@ -120,9 +108,7 @@ TEST_IN_DIR(no_part_is_passed_over)
                 for (int64_t k = 0; k < count && !differs; ++k) {
                     differs = ids[k] != json_integer_value(json_array_get(want, (size_t)k));
                 }
-                cs_free(ids);
             }
-            cs_tokenizer_free(&t);
             /* gemma cuts at blanks, of which its normaliser leaves none */
             differs = differs || (strcmp(kind, "gemma") == 0 && i == 1);
             if (!differs) {
@@ -175,10 +161,10 @@ TEST(parts_of_a_piece_give_its_tokens)
     int64_t parted = 0, whole = 0;
     for (uint64_t trial = 0; trial < 3000; ++trial) {
         cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, trial);
-        cs_word_table vocabulary = {0};
-        cs_bpe bpe;
-        cs_bpe_start start;
-        cs_bpe_scratch scratch = {0};
+        AUTO(cs_word_table) vocabulary = {0};
+        AUTO(cs_bpe) bpe = {0};
+        AUTO(cs_bpe_start) start = {0};
+        AUTO(cs_bpe_scratch) scratch = {0};
         int32_t token[CHARS];
         int64_t count = 0;
         char text[CHARS];
@@ -200,10 +186,6 @@ TEST(parts_of_a_piece_give_its_tokens)
         whole += scratch.count < CHARS;
         assert_int_equal(scratch.count, count);
         assert_memory_equal(scratch.token, token, (size_t)count * sizeof *token);
-        cs_bpe_scratch_free(&scratch);
-        cs_bpe_start_free(&start);
-        cs_bpe_free(&bpe);
-        cs_word_table_free(&vocabulary);
     }
     assert_true(parted > 10000 && whole > 2000); /* there was something to part and to merge */
 }
@@ -214,16 +196,13 @@ static cs_status use(const char *path)
 {
     static const char text[] =
         "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>  e\xCC\x81\xE2\x80\xA6";
-    cs_tokenizer *t = NULL;
-    int32_t *ids = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
+    AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0, size = 0;
-    char *back = NULL;
+    AUTO_FREE char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);
-    cs_free(back);
-    cs_free(ids);
-    cs_tokenizer_free(&t);
     return status;
 }
 
@@ -268,10 +247,9 @@ TEST(expressions_are_translated)
         {"\\\xC3\xA9", "\xC3\xA9"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        char *out = NULL;
+        AUTO_FREE char *out = NULL;
         OK(cs_regex_translate(cases[i].given, false, &out));
         assert_string_equal(out, cases[i].want);
-        cs_free(out);
     }
 }
 
@@ -362,7 +340,7 @@ TEST(categories_are_those_of_unicode_16)
 
 TEST(the_longest_beginning_is_found)
 {
-    cs_trie trie = {0};
+    AUTO(cs_trie) trie = {0};
     int32_t there = 0;
     int64_t length = 0;
     static const char *const word[] = {"a", "ab", "abcd", "b"};
@@ -377,7 +355,6 @@ TEST(the_longest_beginning_is_found)
     assert_int_equal(length, 2);
     assert_int_equal(cs_trie_longest(&trie, "abcd", 4, &length), 2);
     assert_int_equal(cs_trie_longest(&trie, "cab", 3, &length), -1);
-    cs_trie_free(&trie);
 }
 
 /* --- tables of characters --- */

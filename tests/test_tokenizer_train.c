@@ -1,18 +1,9 @@
 /* BPE training: closed examples, the tie rule, plain training by recounting, determinism, what is
  * refused. */
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
-#include "base/status.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
-#include "test.h"
-#include "text/bpe_train.h"
-#include "text/tokenizer.h"
 #include "tokenizer_support.h"
 
 /* A NULL-terminated list of documents. */
@@ -39,7 +30,7 @@ static cs_tokenizer *trained(const char *const *texts, int64_t vocab, int64_t fr
 static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t room)
 {
     const char *path = in_dir(state, "merges.json");
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     OK(cs_tokenizer_write(t, path));
     OK(cs_json_read(path, &json));
     const json_t *list = json_object_get(json_object_get(json, "model"), "merges");
@@ -51,7 +42,6 @@ static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t roo
         assert_true(n > 0 && (size_t)n < room - used);
         used += (size_t)n;
     }
-    json_decref(json);
 }
 
 #define BLANK "\xC4\xA0" /* U+0120 */
@@ -83,10 +73,9 @@ TEST_IN_DIR(closed_examples)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         char merges[256];
-        cs_tokenizer *t = trained(cases[i].texts, cases[i].vocab, cases[i].frequency);
+        AUTO(cs_tokenizer) *t = trained(cases[i].texts, cases[i].vocab, cases[i].frequency);
         merges_of(state, t, merges, sizeof merges);
         assert_string_equal(merges, cases[i].merges);
-        cs_tokenizer_free(&t);
     }
 }
 
@@ -95,10 +84,9 @@ TEST(ids_are_special_tokens_bytes_merges)
     static const char *const texts[] = {"abab", "abab", NULL}, *const special[] = {"<x>", "<s>"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 2};
-    cs_tokenizer *t = NULL;
-    int32_t *ids = NULL;
+    AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 2 + 256 + 2);
     assert_string_equal(cs_tokenizer_token(t, 0), "<x>");
     assert_string_equal(cs_tokenizer_token(t, 2), "!");
@@ -111,8 +99,6 @@ TEST(ids_are_special_tokens_bytes_merges)
     OK(encode_once(t, "ababab<x>", 9, true, &ids, &count));
     assert_int_equal(count, 3);
     assert_true(ids[0] == 259 && ids[1] == 258 && ids[2] == 0);
-    cs_free(ids);
-    cs_tokenizer_free(&t);
 }
 
 /* A pair that would spell a special token stays as it is, so that no text becomes one. */
@@ -121,14 +107,12 @@ TEST(special_tokens_are_not_learned)
     static const char *const texts[] = {"abc", "abc", "ab", NULL}, *const special[] = {"ab"};
     cs_text_source source = {each_text, (void *)(uintptr_t)texts};
     cs_bpe_options options = {.special = special, .specials = 1};
-    cs_tokenizer *t = NULL;
-    OK(cs_tokenizer_train_bpe(&source, &options, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
     /* (a,b), three times, is passed over; (b,c), twice, comes next, then (a,bc). */
     assert_int_equal(cs_tokenizer_id(t, "bc"), 257);
     assert_int_equal(cs_tokenizer_id(t, "abc"), 258);
     assert_int_equal(cs_tokenizer_vocab(t), 259);
     assert_int_equal(cs_tokenizer_id(t, "ab"), 0);
-    cs_tokenizer_free(&t);
 }
 
 /* --- against plain training --- */
@@ -230,10 +214,9 @@ TEST_IN_DIR(training_is_that_of_recounting)
                                      p.spelling[best[1]]);
             join(&p, best[0], best[1]);
         }
-        cs_tokenizer *t = trained(texts, 256 + MOST, 2);
+        AUTO(cs_tokenizer) *t = trained(texts, 256 + MOST, 2);
         merges_of(state, t, got, sizeof got);
         assert_string_equal(got, want);
-        cs_tokenizer_free(&t);
     }
 }
 
@@ -268,12 +251,10 @@ TEST_IN_DIR(the_number_of_threads_does_not_matter)
         const char *path = in_dir(state, "t.json");
         cs_text_source source = {each_random, &seed};
         cs_bpe_options options = {.vocab_size = 600};
-        cs_tokenizer *t = NULL;
         cs_threads_set(threads);
-        OK(cs_tokenizer_train_bpe(&source, &options, &t));
+        AUTO_OK(cs_tokenizer, *t, cs_tokenizer_train_bpe(&source, &options, &t));
         assert_int_equal(cs_tokenizer_vocab(t), 600);
         OK(cs_tokenizer_write(t, path));
-        cs_tokenizer_free(&t);
         OK(cs_file_read(path, 1 << 20, &other, &other_size));
         if (!first) {
             first = other;
@@ -330,9 +311,8 @@ static cs_status train_english(const char *path)
     (void)path;
     cs_text_source source = {english, NULL};
     cs_bpe_options options = {.vocab_size = 275, .add_prefix_space = true};
-    cs_tokenizer *t = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, &options, &t);
-    cs_tokenizer_free(&t);
     return status;
 }
 
@@ -347,10 +327,9 @@ static cs_status train_interrupted(const char *path)
     uint64_t seed = 4;
     cs_text_source source = {each_random, &seed};
     cs_bpe_options options = {.vocab_size = 2000};
-    cs_tokenizer *t = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
     cs_interrupt_set();
     cs_status status = cs_tokenizer_train_bpe(&source, &options, &t);
-    cs_tokenizer_free(&t);
     return status;
 }
 

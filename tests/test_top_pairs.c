@@ -1,12 +1,6 @@
 /* linalg: the largest inner products against all of them, sorted. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "io_support.h"
 #include "linalg/top_pairs.h"
-#include "test.h"
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
@@ -74,14 +68,12 @@ TEST(ties_are_in_order)
             cs_pair *all = all_pairs(x, n, d, false, self, &total);
             cs_top_pairs_options options = {
                 .count = want[form / 2 % 3], .self = self, .threads = 1 + form / 6};
-            cs_top_pairs top = {0};
-            OK(cs_top_pairs_of(&rows, &options, &top));
+            AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.total, total);
             assert_int_equal(top.count, options.count < total ? options.count : total);
             for (int64_t i = 0; i < top.count; ++i) {
                 assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
             }
-            cs_top_pairs_free(&top);
         }
     }
 }
@@ -97,12 +89,10 @@ TEST(bounds_lose_nothing)
     cs_pair *all = all_pairs(x, n, d, false, false, &total);
     for (int threads = 1; threads <= 3; ++threads) {
         cs_top_pairs_options options = {.count = 700, .threads = threads};
-        cs_top_pairs top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         for (int64_t i = 0; i < top.count; ++i) {
             assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
         }
-        cs_top_pairs_free(&top);
     }
 }
 
@@ -121,13 +111,11 @@ TEST(close_values_are_selected)
         cs_pair *all = all_pairs(x, n, 1, false, false, &total);
         for (int64_t wanted = 1; wanted < 20000; wanted = 5 * wanted + 2) {
             cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
-            cs_top_pairs top = {0};
-            OK(cs_top_pairs_of(&rows, &options, &top));
+            AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.count, wanted);
             for (int64_t i = 0; i < top.count; ++i) {
                 assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
             }
-            cs_top_pairs_free(&top);
         }
     }
 }
@@ -143,9 +131,8 @@ TEST(ties_at_a_bound_are_kept)
     cs_rows rows = cs_rows_of_f32(ROWS, COLS, x, "x");
     for (int64_t wanted = 1; wanted < 40000; wanted = 3 * wanted + 1) {
         cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 3)};
-        cs_top_pairs top = {0};
         int64_t at = 0;
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         assert_int_equal(top.count, wanted);
         for (int value = 4; value >= 1; value /= 2) {
             for (int32_t i = 0; i < ROWS && at < wanted; ++i) {
@@ -157,7 +144,6 @@ TEST(ties_at_a_bound_are_kept)
                 }
             }
         }
-        cs_top_pairs_free(&top);
     }
 }
 
@@ -177,8 +163,7 @@ TEST(cosines_mean_and_quantiles)
         cs_pair *all = all_pairs(x, n, d, true, self, &total);
         cs_top_pairs_options options = {
             .count = 500, .cosine = true, .self = self, .quantiles = 7, .quantile = quantile};
-        cs_top_pairs top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         const double bound = (double)(d + 4) * 0x1p-24;
         double mean = 0;
         for (int64_t i = 0; i < total; ++i) {
@@ -198,7 +183,6 @@ TEST(cosines_mean_and_quantiles)
                 (double)all[total - 1 - (int64_t)(quantile[q] * (double)(total - 1))].value;
             assert_true(fabs(top.quantile[q] - want) <= fabs(want) * 0x1p-11 + bound);
         }
-        cs_top_pairs_free(&top);
     }
 }
 
@@ -210,7 +194,7 @@ TEST(quantiles_within_a_bin)
     static const double wanted[] = {0, 0.25, 0.5, 1};
     float x[2 * ROWS];
     for (int sign = -1; sign < 2; sign += 2) {
-        cs_top_pairs t;
+        AUTO(cs_top_pairs) t = {0};
         for (int i = 0; i < ROWS;
              ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
             x[2 * i] = 1;
@@ -231,7 +215,6 @@ TEST(quantiles_within_a_bin)
         }
         assert_int_equal(t.count, sign > 0 ? 3 : 1);
         assert_true(t.pair[0].value == (float)sign);
-        cs_top_pairs_free(&t);
     }
 }
 
@@ -241,21 +224,19 @@ TEST(same_bits_for_any_threads)
     float *x = normal_rows(n, d, 13);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
     const double half = 0.5;
-    cs_top_pairs first = {0};
+    AUTO(cs_top_pairs) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
         cs_top_pairs_options options = {
             .count = 3000, .quantiles = 1, .quantile = &half, .threads = threads};
-        cs_top_pairs top = {0};
-        OK(cs_top_pairs_of(&rows, &options, &top));
+        AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
         if (threads == 1) {
             first = top;
+            top = (cs_top_pairs){0};
             continue;
         }
         assert_memory_equal(top.pair, first.pair, (size_t)top.count * sizeof *top.pair);
         assert_true(top.mean == first.mean && top.quantile[0] == first.quantile[0]);
-        cs_top_pairs_free(&top);
     }
-    cs_top_pairs_free(&first);
 }
 
 TEST(bad_input_is_named)
@@ -287,9 +268,8 @@ static cs_status some_pairs(const char *path)
     }
     cs_rows rows = cs_rows_of_f32(40, 3, x, "x");
     cs_top_pairs_options options = {.count = 10, .threads = 1};
-    cs_top_pairs top = {0};
+    AUTO(cs_top_pairs) top = {0};
     cs_status status = cs_top_pairs_of(&rows, &options, &top);
-    cs_top_pairs_free(&top);
     return status;
 }
 

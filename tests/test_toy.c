@@ -1,11 +1,6 @@
 /* toy: golden spectra by three roads, and their agreement beyond the golden set. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <jansson.h>
 
-#include "base/mem.h"
 #include "plan/spec.h"
 #include "test.h"
 #include "toy_support.h"
@@ -81,10 +76,9 @@ static cs_toy_spectrum golden_spectrum(const json_t *entry)
 /* Sizes, total mass, and class masses that sum to the marginals. */
 static void check_matrix(const cs_toy *toy, const json_t *entry)
 {
-    cs_labelled m;
     double rows, cols, nnz;
     OK(cs_toy_size(toy, &rows, &cols, &nnz));
-    OK(cs_toy_matrix(toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(toy, 0, &m));
     OK(cs_csr_check(&m.a, true));
     OK(cs_csr_check(&m.row_label, true));
     assert_int_equal(m.labels, toy->classes);
@@ -111,16 +105,13 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
         assert_true(row[i] > 0 && fabs(row[i] - by_row[i]) < 1e-15);
         total += row[i];
     }
-    for (int64_t j = 0; j < m.a.cols; ++j) {
-        assert_true(col[j] > 0 && fabs(col[j] - by_col[j]) < 1e-15);
-    }
+    assert_each(j, 0, m.a.cols, col[j] > 0 && fabs(col[j] - by_col[j]) < 1e-15);
     assert_true(fabs(total - 1) < 1e-13);
-    cs_labelled_free(&m);
 }
 
 TEST(golden_spectra_by_every_road)
 {
-    json_t *list = json_load_file("tests/golden/toy_spectra.json", 0, NULL);
+    json_auto_t *list = json_load_file("tests/golden/toy_spectra.json", 0, NULL);
     assert_non_null(list); /* tests run from the root of the repository */
     assert_int_equal(json_array_size(list), 120);
     int with_formula = 0;
@@ -129,11 +120,11 @@ TEST(golden_spectra_by_every_road)
     json_array_foreach(list, index, entry)
     {
         cs_toy toy = golden_toy(entry);
-        cs_toy_spectrum golden = golden_spectrum(entry);
+        AUTO(cs_toy_spectrum) golden = golden_spectrum(entry);
         check_matrix(&toy, entry);
-        cs_toy_spectrum full = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
         expect_spectra_agree(&full, &golden);
-        cs_toy_spectrum reduced = {0}, formula = {0};
+        AUTO(cs_toy_spectrum) reduced = {0}, formula = {0};
         if (toy.literal) {
             assert_fails(cs_toy_reduce(&toy, &reduced), CS_ERR_USAGE,
                          "literal token sets couple the classes");
@@ -150,12 +141,7 @@ TEST(golden_spectra_by_every_road)
             assert_int_equal(known, CS_ERR_USAGE);
             expect_reason("no closed form is known for");
         }
-        cs_toy_spectrum_free(&full);
-        cs_toy_spectrum_free(&reduced);
-        cs_toy_spectrum_free(&formula);
-        cs_toy_spectrum_free(&golden);
     }
-    json_decref(list);
     /* ar, masks, permuted-ar, gvp where (K+1) | s or random, windows of 1, 2 and s-1. */
     assert_true(with_formula >= 75);
 }
@@ -194,8 +180,8 @@ static const struct {
 
 static int compare_roads(const cs_toy *toy)
 {
-    cs_toy_spectrum full = toy_run(toy_enumerate, toy), reduced = toy_run(cs_toy_reduce, toy),
-                    formula = {0};
+    AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, toy), reduced = toy_run(cs_toy_reduce, toy),
+                          formula = {0};
     expect_spectra_agree(&full, &reduced);
     assert_true(full.sigma[0] <= 1 + toy_agreement && fabs(full.sigma[0] - 1) <= toy_agreement);
     int known = cs_toy_closed(toy, &formula) == CS_OK;
@@ -204,9 +190,6 @@ static int compare_roads(const cs_toy *toy)
     } else {
         expect_reason("no closed form is known for");
     }
-    cs_toy_spectrum_free(&full);
-    cs_toy_spectrum_free(&reduced);
-    cs_toy_spectrum_free(&formula);
     return known;
 }
 
@@ -273,14 +256,12 @@ TEST(invariant_spectra_at_larger_lengths)
             for (int prefix = 0; prefix < 3; ++prefix) {
                 cs_toy toy = toy_of(objectives[i].spec, 4, s, 7);
                 toy.objective.empty_prefix = (cs_empty_prefix)prefix;
-                cs_toy_spectrum formula = {0};
+                AUTO(cs_toy_spectrum) formula = {0};
                 if (cs_toy_closed(&toy, &formula) == CS_OK) {
-                    cs_toy_spectrum reduced = toy_run(cs_toy_reduce, &toy);
+                    AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
                     expect_spectra_agree(&reduced, &formula);
-                    cs_toy_spectrum_free(&reduced);
                 }
                 cs_reason_clear();
-                cs_toy_spectrum_free(&formula);
             }
         }
     }
@@ -316,13 +297,11 @@ TEST(large_enumerations_use_the_gram_matrix)
     const cs_toy toys[] = {toy_of("masked:unmasked=4", 8, 6, 4), /* 30,720 x 192 */
                            toy_of("masked:unmasked=0,empty-prefix=class", 100, 20, 25)};
     for (int i = 0; i < 2; ++i) {
-        cs_toy_spectrum full = toy_run(toy_enumerate, &toys[i]),
-                        formula = toy_run(cs_toy_closed, &toys[i]);
+        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toys[i]),
+                              formula = toy_run(cs_toy_closed, &toys[i]);
         assert_non_null(strstr(full.source, "Gram matrix"));
         /* sigma = sqrt(lambda): an error of n eps in lambda >= 0.4. */
         expect_spectra_agree(&full, &formula);
-        cs_toy_spectrum_free(&full);
-        cs_toy_spectrum_free(&formula);
     }
 }
 
@@ -331,11 +310,9 @@ TEST(literal_sets_of_one_class_are_disjoint)
 {
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
         cs_toy toy = toy_of(objectives[i].spec, 1, 4, 3);
-        cs_toy_spectrum disjoint = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) disjoint = toy_run(toy_enumerate, &toy);
         toy.literal = true;
-        cs_toy_spectrum literal = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) literal = toy_run(toy_enumerate, &toy);
         expect_spectra_agree(&disjoint, &literal);
-        cs_toy_spectrum_free(&disjoint);
-        cs_toy_spectrum_free(&literal);
     }
 }

@@ -1,8 +1,4 @@
 /* toy: the numbers quoted in theorem-4-2.md, and any length. */
-#include <math.h>
-#include <stdio.h>
-
-#include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 #include "test.h"
@@ -17,13 +13,11 @@ static double tail(const cs_toy_spectrum *s)
 
 static double next_token_weight(const cs_toy *toy)
 {
-    cs_pairs pairs;
     double weight = 0;
-    OK(cs_pairs_of(&toy->objective, toy->length, &pairs));
+    AUTO_OK(cs_pairs, pairs, cs_pairs_of(&toy->objective, toy->length, &pairs));
     for (int64_t e = 0; e < pairs.events; ++e) {
         weight += pairs.target[e] == cs_pairs_set_of(&pairs, e).size ? pairs.weight[e] : 0;
     }
-    cs_pairs_free(&pairs);
     return weight;
 }
 
@@ -49,7 +43,7 @@ TEST(heavy_tails_beat_windows)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         cs_toy toy = toy_of(rows[i].spec, 1, 128, 2);
-        cs_toy_spectrum s = toy_run(cs_toy_reduce, &toy);
+        AUTO(cs_toy_spectrum) s = toy_run(cs_toy_reduce, &toy);
         if (!(fabs(tail(&s) - rows[i].tail) <= rows[i].tail_digit)) {
             fail_msg("%s: tail %g, printed %g", rows[i].spec, tail(&s), rows[i].tail);
         }
@@ -57,7 +51,6 @@ TEST(heavy_tails_beat_windows)
             fail_msg("%s: weight %g, printed %g", rows[i].spec, next_token_weight(&toy),
                      rows[i].next);
         }
-        cs_toy_spectrum_free(&s);
     }
 }
 
@@ -72,13 +65,12 @@ TEST(windows_follow_their_asymptotics)
             char spec[32];
             (void)snprintf(spec, sizeof spec, "%s:t=%d", names[n], t);
             cs_toy toy = toy_of(spec, 1, 400, 2);
-            cs_toy_spectrum x = toy_run(cs_toy_reduce, &toy);
+            AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
             double gap = (1 - x.sigma[1]) * (1 + x.sigma[1]), tt = t;
             assert_true(fabs(gap / (pi * pi * (tt * tt - 1) / (12 * s * s)) - 1) < 0.025);
             assert_true(fabs(x.sum_sigma2 / (s / tt) - 1) < 0.025);
             assert_true(fabs(x.sum_sigma4 / (s * (2 * tt * tt + 1) / (3 * tt * tt * tt)) - 1) <
                         0.025);
-            cs_toy_spectrum_free(&x);
         }
     }
 }
@@ -86,9 +78,8 @@ TEST(windows_follow_their_asymptotics)
 static double second(const char *spec, int64_t s)
 {
     cs_toy toy = toy_of(spec, 2, s, 2);
-    cs_toy_spectrum x = toy_run(cs_toy_reduce, &toy);
+    AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
     double sigma = x.sigma[1];
-    cs_toy_spectrum_free(&x);
     return sigma;
 }
 
@@ -101,13 +92,11 @@ TEST(quoted_values)
     /* Theorem 4.2 at s rho = 1 gives 1: no gain over ar. */
     assert_true(fabs(second("masked:unmasked=1", 9) - sqrt(1.0 / 64)) < 1e-15);
     cs_toy toy = toy_of("masked:unmasked=8", 2, 9, 2);
-    cs_toy_spectrum x = toy_run(cs_toy_reduce, &toy);
+    AUTO(cs_toy_spectrum) x = toy_run(cs_toy_reduce, &toy);
     assert_true(x.values == 1 && x.multiplicity[0] == 18);
-    cs_toy_spectrum_free(&x);
     /* The normalised masked entry at s = 4, m = 2, T = 2: 0.144 (printed in LA: 4.62). */
     toy = toy_of("masked:unmasked=2", 3, 4, 2);
-    cs_labelled m;
-    OK(cs_toy_matrix(&toy, 0, &m));
+    AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
     double *row = test_room(m.a.rows, sizeof *row), *col = test_room(m.a.cols, sizeof *col);
     cs_csr_sums(&m.a, row, col);
     for (int64_t i = 0; i < m.a.rows; ++i) {
@@ -116,7 +105,6 @@ TEST(quoted_values)
             assert_true(fabs(entry - sqrt(4.0 / 48) / 2) < 1e-15);
         }
     }
-    cs_labelled_free(&m);
 }
 
 /* The sizes allocate nothing and the spectrum is summed without storing the law of |S|; it meets
@@ -128,7 +116,7 @@ TEST(any_length_takes_no_memory)
                                  "masked:mask-ratio=0.15", "gvp:segmentation=fixed,groups=7"};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         cs_toy toy = {.classes = 3, .length = s, .tokens = 2};
-        cs_toy_spectrum reduced = {0}, closed = {0};
+        AUTO(cs_toy_spectrum) reduced = {0}, closed = {0};
         double rows = 0, cols = 0, nnz = 0;
         OK(cs_objective_parse(specs[i], &toy.objective));
         (void)cs_mem_fail_at(0);
@@ -141,7 +129,5 @@ TEST(any_length_takes_no_memory)
         assert_int_equal(reduced.values, 2);
         assert_true(closed.values == 2 && closed.multiplicity[1] == reduced.multiplicity[1]);
         assert_true(fabs(reduced.sigma[1] / closed.sigma[1] - 1) < 1e-11);
-        cs_toy_spectrum_free(&reduced);
-        cs_toy_spectrum_free(&closed);
     }
 }

@@ -1,9 +1,5 @@
 /* A target position that is told with some probability, multi-token prediction, masked diffusion and
  * the floor of sum sigma^2: the toy model against matrices made here, content by content. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "linalg/dense.h"
 #include "plan_support.h"
 #include "test.h"
@@ -20,7 +16,7 @@ typedef struct {
 static void values_of(const joint *j, double sigma[COLS])
 {
     double row[ROWS] = {0}, col[COLS] = {0}, value[COLS];
-    cs_dense gram = {0};
+    AUTO(cs_dense) gram = {0};
     OK(cs_dense_init(&gram, j->cols, j->cols));
     for (int i = 0; i < j->rows; ++i) {
         for (int c = 0; c < j->cols; ++c) {
@@ -40,7 +36,6 @@ static void values_of(const joint *j, double sigma[COLS])
     for (int c = 0; c < j->cols; ++c) {
         sigma[c] = sqrt(fmax(value[j->cols - 1 - c], 0));
     }
-    cs_dense_free(&gram);
 }
 
 /* sigma^2 to 1e-13: roots of what is 0 are up to 1e-7. */
@@ -109,9 +104,8 @@ TEST(a_noisy_position_is_one_that_is_told)
                 values_of(&j, sigma);
                 for (int way = 0; way < 3; ++way) {
                     static const toy_road road[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
-                    cs_toy_spectrum spectrum = toy_run(road[way], &toy);
+                    AUTO(cs_toy_spectrum) spectrum = toy_run(road[way], &toy);
                     expect_values(&spectrum, sigma, r * s * tokens);
-                    cs_toy_spectrum_free(&spectrum);
                 }
                 const double rest = 1 - (1 - theta * theta) * (1 - blind);
                 assert_true(fabs(sigma[r] * sigma[r] - rest) < 1e-13);
@@ -131,17 +125,14 @@ TEST(every_way_to_a_told_position_agrees)
             toy.objective.empty_prefix = variant % 2 ? CS_PREFIX_CLASS : CS_PREFIX_NONE;
             toy.told = theta[variant / 2];
             if (plan_exists(&toy.objective, 4)) {
-                cs_toy_spectrum full = toy_run(toy_enumerate, &toy),
-                                reduced = toy_run(cs_toy_reduce, &toy), formula = {0};
+                AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                                      reduced = toy_run(cs_toy_reduce, &toy), formula = {0};
                 expect_spectra_agree(&full, &reduced);
                 if (cs_toy_closed(&toy, &formula) == CS_OK) {
                     expect_spectra_agree(&full, &formula);
                     ++formulas;
                 }
                 cs_reason_clear();
-                cs_toy_spectrum_free(&full);
-                cs_toy_spectrum_free(&reduced);
-                cs_toy_spectrum_free(&formula);
             }
         }
     }
@@ -198,10 +189,9 @@ TEST(multi_token_prediction_is_the_given_end_of_diverse_ar)
         toy.given = true;
         multi_token(5, t, 2, true, &j);
         values_of(&j, sigma);
-        cs_toy_spectrum s = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) s = toy_run(toy_enumerate, &toy);
         expect_values(&s, sigma, j.cols);
         assert_true(s.values == 1 && s.rank == 8);
-        cs_toy_spectrum_free(&s);
         multi_token(5, t, 2, false, &j);
         values_of(&j, blind);
         assert_true(t == 1 || blind[2] < 0.99); /* one head for all is not */
@@ -215,13 +205,11 @@ TEST(diffusion_has_the_closed_form_of_permuted_ar)
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)(variant / 2 % 3);
         other = cs_toy_with(&toy, CS_OBJ_PERMUTED_AR, toy.objective.empty_prefix);
-        cs_toy_spectrum full = toy_run(toy_enumerate, &toy), closed = toy_run(cs_toy_closed, &toy),
-                        permuted = toy_run(toy_enumerate, &other);
+        AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
+                              closed = toy_run(cs_toy_closed, &toy),
+                              permuted = toy_run(toy_enumerate, &other);
         expect_spectra_agree(&full, &closed);
         expect_spectra_agree(&full, &permuted);
-        cs_toy_spectrum_free(&full);
-        cs_toy_spectrum_free(&closed);
-        cs_toy_spectrum_free(&permuted);
     }
 }
 
@@ -261,7 +249,7 @@ TEST(sum_of_squares_is_above_its_floor)
     const int specs = plan_spec_count();
     int met = 0, above = 0;
     for (int p = 0; p < 3 * (specs + 3); ++p) {
-        cs_plan_file file = {0};
+        AUTO(cs_plan_file) file = {0};
         const int64_t s = 3 + p % 3;
         cs_toy toy = {.classes = 2, .length = s, .tokens = 1};
         toy.objective = p / 3 < specs ? plan_objective(plan_spec(p / 3))
@@ -270,15 +258,13 @@ TEST(sum_of_squares_is_above_its_floor)
             bool is = false, want = false;
             double floor = 0, by_hand = floor_by_hand(&toy.objective, s, &want);
             OK(cs_toy_floor(&toy, &floor, &is));
-            cs_toy_spectrum full = toy_run(toy_enumerate, &toy);
+            AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy);
             const double sum = full.sum_sigma2 / 2;
             assert_true(fabs(floor - by_hand) < 1e-13 * by_hand && is == want);
             assert_true(is ? fabs(sum - floor) < 1e-12 : sum > floor + 1e-6);
             met += is;
             above += !is;
-            cs_toy_spectrum_free(&full);
         }
-        cs_plan_file_free(&file);
     }
     assert_true(met > 30 && above > 30);
     cs_toy toy = toy_of("ar", 1, 3, 1);

@@ -1,16 +1,9 @@
 /* The training loop: schedules, order of examples, target masses, determinism over threads, one
  * batch learnt by heart in every form. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "plan/pairs.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/examples.h"
 #include "train/specials.h"
 #include "train_support.h"
@@ -74,8 +67,8 @@ static int64_t at_of(cs_examples *e, int64_t n)
 TEST(test_epochs_are_permutations)
 {
     recipe r = {0};
-    training t = make_training(&r, NULL);
-    cs_examples e = {0}, again = {0};
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    AUTO(cs_examples) e = {0}, again = {0};
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 5, .end_token = 2, .seed = 3};
     OK(cs_examples_of(&t.corpus, &wanted, &e));
@@ -106,9 +99,6 @@ TEST(test_epochs_are_permutations)
     /* Asked in another order, the same answers. */
     int64_t late = at_of(&again, 2 * e.count + 1);
     assert_int_equal(late, at_of(&e, 2 * e.count + 1));
-    cs_examples_free(&e);
-    cs_examples_free(&again);
-    free_training(&t);
 }
 
 /* Groups of 4 over epochs of a length that is no multiple of 4: each example once an epoch, and
@@ -116,8 +106,8 @@ TEST(test_epochs_are_permutations)
 TEST(test_groups_of_like_length)
 {
     recipe r = {.documents = 60};
-    training t = make_training(&r, NULL);
-    cs_examples e = {0}, plain = {0};
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    AUTO(cs_examples) e = {0}, plain = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
     OK(cs_examples_of(&t.corpus, &wanted, &e));
@@ -140,15 +130,12 @@ TEST(test_groups_of_like_length)
         rows[1] += 4 * longest[1];
     }
     assert_true(rows[0] < rows[1]);
-    cs_examples_free(&e);
-    cs_examples_free(&plain);
-    free_training(&t);
 }
 
 TEST(test_packing)
 {
     recipe r = {0};
-    training t = make_training(&r, NULL);
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_examples e = {0};
     cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 7, .pack = true, .end_token = 2};
@@ -172,37 +159,31 @@ TEST(test_packing)
     cs_examples_free(&e);
     wanted.end_token = -1;
     assert_fails(cs_examples_of(&t.corpus, &wanted, &e), CS_ERR_USAGE, "end token");
-    free_training(&t);
 }
 
 /* Against the events of cs_pairs_of, summed one by one as explicit sets. */
 static void check_mass(cs_objective_kind kind)
 {
     recipe r = {.kind = kind};
-    training t = make_training(&r, NULL);
-    cs_examples e = {0};
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     double mass[64], want[64] = {0}, total = 0;
     const cs_objective *o = &t.options.task.objective;
     const cs_examples_options wanted = {.objective = o, .length = 6};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     OK(cs_examples_mass(&e, o, t.corpus.vocab, mass));
     for (int64_t i = 0; i < e.count; ++i) {
-        cs_pairs sets = {0};
-        OK(cs_pairs_of(o, e.length[i], &sets));
+        AUTO_OK(cs_pairs, sets, cs_pairs_of(o, e.length[i], &sets));
         OK(cs_pairs_expand(&sets, 100000));
         for (int64_t k = 0; k < sets.events; ++k) {
             want[e.token[e.start[i] + sets.target[k]]] += sets.predicted * sets.weight[k];
             total += sets.predicted * sets.weight[k];
         }
-        cs_pairs_free(&sets);
     }
     for (int64_t v = 0; v < t.corpus.vocab; ++v) {
         if (fabs(mass[v] - want[v] / total) > 1e-13) {
             fail_msg("token %lld: %g, not %g", (long long)v, mass[v], want[v] / total);
         }
     }
-    cs_examples_free(&e);
-    free_training(&t);
 }
 
 TEST(test_target_masses)
@@ -219,7 +200,7 @@ TEST(test_specials_first)
 {
     const int64_t length[] = {6};
     static const char *const spelled[] = {"<unk>", "the", "<mask>", "a"};
-    cs_corpus c = small_corpus(1, length, 4, 0, 1);
+    AUTO(cs_corpus) c = small_corpus(1, length, 4, 0, 1);
     for (int32_t i = 0; i < 6; ++i) {
         c.token[i] = i % 4;
     }
@@ -237,15 +218,12 @@ TEST(test_specials_first)
         assert_string_equal(c.word[i], words[i]);
     }
     assert_memory_equal(c.token, want, sizeof want);
-    cs_tokenizer *t = NULL;
-    OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
+    AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_PAD), 1);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_EOS), 2);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_UNK), 3);
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), 4);
-    cs_tokenizer_free(&t);
-    cs_corpus_free(&c);
 }
 
 /* --- the loop ----------------------------------------------------------------------------------*/
@@ -262,11 +240,10 @@ TEST_IN_DIR(test_threads)
         char name[24];
         (void)snprintf(name, sizeof name, "t%d", i + 1);
         dir[i] = in_dir(state, name);
-        training t = make_training(&r, dir[i]);
+        AUTO_BY(free_training, training) t = make_training(&r, dir[i]);
         t.options.accumulate = 2;
         cs_train_result result = trained(&t);
         assert_true(result.finished && result.step == 12 && result.skipped == 0);
-        free_training(&t);
     }
     for (size_t f = 0; f < sizeof files / sizeof *files; ++f) {
         assert_same_file(dir[0], dir[1], files[f]);
@@ -280,12 +257,12 @@ TEST_IN_DIR(test_accumulation)
     double loss[2];
     for (int i = 0; i < 2; ++i) {
         recipe r = {0};
-        training t = make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
+        AUTO_BY(free_training, training) t =
+            make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
         t.options.batch = i == 0 ? 8 : 4;
         t.options.accumulate = i == 0 ? 1 : 2;
         t.options.steps = 3;
         loss[i] = trained(&t).loss;
-        free_training(&t);
     }
     /* 3 steps of float sums over some thousand terms */
     assert_true(fabs(loss[0] - loss[1]) < 1e-4);
@@ -318,14 +295,13 @@ TEST_IN_DIR(test_log)
 {
     recipe r = {0};
     const char *dir = in_dir(state, "log");
-    cs_table table = {0};
-    training t = make_training(&r, dir);
+    AUTO_BY(free_training, training) t = make_training(&r, dir);
     t.options.log_every = 4;
     t.options.steps = 10;
     cs_train_result result = trained(&t);
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", dir);
-    OK(cs_table_read_csv(path, &table));
+    AUTO_OK(cs_table, table, cs_table_read_csv(path, &table));
     /* 4, 8 by log_every, 5 and 10 by eval_every, 10 is the last */
     static const char *const step[] = {"4", "5", "8", "10"};
     assert_int_equal(table.rows, 4);
@@ -342,8 +318,6 @@ TEST_IN_DIR(test_log)
     double last = strtod(table.cell[3 * table.columns + cs_table_column(&table, "loss")], NULL);
     assert_true(fabs(last - result.loss) < 1e-8 * result.loss);
     assert_int_equal(atoll(table.cell[3 * table.columns + 1]), result.tokens);
-    cs_table_free(&table);
-    free_training(&t);
 }
 
 /* A fresh model's loss is that of the uniform guess: its logits have a standard deviation of
@@ -352,13 +326,12 @@ TEST_IN_DIR(test_log)
 TEST_IN_DIR(test_first_loss)
 {
     recipe r = {0};
-    training t = make_training(&r, in_dir(state, "first"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "first"));
     t.options.steps = 1;
     double loss = trained(&t).loss;
     if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
         fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
     }
-    free_training(&t);
 }
 
 /* So is that of linear attention, under either pooling: a first logit's standard deviation is at
@@ -367,7 +340,7 @@ TEST_IN_DIR(test_first_loss_linear)
 {
     for (int sum = 0; sum < 2; ++sum) {
         recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
-        training t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
+        AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
         t.model.config.pooling = sum ? 0 : 2;
         OK(cs_model_randomise(&t.model, 7));
         t.options.steps = 1;
@@ -375,7 +348,6 @@ TEST_IN_DIR(test_first_loss_linear)
         if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
             fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
         }
-        free_training(&t);
     }
 }
 
@@ -392,7 +364,7 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     r.distinct = true;
     r.documents = 4;
     r.width = 32;
-    training t = make_training(&r, in_dir(state, name));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, name));
     t.options.steps = steps;
     t.options.learning_rate = 1e-2;
     t.options.log_every = t.options.save_every = t.options.eval_every = 0;
@@ -400,7 +372,6 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     if (!(result.loss < bound)) {
         fail_msg("%s: the loss is %g after %lld steps", name, result.loss, (long long)steps);
     }
-    free_training(&t);
 }
 
 TEST_IN_DIR(test_by_heart)

@@ -1,11 +1,6 @@
 /* Training: gradients and values that are not finite. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "io/file.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train_support.h"
 
@@ -41,7 +36,7 @@ TEST_IN_DIR(test_bad_steps_are_skipped)
 {
     recipe r = {0};
     float before[16], value[16];
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     poison p = {&t, 3, 5, before, value, false};
     cs_progress progress = {corrupt, &p};
     t.options.progress = &progress;
@@ -49,7 +44,6 @@ TEST_IN_DIR(test_bad_steps_are_skipped)
     assert_int_equal(result.skipped, 2); /* steps 4 and 5, of which 4 would have been saved */
     assert_true(p.same);
     assert_true(isfinite(result.loss) && result.finished);
-    free_training(&t);
 }
 
 TEST_IN_DIR(test_bad_limit)
@@ -71,17 +65,15 @@ TEST_IN_DIR(test_bad_limit)
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-6/trainer.json")));
     assert_false(cs_path_exists(in_dir(state, "run/checkpoint-8")));
     assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
-    char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
+    AUTO_FREE char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
     /* It is good: the run goes on from it, and ends as one that was never disturbed. */
     t = make_training(&r, in_dir(state, "run"));
     t.options.save_every = 6;
     t.options.resume = true;
     assert_int_equal(trained(&t).skipped, 0);
     free_training(&t);
-    char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
+    AUTO_FREE char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
     assert_true(size == again && memcmp(kept, same, (size_t)size) == 0);
-    cs_free(kept);
-    cs_free(same);
     t = make_training(&r, in_dir(state, "whole"));
     (void)trained(&t);
     free_training(&t);
@@ -93,7 +85,7 @@ TEST_IN_DIR(test_bad_limit_read_late)
 {
     recipe r = {0};
     cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.learning_rate = 1e30;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
@@ -101,7 +93,6 @@ TEST_IN_DIR(test_bad_limit_read_late)
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite in 3 consecutive steps");
     assert_int_equal(result.step, 12);
-    free_training(&t);
 }
 
 /* A rate so large that values overflow: the run ends, nothing infinite is saved. */
@@ -109,13 +100,12 @@ TEST_IN_DIR(test_divergence)
 {
     recipe r = {0};
     cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.learning_rate = 1e30;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.save_every = 1;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite");
-    free_training(&t);
 }
 
 /* Too few steps for bad_limit: the last ones were skipped, and no model comes of it. */
@@ -123,7 +113,7 @@ TEST_IN_DIR(test_bad_end)
 {
     recipe r = {0};
     cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.learning_rate = 1e30;
     t.options.clip = 0;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
@@ -132,7 +122,6 @@ TEST_IN_DIR(test_bad_end)
                  "of 12 steps; give a smaller --lr; no checkpoint was written");
     assert_false(result.finished);
     assert_false(cs_path_exists(in_dir(state, "run/model.safetensors")));
-    free_training(&t);
 }
 
 TEST_IN_DIR(test_infinite_model_is_not_trained)
@@ -141,13 +130,12 @@ TEST_IN_DIR(test_infinite_model_is_not_trained)
     cs_train_result result;
     float value[16] = {0};
     value[5] = NAN;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
     OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_INPUT,
                  "parameter final_norm.gain of the model to be trained has the value nan");
     assert_int_equal(entries(state), 0);
-    free_training(&t);
 }
 
 TEST_IN_DIR(test_infinite_value_is_not_saved)
@@ -155,14 +143,12 @@ TEST_IN_DIR(test_infinite_value_is_not_saved)
     recipe r = {0};
     float value[16] = {0};
     value[5] = NAN;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     int64_t number = cs_params_find(&t.model.params, "final_norm.gain");
     OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, value));
-    json_t *run = json_object();
+    json_auto_t *run = json_object();
     cs_train_state s = {.step = 4};
     assert_fails(cs_train_save(*state, &t.model, t.tokenizer, run, &s), CS_ERR_CONVERGE,
                  "after step 4 parameter final_norm.gain has the value nan");
     assert_int_equal(entries(state), 0);
-    json_decref(run);
-    free_training(&t);
 }

@@ -1,21 +1,13 @@
 /* A constant rate with a cool-down, checkpoints that are kept, and runs of several lengths that
  * share their first steps: each is, byte for byte, the run by itself, also after interrupts. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/budgets.h"
 #include "train/checkpoint.h"
 #include "train_support.h"
@@ -78,7 +70,7 @@ static const char *const kept[] = {"model.safetensors", "config.json", "tokenize
 /* The last rows of the longer log, but for its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
-    cs_table x = {0}, y = {0};
+    AUTO(cs_table) x = {0}, y = {0};
     char path[640];
     (void)snprintf(path, sizeof path, "%s/log.csv", longer);
     OK(cs_table_read_csv(path, &x));
@@ -92,8 +84,6 @@ static void assert_log_ends(const char *longer, const char *shorter, int64_t row
             assert_string_equal(x.cell[(x.rows - y.rows) * x.columns + i], y.cell[i]);
         }
     }
-    cs_table_free(&x);
-    cs_table_free(&y);
 }
 
 /* Against runs of so many steps each by itself, of their own folders and nothing kept. */
@@ -102,26 +92,21 @@ static void assert_budgets(const recipe *r, const char *dir, void **state)
     for (int i = 0; i <= BUDGETS; ++i) {
         char name[64];
         const char *alone = folder(state, "alone"), *own;
-        char *of_budget = cs_train_budget_dir(dir, budgets[i]);
+        AUTO_FREE char *of_budget = cs_train_budget_dir(dir, budgets[i]);
         own = i < BUDGETS ? of_budget : dir;
-        training t = make(r, alone);
+        AUTO_BY(free_training, training) t = make(r, alone);
         t.options.steps = budgets[i];
         assert_true(trained(&t).finished);
         for (size_t f = 0; f < sizeof parts / sizeof *parts; ++f) {
             assert_same_file(alone, own, parts[f]);
         }
-        if (i < BUDGETS && budgets[i] == LONGEST) { /* the run's model again, and nothing else */
-            cs_free(of_budget);
-            free_training(&t);
-            continue;
-        }
+        if (i < BUDGETS && budgets[i] == LONGEST)
+            continue; /* the run's model again, nothing else */
         for (size_t f = 0; f < sizeof kept / sizeof *kept; ++f) {
             (void)snprintf(name, sizeof name, "checkpoint-%d/%s", (int)budgets[i], kept[f]);
             assert_same_file(alone, own, name);
         }
         assert_log_ends(alone, own, i < BUDGETS ? cs_train_cool(&t.options) : LONGEST);
-        cs_free(of_budget);
-        free_training(&t);
     }
 }
 
@@ -131,17 +116,15 @@ TEST_IN_DIR(budgets_are_runs_by_themselves)
                               {.kind = CS_OBJ_GVP}};
     for (int i = 0; i < 2; ++i) {
         const char *dir = folder(state, i ? "b" : "a");
-        training t = make(&recipes[i], dir);
+        AUTO_BY(free_training, training) t = make(&recipes[i], dir);
         cs_train_budget budget[BUDGETS];
         cs_train_result result;
         OK(train_all(&t, budget, &result));
         assert_true(result.finished && result.step == LONGEST);
-        for (int k = 0; k < BUDGETS; ++k) {
-            assert_true(budget[k].result.finished && budget[k].result.step == budgets[k]);
-        }
+        assert_each(k, 0, BUDGETS,
+                    budget[k].result.finished && budget[k].result.step == budgets[k]);
         assert_int_equal(cs_train_budget_steps(&t.options, BUDGETS, budget), LONGEST + 2 + 3);
         assert_budgets(&recipes[i], dir, state);
-        free_training(&t);
     }
 }
 
@@ -167,8 +150,7 @@ static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 /* In a child, with --resume; whether it was stopped. */
 static bool stopped(const recipe *r, const char *dir, stop_after s)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_progress progress = {stop, &s};
         cs_train_budget budget[BUDGETS];
@@ -179,12 +161,9 @@ static bool stopped(const recipe *r, const char *dir, stop_after s)
         t.options.save_every = 2;
         _exit((int)train_all(&t, budget, &result));
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status)
-                    ? WTERMSIG(status) == SIGKILL
-                    : WEXITSTATUS(status) == CS_ERR_INTERRUPT || WEXITSTATUS(status) == CS_OK);
-    return WIFSIGNALED(status) || WEXITSTATUS(status) != CS_OK;
+    int code = exit_code(child);
+    assert_true(code == -SIGKILL || code == CS_ERR_INTERRUPT || code == CS_OK);
+    return code != CS_OK;
 }
 
 /* Interrupted and killed again and again: in the long run, between runs, in each cool-down. */
@@ -207,7 +186,7 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    training t = make(&r, folder(state, "late"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "late"));
     t.options.time_limit = 1e-9;
     OK(train_all(&t, budget, &result));
     assert_true(!result.finished && result.step == 1 && budget[0].result.step == 0);
@@ -216,7 +195,6 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     t.options.resume = true;
     OK(train_all(&t, budget, &result));
     assert_true(result.finished && budget[1].result.finished);
-    free_training(&t);
 }
 
 TEST_IN_DIR(bad_budgets_are_refused)
@@ -224,7 +202,7 @@ TEST_IN_DIR(bad_budgets_are_refused)
     const recipe r = {0};
     cs_train_budget budget[BUDGETS];
     cs_train_result result;
-    training t = make(&r, folder(state, "no"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "no"));
     t.options.steps = 9;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 is not in 1..9");
     t.options.steps = LONGEST;
@@ -238,7 +216,6 @@ TEST_IN_DIR(bad_budgets_are_refused)
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "constant schedule, not cosine");
     assert_false(cs_path_exists(in_dir(state, "no/log.csv")));
-    free_training(&t);
 }
 
 /* --- what is kept ------------------------------------------------------------------------------- */
@@ -259,13 +236,12 @@ TEST_IN_DIR(named_checkpoints_stay)
     cs_train_result result;
     const char *dir = folder(state, "run");
     for (int turn = 0; turn < 2; ++turn) {
-        training t = make(&r, dir);
+        AUTO_BY(free_training, training) t = make(&r, dir);
         t.options.keep = (cs_train_steps){3, steps};
         t.options.save_every = 4;
         t.options.resume = turn > 0;
         t.options.time_limit = turn ? 0 : 1e-9;
         OK(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result));
-        free_training(&t);
     }
     for (int s = 1; s <= LONGEST; ++s) {
         bool named = s == 2 || s == 3 || s == 9;
@@ -295,12 +271,11 @@ static cs_status resume(const char *dir, int64_t steps, double cool_down)
 {
     const recipe r = {0};
     cs_train_result result;
-    training t = make(&r, dir);
+    AUTO_BY(free_training, training) t = make(&r, dir);
     t.options.steps = steps;
     t.options.cool_down = cool_down;
     t.options.resume = true;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    free_training(&t);
     return status;
 }
 
@@ -314,10 +289,8 @@ static void begin(const char *dir)
     t.options.save_every = 0;
     (void)trained(&t);
     free_training(&t);
-    char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
+    AUTO_FREE char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
     assert_int_equal(system(command), 0);
-    cs_free(last);
-    cs_free(command);
 }
 
 /* Before the cool-down of either, a run may become one of another length or cool-down; within it,
@@ -361,7 +334,7 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
         (void)trained(&t);
         free_training(&t);
         if (i == 0) {
-            json_t *index = NULL;
+            json_auto_t *index = NULL;
             const char *path = in_dir(state, "run/checkpoint-4/trainer.json");
             OK(cs_json_read(path, &index));
             json_t *run = json_object_get(index, "run");
@@ -373,12 +346,11 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
             OK(cs_json_set(run, "objective",
                            json_string("gvp segmentation=fixed groups=2 event-weight=token")));
             assert_int_equal(json_object_del(index, "sha256"), 0);
-            char *text = json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+            AUTO_FREE char *text =
+                json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
             cs_sha256(text, strlen(text), hex);
-            free(text);
             assert_int_equal(json_object_set_new(index, "sha256", json_string(hex)), 0);
             OK(cs_json_write(path, index));
-            json_decref(index);
         }
     }
     assert_same_file(dir, alone, "model.safetensors");
@@ -390,7 +362,7 @@ TEST_IN_DIR(checkpoints_of_before_go_on)
 TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
 {
     const recipe r = {.documents = 40};
-    training t = make(&r, folder(state, "unigram"));
+    AUTO_BY(free_training, training) t = make(&r, folder(state, "unigram"));
     t.options.eval_batches = 16; /* all of them */
     const cs_corpus *c = &t.corpus;
     double count[64] = {0}, n = 0, sum = 0, predicted = 0;
@@ -413,5 +385,4 @@ TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
     const recipe spectral = {.loss = CS_LOSS_SPECTRAL};
     t = make(&spectral, folder(state, "spectral"));
     assert_true(isnan(trained(&t).unigram_loss));
-    free_training(&t);
 }

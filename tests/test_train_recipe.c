@@ -2,15 +2,9 @@
  * the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches. Then
  * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
  * skipped step. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train/trainer_private.h"
 #include "train_support.h"
@@ -219,8 +213,8 @@ static void check_update(const cs_params *p, moments *s, int64_t step, double no
 
 TEST(test_steps_by_hand)
 {
-    training t = make();
-    cs_trainer run;
+    AUTO_BY(free_training, training) t = make();
+    AUTO(cs_trainer) run = {0};
     hand h;
     start(&t, &run);
     begin(&h, false);
@@ -247,8 +241,6 @@ TEST(test_steps_by_hand)
     }
     cs_free(s.m);
     end(&h);
-    cs_trainer_free(&run);
-    free_training(&t);
 }
 
 /* What the steps above were held against does differ from step to step and from micro-batch to
@@ -257,8 +249,8 @@ TEST(test_plans_and_dropout_differ)
 {
     hand h;
     begin(&h, false);
-    cs_batch one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
-             row = batch_of(&h, 0, BATCH, BATCH, 1);
+    AUTO(cs_batch) one = batch_of(&h, 0, 0, BATCH, 1), two = batch_of(&h, 0, 0, BATCH, 2),
+                   row = batch_of(&h, 0, BATCH, BATCH, 1);
     size_t bytes = (size_t)(one.batch * one.length) * sizeof *one.token;
     assert_int_equal(one.length, two.length);
     assert_memory_not_equal(one.token, two.token, bytes);
@@ -267,9 +259,6 @@ TEST(test_plans_and_dropout_differ)
     assert_true(loss == forward(&h, &one, 1, 1, 0));
     assert_true(loss != forward(&h, &one, 1, 2, 0));
     assert_true(loss != forward(&h, &one, 1, 1, 1));
-    cs_batch_free(&one);
-    cs_batch_free(&two);
-    cs_batch_free(&row);
     end(&h);
 }
 
@@ -278,20 +267,19 @@ TEST(test_plans_and_dropout_differ)
 /* Two whole batches and what is left, up to eval_batches of them. */
 TEST(test_evaluation_by_hand)
 {
-    training t = make();
+    AUTO_BY(free_training, training) t = make();
     hand h;
     begin(&h, true);
     double sum = 0, weight = 0, seen[4] = {0};
     assert_int_equal(h.examples.count, 8);
     for (int64_t at = 0, k = 1; at < 8; at += BATCH, ++k) {
-        cs_batch batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
+        AUTO(cs_batch) batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
         sum += forward(&h, &batch, 1, 9, 9); /* nothing is dropped, whatever the key */
         weight += batch.weight_sum;
         seen[k] = sum / weight;
-        cs_batch_free(&batch);
     }
     for (int64_t k = 1; k <= 3; ++k) {
-        cs_trainer run;
+        AUTO(cs_trainer) run = {0};
         double loss = 0;
         t.options.eval_batches = k;
         start(&t, &run);
@@ -299,10 +287,8 @@ TEST(test_evaluation_by_hand)
         close_to("held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
         OK(cs_trainer_evaluate(&run, &loss));
         close_to("second held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
-        cs_trainer_free(&run);
     }
     end(&h);
-    free_training(&t);
 }
 
 /* --- order of like lengths ---------------------------------------------------------------------*/
@@ -312,11 +298,10 @@ TEST(test_evaluation_by_hand)
 TEST(test_groups_are_shuffled)
 {
     recipe r = {.documents = 60};
-    training t = make_training(&r, NULL);
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     const cs_examples_options wanted = {
         .objective = &t.options.task.objective, .length = 9, .seed = 3, .group = 4};
-    cs_examples e = {0};
-    OK(cs_examples_of(&t.corpus, &wanted, &e));
+    AUTO_OK(cs_examples, e, cs_examples_of(&t.corpus, &wanted, &e));
     assert_int_equal(e.count, 48);
     int falls = 0, changed = 0;
     int64_t longest[2][12] = {{0}};
@@ -331,8 +316,6 @@ TEST(test_groups_are_shuffled)
     }
     assert_true(falls > 0);
     assert_true(changed > 0);
-    cs_examples_free(&e);
-    free_training(&t);
 }
 
 /* --- steps that predict nothing ----------------------------------------------------------------*/
@@ -356,8 +339,8 @@ TEST(test_unwritten_norms)
 {
     double poison[CS_NORMS];
     int64_t steps = 0, empty = 0;
-    training t = make_rare(NULL);
-    cs_trainer run;
+    AUTO_BY(free_training, training) t = make_rare(NULL);
+    AUTO(cs_trainer) run = {0};
     t.backend->asynchronous = true;
     start(&t, &run);
     for (int i = 0; i < CS_NORMS; ++i) {
@@ -375,8 +358,6 @@ TEST(test_unwritten_norms)
     }
     assert_true(empty > 5 && empty < 45);
     assert_int_equal(run.state.skipped, 0);
-    cs_trainer_free(&run);
-    free_training(&t);
 }
 
 /* The log of a run now and of one whose batches keep one shape: empty cells in the same rows, the
@@ -427,8 +408,8 @@ static void set_gain(training *t, float first)
 TEST(test_norms_are_read_in_time)
 {
     recipe r = {0};
-    training t = make_training(&r, NULL);
-    cs_trainer run;
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    AUTO(cs_trainer) run = {0};
     t.backend->asynchronous = true;
     t.options.steps = 200;
     start(&t, &run);
@@ -442,15 +423,13 @@ TEST(test_norms_are_read_in_time)
     }
     OK(cs_trainer_step(&run, true));
     assert_int_equal(run.state.skipped, 2);
-    cs_trainer_free(&run);
-    free_training(&t);
 }
 
 /* The same through the loop, with a row of the log every 70 steps. The norm of step 1 is read at once. */
 TEST_IN_DIR(test_rare_log)
 {
     recipe r = {0};
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.steps = 140;
     t.options.log_every = 70;
@@ -462,7 +441,6 @@ TEST_IN_DIR(test_rare_log)
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite in 60 consecutive steps, up to step 6");
     assert_int_equal(result.step, CS_NORMS + 1);
-    free_training(&t);
 }
 
 /* --- a stop after a skipped step ---------------------------------------------------------------*/
@@ -493,13 +471,12 @@ static void stop_after_7(void *ctx, const char *stage, int64_t done, int64_t tot
 static cs_status train_and_stop(const char *path)
 {
     recipe r = {0};
-    training t = make_training(&r, path);
+    AUTO_BY(free_training, training) t = make_training(&r, path);
     stop s = {&t, 0};
     cs_progress progress = {stop_after_7, &s};
     cs_train_result result;
     t.options.progress = &progress;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    free_training(&t);
     return status;
 }
 
@@ -507,18 +484,16 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
 {
     recipe r = {0};
     cs_train_state kept = {0};
-    json_t *record = NULL;
+    json_auto_t *record = NULL;
     const char *dir = in_dir(state, "run");
     assert_int_equal(in_child(train_and_stop, dir, "checkpoint-7 is kept"), CS_ERR_INTERRUPT);
     OK(cs_train_open(dir, 7, &kept, &record));
-    json_decref(record);
     assert_int_equal(kept.bad, 1);
     assert_int_equal(kept.skipped, 1);
-    training t = make_training(&r, dir);
+    AUTO_BY(free_training, training) t = make_training(&r, dir);
     t.options.resume = true;
     cs_train_result result = trained(&t);
     assert_true(result.finished && result.step == 12 && result.skipped == 1);
-    free_training(&t);
 }
 
 /* --- limits ------------------------------------------------------------------------------------*/
@@ -526,14 +501,13 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
 static void refused(int64_t steps, int64_t accumulate, const char *reason)
 {
     recipe r = {0};
-    training t = make_training(&r, NULL);
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_trainer run = {0};
     t.options.steps = steps;
     t.options.accumulate = accumulate;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     assert_fails(cs_trainer_init(&t.model, &t.corpus, t.tokenizer, &t.options, &run), CS_ERR_USAGE,
                  reason);
-    free_training(&t);
 }
 
 /* Beyond them the key of dropout would repeat. */
@@ -542,11 +516,9 @@ TEST(test_limits)
     refused((int64_t)1 << 32, 1, "steps 4294967296 is not in [0, 4294967295]");
     refused(12, 65536, "accumulate 65536 is not in [1, 65535]");
     recipe r = {0};
-    training t = make_training(&r, NULL);
-    cs_trainer run;
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
+    AUTO(cs_trainer) run = {0};
     t.options.steps = UINT32_MAX;
     t.options.accumulate = UINT16_MAX;
     start(&t, &run);
-    cs_trainer_free(&run);
-    free_training(&t);
 }

@@ -1,21 +1,12 @@
 /* Checkpoints: runs that are interrupted or killed, and are resumed; damaged, foreign and
  * unfinished checkpoints; a full disk. */
-#include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/table.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/checkpoint.h"
 #include "train/log_private.h"
 #include "train_support.h"
@@ -53,8 +44,7 @@ static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 /* Trains in a child that stops itself; its status, or -signal. */
 static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at s)
 {
-    pid_t child = fork();
-    assert_true(child >= 0);
+    pid_t child = test_fork();
     if (child == 0) {
         cs_progress progress = {stop, &s};
         cs_train_result result;
@@ -65,14 +55,12 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
         _exit(told ? (int)status : 99);
     }
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+    return exit_code(child);
 }
 
 static void assert_same_log(const char *a, const char *b)
 {
-    cs_table x = {0}, y = {0};
+    AUTO(cs_table) x = {0}, y = {0};
     char path[600];
     (void)snprintf(path, sizeof path, "%s/log.csv", a);
     OK(cs_table_read_csv(path, &x));
@@ -87,8 +75,6 @@ static void assert_same_log(const char *a, const char *b)
             assert_string_equal(x.cell[i], y.cell[i]);
         }
     }
-    cs_table_free(&x);
-    cs_table_free(&y);
 }
 
 static void assert_same_run(const char *a, const char *b)
@@ -101,10 +87,9 @@ static void assert_same_run(const char *a, const char *b)
 
 static void resume_all(const recipe *r, const char *dir)
 {
-    training t = make_training(r, dir);
+    AUTO_BY(free_training, training) t = make_training(r, dir);
     t.options.resume = true;
     assert_true(trained(&t).finished);
-    free_training(&t);
 }
 
 /* Stopped at random steps, twice each, by an interrupt or a kill; the rest is trained with another
@@ -147,12 +132,11 @@ static cs_status interrupt(void *ctx)
 static cs_status resume_into_an_interrupt(const char *dir)
 {
     recipe r = {0};
-    training t = make_training(&r, dir);
+    AUTO_BY(free_training, training) t = make_training(&r, dir);
     cs_train_result result;
     t.options.resume = true;
     t.options.begun = interrupt;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    free_training(&t);
     return status;
 }
 
@@ -194,7 +178,7 @@ TEST_IN_DIR(test_time_limit)
 TEST_IN_DIR(test_two_are_kept)
 {
     recipe r = {0};
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.save_every = 3;
     assert_int_equal(mkdir(in_dir(state, "run"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
@@ -222,7 +206,6 @@ TEST_IN_DIR(test_two_are_kept)
     (void)trained(&t);
     OK(cs_train_last(t.options.dir, &last, &before));
     assert_true(last == 2 && before == -1);
-    free_training(&t);
 }
 
 /* A removal that ends halfway (here: at a file that is none) leaves no checkpoint without files. */
@@ -241,24 +224,23 @@ TEST_IN_DIR(test_more_steps)
 {
     recipe r = {0};
     for (int i = 0; i < 3; ++i) {
-        training t = make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
+        AUTO_BY(free_training, training) t =
+            make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
         t.options.schedule = CS_SCHEDULE_CONSTANT;
         t.options.steps = i == 1 ? 6 : 12;
         t.options.resume = i == 2;
         (void)trained(&t);
-        free_training(&t);
     }
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"), "model.safetensors");
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"),
                      "checkpoint-12/optimizer.safetensors");
-    training t = make_training(&r, in_dir(state, "grown"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "grown"));
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = 11;
     t.options.resume = true;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "checkpoint-12 is already at step 12, beyond --steps 11");
-    free_training(&t);
 }
 
 /* --- what cannot be resumed --------------------------------------------------------------------*/
@@ -268,11 +250,10 @@ static void refuse(void **state, void (*change)(training *t), cs_status code, co
 {
     recipe r = {0};
     cs_train_result result;
-    training t = make_training(&r, in_dir(state, "run"));
+    AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.options.resume = true;
     change(&t);
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), code, part);
-    free_training(&t);
 }
 
 static void other_rate(training *t)
@@ -368,8 +349,8 @@ TEST_IN_DIR(test_damage)
         int64_t size = 0;
         bool index = i % 5 == 4;
         (void)snprintf(part, sizeof part, "run/checkpoint-12/%s", name[i % 5]);
-        char *path = cs_strdup(in_dir(state, part));
-        char *bytes = bytes_of(path, &size);
+        AUTO_FREE char *path = cs_strdup(in_dir(state, part));
+        AUTO_FREE char *bytes = bytes_of(path, &size);
         damage(path, bytes, size, i >= 5);
         refuse(state, unchanged, CS_ERR_INPUT, part);
         refuse(state, unchanged, CS_ERR_INPUT,
@@ -380,8 +361,6 @@ TEST_IN_DIR(test_damage)
             refuse(state, unchanged, CS_ERR_INPUT, "is missing");
         }
         OK(cs_file_write(path, bytes, size));
-        cs_free(bytes);
-        cs_free(path);
     }
     /* Without its index it is no checkpoint, and no earlier one is taken in silence. */
     assert_int_equal(unlink(in_dir(state, "run/checkpoint-12/trainer.json")), 0);
@@ -397,9 +376,8 @@ static cs_status train_there(const char *path)
 {
     recipe r = {0};
     cs_train_result result;
-    training t = make_training(&r, path);
+    AUTO_BY(free_training, training) t = make_training(&r, path);
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-    free_training(&t);
     return status;
 }
 
@@ -420,7 +398,7 @@ static training *held; /* made once: what is tried is saving and restoring */
 
 static cs_status save_and_restore(const char *path)
 {
-    json_t *run = json_object(), *read = NULL;
+    json_auto_t *run = json_object(), *read = NULL;
     cs_train_state s = {.step = 4}, found = {0};
     int64_t last = 0, before = 0;
     cs_status status = cs_train_save(path, &held->model, held->tokenizer, run, &s);
@@ -429,8 +407,6 @@ static cs_status save_and_restore(const char *path)
         (status = cs_train_restore(path, 4, held->tokenizer, &held->model)) == CS_OK) {
         status = cs_train_prune(path, 0, NULL);
     }
-    json_decref(run);
-    json_decref(read);
     return status;
 }
 
@@ -440,7 +416,7 @@ TEST_IN_DIR(test_memory)
     recipe r = {0};
     char folder[] = "/dev/shm/cospec-train-XXXXXX";
     bool fast = access("/dev/shm", W_OK) == 0 && mkdtemp(folder);
-    training t = make_training(&r, NULL);
+    AUTO_BY(free_training, training) t = make_training(&r, NULL);
     held = &t;
     fail_each_allocation(save_and_restore, fast ? folder : *state);
     held = NULL;
@@ -448,16 +424,13 @@ TEST_IN_DIR(test_memory)
     if (fast) {
         assert_int_equal(rmdir(folder), 0); /* empty: nothing is left behind */
     }
-    free_training(&t);
 }
 
 TEST_IN_DIR(test_foreign_log)
 {
-    cs_log log = {0};
-    const char text[] = "time,value\n1,2\n";
-    OK(cs_file_write(in_dir(state, "log.csv"), text, (int64_t)strlen(text)));
+    AUTO_BY(cs_log_close, cs_log) log = {0};
+    (void)put(state, "log.csv", "time,value\n1,2\n");
     assert_fails(cs_log_open(*state, 5, &log), CS_ERR_INPUT, "header");
-    cs_log_close(&log);
 }
 
 /* A kill in the middle of a row, and rows behind the checkpoint. */

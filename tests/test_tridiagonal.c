@@ -1,13 +1,7 @@
 /* linalg: eigenvalues by counts of signs, against closed forms, against counts in long double, and against
  * LAPACK's on spectra that are hard for it. */
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include <lapacke.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "linalg/tridiagonal.h"
 #include "linalg/tridiagonal_private.h"
@@ -151,9 +145,7 @@ TEST(every_value_within_its_bound)
     }
     double values[N];
     OK(cs_tridiagonal_values(N, d, e, values));
-    for (int i = 0; i < N; ++i) {
-        assert_true(values[i] == 0);
-    }
+    assert_each(i, 0, N, values[i] == 0);
     OK(cs_tridiagonal_values(0, d, e, values));
 }
 
@@ -192,7 +184,7 @@ TEST(symmetric_matrices)
     enum { D = 150 };
     for (int form = 0; form < 4; ++form) {
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)form);
-        cs_dense a, full;
+        AUTO(cs_dense) a = {0}, full = {0};
         double ours[D], theirs[D], squares = 0;
         OK(cs_dense_init(&a, D, D));
         OK(cs_dense_init(&full, D, D));
@@ -210,13 +202,9 @@ TEST(symmetric_matrices)
         OK(cs_dense_eigh(&full, theirs, true));
         OK(cs_symmetric_values(&a, ours));
         cs_threads_blas_hold(false);
-        for (int k = 0; k < D; ++k) {
-            assert_true(fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
-        }
-        cs_dense_free(&a);
-        cs_dense_free(&full);
+        assert_each(k, 0, D, fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
     }
-    cs_dense a;
+    AUTO(cs_dense) a = {0};
     double value[2];
     OK(cs_dense_init(&a, 2, 1));
     assert_fails(cs_symmetric_values(&a, value), CS_ERR_USAGE, "2 x 1: not square");
@@ -227,5 +215,4 @@ TEST(symmetric_matrices)
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 0, 0));
     OK(cs_symmetric_values(&a, value));
-    cs_dense_free(&a);
 }

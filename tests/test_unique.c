@@ -1,14 +1,7 @@
 /* Context `unique` against enumeration with every row made unique: entries, class masses and
  * spectra of all objectives, lengths and strides, blind and given; and as the bound of the contexts
  * that know less. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
 #include "comm_threads.h"
-#include "cooc/builder.h"
 #include "cooc/context_private.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
@@ -17,7 +10,6 @@
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 enum { VOCAB = 7, CLASSES = 2, MOST_KEYS = 1 << 11 };
 
@@ -94,8 +86,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
 {
     static sequence_rows rows;
     truth t = {0};
-    cs_sequences all = {0};
-    OK(cs_sequences_of(corpus, o->max_length, o->stride, &all));
+    AUTO_OK(cs_sequences, all, cs_sequences_of(corpus, o->max_length, o->stride, &all));
     for (int64_t i = 0; i < all.count; ++i) {
         bool exists = false;
         OK(cs_objective_exists(&o->objective, all.length[i], &exists));
@@ -103,10 +94,9 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
             continue;
         }
         cs_sequences one = {1, all.start + i, all.length + i, all.document + i};
-        cs_context_plan *plan = NULL;
         cs_context_options context = {.objective = &o->objective,
                                       .context = {.n = 1, .given = o->context.given}};
-        OK(cs_context_prepare(&one, &context, &plan));
+        AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&one, &context, &plan));
         rows.rows = 0;
         rows.scale = o->weight_by_document ? 1 : cs_context_predicted(plan, all.length[i]);
         OK(cs_context_visit(plan, corpus, &one, 0, add_event, &rows, NULL));
@@ -114,9 +104,7 @@ static truth enumerate(const cs_corpus *corpus, const cs_cooc_options *o)
             add_row(&t, rows.mass[r], corpus->label[all.document[i]]);
         }
         ++t.windows;
-        cs_context_plan_free(&plan);
     }
-    cs_sequences_free(&all);
     return t;
 }
 
@@ -163,10 +151,10 @@ static void assert_entries(const cs_cooc *m, const truth *t)
 
 static void assert_spectrum(const cs_cooc *m, const truth *t)
 {
-    cs_csr a = {0};
-    cs_spectrum s = {0}, whole = {0};
+    AUTO(cs_spectrum) s = {0}, whole = {0};
     const cs_spectrum_options o = {.moment4 = true};
-    OK(cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
+    AUTO_OK(cs_csr, a,
+            cs_csr_from_triplets(t->rows, VOCAB, t->entries, t->row, t->col, t->val, &a));
     OK(cs_spectrum_of(&a, &o, &whole));
     OK(cs_spectrum_of(&m->matrix.a, &o, &s));
     for (int64_t j = 0; j < whole.k || j < s.k; ++j) {
@@ -177,9 +165,6 @@ static void assert_spectrum(const cs_cooc *m, const truth *t)
     assert_true(fabs(s.sum_sigma2 - whole.sum_sigma2) < 1e-12);
     assert_true(fabs(s.sum_sigma4 - whole.sum_sigma4) < 1e-12);
     assert_true(s.converged && cs_spectrum_failed(&s) == NULL);
-    cs_spectrum_free(&s);
-    cs_spectrum_free(&whole);
-    cs_csr_free(&a);
 }
 
 static const struct {
@@ -190,7 +175,7 @@ enum { CUTS = sizeof cuts / sizeof *cuts };
 
 static void compare(const cs_corpus *corpus, const char *spec)
 {
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .context = {.mode = CS_CONTEXT_UNIQUE, .n = 1}};
     OK(cs_objective_parse_held(spec, &file, &o.objective));
     for (int i = 0; i < 4 * CUTS; ++i) {
@@ -198,17 +183,14 @@ static void compare(const cs_corpus *corpus, const char *spec)
         o.stride = cuts[i / 4].stride;
         o.context.given = i % 2;
         o.weight_by_document = i / 2 % 2;
-        cs_cooc m = {0};
-        truth t = enumerate(corpus, &o);
+        AUTO(cs_cooc) m = {0};
+        AUTO(truth) t = enumerate(corpus, &o);
         if (t.windows > 0) {
             OK(cs_cooc_build(corpus, &o, &m));
             assert_entries(&m, &t);
             assert_spectrum(&m, &t);
         }
-        cs_cooc_free(&m);
-        truth_free(&t);
     }
-    cs_plan_file_free(&file);
 }
 
 TEST(entries_and_spectra_are_those_of_all_rows)
@@ -221,14 +203,13 @@ TEST(entries_and_spectra_are_those_of_all_rows)
         "mix:0.3*ar+0.7*masked(unmasked=1)",
         "mix:1*bernoulli-masked(mask-ratio=0.4)+1*masked(unmasked=2)+2*diverse-ar(t=3)",
     };
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     for (size_t i = 0; i < sizeof more / sizeof *more; ++i) {
         compare(&corpus, more[i]);
     }
     for (int i = 0; i < plan_spec_count(); ++i) {
         compare(&corpus, plan_spec(i));
     }
-    cs_corpus_free(&corpus);
 }
 
 /* --- as a bound (refinement-and-kernel.md, refinement) ------------------------------------------------------ */
@@ -236,12 +217,10 @@ TEST(entries_and_spectra_are_those_of_all_rows)
 static cs_spectrum values_of(const cs_corpus *corpus, const cs_cooc_options *o)
 {
     const cs_spectrum_options all = {.values_only = true};
-    cs_cooc m = {0};
     cs_spectrum s = {0};
-    OK(cs_cooc_build(corpus, o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(corpus, o, &m));
     assert_true(m.dropped_mass < 1e-12 * m.mass);
     OK(cs_spectrum_of(&m.matrix.a, &all, &s));
-    cs_cooc_free(&m);
     return s;
 }
 
@@ -256,7 +235,7 @@ TEST(every_other_context_is_better_connected)
         bool given;
     } modes[] = {{"all", false},      {"document", false}, {"all", true},     {"nearest:1", true},
                  {"nearest:2", true}, {"each:8", true},    {"each:8", false}, {"document", true}};
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     for (size_t i = 0; i < sizeof specs / sizeof *specs; ++i) {
         for (size_t j = 0; j < sizeof modes / sizeof *modes; ++j) {
             cs_cooc_options o = {.threads = 1, .max_length = 5, .stride = 1}, bound = o;
@@ -265,7 +244,7 @@ TEST(every_other_context_is_better_connected)
             o.context.given = modes[j].given;
             bound.objective = o.objective;
             bound.context = (cs_context){.mode = CS_CONTEXT_UNIQUE, .n = 1, .given = j > 1};
-            cs_spectrum low = values_of(&corpus, &o), high = values_of(&corpus, &bound);
+            AUTO(cs_spectrum) low = values_of(&corpus, &o), high = values_of(&corpus, &bound);
             double least = INFINITY, most = 0;
             for (int64_t k = 0; k < low.k; ++k) {
                 double gap = (k < high.k ? high.sigma[k] : 0) - low.sigma[k];
@@ -274,11 +253,8 @@ TEST(every_other_context_is_better_connected)
             }
             assert_true(least > -1e-10);
             assert_true(most > 0.01 || (i == 0 && j < 2)); /* ar: 1 is all that there is */
-            cs_spectrum_free(&low);
-            cs_spectrum_free(&high);
         }
     }
-    cs_corpus_free(&corpus);
 }
 
 /* --- the builder's ways ------------------------------------------------------------------------- */
@@ -317,7 +293,7 @@ TEST(every_way_of_counting_makes_the_same_bits)
                  {"offset-ar:offset-weights=power:1", 0, 0, false},
                  {"diverse-ar:t=3", 0, 0, false},
                  {"ar", 30, 1, false}};
-    cs_corpus large = sparse_corpus(700), small = sparse_corpus(90);
+    AUTO(cs_corpus) large = sparse_corpus(700), small = sparse_corpus(90);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_cooc one = {0}, other = {0}, records = {0};
         build_job job = {&small, {.threads = 1}, &records};
@@ -348,8 +324,6 @@ TEST(every_way_of_counting_makes_the_same_bits)
         cs_cooc_free(&one);
         cs_cooc_free(&records);
     }
-    cs_corpus_free(&large);
-    cs_corpus_free(&small);
 }
 
 /* An entry of R that is a billionth of the others on its diagonal, at the places where it is a
@@ -361,18 +335,16 @@ TEST_IN_DIR(small_weights_keep_their_digits)
                      " \"weights\": [0, 1e-9, 1, 1, 1e-9, 1e-9]}]}");
     char spec[160];
     (void)snprintf(spec, sizeof spec, "file:plan-file=%s", path);
-    cs_corpus corpus = corpus_of();
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 1};
     OK(cs_objective_parse_held(spec, &file, &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    cs_context_plan *plan = NULL;
     const cs_context_options context = {
         .objective = &o.objective, .context = o.context, .window = 6, .stride = 1};
     int64_t start = 0, document = 0;
     int32_t length = 8;
     cs_sequences run = one_sequence(&start, &length, &document);
-    OK(cs_context_prepare(&run, &context, &plan));
+    AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&run, &context, &plan));
     const cs_context_table *t = cs_context_table_of(plan, 8);
     /* Positions 5 and 6 of 8 are 4 and 5 of the second window (of three) and 3, 4 of the third. */
     const double whole = 2 + 3e-9, last = 2e-9 / whole;
@@ -380,9 +352,6 @@ TEST_IN_DIR(small_weights_keep_their_digits)
     assert_true(fabs(cs_context_pair_weight(plan, t, 3, 6, 7) / (last / 4) - 1) < 1e-12);
     assert_true(fabs(cs_context_pair_weight(plan, t, 3, 1, 1) / (1e-18 / (2 + 1e-9) / whole) - 1) <
                 1e-12);
-    cs_context_plan_free(&plan);
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }
 
 /* One token is masked at a time: no two targets share a set, and the form is diagonal, a number for
@@ -394,15 +363,14 @@ TEST(targets_that_share_no_set)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = EACH;
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         types += count[corpus.token[i]]++ == 0;
     }
     cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
-    cs_cooc m = {0};
     OK(cs_objective_parse("masked:mask-ratio=0.01", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     const cs_csr *a = &m.matrix.a;
     assert_true(a->rows == types && cs_csr_nnz(a) == types && types > DOCUMENTS * EACH / 2);
     for (int64_t r = 0; r < a->rows; ++r) {
@@ -412,8 +380,6 @@ TEST(targets_that_share_no_set)
         assert_true(fabs(each / first - 1) < 1e-12);
         assert_true(r == 0 || a->col[r] > a->col[r - 1]);
     }
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 /* Under permuted-ar any two positions share the same weight: off the diagonal an entry is a number for
@@ -425,7 +391,7 @@ TEST(pairs_of_rare_words)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = EACH;
     }
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
     int32_t *pairs = test_room((int64_t)WORDS * WORDS, sizeof *pairs);
     int64_t different = 0, found = 0;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
@@ -439,11 +405,10 @@ TEST(pairs_of_rare_words)
         }
     }
     cs_cooc_options o = {.threads = 2, .memory_budget = 1 << 26};
-    cs_cooc m = {0};
     double each = 0;
     OK(cs_objective_parse("permuted-ar", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     const cs_csr *a = &m.matrix.a;
     for (int64_t r = 0; r < a->rows; ++r) {
         const int64_t v = corpus.token[corpus.doc_ptr[m.witness_sequence[r]] +
@@ -458,32 +423,28 @@ TEST(pairs_of_rare_words)
         }
     }
     assert_int_equal(found, different);
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }
 
 TEST(samples_are_refused)
 {
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = {.draws = 5};
     cs_cooc m = {0};
     OK(cs_objective_parse("permuted-ar", &o.objective));
     OK(cs_context_parse("unique", &o.context));
     assert_fails(cs_cooc_build(&corpus, &o, &m), CS_ERR_USAGE,
                  "5 draws cannot be used: context unique");
-    cs_corpus_free(&corpus);
 }
 
 TEST_IN_DIR(stored_forms_come_back)
 {
     const char *dir = in_dir(state, "m");
-    cs_corpus corpus = corpus_of();
+    AUTO(cs_corpus) corpus = corpus_of();
     cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1};
-    cs_cooc m = {0};
     cs_cooc_store back = {0};
     OK(cs_objective_parse("masked:unmasked=2", &o.objective));
     OK(cs_context_parse("unique", &o.context));
-    OK(cs_cooc_build(&corpus, &o, &m));
+    AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_write(dir, &corpus, &o, &m, true, false));
     OK(cs_cooc_read(dir, &back));
     assert_true(back.cooc.matrix.a.gram);
@@ -491,16 +452,13 @@ TEST_IN_DIR(stored_forms_come_back)
     assert_same_csr(&back.cooc.matrix.a, &m.matrix.a);
     assert_int_equal(back.cooc.sequences, m.sequences);
     for (int64_t r = 0; r < m.matrix.a.rows; ++r) { /* every token has mass here */
-        char *text = NULL;
+        AUTO_FREE char *text = NULL;
         OK(cs_cooc_row_text(&back, r, &text));
         assert_string_equal(text, corpus.word[r]);
-        cs_free(text);
     }
     /* A matrix of counts in its place is told apart. */
     m.matrix.a.gram = false;
     cs_cooc_store_free(&back);
     OK(cs_cooc_write(dir, &corpus, &o, &m, false, true));
     assert_fails(cs_cooc_read(dir, &back), CS_ERR_INPUT, "is not a Gram form");
-    cs_cooc_free(&m);
-    cs_corpus_free(&corpus);
 }

@@ -1,13 +1,8 @@
 /* A model's states against a reference file: parity with transformers on the golden models, what
  * differs is found, what is refused. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "infer/verify_states.h"
 #include "io_support.h"
 #include "model_support.h"
-#include "test.h"
 #include "train/model_kind.h"
 
 static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "bert"};
@@ -15,15 +10,13 @@ static const char *const CLASS[] = {"gpt2", "roberta-prelayernorm", "roberta", "
 static int verify(const char *class, const cs_verify_options *options, cs_state_difference *d)
 {
     char dir[64], path[96];
-    cs_backend *backend = NULL;
-    cs_model model = {0};
     cs_model_kind kind;
     cs_npz *reference = NULL;
     int count = 0;
     (void)snprintf(dir, sizeof dir, "tests/golden/models/%s", class);
     (void)snprintf(path, sizeof path, "%s/reference.npz", dir);
-    OK(cs_backend_cpu(1, &backend));
-    OK(cs_model_read(dir, backend, false, &model));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_model, model, cs_model_read(dir, backend, false, &model));
     OK(cs_model_kind_read(dir, &model, &kind));
     assert_int_equal(kind.kind, strcmp(class, "gpt2") == 0 ? CS_KIND_CAUSAL : CS_KIND_MASKED);
     cs_verify_options o = *options;
@@ -31,8 +24,6 @@ static int verify(const char *class, const cs_verify_options *options, cs_state_
     OK(cs_npz_open(path, 0, &reference));
     OK(cs_verify_states(&model, reference, &o, d, &count));
     cs_npz_close(reference);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return count;
 }
 
@@ -84,8 +75,8 @@ static cs_status verify_written(void **state, const bad_reference *r)
     }
     cs_npz_writer *w = NULL;
     cs_npz *reference = NULL;
-    cs_backend *backend = NULL;
-    cs_model model = {0};
+    AUTO(cs_backend) *backend = NULL;
+    AUTO(cs_model) model = {0};
     cs_state_difference d[8];
     int count = 0;
     OK(cs_npz_create(path, &w));
@@ -102,8 +93,6 @@ static cs_status verify_written(void **state, const bad_reference *r)
         cs_verify_states(&model, reference, &(cs_verify_options){.causal = true}, d, &count);
     assert_int_equal(count, status == CS_OK);
     cs_npz_close(reference);
-    cs_model_free(&model);
-    cs_backend_free(&backend);
     return status;
 }
 
@@ -146,12 +135,10 @@ static cs_status verify_once(const char *path)
 
 TEST(allocations)
 {
-    cs_backend *backend = NULL;
-    OK(cs_backend_cpu(1, &backend));
+    AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
     OK(cs_model_read("tests/golden/models/gpt2", backend, false, &held));
     OK(cs_npz_open("tests/golden/models/gpt2/reference.npz", 0, &opened));
     fail_each_allocation(verify_once, "");
     cs_npz_close(opened);
     cs_model_free(&held);
-    cs_backend_free(&backend);
 }

@@ -1,11 +1,5 @@
 /* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
  * depend on, bits for threads and resumed runs, augmentation. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "image/augment.h"
 #include "infer/patch_values.h"
@@ -14,7 +8,6 @@
 #include "io_support.h"
 #include "model/arch_private.h"
 #include "model/pass.h"
-#include "test.h"
 #include "text/labelled_text.h"
 #include "vit_support.h"
 
@@ -72,8 +65,8 @@ static void check_targets(const training *t, const cs_batch *b)
 TEST(rows_and_targets)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        training t = make_picture_training(form, 1, NULL);
-        cs_batch b = batch_of(&t, 3);
+        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        AUTO(cs_batch) b = batch_of(&t, 3);
         const cs_model_config *c = &t.model.config;
         bool hides = form->decoder || (form->two_stream && form->kind == CS_OBJ_MASKED);
         int64_t hidden = llround(0.4 * PATCHES);
@@ -95,8 +88,6 @@ TEST(rows_and_targets)
         }
         (form->target == CS_TARGET_IDS ? check_codes : check_targets)(&t, &b);
         assert_true(b.events > 0);
-        cs_batch_free(&b);
-        free_training(&t);
     }
 }
 
@@ -141,9 +132,9 @@ static void change(training *t, int64_t k)
 TEST(hidden_patches_move_nothing)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        training t = make_picture_training(form, 1, NULL);
+        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_network_options sizes = {.loss = t.options.loss};
-        cs_pass pass = {0};
+        AUTO_BY(cs_pass_close, cs_pass) pass = {0};
         enum { MOST = CS_FIRST_CODE + CODES };
         const int64_t width = form->target == CS_TARGET_IDS ? MOST : VALUES;
         float before[2 * PATCHES * MOST], after[2 * PATCHES * MOST];
@@ -168,8 +159,6 @@ TEST(hidden_patches_move_nothing)
             }
         }
         assert_true(moved > 0 && still > 0);
-        cs_pass_close(&pass);
-        free_training(&t);
     }
 }
 
@@ -183,10 +172,9 @@ static const char *const files[] = {
 static void run_to(const picture_form *form, int threads, const char *dir, int64_t steps)
 {
     const cs_augment augment = {0.5, 1.2, true};
-    cs_images m = make_pictures();
-    cs_patch_view view = {0};
-    training t = make_picture_training(form, threads, dir);
-    OK(cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
+    AUTO(cs_images) m = make_pictures();
+    AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
+    AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
         t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
     }
@@ -195,16 +183,13 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     t.options.resume = true;
     t.options.learning_rate = 1e-2;
     assert_true(isfinite(trained(&t).loss));
-    cs_patch_view_free(&view);
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 TEST_IN_DIR(threads_and_resume)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        char *a = cs_strdup(in_dir(state, form->name)), *b = cs_format("%s2", a),
-             *c = cs_format("%s3", a);
+        AUTO_FREE char *a = cs_strdup(in_dir(state, form->name)), *b = cs_format("%s2", a),
+                       *c = cs_format("%s3", a);
         assert_true(a && b && c);
         run_to(form, 1, a, 12);
         run_to(form, 2, b, 12);
@@ -214,9 +199,6 @@ TEST_IN_DIR(threads_and_resume)
             assert_same_file(a, b, files[i]);
             assert_same_file(a, c, files[i]);
         }
-        cs_free(a);
-        cs_free(b);
-        cs_free(c);
     }
 }
 
@@ -227,7 +209,7 @@ TEST_IN_DIR(another_run)
     const char *dir = in_dir(state, "run");
     cs_train_result result = {0};
     run_to(form, 1, dir, 5);
-    training t = make_picture_training(form, 1, dir);
+    AUTO_BY(free_training, training) t = make_picture_training(form, 1, dir);
     t.options.resume = true;
     t.options.schedule = CS_SCHEDULE_CONSTANT;
     t.options.learning_rate = 1e-2;
@@ -236,7 +218,6 @@ TEST_IN_DIR(another_run)
     t.corpus.real[3] += 0.5F;
     assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_INPUT,
                  "other text");
-    free_training(&t);
 }
 
 /* --- learning, files, sines --- */
@@ -246,7 +227,8 @@ TEST_IN_DIR(another_run)
 TEST_IN_DIR(learns_waves)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
-        training t = make_picture_training(form, 1, in_dir(state, form->name));
+        AUTO_BY(free_training, training) t =
+            make_picture_training(form, 1, in_dir(state, form->name));
         t.options.steps = 600;
         t.options.batch = 16;
         t.options.learning_rate = 1e-2;
@@ -258,8 +240,7 @@ TEST_IN_DIR(learns_waves)
         if (!(r.loss < bound)) {
             fail_msg("%s: loss %g", form->name, r.loss);
         }
-        cs_model back = {0};
-        OK(cs_model_read(t.options.dir, t.backend, false, &back));
+        AUTO_OK(cs_model, back, cs_model_read(t.options.dir, t.backend, false, &back));
         assert_int_equal(back.config.target, form->target);
         assert_int_equal(back.config.positions, PATCHES + 1);
         assert_int_equal(back.params.count, t.model.params.count);
@@ -277,17 +258,15 @@ TEST_IN_DIR(learns_waves)
             assert_memory_equal(back.codes->book.centre, t.model.codes->book.centre,
                                 CODES * VALUES * sizeof(float));
         }
-        cs_model_free(&back);
-        free_training(&t);
     }
 }
 
 /* Codes of other patches than the model's, or of another number, and files of none. */
 TEST_IN_DIR(bad_codes)
 {
-    training t = make_picture_training(&picture_forms[6], 1, NULL);
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[6], 1, NULL);
     const char *dir = in_dir(state, "m"), *path = in_dir(state, "m/codes.safetensors");
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     cs_model back = {0};
     cs_corpus corpus = {0};
     OK(cs_model_write(&t.model, dir));
@@ -307,8 +286,6 @@ TEST_IN_DIR(bad_codes)
     assert_fails(cs_model_pictures(&t.model, &m, 1, &corpus), CS_ERR_USAGE, "no codes.safetensors");
     t.model.config.target = CS_TARGET_PIXELS;
     assert_fails(cs_model_config_check(&t.model.config), CS_ERR_USAGE, "positions of 0 values");
-    cs_images_free(&m);
-    free_training(&t);
 }
 
 TEST(sines_of_the_plane)
@@ -319,15 +296,11 @@ TEST(sines_of_the_plane)
     OK(cs_model_config_pictures(&c));
     assert_int_equal(c.positions, 7);
     OK(cs_position_waves(&c, 8, table));
-    for (int j = 0; j < 8; ++j) {
-        assert_true(table[j] == 0);
-    }
+    assert_each(j, 0, 8, table[j] == 0);
     const float *last = table + 6 * 8; /* row 1, column 2; rates 1 and 1/100 */
     const double want[] = {sin(2), sin(0.02), cos(2), cos(0.02),
                            sin(1), sin(0.01), cos(1), cos(0.01)};
-    for (int j = 0; j < 8; ++j) {
-        assert_true(fabs((double)last[j] - want[j]) < 1e-6);
-    }
+    assert_each(j, 0, 8, fabs((double)last[j] - want[j]) < 1e-6);
 }
 
 /* --- orders --- */
@@ -340,19 +313,18 @@ TEST(orders_of_patches)
     for (int k = PATCHES; k > 0; --k) {
         (void)snprintf(list + strlen(list), 8, "%s%d", k < PATCHES ? "," : "", k - 1);
     }
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     for (size_t o = 0; o < sizeof name / sizeof *name; ++o) {
-        training t = make_picture_training(&picture_forms[1], 1, NULL);
+        AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[1], 1, NULL);
         cs_model_config c = t.model.config, back;
-        cs_corpus corpus = {0};
-        int32_t *order = NULL;
+        AUTO_FREE int32_t *order = NULL;
         float rows[(PATCHES + 1) * 16], table[(PATCHES + 1) * 16];
         OK(cs_position_waves(&c, c.width, rows));
         (void)snprintf(c.order, sizeof c.order, "%s", name[o]);
         OK(cs_model_order(&c, &order));
         OK(cs_position_waves(&c, c.width, table));
         t.model.config = c;
-        OK(cs_model_pictures(&t.model, &m, 1, &corpus));
+        AUTO_OK(cs_corpus, corpus, cs_model_pictures(&t.model, &m, 1, &corpus));
         int moved = 0;
         for (int k = 0; k < PATCHES; ++k) {
             moved += order[k] != k;
@@ -362,22 +334,17 @@ TEST(orders_of_patches)
                                 VALUES * sizeof(float));
         }
         assert_true(moved >= PATCHES / 2);
-        json_t *json = cs_model_config_json(&c);
+        json_auto_t *json = cs_model_config_json(&c);
         OK(cs_model_config_parse("config.json", json, &back));
         assert_string_equal(back.order, name[o]);
-        json_decref(json);
-        cs_corpus_free(&corpus);
-        cs_free(order);
-        free_training(&t);
     }
-    cs_images_free(&m);
 }
 
 /* A network of all patches to all does not know the order: with the sines of their places in the plane
  * it fills hidden patches as it does along rows. Floats are summed in another order. */
 TEST(an_order_alone_changes_nothing)
 {
-    training t = make_picture_training(&picture_forms[0], 1, NULL);
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
     cs_model_kind kind = {.kind = CS_KIND_MASKED,
                           .attention = CS_ATTENTION_BIDIRECTIONAL,
                           .pretrained = CS_ATTENTION_BIDIRECTIONAL};
@@ -388,21 +355,15 @@ TEST(an_order_alone_changes_nothing)
     }
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        cs_model model = {0};
-        cs_patch_reader reader = {0};
+        AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         c.waves = true;
         (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
-        OK(cs_model_init(&c, t.backend, false, &model));
+        AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
         OK(cs_patches_fill(&reader, 2, t.corpus.real, NULL, NULL, group, 3, made[o]));
-        cs_patch_reader_close(&reader);
-        cs_model_free(&model);
     }
-    for (int i = 0; i < 2 * PATCHES * VALUES; ++i) {
-        assert_true(fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
-    }
-    free_training(&t);
+    assert_each(i, 0, 2 * PATCHES * VALUES, fabs((double)made[0][i] - (double)made[1][i]) < 1e-5);
 }
 
 /* Without a length a text is cut at 512 tokens and a picture is not. */
@@ -421,7 +382,7 @@ TEST(pictures_are_read_whole)
 
 TEST(sides_of_pictures)
 {
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     cs_corpus all = {0}, train = {0}, test = {0};
     cs_labelled_text a = {0}, b = {0};
     OK(cs_images_patches(&m, PATCH, NULL, NULL, 0, &all));
@@ -444,7 +405,6 @@ TEST(sides_of_pictures)
     cs_corpus_free(&all);
     cs_corpus_free(&train);
     cs_labelled_text_free(&a);
-    cs_images_free(&m);
 }
 
 /* --- refusals --- */
@@ -453,7 +413,7 @@ TEST(what_does_not_fit)
 {
     cs_model_config c = {.image_height = 6, .image_width = 8, .patch = 4, .channels = 1};
     assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patch size 4 does not divide");
-    training t = make_picture_training(&picture_forms[2], 1, NULL);
+    AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[2], 1, NULL);
     cs_model_config d = t.model.config;
     d.decoder.width = 18;
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that is a multiple of 4, not 18");
@@ -468,5 +428,4 @@ TEST(what_does_not_fit)
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "order \"spiral\"");
     t.options.task.objective = cs_objective_default(CS_OBJ_AR);
     assert_fails(cs_task_check(&t.options.task, &t.model.config), CS_ERR_USAGE, "masked");
-    free_training(&t);
 }

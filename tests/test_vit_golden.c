@@ -1,15 +1,10 @@
 /* Hugging Face's classes of pictures: files of transformers with random weights, and what it computes of
  * some pictures (tests/oracle/pictures_parity.py --golden). */
-#include <math.h>
-#include <string.h>
-
 #include "analysis/measures/perceptual.h"
-#include "base/mem.h"
 #include "infer/hidden_states.h"
 #include "infer/patch_values.h"
 #include "io/npz.h"
 #include "io_support.h"
-#include "test.h"
 #include "vit_support.h"
 
 #define FOLDER "tests/golden/pictures/"
@@ -25,19 +20,17 @@ typedef struct {
 
 static void numbers(world *w, const char *name, int64_t count, double *to)
 {
-    cs_array array = {0};
-    OK(cs_npz_read(w->reference, name, &array));
+    AUTO_OK(cs_array, array, cs_npz_read(w->reference, name, &array));
     assert_int_equal(array.size, count);
     for (int64_t i = 0; i < count; ++i) {
         to[i] = cs_array_f64(&array, i);
     }
-    cs_array_free(&array);
 }
 
 static void world_open_of(world *w, const char *name)
 {
     static double pixels[N * EDGE * EDGE * 3];
-    char *dir = cs_format(FOLDER "%s", name), *path = cs_format("%s/reference.npz", dir);
+    AUTO_FREE char *dir = cs_format(FOLDER "%s", name), *path = cs_format("%s/reference.npz", dir);
     uint8_t pixel[N * EDGE * EDGE * 3], held[N] = {0};
     int32_t label[N] = {-1, -1, -1};
     cs_images m = {.name = (char[]){"g"},
@@ -59,8 +52,6 @@ static void world_open_of(world *w, const char *name)
         pixel[i] = (uint8_t)pixels[i];
     }
     OK(cs_images_patches(&m, 2, NULL, NULL, 0, &w->corpus));
-    cs_free(dir);
-    cs_free(path);
 }
 
 static void world_free(world *w)
@@ -91,7 +82,7 @@ static void check_states(const char *name)
     static const int64_t layer[] = {0, 1, 2};
     static kept ours;
     static double theirs[LAYERS * ROWS * WIDTH];
-    world w;
+    AUTO(world) w = {0};
     world_open_of(&w, name);
     const cs_hidden_options o = {.layer = layer,
                                  .layers = LAYERS,
@@ -108,7 +99,6 @@ static void check_states(const char *name)
                      theirs[i]);
         }
     }
-    world_free(&w);
 }
 
 TEST(states)
@@ -124,7 +114,7 @@ TEST(classes)
     enum { CLASSES = 3 };
     float weight[CLASSES * WIDTH], bias[CLASSES];
     double states[LAYERS * ROWS * WIDTH], logits[N * CLASSES];
-    world w;
+    AUTO(world) w = {0};
     world_open_of(&w, "classifier");
     const cs_params *p = &w.model.params;
     assert_int_equal(w.model.config.classes, CLASSES);
@@ -141,7 +131,6 @@ TEST(classes)
         }
         assert_true(fabs(sum - logits[i]) < TOLERANCE);
     }
-    world_free(&w);
 }
 
 /* What is predicted of hidden patches, under the masks that transformers drew. */
@@ -150,14 +139,13 @@ TEST(masked_autoencoder)
     static double hidden[N * GRID], theirs[N * GRID * OF_PATCH];
     static float ours[N * GRID * OF_PATCH];
     int32_t group[N * GRID];
-    world w;
+    AUTO(world) w = {0};
     world_open_of(&w, "mae");
-    cs_model_kind kind = {0};
-    cs_patch_reader reader = {0};
+    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     int64_t checked = 0;
     assert_int_equal(w.model.config.target, CS_TARGET_PIXELS);
     assert_true(w.model.config.waves);
-    OK(cs_model_kind_read(FOLDER "mae", &w.model, &kind));
+    AUTO_OK(cs_model_kind, kind, cs_model_kind_read(FOLDER "mae", &w.model, &kind));
     OK(cs_patch_reader_open(&w.model, &kind, 2, &reader));
     numbers(&w, "hidden", N * GRID, hidden);
     numbers(&w, "predicted", N * GRID * OF_PATCH, theirs);
@@ -172,9 +160,6 @@ TEST(masked_autoencoder)
         }
     }
     assert_int_equal(checked, N * 12 * OF_PATCH);
-    cs_patch_reader_close(&reader);
-    cs_model_kind_free(&kind);
-    world_free(&w);
 }
 
 /* The perceptual distance of the pictures from one another, by numpy of transformers' states: those of the
@@ -188,8 +173,8 @@ TEST(perceptual_distances)
     static double pixels[N * PICTURE];
     static float a[PAIRS * PICTURE], b[PAIRS * PICTURE];
     double distance[PAIRS];
-    world w;
-    cs_model_text t = {.dir = FOLDER "classifier"};
+    AUTO(world) w = {0};
+    AUTO(cs_model_text) t = {.dir = FOLDER "classifier"};
     cs_images like = {
         .name = (char[]){"g"}, .path = (char[]){"g"}, .height = EDGE, .width = EDGE, .channels = 3};
     world_open_of(&w, "classifier");
@@ -201,9 +186,7 @@ TEST(perceptual_distances)
         b[i] = (float)(pixels[second[i / PICTURE] * PICTURE + i % PICTURE] / 255);
     }
     OK(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance));
-    for (int k = 0; k < PAIRS; ++k) {
-        assert_true(fabs(distance[k] - wanted[k]) < 4 * TOLERANCE);
-    }
+    assert_each(k, 0, PAIRS, fabs(distance[k] - wanted[k]) < 4 * TOLERANCE);
     assert_true(distance[3] == 0);
     like.width = 4;
     assert_fails(cs_perceptual(&t, &like, PAIRS, a, b, 1, distance), CS_ERR_USAGE,
@@ -213,6 +196,4 @@ TEST(perceptual_distances)
     OK(cs_backend_cpu(1, &t.backend));
     OK(cs_model_text_read(t.dir, &t));
     assert_fails(cs_perceptual_check(&t, &like), CS_ERR_USAGE, "vit does not classify pictures");
-    cs_model_text_free(&t);
-    world_free(&w);
 }

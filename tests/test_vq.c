@@ -1,11 +1,5 @@
 /* The tokenizer of pictures: gradients by central differences, its start as k-means, training, files. */
-#include <math.h>
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/rng.h"
 #include "io_support.h"
-#include "test.h"
 #include "train/vq.h"
 #include "vit_support.h"
 
@@ -64,11 +58,10 @@ static double loss_of(cs_vq_pass *p)
 TEST(gradients)
 {
     const cs_vq_sizes sizes = {T, V, 8, 1, 2};
-    cs_vq vq = {0};
-    cs_vq_pass p = {0};
+    AUTO_BY(cs_vq_close, cs_vq_pass) p = {0};
     float x[N * T * V], to[N * T * V];
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
-    OK(cs_vq_init(&sizes, 1, true, &vq));
+    AUTO_OK(cs_vq, vq, cs_vq_init(&sizes, 1, true, &vq));
     for (int64_t i = 0; i < vq.params.count; ++i) { /* away from the zeros of the start */
         float value[512];
         const int64_t n = vq.params.param[i].rows * vq.params.param[i].cols;
@@ -117,8 +110,6 @@ TEST(gradients)
             }
         }
     }
-    cs_vq_close(&p);
-    cs_vq_free(&vq);
 }
 
 /* --- training --- */
@@ -134,8 +125,8 @@ static double error_of(const cs_codes *codes, const cs_images *m, bool held_out)
  * means; trained, it leaves less than k-means of the same size, whose patches know of no other. */
 TEST(less_than_k_means)
 {
-    cs_images m = many_pictures(800);
-    cs_codes *plain = NULL, *made = NULL;
+    AUTO(cs_images) m = many_pictures(800);
+    AUTO(cs_codes) *plain = NULL, *made = NULL;
     cs_vq_result r = {0};
     cs_vq_options o = options;
     OK(cs_codes_fit(&m, PATCH, o.codes, o.seed, 1, &plain));
@@ -152,14 +143,11 @@ TEST(less_than_k_means)
         fail_msg("error %g with %d of %d codes, k-means %g", s.error, (int)s.used,
                  (int)options.codes, error_of(plain, &m, true));
     }
-    cs_codes_free(&plain);
-    cs_codes_free(&made);
-    cs_images_free(&m);
 }
 
 TEST_IN_DIR(threads_and_files)
 {
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     cs_codes *made[2] = {NULL, NULL}, *back = NULL;
     cs_vq_options o = options;
     cs_vq_result r[2] = {{0}};
@@ -172,8 +160,8 @@ TEST_IN_DIR(threads_and_files)
     assert_memory_equal(&r[0], &r[1], sizeof r[0]);
     OK(cs_codes_write(made[1], path));
     OK(cs_codes_read(path, 2, &back));
-    cs_corpus a = {0}, b = {0};
-    float *x = NULL, *y = NULL;
+    AUTO(cs_corpus) a = {0}, b = {0};
+    AUTO_FREE float *x = NULL, *y = NULL;
     OK(cs_codes_corpus(made[0], &m, NULL, 1, &a));
     OK(cs_codes_corpus(back, &m, NULL, 2, &b));
     assert_memory_equal(a.token, b.token, (size_t)a.tokens * sizeof *a.token);
@@ -195,20 +183,15 @@ TEST_IN_DIR(threads_and_files)
     back->width = 7;
     OK(cs_codes_write(back, path));
     assert_fails(cs_codes_read(path, 1, &made[0]), CS_ERR_INPUT, "pictures of 8 x 7");
-    cs_corpus_free(&a);
-    cs_corpus_free(&b);
-    cs_free(x);
-    cs_free(y);
     for (int i = 0; i < 2; ++i) {
         cs_codes_free(&made[i]);
     }
     cs_codes_free(&back);
-    cs_images_free(&m);
 }
 
 TEST(bad_options)
 {
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     cs_codes *made = NULL;
     cs_vq_result r = {0};
     cs_vq_options o = options;
@@ -223,7 +206,6 @@ TEST(bad_options)
     memset(m.held_out, 1, (size_t)m.count);
     assert_fails(cs_vq_train(&m, &options, &made, &r), CS_ERR_INPUT,
                  "no picture is in the training");
-    cs_images_free(&m);
 }
 
 static cs_images waves;
@@ -240,15 +222,13 @@ static cs_status all_at_once(const char *path)
                                     .batch = 2,
                                     .learning_rate = 1e-3,
                                     .threads = 1};
-    cs_codes *made = NULL, *back = NULL;
+    AUTO(cs_codes) *made = NULL, *back = NULL;
     cs_vq_result r = {0};
     cs_codes_score score = {0};
     cs_status status = cs_vq_train(&waves, &o, &made, &r);
     if (status == CS_OK) status = cs_codes_write(made, path);
     if (status == CS_OK) status = cs_codes_read(path, 1, &back);
     if (status == CS_OK) status = cs_codes_compare(back, &waves, true, 1, &score);
-    cs_codes_free(&made);
-    cs_codes_free(&back);
     return status;
 }
 

@@ -1,24 +1,15 @@
 /* cooc/windows: which builds are counted row by row, within which memory, in how many passes; rows in
  * groups; and weights that round to nothing. What is counted is in test_builder, test_unique and
  * test_checkpoint. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/ints.h"
-#include "base/mem.h"
-#include "base/rng.h"
 #include "comm_threads.h"
 #include "cooc/build_sequences.h"
 #include "cooc/windows_unique_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
-#include "plan/plan_file.h"
 #include "plan/spec.h"
 #include "plan_support.h"
 #include "small_corpus.h"
-#include "test.h"
 
 /* A build as its row-by-row count sees it. */
 typedef struct {
@@ -86,7 +77,7 @@ TEST(streams_fit_in_the_budget)
     for (int i = 0; i < 9; ++i) {
         const int64_t width = 1 + i / 3 * 2;
         char context[16];
-        build b;
+        AUTO_BY(release, build) b = {0};
         (void)snprintf(context, sizeof context, "each:%d", (int)width);
         build_of(corpus_of(), specs[i % 3], context, 0, 0, &b);
         const double cells = 45 + 8 * (double)width,
@@ -97,7 +88,6 @@ TEST(streams_fit_in_the_budget)
             assert_true(applies_within(&b, bytes));
             assert_false(applies_within(&b, bytes - 1));
         }
-        release(&b);
     }
 }
 
@@ -117,7 +107,7 @@ TEST(other_builds_are_not_counted_by_row)
                  {"ar", "unique", true},
                  {"diverse-ar:t=2", "unique", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        build b;
+        AUTO_BY(release, build) b = {0};
         double weight[7] = {1, 1, 1, 1, 1, 1, 1};
         build_of(corpus_of(), cases[i].spec, cases[i].context, 0, 0, &b);
         const bool gram = cs_context_gram(&b.options.context);
@@ -133,7 +123,6 @@ TEST(other_builds_are_not_counted_by_row)
         b.options.by_document = false;
         b.options.context.given = true;
         assert_int_equal(applies(&b.job), cases[i].counted && gram);
-        release(&b);
     }
 }
 
@@ -151,7 +140,7 @@ TEST(lists_take_a_quarter_of_what_rows_leave)
                  {"offset-ar:offset-weights=power:1", 4, 1},
                  {"masked:mask-ratio=0.3", 5, 2}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        build b;
+        AUTO_BY(release, build) b = {0};
         double all = 0;
         build_of(corpus_of(), cases[i].spec, "unique", cases[i].max_length, cases[i].stride, &b);
         for (int64_t t = 0; t < b.plan->tables; ++t) {
@@ -174,7 +163,6 @@ TEST(lists_take_a_quarter_of_what_rows_leave)
         assert_true(cs_unit_lists_bytes(&b.job) == all);
         b.job.budget -= 1;
         assert_true(cs_unit_lists_bytes(&b.job) < all);
-        release(&b);
     }
 }
 
@@ -206,7 +194,7 @@ TEST(places_fill_the_budget_pass_by_pass)
         length[d] = EACH;
     }
     for (int i = 0; i < 2; ++i) {
-        build b;
+        AUTO_BY(release, build) b = {0};
         build_of(small_corpus(DOCUMENTS, length, WORDS, 2, 7), specs[i], "unique", 0, 0, &b);
         int64_t *count = test_room(WORDS, sizeof *count), most = 0;
         for (int64_t t = 0; t < b.corpus.tokens; ++t) {
@@ -215,7 +203,7 @@ TEST(places_fill_the_budget_pass_by_pass)
         for (int64_t budget = 1 << 20; budget <= 3 << 20; budget += 1 << 19) {
             pass_count seen = {0};
             cs_progress progress = {count_passes, &seen};
-            cs_cooc m = {0};
+            AUTO(cs_cooc) m = {0};
             b.options.memory_budget = b.job.budget = budget;
             b.options.progress = &progress;
             assert_true(applies(&b.job));
@@ -236,10 +224,8 @@ TEST(places_fill_the_budget_pass_by_pass)
                             all);
             }
             assert_true(seen.passes > 1 || budget > 1 << 20 || i == 1);
-            cs_cooc_free(&m);
         }
         b.options.progress = NULL;
-        release(&b);
     }
 }
 
@@ -251,7 +237,7 @@ TEST(rows_are_in_groups_of_equal_size)
 {
     enum { WORDS = 5000 };
     for (int kind = 0; kind < 4; ++kind) {
-        build b;
+        AUTO_BY(release, build) b = {0};
         build_of(corpus_of(), "ar", kind % 2 ? "unique" : "each:2", 0, 0, &b);
         cs_window_counter c = {.job = &b.job, .vocab = WORDS};
         c.ptr = test_room(WORDS + 1, sizeof *c.ptr);
@@ -281,7 +267,6 @@ TEST(rows_are_in_groups_of_equal_size)
             assert_true((double)held <= (double)c.ptr[WORDS] / 1024 + (double)most);
         }
         cs_pool_free(&c.pool);
-        release(&b);
     }
 }
 
@@ -326,9 +311,7 @@ TEST(rows_are_taken_in_order)
                 assert_int_equal(col[e], v);
                 assert_true(val[e] == 0.5 * (double)((INT64_C(1) << 40) * (v % 3) + 1 + v));
             }
-            for (int64_t w = 0; w < words; ++w) {
-                assert_true(y.bits[w] == 0 && y.used[w] == 0);
-            }
+            assert_each(w, 0, words, y.bits[w] == 0 && y.used[w] == 0);
             for (int64_t v = 0; v < 64 * words; ++v) {
                 assert_int_equal(y.row[v], 0);
             }
@@ -350,9 +333,9 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 3;
     }
-    cs_plan_file file = {0};
-    cs_corpus corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
-    cs_cooc by_row = {0}, by_record = {0};
+    AUTO(cs_plan_file) file = {0};
+    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 9, 2, 5);
+    AUTO(cs_cooc) by_row = {0}, by_record = {0};
     build_job job = {&corpus, {.threads = 2}, &by_record};
     char reason[1][1024];
     cs_status status[1];
@@ -371,10 +354,6 @@ TEST_IN_DIR(pairs_that_round_to_nothing_are_dropped)
     for (int64_t r = 0; r < by_row.matrix.a.rows; ++r) { /* each word with itself */
         assert_int_equal(by_row.matrix.a.ptr[r + 1] - by_row.matrix.a.ptr[r], 1);
     }
-    cs_cooc_free(&by_row);
-    cs_cooc_free(&by_record);
-    cs_plan_file_free(&file);
-    cs_corpus_free(&corpus);
 }
 
 /* A mask that leaves a word with probability 2^-53 alone: a place of a window weighs less than half a
@@ -385,9 +364,9 @@ TEST(windows_that_round_to_nothing_are_dropped)
     for (int d = 0; d < 400; ++d) {
         length[d] = 2 + d % 29;
     }
-    cs_corpus corpus = small_corpus(400, length, 30, 2, 5);
+    AUTO(cs_corpus) corpus = small_corpus(400, length, 30, 2, 5);
     for (int i = 0; i < 4; ++i) {
-        cs_cooc by_row = {0}, by_record = {0};
+        AUTO(cs_cooc) by_row = {0}, by_record = {0};
         build_job job = {&corpus, {.threads = 2, .weight_by_document = i / 2}, &by_record};
         char reason[1][1024];
         cs_status status[1];
@@ -400,8 +379,5 @@ TEST(windows_that_round_to_nothing_are_dropped)
         by_record.runs = 0;
         assert_true(by_row.mass == 0 && by_row.dropped_mass > 0 && by_row.contributions > 0);
         assert_same_cooc(&by_row, &by_record);
-        cs_cooc_free(&by_row);
-        cs_cooc_free(&by_record);
     }
-    cs_corpus_free(&corpus);
 }

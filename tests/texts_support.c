@@ -1,11 +1,6 @@
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "small_corpus.h"
-#include "test.h"
 #include "texts_support.h"
+#include "small_corpus.h"
 #include "train/specials.h"
 
 enum { WORDS = 30, MOST = 8, ROOM = 64 };
@@ -14,13 +9,12 @@ cs_tokenizer *word_tokenizer(void)
 {
     int64_t length[] = {WORDS};
     cs_tokenizer *t = NULL;
-    cs_corpus c = small_corpus(1, length, WORDS, 0, 1);
+    AUTO(cs_corpus) c = small_corpus(1, length, WORDS, 0, 1);
     for (int32_t i = 0; i < WORDS; ++i) {
         c.token[i] = i;
     }
     OK(cs_corpus_specials_first(&c));
     OK(cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
-    cs_corpus_free(&c);
     cs_tokenizer_drop_post(t);
     assert_true(cs_tokenizer_id(t, "w0") == 5 && cs_tokenizer_id(t, "w29") == 34);
     return t;

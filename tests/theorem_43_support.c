@@ -1,9 +1,5 @@
-#include <string.h>
 
 #include "theorem_43_support.h"
-
-#include "base/rng.h"
-#include "test.h"
 
 void make_text(world *w, uint64_t seed)
 {

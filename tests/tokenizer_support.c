@@ -1,11 +1,6 @@
 /* Support of the tests of tokenizers. */
-#include <string.h>
-
-#include "base/mem.h"
-#include "base/status.h"
-#include "test.h"
-#include "text/encoder.h"
 #include "tokenizer_support.h"
+#include "text/encoder.h"
 
 cs_status english(void *from, cs_text_take take, void *to)
 {
@@ -34,18 +29,17 @@ cs_tokenizer *tokenizer_at(const char *path)
 void assert_decodes(const cs_tokenizer *t, const int32_t *ids, int64_t count, bool skip,
                     const char *want)
 {
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     int64_t size = 0;
     OK(cs_tokenizer_decode(t, ids, count, skip, &text, &size));
     assert_int_equal(size, strlen(text));
     assert_string_equal(text, want);
-    cs_free(text);
 }
 
 cs_status encode_once(const cs_tokenizer *t, const char *text, int64_t size, bool add_special,
                       int32_t **ids, int64_t *count)
 {
-    cs_encoder e;
+    AUTO(cs_encoder) e = {0};
     cs_encoder_init(&e, t);
     cs_status status = cs_encoder_encode(&e, text, size, add_special);
     if (status == CS_OK) {
@@ -53,6 +47,5 @@ cs_status encode_once(const cs_tokenizer *t, const char *text, int64_t size, boo
         *count = e.count;
         e.id = NULL;
     }
-    cs_encoder_free(&e);
     return status;
 }

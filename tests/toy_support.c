@@ -1,7 +1,5 @@
 /* Spectra for the tests of toy. */
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -53,14 +51,11 @@ void expect_spectra_agree(const cs_toy_spectrum *a, const cs_toy_spectrum *b)
 void expect_reduction_exact(const char *spec, int64_t classes)
 {
     for (int given = 0; given < 2; ++given) {
-        cs_plan_file file;
+        AUTO(cs_plan_file) file = {0};
         cs_toy toy = {.classes = classes, .length = 13, .tokens = 1, .given = given > 0};
         toy.objective = plan_held(spec, &file);
-        cs_toy_spectrum all = toy_run(toy_enumerate, &toy);
-        cs_toy_spectrum reduced = toy_run(cs_toy_reduce, &toy);
+        AUTO(cs_toy_spectrum) all = toy_run(toy_enumerate, &toy);
+        AUTO(cs_toy_spectrum) reduced = toy_run(cs_toy_reduce, &toy);
         expect_spectra_agree(&all, &reduced);
-        cs_toy_spectrum_free(&all);
-        cs_toy_spectrum_free(&reduced);
-        cs_plan_file_free(&file);
     }
 }

@@ -1,12 +1,8 @@
-#include <stdio.h>
-#include <string.h>
 
-#include "base/mem.h"
+#include "train_support.h"
 #include "io/file.h"
 #include "small_corpus.h"
-#include "test.h"
 #include "train/specials.h"
-#include "train_support.h"
 
 enum { WORDS = 24, LONGEST = 9, DOCUMENTS = 64 };
 
@@ -136,15 +132,11 @@ char *bytes_of(const char *path, int64_t *size)
 void assert_same_file(const char *a, const char *b, const char *name)
 {
     int64_t n = 0, m = 0;
-    char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
+    AUTO_FREE char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
     assert_non_null(path_a);
     assert_non_null(path_b);
-    char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
+    AUTO_FREE char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
     if (n != m || memcmp(x, y, (size_t)n) != 0) {
         fail_msg("%s and %s differ", path_a, path_b);
     }
-    cs_free(x);
-    cs_free(y);
-    cs_free(path_a);
-    cs_free(path_b);
 }

@@ -1,9 +1,4 @@
-#include <math.h>
-#include <string.h>
 
-#include "base/mem.h"
-#include "base/rng.h"
-#include "test.h"
 #include "vit_support.h"
 
 const picture_form picture_forms[] = {
@@ -49,7 +44,7 @@ cs_images make_pictures(void)
 
 training make_picture_training(const picture_form *form, int threads, const char *dir)
 {
-    cs_images m = make_pictures();
+    AUTO(cs_images) m = make_pictures();
     training t =
         make_training(&(recipe){.kind = form->kind, .arch = CS_ARCH_GPT2, .threads = threads}, dir);
     cs_model_free(&t.model);
@@ -83,6 +78,5 @@ training make_picture_training(const picture_form *form, int threads, const char
         OK(cs_codes_fit(&m, PATCH, CODES, 1, 1, &t.model.codes));
     }
     OK(cs_model_pictures(&t.model, &m, 1, &t.corpus));
-    cs_images_free(&m);
     return t;
 }

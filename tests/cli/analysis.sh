@@ -28,8 +28,7 @@ test_connectivity_names_the_context() {
 
 test_cheeger_bounds_hold() {
     built ar m "" && exits 0 "$COSPEC" connectivity m -o c &&
-        awk -F, '$4 == "cheeger_lower" { l = $(NF - 6) } $4 == "sweep_cut" { h = $(NF - 6) } $4 == "cheeger_upper" { u = $(NF - 6) }
-                 END { exit !(l != "" && l <= h + 1e-9 && h <= u + 1e-9) }' c/connectivity.csv || fail "bounds are out of order"
+        for bound in cheeger_upper sweep_cut; do between "$(cell c/connectivity.csv value ,cheeger_lower,)" "$(cell c/connectivity.csv value ,sweep_cut,)" "$(cell c/connectivity.csv value ",$bound,")" || return 1; done
 }
 
 # Beside the matrix of the corpus stand the estimates of its language, a null and smaller corpora, by name.
@@ -83,7 +82,8 @@ test_language_of_a_folder() {
         END { exit bad || NR != 4 || head != "sigmasigma_lowsigma_highlambda_lowlambda_high" }' s/svd.csv || { fail "$(cat s/svd.csv)"; return 1; }
     exits 0 "$COSPEC" density m -k 3 --estimate distinct-document --jackknife 0 --csv && [ "$(head -1 out)" = lambda,density,density_low,density_high,above,above_low,above_high ] || { fail "${why:-$(head -1 out)}"; return 1; }
     # below everything are all eigenvalues, one a word: an estimate, for what is left of a vector of signs without the known directions has the right square on average
-    awk -F, -v words="$(wc -l < m/vocab.txt)" 'NR == 2 { exit !($6 <= words && words <= $7 + 1e-6 && $5 > .95 * words && $5 < 1.05 * words) }' out || { fail "$(sed -n 2p out)"; return 1; }
+    words=$(wc -l < m/vocab.txt) above=$(cell out above 1)
+    holds "$(cell out above_low 1) <= $words && $words <= $(cell out above_high 1) + 1e-6 && $above > .95 * $words && $above < 1.05 * $words" || return 1
     exits 0 "$COSPEC" svd m -k 3 --estimate cross-fit --jackknife 4 -o q && near "$(sed -n 3p q/svd.csv | cut -d, -f2)" "$(awk -F, '$1 == "ar" && $2 == "blind" && $4 == "sigma_2" && $5 == "cross-fit" { print $(NF - 6); exit }' c/connectivity.csv)" 1e-7 && grep -q '"estimate": "cross-fit"' q/svd.json || { fail "${why:-$(cat q/svd.csv)}"; return 1; }
     refuses 2 "--solver cannot be combined with --estimate" "$COSPEC" svd m --estimate distinct-document --solver lapack &&
         refuses 2 "--jackknife needs --estimate cross-fit or distinct-document" "$COSPEC" svd m --jackknife 3 &&
@@ -187,11 +187,10 @@ test_angles_say_where_the_subspace_is_open() {
     i=0; while [ $i -lt 6 ]; do printf 'a b a b b\nc d c d d\n'; i=$((i + 1)); done > two.txt
     exits 0 "$COSPEC" cooc --corpus two.txt --objective ar --context nearest:1 -o m && exits 0 "$COSPEC" angles m m -k 1 --json || return 1
     [ "$(grep -c 'm: sigma_1 - sigma_2 is .* the subspace is not determined' err)" = 2 ] || { fail "-k 1: $(cat err)"; return 1; }
-    tr -d ' \n' < out | sed -n 's/.*"gap":\[\([^]]*\)\],"gap_error":\[\([^]]*\)\].*/\1,\2/p' |
-        awk -F, '{ ok = NF == 4 && $1 <= $3 && $2 <= $4 && $3 < 1e-9 } END { exit !ok }' || { fail "gap: $(cat out)"; return 1; }
+    gaps() { tr -d ' \n' < out | sed -n 's/.*"gap":\[\([^]]*\),\([^]]*\)\],"gap_error":\[\([^]]*\),\([^]]*\)\].*/a=\1 b=\2 a_error=\3 b_error=\4/p'; }
+    eval "$(gaps)" && holds "$a <= $a_error && $b <= $b_error && $a_error < 1e-9" || return 1
     exits 0 "$COSPEC" angles m m -k 2 --json && ! grep -q determined err || { fail "-k 2: ${why:-$(cat err)}"; return 1; }
-    tr -d ' \n' < out | sed -n 's/.*"gap":\[\([^]]*\)\],"gap_error":\[\([^]]*\)\].*/\1,\2/p' |
-        awk -F, '{ ok = NF == 4 && $1 > 0.01 && $1 > $3 && $2 > $4 } END { exit !ok }' || fail "gap: $(cat out)"
+    eval "$(gaps)" && holds "$a > 0.01 && $a > $a_error && $b > $b_error"
 }
 
 # Options that nothing would use.

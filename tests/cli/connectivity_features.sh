@@ -1,9 +1,6 @@
 # cospec connectivity --pairs: closed forms, true matrices beside it, figures, bad input.
 . tests/cli/lib.sh
 
-metric() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' "${2:-out}"; }
-error_of() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"se\":" { sub(/,/, "", $2); print $2; exit }' out; }
-
 # Two directions, three rows and two: 4 pairs of 10 are 1.
 clusters() { f32 1 0  2 0  1 0  0 1  0 2 | npy two.npy '<f4' '(5, 2)'; }
 identity() { f32 1 0 0 0  0 1 0 0  0 0 1 0  0 0 0 1 | npy eye.npy '<f4' '(4, 4)'; }
@@ -21,12 +18,12 @@ test_closed_forms() {
     exits 0 "$COSPEC" connectivity two.npy --pairs 5 --similarity inner --self --json && near "$(metric top_mean)" 2.8 1e-12 &&
         near "$(metric mean)" 1.2 1e-12 && [ "$(number all_pairs out)" = 15 ] || return 1
     exits 0 "$COSPEC" connectivity eye.npy --pairs 3 --json && near "$(metric top_mean)" 0 1e-12 && near "$(metric mean)" 0 1e-12 &&
-        near "$(error_of top_mean)" 0 1e-12 || return 1
+        near "$(metric top_mean out se)" 0 1e-12 || return 1
     ! grep -q 'sum of squares' err || { fail "warns of a mean: $(cat err)"; return 1; }
-    exits 0 "$COSPEC" connectivity eye.npy --pairs 3 --jackknife 0 --json && [ "$(error_of mean)" = null ] || { fail "${why:-se $(error_of mean)}"; return 1; }
+    exits 0 "$COSPEC" connectivity eye.npy --pairs 3 --jackknife 0 --json && [ "$(metric mean out se)" = null ] || { fail "${why:-se $(metric mean out se)}"; return 1; }
     # Leaving out one row of four equal ones changes nothing; without their mean nothing is left.
     f32 1 2  1 2  1 2  1 2 | npy same.npy '<f4' '(4, 2)'
-    exits 0 "$COSPEC" connectivity same.npy --pairs 2 --json && near "$(metric mean)" 1 1e-6 && near "$(error_of mean)" 0 1e-6 &&
+    exits 0 "$COSPEC" connectivity same.npy --pairs 2 --json && near "$(metric mean)" 1 1e-6 && near "$(metric mean out se)" 0 1e-6 &&
         says "same.npy: the mean of the rows has 100.0% of the sum of squares" && says "--center" || return 1
     exits 0 "$COSPEC" connectivity same.npy --pairs 2 --center --json && says "same.npy: 4 rows are 0" && ! grep -q 'has 100' err || fail "${why:-$(cat err)}"
 }
@@ -56,7 +53,7 @@ test_rows() {
     i64() { for x in "$@"; do printf '%b\000\000\000\000\000\000\000' "\\$(printf %03o "$x")"; done; }
     i64 7 7 7 3 3 | npy g.npy '<i8' '(5,)'
     # Without a group all pairs of the other are 1, twice.
-    exits 0 "$COSPEC" connectivity two.npy --pairs 4 --groups g.npy --json && [ "$(number blocks out)" = 2 ] && near "$(error_of mean)" 0 1e-6 || return 1
+    exits 0 "$COSPEC" connectivity two.npy --pairs 4 --groups g.npy --json && [ "$(number blocks out)" = 2 ] && near "$(metric mean out se)" 0 1e-6 || return 1
     i64 7 7 7 7 7 | npy one.npy '<i8' '(5,)'
     refuses 3 "one block of the jackknife would contain all 5 rows" "$COSPEC" connectivity two.npy --pairs 4 --groups one.npy
 }

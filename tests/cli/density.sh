@@ -1,18 +1,6 @@
 # cospec density: closed forms, tails against exact sums, the budget of the fourth moment, files, bad input.
 . tests/cli/lib.sh
 
-mtx() { # mtx ROWS COLS "i j v" ...: a Matrix Market file on stdout
-    rows=$1 cols=$2; shift 2
-    printf '%%%%MatrixMarket matrix coordinate real general\n%s %s %s\n' "$rows" "$cols" $#
-    printf '%s\n' "$@"
-}
-
-# Cell COLUMN of data row N of a CSV file without quotes.
-cell() { awk -F, -v c="$2" -v n="$3" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) k = i } NR == n + 1 { print $k }' "$1"; }
-
-# LOW <= X <= HIGH, with a slack for printed digits.
-between() { awk -v l="$1" -v x="$2" -v h="$3" 'BEGIN { exit !(l - 1e-9 <= x && x <= h + 1e-9) }' || fail "$2 is not in [$1, $3]"; }
-
 # 60 blocks (3 1; 1 3): 60 ones, and 1/2 as often.
 blocks() {
     awk 'BEGIN { n = 60; print "%%MatrixMarket matrix coordinate real general"; print 2 * n, 2 * n, 4 * n

@@ -1,9 +1,6 @@
 # design: plan files that other commands take, certificates, exit codes, interruption, the frontier and its figure.
 . tests/cli/lib.sh
 
-# field NAME FILE: the first value of a column of a CSV file.
-field() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == name) c = i } NR == 2 { print $c }' "$2"; }
-
 test_plans_have_the_value() {
     exits 0 "$COSPEC" design --length 10 --next-token 0.5 -o d --json && [ -s d/plan.json ] && [ -s d/design.csv ] || return 1
     value=$(number value out) bound=$(number bound out)
@@ -11,7 +8,7 @@ test_plans_have_the_value() {
         near "$(number next_token_weight out)" 0.5 1e-12 || return 1
     exits 0 "$COSPEC" toy --objective file --plan-file d/plan.json --classes 3 --length 10 --tokens 4 --json &&
         near "$(number sum_sigma4 out)" "$(awk "BEGIN { printf \"%.15g\", 3 * ($value + 1) }")" 1e-11 || return 1
-    exits 0 "$COSPEC" kernel 'file(plan-file=d/plan.json)' --length 10 --json && near "$(number kappa out)" "$(field kappa d/design.csv)" 1e-12 || return 1
+    exits 0 "$COSPEC" kernel 'file(plan-file=d/plan.json)' --length 10 --json && near "$(number kappa out)" "$(cell d/design.csv kappa 1)" 1e-12 || return 1
     exits 0 "$COSPEC" tradeoff --length 10 --compare 'file(plan-file=d/plan.json)' --csv && near "$(sed -n 2p out | sed 's/.*,//')" "$value" 1e-11 &&
         exits 0 "$COSPEC" train --corpus "$work/c.tsv" --objective file --plan-file d/plan.json --max-length 10 --steps 2 --width 16 --layers 1 --batch 4 -o m
 }
@@ -43,9 +40,9 @@ test_refusals() {
 
 test_gap_not_reached() {
     exits 4 "$COSPEC" design --length 12 --next-token 0.5 --gap 1e-9 --max-steps 5 -o d && says "after 5 steps the gap is" && [ -s d/plan.json ] &&
-        [ "$(field reached d/design.csv)" = false ] && [ ! -f d/unfinished.json ] || return 1
-    exits 0 "$COSPEC" design --length 12 --next-token 0.5 --gap 1e-9 -o e && near "$(field value e/design.csv)" "$(field value d/design.csv)" 0.5 &&
-        awk "BEGIN { exit !($(field bound d/design.csv) <= $(field bound e/design.csv) && $(field value d/design.csv) > $(field value e/design.csv)) }" || fail "5 steps: $(cat d/design.csv)"
+        [ "$(cell d/design.csv reached 1)" = false ] && [ ! -f d/unfinished.json ] || return 1
+    exits 0 "$COSPEC" design --length 12 --next-token 0.5 --gap 1e-9 -o e && near "$(cell e/design.csv value 1)" "$(cell d/design.csv value 1)" 0.5 &&
+        holds "$(cell d/design.csv bound 1) <= $(cell e/design.csv bound 1) && $(cell d/design.csv value 1) > $(cell e/design.csv value 1)" || return 1
 }
 
 # Stopped at any time, with --resume it ends with the files of one run.
@@ -74,7 +71,7 @@ test_frontier() {
     # The objective beside a point of the frontier at its own weight is no better than the bound there.
     for spec in 'diverse-ar(t=4)' 'offset-ar(offset-weights=mix:0.5)' 'offset-ar(offset-weights=power:1)'; do
         weight=$(awk -F, -v s="$spec" '$2 == s { print $8 }' f/frontier.csv) value=$(awk -F, -v s="$spec" '$2 == s { print $11 }' f/frontier.csv)
-        exits 0 "$COSPEC" design --length 8 --next-token "$weight" --json && awk "BEGIN { exit !($(number bound out) <= $value && $(number value out) < $value) }" || { fail "$spec: ${why:-$(cat out)}"; return 1; }
+        exits 0 "$COSPEC" design --length 8 --next-token "$weight" --json && holds "$(number bound out) <= $value && $(number value out) < $value" || { fail "$spec: ${why:-$(cat out)}"; return 1; }
     done
 }
 

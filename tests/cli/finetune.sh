@@ -2,12 +2,6 @@
 . tests/cli/lib.sh
 plugin=${CUDA_PLUGIN:-$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so} # or the real one, where there is a GPU
 
-# trained DIR OBJECTIVE...: a tiny model of the small corpus.
-trained() {
-    dir=$1; shift
-    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
-}
-
 # A task that words decide, pairs of it and numbers.
 task() {
     small_corpus c.tsv
@@ -17,18 +11,15 @@ task() {
 
 quick="--lr 1e-2 --batch 8"
 
-# value METRIC: in the JSON of the last run.
-value() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' out; }
-
 test_every_kind_of_model() {
     task
     for objective in ar masked diverse-ar mae-lm; do
         trained model-$objective $objective && exits 0 "$COSPEC" finetune model-$objective c.tsv c.tsv $quick --epochs 6 --seeds 3 --json || return 1
-        [ "$(value accuracy)" = 1.0 ] && [ "$(value matthews)" = 1.0 ] && [ "$(number n out)" = 80 ] || { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
+        [ "$(metric accuracy)" = 1.0 ] && [ "$(metric matthews)" = 1.0 ] && [ "$(number n out)" = 80 ] || { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
     done
-    exits 0 "$COSPEC" finetune model-masked pairs.tsv pairs.tsv --pair-column 3 --pooling mean $quick --epochs 6 --seeds 3 --json && [ "$(value f1)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" finetune model-masked pairs.tsv pairs.tsv --pair-column 3 --pooling mean $quick --epochs 6 --seeds 3 --json && [ "$(metric f1)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
     exits 0 "$COSPEC" finetune model-ar values.tsv values.tsv --regression $quick --seeds 3 --epochs 15 --json && [ "$(number classes out)" = 0 ] || return 1
-    near "$(value pearson)" 1 0.05 && near "$(value mse)" 0 0.1
+    near "$(metric pearson)" 1 0.05 && near "$(metric mse)" 0 0.1
 }
 
 test_files() {
@@ -106,7 +97,7 @@ test_untrained_and_threads() {
         grep -v '"threads"' out | sha256sum >> sums
     done
     [ "$(sort -u sums | wc -l)" = 1 ] || { fail "$(cat sums)"; return 1; }
-    [ "$(number constant out)" = 0.5 ] && awk -v a="$(value accuracy)" 'BEGIN { exit !(a < 0.95) }' || fail "untrained: $(value accuracy)"
+    [ "$(number constant out)" = 0.5 ] && holds "$(metric accuracy) < 0.95"
 }
 
 # A run that is killed after some seeds goes on with those that are missing, and gives the same.
@@ -171,7 +162,7 @@ test_kept_models() {
     for f in model.safetensors config.json tokenizer.json tokenizer_config.json; do [ -s $kept/$f ] || { fail "$f"; return 1; }; done
     grep -q '"RobertaPreLayerNormForSequenceClassification"' $kept/config.json && grep -q '"animal": 0' $kept/config.json && grep -q '"1": "plant"' $kept/config.json || { fail "$(cat $kept/config.json)"; return 1; }
     refuses 2 "predicts classes, not tokens" "$COSPEC" perplexity $kept c.tsv || return 1
-    exits 0 "$COSPEC" finetune $kept c.tsv c.tsv $quick --epochs 2 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || fail "${why:-$(cat out)}"
+    exits 0 "$COSPEC" finetune $kept c.tsv c.tsv $quick --epochs 2 --seeds 1 --json && [ "$(metric accuracy)" = 1.0 ] || fail "${why:-$(cat out)}"
 }
 
 # The plug-in computes the same heads, types, means and errors: losses agree to float rounding.
@@ -238,11 +229,11 @@ test_cloze() {
         grep -q '"pooling": "cloze"' out && [ "$(number steps out)" = 0 ] && [ "$(number n out)" = 80 ] || { fail "$dir: $(tr -d '\n ' < out)"; return 1; }
         # no seed bears on an answer without a step
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed answers otherwise}"; return 1; }
-        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --few 20 $quick --epochs 15 --seeds 2 --json --save-model -o $dir-few && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-$dir: $(tr -d '\n ' < out)}"; return 1; }
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --few 20 $quick --epochs 15 --seeds 2 --json --save-model -o $dir-few && [ "$(metric accuracy)" = 1.0 ] || { fail "${why:-$dir: $(tr -d '\n ' < out)}"; return 1; }
         kept=$dir-few/runs/lr-0.01-seed-0
         grep -q '"cloze": true' $kept/config.json && grep -q '"model_type": "cospec"' $kept/config.json && exits 0 "$COSPEC" features $kept c.tsv --limit 5 --force -o f || { fail "${why:-$dir: $(cat $kept/config.json)}"; return 1; }
     done
-    exits 0 "$COSPEC" finetune model pairs.tsv pairs.tsv --pair-column 3 --template "{1} a {mask} {2}" --verbalisers $words $quick --epochs 6 --seeds 1 --json && [ "$(value accuracy)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
+    exits 0 "$COSPEC" finetune model pairs.tsv pairs.tsv --pair-column 3 --template "{1} a {mask} {2}" --verbalisers $words $quick --epochs 6 --seeds 1 --json && [ "$(metric accuracy)" = 1.0 ] || { fail "${why:-pairs: $(tr -d '\n ' < out)}"; return 1; }
     refuses 2 "--template and --verbalisers must be given together" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" &&
         refuses 2 "--epochs 0 needs --template" "$COSPEC" finetune model c.tsv c.tsv --epochs 0 &&
         refuses 2 "--pooling cannot be combined with --template" "$COSPEC" finetune model c.tsv c.tsv --template "{1} {mask}" --verbalisers $words --pooling mean &&
@@ -278,16 +269,16 @@ test_spans() {
     task; squad s.json
     for objective in masked ar; do
         trained m-$objective $objective && exits 0 "$COSPEC" finetune m-$objective s.json s.json --head spans --max-length 10 --stride 3 --epochs 30 --lr 1e-2 --seeds 2 --save-model -o d-$objective --json || return 1
-        [ "$(value exact)" = 1.0 ] && [ "$(value f1-answered)" = 1.0 ] && [ "$(value exact-unanswerable)" = 1.0 ] && [ "$(number n out)" = 36 ] && [ "$(number windows_test out)" -gt 36 ] ||
+        [ "$(metric exact)" = 1.0 ] && [ "$(metric f1-answered)" = 1.0 ] && [ "$(metric exact-unanswerable)" = 1.0 ] && [ "$(number n out)" = 36 ] && [ "$(number windows_test out)" -gt 36 ] ||
             { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
         grep -q '"q0": "one"' d-$objective/runs/seed-0/predictions.json && grep -q '"q9": ""' d-$objective/runs/seed-1/predictions.json && grep -q '"q9": [0-9]' d-$objective/runs/seed-1/null_odds.json || { fail "predictions"; return 1; }
         # the head that was kept answers as it did
-        exits 0 "$COSPEC" finetune d-$objective/runs/seed-1 s.json s.json --head spans --max-length 10 --stride 3 --epochs 0 --seeds 1 -o again --force --json && [ "$(value exact)" = 1.0 ] &&
+        exits 0 "$COSPEC" finetune d-$objective/runs/seed-1 s.json s.json --head spans --max-length 10 --stride 3 --epochs 0 --seeds 1 -o again --force --json && [ "$(metric exact)" = 1.0 ] &&
             cmp again/runs/seed-0/predictions.json d-$objective/runs/seed-1/predictions.json || return 1
     done
     [ "$(head -1 d-ar/finetune.csv)" = model,layer,metric,definition,value,low,high,coverage,se,n,seed ] && [ "$(wc -l < d-ar/finetune.csv)" = 6 ] && grep -q GPT2ForQuestionAnswering d-ar/runs/seed-0/config.json || { fail "tables"; return 1; }
     # nothing is none where no score of none is that high
-    exits 0 "$COSPEC" finetune d-ar/runs/seed-1 s.json s.json --head spans --max-length 12 --epochs 0 --seeds 1 --null-threshold 1e9 --json && [ "$(value exact-unanswerable)" = 0.0 ] || return 1
+    exits 0 "$COSPEC" finetune d-ar/runs/seed-1 s.json s.json --head spans --max-length 12 --epochs 0 --seeds 1 --null-threshold 1e9 --json && [ "$(metric exact-unanswerable)" = 0.0 ] || return 1
     sed 's/"answer_start": 11/"answer_start": 12/' s.json > off.json
     sed 's/"id": "q1"/"id": "q0"/' s.json > twice.json
     refuses 3 "off.json: question q0: its answer 'one' is not at character 12 of the context" "$COSPEC" finetune m-ar s.json off.json --head spans &&

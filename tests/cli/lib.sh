@@ -52,13 +52,57 @@ number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1;
 # members PATTERN FILE: how many lines of a JSON match, but for those of its table ("schema" and "data").
 members() { sed '/^  "schema": {$/,$d' "$2" | grep -c "$1"; }
 
+# The checks of numbers. holds CONDITION: one of numbers, in the language of awk; where a number is missing it does not hold.
+holds() { awk "BEGIN { exit !($*) }" 2> /dev/null || fail "not $*"; }
+
 # near A B TOLERANCE
 near() { awk -v a="$1" -v b="$2" -v t="$3" 'BEGIN { d = a - b; if (d < 0) d = -d; exit !(a != "" && d <= t) }' || fail "$1 is not $2 within $3"; }
+
+# between LOW X HIGH, with a slack for printed digits.
+between() { holds "$1 - 1e-9 <= $2 && $2 <= $3 + 1e-9"; }
+
+# near_lists FILE FILE TOLERANCE COUNT: numbers, one a line.
+near_lists() {
+    paste "$1" "$2" | awk -v t="$3" -v n="$4" '{ d = $1 - $2; if (NF != 2 || d > t || -d > t) bad = 1 } END { exit bad || NR != n }' ||
+        fail "$1 is not $2 within $3: $(paste "$1" "$2" | tr '\t\n' ' ,' | head -c 300)"
+}
+
+# sigmas FILE: the singular values of a JSON result, one a line.
+sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; }
+
+# metric NAME [FILE] [KEY]: the value, or another number, of a metric in the JSON of the last run.
+metric() { awk -v m="\"$1\"," -v key="\"${3:-value}\":" '$1 == "\"name\":" { on = $2 == m } on && $1 == key { sub(/,/, "", $2); print $2; exit }' "${2:-out}"; }
+
+# cell FILE COLUMN ROW: of CSV whose fields may be quoted; the row by its number or the first that matches.
+cell() {
+    awk -v column="$2" -v row="$3" 'function split_row(s, n) {
+            for (s = s ","; match(s, /^("([^"]|"")*"|[^,"]*),/); s = substr(s, RLENGTH + 1)) field[++n] = substr(s, 1, RLENGTH - 1)
+            return n
+        }
+        NR == 1 { for (i = split_row($0); i > 0; --i) if (field[i] == column) c = i; next }
+        row ~ /^[0-9]+$/ ? NR == row + 1 : $0 ~ row { split_row($0); print field[c]; exit }' "$1"
+}
+
+# verdict ID FORM FILE: of a statement in CSV.
+verdict() { awk -F, -v id="$1" -v form="$2" '$1 == id && $2 == form { print $3; exit }' "$3"; }
 
 # blocks FILE COLUMN REGEX: the jackknife error of the column in the rows of FILE-blocks.csv that match, which have no quoted fields.
 blocks() {
     awk -F, -v column="$2" -v re="$3" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == column) c = i; next } $0 ~ re && $c != "" { x[n++] = $c; mean += $c }
         END { for (i = 0; i < n; i++) s += (x[i] - mean / n) ^ 2; printf "%.12g", sqrt((n - 1) / n * s) }' "$1-blocks.csv"
+}
+
+# mtx ROWS COLS "i j v" ...: a Matrix Market file on stdout.
+mtx() {
+    rows=$1 cols=$2; shift 2
+    printf '%%%%MatrixMarket matrix coordinate real general\n%s %s %s\n' "$rows" "$cols" $#
+    printf '%s\n' "$@"
+}
+
+# trained DIR OBJECTIVE...: a tiny model of the small corpus, in c.tsv.
+trained() {
+    dir=$1; shift
+    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
 }
 
 # A small labelled corpus; any change of these lines changes the tests' numbers.

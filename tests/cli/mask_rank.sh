@@ -2,12 +2,6 @@
 golden=$(pwd)/tests/golden/models
 . tests/cli/lib.sh
 
-# trained DIR OBJECTIVE...: a tiny model of the small corpus.
-trained() {
-    dir=$1; shift
-    exits 0 "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --objective "$@" -o "$dir"
-}
-
 # rows FILE TEXT: how many rows hold the text.
 rows() { grep -cF -- "$2" "$1"; }
 

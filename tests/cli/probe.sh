@@ -10,9 +10,6 @@ toy() {
     i64 0 1 0 1 0 1 0 1 1 0 | npy y.npy '<i8' '(10,)'
 }
 
-# The value of a metric in `out`: of the probe first, then of the baseline.
-metric() { awk -v m="\"$1\"," '$1 == "\"name\":" { on = $2 == m } on && $1 == "\"value\":" { sub(/,/, "", $2); print $2; exit }' out; }
-
 # sigmoid(2 u) - 0.8 + u / 10 = 0 has u = 0.52...: the loss is known from it.
 test_closed_form() {
     toy
@@ -37,7 +34,7 @@ test_separable() {
     toy
     i64 0 1 0 1 0 1 0 1 0 1 | npy y.npy '<i8' '(10,)'
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --json || return 1
-    near "$(metric accuracy)" 1 0 && awk -v m="$(number least_margin out)" 'BEGIN { exit !(m > 0 && m < 1000) }' || fail "${why:-margin $(number least_margin out)}"
+    near "$(metric accuracy)" 1 0 && holds "0 < $(number least_margin out) && $(number least_margin out) < 1000"
 }
 
 # One feature: w = r / (1 + penalty), a prediction on the line through the mean.

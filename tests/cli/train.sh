@@ -452,7 +452,7 @@ test_dry_run() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 50 --dry-run && [ ! -e d ] || return 1
     for key in parameters bytes flops_per_step seconds_per_step seconds sequences tokens; do
-        awk -v x="$(number $key out)" 'BEGIN { exit !(x > 0) }' || { fail "$key: $(cat out)"; return 1; }
+        holds "$(number $key out) > 0" || return 1
     done
 }
 

@@ -198,7 +198,7 @@ test_device() {
 
 test_json_and_csv() { refuses 2 "exclude each other" "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 --json --csv; }
 
-# A test takes 400 MB: as many run at a time as the limit of a control group has room for.
+# A test takes 400 MB: as many run at a time as fit in a quarter of what the limit of a control group leaves.
 test_jobs_within_a_limit() {
     [ "$(nproc)" -ge 2 ] || { skip jobs_within_a_limit "one processor"; return 0; }
     root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
@@ -206,10 +206,10 @@ test_jobs_within_a_limit() {
     echo 'MemAvailable: 16000000 kB' > proc/meminfo
     [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" -ge 2 ] || { fail "no group"; return 1; }
     echo '0::/a/b' > proc/self/cgroup
-    echo 1000000000 > sys/fs/cgroup/a/memory.max && echo 600000000 > sys/fs/cgroup/a/memory.current && echo 'inactive_file 50000000' > sys/fs/cgroup/a/memory.stat
+    echo 3000000000 > sys/fs/cgroup/a/memory.max && echo 600000000 > sys/fs/cgroup/a/memory.current && echo 'inactive_file 50000000' > sys/fs/cgroup/a/memory.stat
     echo max > sys/fs/cgroup/a/b/memory.max && echo 600000000 > sys/fs/cgroup/a/b/memory.current
     [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" = 1 ] || { fail "version 2"; return 1; }
-    echo 2000000000 > sys/fs/cgroup/a/memory.max
+    echo 4000000000 > sys/fs/cgroup/a/memory.max
     [ "$(cd "$root" && CGROUP_ROOT=$here sh tests/run.sh --jobs)" -ge 2 ] || { fail "a larger limit"; return 1; }
     printf '4:memory:/a\n3:cpu:/a\n' > proc/self/cgroup
     echo 800000000 > sys/fs/cgroup/memory/a/memory.limit_in_bytes && echo 1000 > sys/fs/cgroup/memory/a/memory.usage_in_bytes

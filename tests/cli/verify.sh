@@ -3,9 +3,6 @@
 
 verify() { "$COSPEC" verify "$@"; }
 
-# verdict ID FORM FILE: of the first statement with this id and form in a CSV.
-verdict() { awk -F, -v id="$1" -v form="$2" '$1 == id && $2 == form { print $3; exit }' "$3"; }
-
 # has ID FORM WANT
 has() { [ "$(verdict "$1" "$2" out)" = "$3" ] || fail "$1 $2 is '$(verdict "$1" "$2" out)', not $3"; }
 

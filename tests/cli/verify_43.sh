@@ -1,7 +1,6 @@
 # Theorem 4.3 through the command line: random models on the toy, trained ones on text, files, figure, bad input.
 . tests/cli/lib.sh
 
-verdict() { awk -F, -v id="$1" -v form="$2" '$1 == id && $2 == form { print $3; exit }' "$3"; }
 has() { [ "$(verdict "$1" "$2" out)" = "$3" ] || fail "$1 $2 is '$(verdict "$1" "$2" out)', not $3"; }
 sound() { ! grep -E ',corrected,(FAIL|INCONCLUSIVE|UNSPECIFIED),' out || fail "$(grep -E ',corrected,(FAIL|INCONCLUSIVE|UNSPECIFIED),' out | cut -d, -f1-5)"; }
 

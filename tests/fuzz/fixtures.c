@@ -1,9 +1,8 @@
 #include "fixtures.h"
+#include "../auto.h"
 
 #include <ftw.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -119,7 +118,7 @@ const char *fuzz_model_folder(const char *bytes, int64_t size)
 /* A JSON object with its own digest put right; other bytes as they are. */
 static void put_signed(const char *path, const char *bytes, int64_t size)
 {
-    json_t *index = json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL);
+    json_auto_t *index = json_loadb(bytes, (size_t)size, JSON_REJECT_DUPLICATES, NULL);
     char *text = NULL, hex[65];
     if (json_is_object(index)) {
         (void)json_object_del(index, "sha256");
@@ -132,7 +131,6 @@ static void put_signed(const char *path, const char *bytes, int64_t size)
     }
     put(path, text ? text : bytes, text ? strlen(text) : (size_t)size);
     free(text);
-    json_decref(index);
 }
 
 const char *fuzz_trainer_folder(const char *bytes, int64_t size)
@@ -208,10 +206,10 @@ const char *fuzz_store_folder(const char *bytes, int64_t size)
         (void)in_root(path[i], name);
     }
     if (!dir[0]) {
-        cs_corpus corpus = {0};
-        cs_cooc cooc = {0};
+        AUTO(cs_corpus) corpus = {0};
+        AUTO(cs_cooc) cooc = {0};
         cs_cooc_options o = {.threads = 1, .max_length = 6, .stride = 6};
-        cs_plan_file plans = {0};
+        AUTO(cs_plan_file) plans = {0};
         (void)fuzz_file("-plan.json", PLAN, sizeof PLAN - 1);
         (void)folder(dir, "store");
         char spec[PATH + 32];
@@ -222,9 +220,6 @@ const char *fuzz_store_folder(const char *bytes, int64_t size)
         sure(cs_context_parse("all", &o.context) == CS_OK);
         sure(cs_cooc_build(&corpus, &o, &cooc) == CS_OK);
         sure(cs_cooc_write(dir, &corpus, &o, &cooc, true, false) == CS_OK);
-        cs_cooc_free(&cooc);
-        cs_plan_file_free(&plans);
-        cs_corpus_free(&corpus);
         for (int i = 0; i < STORE_FILES; ++i) {
             sure(cs_file_read(path[i], 1 << 20, &whole[i], &length[i]) == CS_OK);
         }
@@ -257,10 +252,9 @@ const cs_tokenizer *fuzz_small_tokenizer(void)
 {
     static cs_tokenizer *t;
     if (!t) {
-        cs_corpus corpus = {0};
+        AUTO(cs_corpus) corpus = {0};
         small_corpus_of(&corpus);
         sure(cs_tokenizer_of_corpus(&corpus, CS_SPLITTER_WORD, &t) == CS_OK);
-        cs_corpus_free(&corpus);
     }
     return t;
 }

@@ -1,9 +1,8 @@
 /* The table of readers. */
 #include "readers.h"
+#include "../auto.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "readers_private.h"
@@ -60,7 +59,8 @@ const fuzz_reader *fuzz_reader_by_name(const char *name)
 cs_status fuzz_read(const fuzz_reader *reader, const uint8_t *bytes, size_t size)
 {
     const char *path = reader->ending ? fuzz_file(reader->ending, bytes, size) : NULL;
-    char *copy = malloc(size + 1); /* exact: one byte beyond the NUL is an error that shows */
+    AUTO_FREE char *copy =
+        malloc(size + 1); /* exact: one byte beyond the NUL is an error that shows */
     if (!copy) {
         abort();
     }
@@ -72,6 +72,5 @@ cs_status fuzz_read(const fuzz_reader *reader, const uint8_t *bytes, size_t size
     cs_reason_clear();
     const cs_status status = reader->read(path, copy, (int64_t)size);
     check(status);
-    free(copy);
     return status;
 }

@@ -2,6 +2,7 @@
  * headers are others elsewhere. */
 #include <jansson.h>
 
+#include "../auto.h"
 #include "cooc/checkpoint_private.h"
 #include "readers_private.h"
 
@@ -10,16 +11,14 @@ cs_status fuzz_counts(const char *path, const char *bytes, int64_t size)
     enum { BLOCKS = 2 };
     (void)path;
     cs_block block[BLOCKS] = {{0}};
-    cs_runs runs;
+    AUTO(cs_runs) runs = {0};
     cs_runs_init(&runs, fuzz_folder());
     cs_checkpoint_state state = {
         .blocks = BLOCKS, .block = block, .runs = &runs, .vocab = 4, .labels = 2, .sequences = 3};
-    json_t *identity = json_object();
+    json_auto_t *identity = json_object();
     cs_checkpoint *c = NULL;
     cs_status status = cs_checkpoint_open(fuzz_counts_folder(bytes, size), identity, &c);
     if (status == CS_OK) status = cs_checkpoint_load(c, &state);
     if (c) cs_checkpoint_close(&c);
-    cs_runs_free(&runs);
-    json_decref(identity);
     return status;
 }

@@ -1,9 +1,8 @@
 /* Readers of files that hold arrays or JSON: everything that was read is touched to its last byte,
  * so that a size beyond its memory shows under the sanitizer. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "../auto.h"
 #include "analysis/measures/row_blocks.h"
 #include "analysis/study/claims.h"
 #include "analysis/study/report.h"
@@ -42,16 +41,14 @@ static void touch_csr(const cs_csr *a)
 
 static cs_status read_rows(const char *path)
 {
-    cs_rows rows = {0};
-    double *to = NULL;
+    AUTO_BY(cs_rows_close, cs_rows) rows = {0};
+    AUTO_FREE double *to = NULL;
     cs_status status = cs_rows_open(path, &rows);
     if (status == CS_OK) {
         const int64_t some = rows.rows < 8 ? rows.rows : 8;
         to = cs_alloc(some * rows.cols, sizeof *to);
         status = to ? cs_rows_read_finite(&rows, rows.rows - some, some, to) : CS_ERR_MEMORY;
     }
-    cs_free(to);
-    cs_rows_close(&rows);
     return status;
 }
 
@@ -71,16 +68,13 @@ cs_status fuzz_npy(const char *path, const char *bytes, int64_t size)
     cs_reason_clear();
     if (status == CS_OK) {
         fuzz_also(read_rows(path));
-        cs_corpus c = {0};
+        AUTO(cs_corpus) c = {0};
         fuzz_also(cs_corpus_load(path, NULL, &c));
-        cs_corpus_free(&c);
-        cs_labelled_text labels = {0};
+        AUTO(cs_labelled_text) labels = {0};
         fuzz_also(cs_label_file_read(path, true, NULL, &labels));
-        cs_labelled_text_free(&labels);
-        cs_dense vectors = {0};
+        AUTO(cs_dense) vectors = {0};
         const cs_kept_rows all = cs_kept_rows_all(3);
         fuzz_also(cs_vectors_read(path, &all, &vectors));
-        cs_dense_free(&vectors);
     }
     return status == CS_OK ? CS_OK : cs_npy_read(path, 0, &a);
 }
@@ -96,7 +90,7 @@ cs_status fuzz_npz(const char *path, const char *bytes, int64_t size)
         if (cs_has_suffix(name, ".npy")) {
             name[strlen(name) - 4] = '\0';
         }
-        cs_array a = {0};
+        AUTO(cs_array) a = {0};
         cs_npz_items *items = NULL;
         const cs_array *piece = NULL;
         int64_t count = 0;
@@ -109,7 +103,6 @@ cs_status fuzz_npz(const char *path, const char *bytes, int64_t size)
         if (status == CS_OK) {
             fuzz_touch(a.data, a.size * a.item_size);
         }
-        cs_array_free(&a);
     }
     cs_npz_close(npz);
     return status;
@@ -124,8 +117,8 @@ cs_status fuzz_npz_rows(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    AUTO(cs_csr) a = {0};
+    AUTO(cs_kept_rows) rows = {0};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) {
         touch_csr(&a);
@@ -133,20 +126,17 @@ cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
         status = cs_matrix_read_filled(path, &rows, &a);
         touch_csr(&a);
     }
-    cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
     return status;
 }
 
 cs_status fuzz_gram(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_gram g = {0};
+    AUTO(cs_gram) g = {0};
     const cs_status status = cs_gram_read(path, &g);
     if (status == CS_OK) {
         fuzz_touch(g.block, g.groups * g.cols * g.cols * (int64_t)sizeof *g.block);
     }
-    cs_gram_free(&g);
     return status;
 }
 
@@ -155,12 +145,11 @@ static cs_status all_tensors(const cs_safetensors *s)
     cs_status status = cs_safetensors_verify(s);
     for (int64_t i = 0; status == CS_OK && i < cs_safetensors_count(s); ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(s, i);
-        char *to = cs_alloc(e->bytes, 1);
+        AUTO_FREE char *to = cs_alloc(e->bytes, 1);
         status = to ? cs_safetensors_read(s, e, 0, e->items, to) : CS_ERR_MEMORY;
         if (status == CS_OK) {
             fuzz_touch(to, e->bytes);
         }
-        cs_free(to);
     }
     return status;
 }
@@ -191,16 +180,15 @@ cs_status fuzz_index(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_json(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     const cs_status status = cs_json_read(path, &json);
-    json_decref(json);
     return status;
 }
 
 cs_status fuzz_config(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     cs_model_config config = {0};
     cs_status status = cs_json_parse("config.json", bytes, size, &json);
     if (status == CS_OK) status = cs_model_config_parse("config.json", json, &config);
@@ -209,7 +197,6 @@ cs_status fuzz_config(const char *path, const char *bytes, int64_t size)
         json = cs_model_config_json(&config);
         status = json ? CS_OK : CS_ERR_MEMORY;
     }
-    json_decref(json);
     return status;
 }
 
@@ -218,14 +205,12 @@ cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
     static cs_backend *backend;
-    cs_model model = {0};
-    cs_model_kind kind = {0};
+    AUTO(cs_model) model = {0};
+    AUTO(cs_model_kind) kind = {0};
     const char *dir = fuzz_model_folder(bytes, size);
     cs_status status = backend ? CS_OK : cs_backend_cpu(1, &backend);
     if (status == CS_OK) status = cs_model_read(dir, backend, false, &model);
     if (status == CS_OK) status = cs_model_kind_read(dir, &model, &kind);
-    cs_model_kind_free(&kind);
-    cs_model_free(&model);
     return status;
 }
 
@@ -233,20 +218,19 @@ cs_status fuzz_trainer(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
     cs_train_state state = {0};
-    json_t *run = NULL;
+    json_auto_t *run = NULL;
     const cs_status status = cs_train_open(fuzz_trainer_folder(bytes, size), 5, &state, &run);
-    json_decref(run);
     return status;
 }
 
 cs_status fuzz_manifest(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    json_t *manifest = NULL, *kept = json_array();
-    char *change = NULL;
+    json_auto_t *manifest = NULL, *kept = json_array();
+    AUTO_FREE char *change = NULL;
     bool whole = true;
     const char *dir = fuzz_result_folder(bytes, size);
-    char *file = cs_path_join(dir, "manifest.json");
+    AUTO_FREE char *file = cs_path_join(dir, "manifest.json");
     const cs_status read = cs_json_read(file, &manifest);
     fuzz_also(read);
     if (read == CS_OK) {
@@ -254,22 +238,17 @@ cs_status fuzz_manifest(const char *path, const char *bytes, int64_t size)
         fuzz_also(cs_digest_changed_input(manifest, &change));
     }
     fuzz_also(cs_digest_keep(kept, dir));
-    cs_free(file);
-    cs_free(change);
-    json_decref(manifest);
-    json_decref(kept);
     return cs_digest_check_all(dir);
 }
 
 cs_status fuzz_dropped_rows(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    int32_t *block = NULL;
+    AUTO_FREE int32_t *block = NULL;
     int64_t blocks = 3, kept = 0;
     const cs_row_choice choice = {.drop = path};
     const cs_status status = cs_row_blocks(&choice, 8, &block, &blocks, &kept);
     if (block) fuzz_touch(block, 8 * (int64_t)sizeof *block);
-    cs_free(block);
     return status;
 }
 
@@ -277,18 +256,17 @@ cs_status fuzz_patch_order(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
     char name[64];
-    int32_t *order = NULL;
+    AUTO_FREE int32_t *order = NULL;
     cs_status status = cs_patch_order_file(path, 2, 3, sizeof name, name);
     if (status == CS_OK) status = cs_patch_order_named(name, 2, 3, 0, &order);
     if (order) fuzz_touch(order, 6 * (int64_t)sizeof *order);
-    cs_free(order);
     return status;
 }
 
 cs_status fuzz_plan(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     cs_status status = cs_plan_file_read(path, &file);
     if (status == CS_OK) status = cs_objective_of_file(path, &file, &objective);
@@ -298,65 +276,58 @@ cs_status fuzz_plan(const char *path, const char *bytes, int64_t size)
             fuzz_also(cs_objective_exists(&objective, s, &exists));
         }
     }
-    cs_plan_file_free(&file);
     return status;
 }
 
 cs_status fuzz_study(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_study study = {0};
-    cs_claims claims = {0};
+    AUTO(cs_study) study = {0};
+    AUTO(cs_claims) claims = {0};
     cs_status status = cs_study_read(path, fuzz_folder(), NULL, &study);
     if (status == CS_OK) status = cs_claims_read(&study, NULL, &claims);
     if (status == CS_OK) status = cs_claims_decide(&claims);
-    cs_claims_free(&claims);
-    cs_study_free(&study);
     return status;
 }
 
 cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_study study = {0};
+    AUTO(cs_study) study = {0};
     cs_status status = cs_study_read(fuzz_study_file(), fuzz_folder(), NULL, &study);
     if (status != CS_OK) {
         abort();
     }
     status = cs_report_check(&study, path);
-    cs_study_free(&study);
     return status;
 }
 
 cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 {
     const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
-    cs_law law = {0};
-    char *source = cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
+    AUTO(cs_law) law = {0};
+    AUTO_FREE char *source =
+        cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
     const cs_status status = source ? cs_law_parse(source, &law) : CS_ERR_MEMORY;
     for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
         int64_t label = 0;
         int32_t token[4];
         cs_law_draw(&law, d, &label, token);
     }
-    cs_law_free(&law);
-    cs_free(source);
     return status;
 }
 
 cs_status fuzz_store(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    cs_cooc_store store = {0};
+    AUTO(cs_cooc_store) store = {0};
     cs_status status = cs_cooc_read(fuzz_store_folder(bytes, size), &store);
     if (status == CS_OK) {
         touch_csr(&store.cooc.matrix.a);
         for (int64_t row = 0; row < store.cooc.matrix.a.rows && row < 8; ++row) {
-            char *text = NULL;
+            AUTO_FREE char *text = NULL;
             fuzz_also(cs_cooc_row_text(&store, row, &text));
-            cs_free(text);
         }
     }
-    cs_cooc_store_free(&store);
     return status;
 }

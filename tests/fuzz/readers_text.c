@@ -1,8 +1,7 @@
 /* Readers of text, of what a person writes, and of pictures. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "../auto.h"
 #include "analysis/measures/answer_scores.h"
 #include "analysis/theorems/row_labels.h"
 #include "base/mem.h"
@@ -32,12 +31,12 @@ static const char SENTENCE[] =
 cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_tokenizer *t = NULL;
+    AUTO(cs_tokenizer) *t = NULL;
     const cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) {
-        cs_encoder encoder;
+        AUTO(cs_encoder) encoder = {0};
         cs_encoder_init(&encoder, t);
-        char *text = NULL;
+        AUTO_FREE char *text = NULL;
         int64_t length = 0;
         const cs_status encoded = cs_encoder_encode(&encoder, SENTENCE, sizeof SENTENCE - 1, true);
         if (encoded == CS_OK) {
@@ -46,12 +45,9 @@ cs_status fuzz_tokenizer(const char *path, const char *bytes, int64_t size)
         } else {
             fuzz_also(encoded);
         }
-        cs_free(text);
-        cs_encoder_free(&encoder);
         cs_text_form form;
         fuzz_also(cs_tokenizer_form(t, true, &form));
     }
-    cs_tokenizer_free(&t);
     return status;
 }
 
@@ -82,20 +78,19 @@ static cs_corpus_options text_options(int64_t size)
 cs_status fuzz_corpus(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes;
-    cs_corpus c = {0};
+    AUTO(cs_corpus) c = {0};
     const cs_corpus_options options = text_options(size);
     const cs_status status = cs_corpus_load(path, &options, &c);
     if (status == CS_OK) {
         fuzz_touch(c.token, c.tokens * (int64_t)sizeof *c.token);
     }
-    cs_corpus_free(&c);
     return status;
 }
 
 /* Every answer is scored as a prediction of the others. */
 cs_status fuzz_squad(const char *path, const char *bytes, int64_t size)
 {
-    cs_squad s = {0};
+    AUTO(cs_squad) s = {0};
     (void)bytes;
     (void)size;
     cs_status status = cs_squad_read(path, &s);
@@ -105,7 +100,6 @@ cs_status fuzz_squad(const char *path, const char *bytes, int64_t size)
         fuzz_touch(s.answer[i].text, (int64_t)strlen(s.answer[i].text));
         fuzz_also(cs_answer_score(context, 1, &s.answer[i].text, &exact, &f1));
     }
-    cs_squad_free(&s);
     return status;
 }
 
@@ -129,23 +123,21 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
     (void)bytes, (void)size;
     const double one[] = {1, 1, 1};
     const int64_t row[] = {0, 1, 2}, col[] = {0, 0, 0};
-    cs_labelled m = {0};
+    AUTO(cs_labelled) m = {0};
     const cs_kept_rows all = cs_kept_rows_all(3);
     cs_status status = cs_csr_from_triplets(3, 1, 3, row, col, one, &m.a);
     if (status == CS_OK) status = cs_labels_read(path, &all, &m);
-    cs_labelled_free(&m);
     return status;
 }
 
 cs_status fuzz_csv(const char *path, const char *bytes, int64_t size)
 {
-    cs_table table = {0};
+    AUTO(cs_table) table = {0};
     fuzz_also(fuzz_corpus(path, bytes, size));
     const cs_status status = cs_table_read_csv(path, &table);
     for (int64_t i = 0; status == CS_OK && i < table.rows * table.columns; ++i) {
         fuzz_touch(table.cell[i], (int64_t)strlen(table.cell[i]));
     }
-    cs_table_free(&table);
     return status;
 }
 
@@ -180,7 +172,7 @@ cs_status fuzz_expression(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_spec(const char *path, const char *bytes, int64_t size)
 {
     (void)path, (void)size;
-    cs_plan_file file = {0};
+    AUTO(cs_plan_file) file = {0};
     cs_objective o;
     cs_context context;
     if (strstr(bytes, "plan-file")) {
@@ -188,18 +180,16 @@ cs_status fuzz_spec(const char *path, const char *bytes, int64_t size)
     }
     const cs_status status = cs_objective_parse_held(bytes, &file, &o);
     if (status == CS_OK) {
-        char *form = cs_objective_form(bytes);
+        cs_free(cs_objective_form(bytes));
         for (int64_t s = 1; s <= 6; ++s) {
             bool exists = false;
             fuzz_also(cs_objective_exists(&o, s, &exists));
         }
-        cs_free(form);
     } else {
         cs_plan_file_free(&file);
         cs_reason_clear();
         return cs_context_parse(bytes, &context);
     }
-    cs_plan_file_free(&file);
     return status;
 }
 
@@ -235,15 +225,13 @@ cs_status fuzz_regex(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    cs_charsmap map = {0};
+    AUTO(cs_charsmap) map = {0};
     const cs_status status = cs_charsmap_read(bytes, size, &map);
     if (status == CS_OK) {
-        cs_pieces p = {0};
+        AUTO(cs_pieces) p = {0};
         fuzz_also(cs_pieces_start(&p, SENTENCE, sizeof SENTENCE - 1, true));
         fuzz_also(cs_charsmap_apply(&map, &p));
-        cs_pieces_free(&p);
     }
-    cs_charsmap_free(&map);
     return status;
 }
 
@@ -252,21 +240,20 @@ cs_status fuzz_charsmap(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_picture(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
-    cs_picture p = {0};
+    AUTO(cs_picture) p = {0};
     fuzz_also(cs_picture_decode("fuzz", bytes, size, true, &p));
     cs_picture_free(&p);
     const cs_status status = cs_picture_decode("fuzz", bytes, size, false, &p);
     if (status == CS_OK) {
         fuzz_touch(p.pixel, p.height * p.width * p.channels);
     }
-    cs_picture_free(&p);
     return status;
 }
 
 cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
-    cs_images m = {0};
+    AUTO(cs_images) m = {0};
     const cs_images_options options = {.threads = 1, .test_share = -1};
     const cs_status status = cs_images_load(path, &options, &m);
     if (status == CS_OK) {
@@ -277,6 +264,5 @@ cs_status fuzz_images(const char *path, const char *bytes, int64_t size)
             }
         }
     }
-    cs_images_free(&m);
     return status;
 }

@@ -2,10 +2,9 @@
  * (test_gpu.c). */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "../auto.h"
 #include "../gpt_graph.h"
 #include "../tensor_support.h"
 #include "gpu.h"
@@ -16,12 +15,11 @@ static void fill(gpt *g)
     const int64_t rows = g->s.batch * g->s.length;
     for (int64_t i = 0; i < g->params.count; ++i) {
         const cs_param *p = &g->params.param[i];
-        float *value = cs_tensor_room(p->rows * p->cols, sizeof *value);
+        AUTO_FREE float *value = cs_tensor_room(p->rows * p->cols, sizeof *value);
         for (int64_t k = 0; k < p->rows * p->cols; ++k) {
             value[k] = (float)(p->rows > 1 ? 0.04 * (cs_rng_uniform(&rng) - 0.5) : 1.0);
         }
         cs_tensor_must(cs_params_set(&g->params, i, CS_PARAM_VALUE, value), "parameters");
-        free(value);
     }
     for (int64_t r = 0; r < rows; ++r) {
         cs_run_index(g->run, g->ids)[r] = (int32_t)(r * 7919 % g->s.vocabulary);
@@ -62,12 +60,11 @@ static int refused(cs_backend *backend)
 /* 1 where a product was refused. */
 static int close_gpt(gpt *g)
 {
-    cs_backend *backend = g->params.backend;
+    AUTO(cs_backend) *backend = g->params.backend;
     int bad = refused(backend) > 0;
     cs_run_free(&g->run);
     cs_params_free(&g->params);
     cs_graph_free(&g->graph);
-    cs_backend_free(&backend);
     return bad;
 }
 
@@ -250,12 +247,11 @@ int gpt_agree(const char *mode, char **word, const char *path, const char *other
     gpt g = {.flops = 0};
     int64_t n = 0;
     open_gpt(word, gpu_mode(mode), &g);
-    double *x = step_once(&g, &n);
+    AUTO_FREE double *x = step_once(&g, &n);
     bool good = isfinite(x[0]);
     for (int again = 0; good && again < 2; ++again) { /* captured, replayed */
-        double *y = step_once(&g, &n);
+        AUTO_FREE double *y = step_once(&g, &n);
         good = memcmp(x, y, (size_t)n * sizeof *x) == 0;
-        free(y);
     }
     if (!good) {
         (void)printf("not ok, %s: loss %g, other bits when repeated\n", mode, x[0]);
@@ -268,6 +264,5 @@ int gpt_agree(const char *mode, char **word, const char *path, const char *other
     bool near = !other || compare_with(&g, x, n, other);
     (void)printf("%s agree, %s%s%s\n", good && near ? "ok" : "not ok", mode,
                  other ? " with " : ": loss and gradients kept", other ? other : "");
-    free(x);
     return close_gpt(&g) || !good || !near;
 }

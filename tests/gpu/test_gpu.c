@@ -26,9 +26,8 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "../auto.h"
 #include "../cuda_emulation/cuda_cases.h"
 #include "../parity_support.h"
 #include "../tensor_support.h"
@@ -89,9 +88,8 @@ cs_backend *gpu_open_or_leave(const cs_device_options *options)
 static int device(void)
 {
     const cs_device_options options = {.f32 = false};
-    cs_backend *backend = gpu_open_or_leave(&options);
+    AUTO(cs_backend) *backend = gpu_open_or_leave(&options);
     (void)printf("%s\n", backend->name);
-    cs_backend_free(&backend);
     return 0;
 }
 
@@ -185,7 +183,7 @@ static const char *parity_name(int64_t i)
 static bool parity_one(int64_t i, char why[CASE_WHY])
 {
     const json_t *what = json_array_get(golden, (size_t)i);
-    parity_world w; /* takes the backend with it */
+    AUTO_BY(parity_close, parity_world) w = {0}; /* takes the backend with it */
     double worst = 0, loss = 0;
     double tolerance = json_number_value(json_object_get(what, "float_tolerance"));
     char name[CS_TENSOR_WHY];
@@ -198,7 +196,7 @@ static bool parity_one(int64_t i, char why[CASE_WHY])
     for (int64_t p = -1; p < w.model.params.count; ++p) { /* -1: the loss */
         const cs_param *param = p < 0 ? NULL : &w.model.params.param[p];
         int64_t n = param ? param->rows * param->cols : 1;
-        double *x = cs_tensor_room(n, sizeof *x);
+        AUTO_FREE double *x = cs_tensor_room(n, sizeof *x);
         x[0] = loss;
         if (param) {
             cs_tensor_must(cs_params_get64(&w.model.params, p, CS_PARAM_GRAD, x), "gradient");
@@ -211,9 +209,7 @@ static bool parity_one(int64_t i, char why[CASE_WHY])
             (void)snprintf(why, CASE_WHY, "%.100s off by %.3g of its scale, tolerance %.3g", name,
                            d, tolerance);
         }
-        free(x);
     }
-    parity_close(&w);
     return worst <= tolerance && tolerance < 1e-3;
 }
 

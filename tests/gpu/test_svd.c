@@ -19,10 +19,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "../auto.h"
 #include "../cuda_emulation/svd_cases.h"
 #include "base/mem.h"
 #include "each_case.h"
@@ -132,8 +131,8 @@ static void dense_matrix(int64_t rows, int64_t cols, cs_csr *out)
 static void sparse_matrix(int64_t rows, int64_t cols, int64_t each, cs_csr *out)
 {
     int64_t n = rows * each, topic = cols / 100;
-    int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    double *val = cs_alloc(n, sizeof *val);
+    AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     must(row && col && val && topic > 0 ? CS_OK : CS_ERR_MEMORY, "matrix");
     for (int64_t e = 0; e < n; ++e) {
         uint64_t h = mix((uint64_t)e), u = h % (uint64_t)cols,
@@ -143,9 +142,6 @@ static void sparse_matrix(int64_t rows, int64_t cols, int64_t each, cs_csr *out)
         val[e] = e % 2 ? (double)(1 + row[e] % 100 % 7) : 1;
     }
     must(cs_csr_from_triplets(rows, cols, n, row, col, val, out), "matrix");
-    cs_free(row);
-    cs_free(col);
-    cs_free(val);
 }
 
 static void write_values(const char *path, int64_t n, const double *sigma)
@@ -204,7 +200,7 @@ static double residual_on_device(cs_space *s, const cs_svd *svd)
 static double residual_sampled(const cs_linop *a, const cs_svd *svd)
 {
     int64_t count = svd->k < SAMPLED ? svd->k : SAMPLED;
-    cs_dense u, v;
+    AUTO(cs_dense) u = {0}, v = {0};
     double sigma[SAMPLED], residual[SAMPLED], worst = 0;
     must(cs_dense_init(&u, a->rows, count), "vectors");
     must(cs_dense_init(&v, a->cols, count), "vectors");
@@ -218,15 +214,13 @@ static double residual_sampled(const cs_linop *a, const cs_svd *svd)
     for (int64_t j = 0; j < count; ++j) {
         worst = residual[j] <= worst ? worst : residual[j];
     }
-    cs_dense_free(&u);
-    cs_dense_free(&v);
     return worst;
 }
 
 /* Largest difference from LAPACK's values over sigma_1; NaN where that would take too long. */
 static double against_lapack(const cs_csr *a, const double *sigma, double *seconds)
 {
-    cs_dense d;
+    AUTO(cs_dense) d = {0};
     double worst = 0, *want = cs_alloc(a->cols, sizeof *want), start = now();
     *seconds = NAN;
     if ((double)a->rows * (double)a->cols * (double)a->cols > LAPACK_WORK) {
@@ -240,7 +234,6 @@ static double against_lapack(const cs_csr *a, const double *sigma, double *secon
     for (int64_t j = 0; j < a->cols; ++j) {
         worst = fmax(worst, fabs(sigma[j] - want[j]) / want[0]);
     }
-    cs_dense_free(&d);
     cs_free(want);
     return worst;
 }
@@ -276,11 +269,11 @@ static int dense(char **word)
     int64_t rows = strtoll(word[0], NULL, 10), cols = strtoll(word[1], NULL, 10);
     int64_t repeats = strtoll(word[2], NULL, 10), need = 0, room = 0, all = 0;
     bool jacobi = strcmp(word[3], "gesvdj") == 0;
-    cs_gpu *gpu = open_or_skip();
-    cs_csr a = {0}, at = {0};
+    AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
+    AUTO(cs_csr) a = {0}, at = {0};
     cs_linop_csr_ctx ctx;
     cs_space space;
-    cs_svd s = {.k = cols};
+    AUTO(cs_svd) s = {.k = cols};
     double seconds[MOST_REPEATS], lapack = NAN;
     if (rows < cols || cols < 1 || repeats < 1 || repeats > MOST_REPEATS) {
         (void)fprintf(stderr, "test_svd: rows >= cols >= 1, repeats 1..%d\n", MOST_REPEATS);
@@ -325,10 +318,6 @@ static int dense(char **word)
     bool good = worst <= floor * s.sigma[0] && sampled <= floor * s.sigma[0] && !(error > floor) &&
                 off <= floor * sqrt((double)cols);
     gpu->space_free(&space);
-    cs_svd_free(&s);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_gpu_close(&gpu);
     return good ? 0 : 1;
 }
 
@@ -339,10 +328,10 @@ static int sparse(char **word)
     int64_t rows = strtoll(word[0], NULL, 10), cols = strtoll(word[1], NULL, 10);
     int64_t each = strtoll(word[2], NULL, 10), k = strtoll(word[3], NULL, 10);
     int64_t repeats = strtoll(word[4], NULL, 10);
-    cs_gpu *gpu = open_or_skip();
-    cs_csr a = {0}, at = {0};
+    AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
+    AUTO(cs_csr) a = {0}, at = {0};
     cs_linop_csr_ctx ctx;
-    cs_svd s = {0}, want = {0};
+    AUTO(cs_svd) s = {0}, want = {0};
     double seconds[MOST_REPEATS], worst = 0, error = 0;
     if (repeats < 1 || repeats > MOST_REPEATS) {
         (void)fprintf(stderr, "test_svd: repeats 1..%d\n", MOST_REPEATS);
@@ -378,11 +367,6 @@ static int sparse(char **word)
     (void)printf("}\n");
     bool good = s.converged && want.converged && s.k == k && want.k == k && worst <= 1e-10 &&
                 error <= 1e-10;
-    cs_svd_free(&s);
-    cs_svd_free(&want);
-    cs_csr_free(&a);
-    cs_csr_free(&at);
-    cs_gpu_close(&gpu);
     return good ? 0 : 1;
 }
 

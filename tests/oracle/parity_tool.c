@@ -14,12 +14,11 @@
  * Ends with 0, or 1 and the reason on stderr.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/npz.h"
+#include "tests/auto.h"
 #include "tests/parity_support.h"
 
 /* An archive and the memory that it borrows until it is committed. */
@@ -184,8 +183,8 @@ static cs_status one(const json_t *what, const char *path)
 {
     const char *name = json_string_value(json_object_get(what, "backend"));
     cs_backend *backend = NULL;
-    parity_world world = {0};
-    results *r = cs_calloc(1, sizeof *r);
+    AUTO_BY(parity_close, parity_world) world = {0};
+    AUTO_FREE results *r = cs_calloc(1, sizeof *r);
     cs_status status = r ? parity_backend(name ? name : "ref64", &backend) : CS_ERR_MEMORY;
     if (status == CS_OK) status = parity_open(what, &backend, &world);
     if (status == CS_OK) status = cs_npz_create(path, &r->npz);
@@ -199,14 +198,12 @@ static cs_status one(const json_t *what, const char *path)
     if (r) {
         cs_npz_abort(&r->npz);
     }
-    cs_free(r);
-    parity_close(&world);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    json_t *cases = NULL;
+    json_auto_t *cases = NULL;
     if (argc != 3 || cs_json_read(argv[1], &cases) != CS_OK) {
         (void)fprintf(stderr, "usage: parity_tool CASES.json OUT_PREFIX: %s\n", cs_reason());
         return 1;
@@ -220,6 +217,5 @@ int main(int argc, char **argv)
             code = 1;
         }
     }
-    json_decref(cases);
     return code;
 }
