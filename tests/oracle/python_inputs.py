@@ -98,6 +98,8 @@ if pandas:
     for missing in (pandas.Series([0, 1, pandas.NA]), pandas.Series([0, 1, None], dtype="Int64"), pandas.Series([1.0, None])):
         fails("corpus: expected numbers, got missing values; leave them out or fill them", ValueError, cospec.cooc, missing, "ar")
     names["DataFrame"] = pandas.DataFrame({"label": labels})
+    fails("labels: expected one column, got a DataFrame of 2; give one of them", ValueError, cospec.probe, h, h,
+          labels=pandas.DataFrame({"label": labels, "other": 1}), test_labels=labels)
     column = pandas.Series(["the cat sat", "the dog sat"])
     for texts in (column, pandas.DataFrame({"any": column}), pandas.DataFrame({"text": column, "label": [1, 2]})):
         assert cospec.cooc(texts, "ar", context="nearest:1", **quiet)["mass"] == 4
@@ -234,6 +236,7 @@ fails("matrix: not a valid sparse matrix: ", ValueError, cospec.svd, broken)
 fails("matrix: expected at most 2147483647 columns, got 4294967296", ValueError, cospec.svd, sparse.csr_matrix(([1.0], ([0], [2 ** 32 - 1])), (1, 2 ** 32)))
 fails("matrix: expected an array, a list or a path, got a dict; give its values", TypeError, cospec.svd, {"a": h})
 fails("matrix: row 0, column", cospec.CospecError, cospec.svd, -1 - h * h)
+fails(r"half of a surrogate pair, which is no character: 'a\ud800=files[0][0]'", ValueError, cospec.rank, {"a\ud800": h})
 fails("bert: row 3, column 5: value nan is not finite", cospec.CospecError, cospec.rank, {"bert": np.where(np.arange(2400) == 41, np.nan, 1.0 * np.arange(2400)).reshape(200, 12)})
 fails("files[1] has 3", cospec.CospecError, cospec.similarity, h, h[:3])
 fails("labels: item 1 is 1, but others are texts", TypeError, cospec.probe, h, h, labels=["a", 1] * 100, test_labels=labels)

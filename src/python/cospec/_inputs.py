@@ -229,6 +229,8 @@ def labels_of(values: Any) -> "Optional[list[Any]]":
 def labels(name: str, values: Any) -> Any:
     """An array of labels."""
     values = listed(name, values)
+    if is_of("pandas", values) and len(getattr(values, "columns", ())) > 1:
+        raise ValueError("%s: expected one column, got a DataFrame of %d; give one of them" % (name, len(values.columns)))
     found = None if isinstance(values, np.ndarray) and values.dtype.kind == "S" else texts(name, values)
     if found is not None and any("\0" in text for text in found):
         raise ValueError("%s: item %d contains a NUL character" % (name, next(i for i, t in enumerate(found) if "\0" in t)))

@@ -402,7 +402,7 @@ def call(name: str, signature: inspect.Signature, given: "dict[str, Any]", lette
         else:
             given[key] = replace(kind, key, value, key == "with_")
     words = words_of(signature, given, letters, repeated) + ([] if progress else ["--quiet"])
-    check_words(words)
+    check_words([run._named(word) for word in words])
     return run.run(words, progress)
 
 
