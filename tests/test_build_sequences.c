@@ -123,7 +123,8 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const cha
 TEST_IN_DIR(nothing_to_read_is_said)
 {
     const int64_t one[2] = {1, 1};
-    cs_corpus corpus = small_corpus(2, one, 5, 0, 1), empty = {0};
+    AUTO(cs_corpus) corpus = small_corpus(2, one, 5, 0, 1);
+    const cs_corpus empty = {0};
     cs_cooc_options o = options_of("ar", 0);
     refused(&corpus, &o, "no sequence is long enough; the longest has 1 token");
     refused(&empty, &o, "corpus given has no documents");
@@ -148,5 +149,4 @@ TEST_IN_DIR(nothing_to_read_is_said)
     o.split = CS_SPLIT_ALL;
     refused(&corpus, &o, "has plans of length 2, 4, 5, 6,");
     refused(&corpus, &o, ", ..., but no sequence has such a length (they have 1 to 1 tokens)");
-    cs_corpus_free(&corpus);
 }

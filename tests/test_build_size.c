@@ -55,10 +55,9 @@ static double bytes_of(void **state, const char *name)
 static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
                               const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
 {
-    cs_cooc_prepared p = {0};
+    AUTO(cs_cooc_prepared) p = {0};
     cs_status status = cs_cooc_prepare(corpus, o, &p);
     if (status == CS_OK) status = cs_cooc_smaller_tail(&p, whole, tail, size);
-    cs_cooc_prepared_free(&p);
     return status;
 }
 

@@ -80,18 +80,15 @@ TEST(estimates_come_near_the_build)
         if (i % 4 == 2) {
             o.max_length = 4;
         }
-        cs_cooc m = {0};
         cs_cooc_size size = {0}, cut = {0};
         double tail = 0;
-        OK(cs_cooc_build(&corpus, &o, &m));
+        AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
         OK(cs_cooc_estimate(&corpus, &o, &size));
         const double rows = (double)m.matrix.a.rows, nnz = (double)cs_csr_nnz(&m.matrix.a);
         assert_true(size.rows >= rows && size.rows <= 2 * rows);
         assert_true(size.entries >= nnz && size.entries <= 2 * nnz);
-        cs_cooc_prepared p = {0};
-        OK(cs_cooc_prepare(&corpus, &o, &p));
+        AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
         OK(cs_cooc_smaller_tail(&p, &size, &tail, &cut));
-        cs_cooc_prepared_free(&p);
         cs_cooc_free(&m);
         if (tail > 0) {
             assert_true(10 * cut.matrix <= size.matrix);
@@ -99,7 +96,6 @@ TEST(estimates_come_near_the_build)
             OK(cs_cooc_build(&corpus, &o, &m));
             assert_true(cut.rows >= (double)m.matrix.a.rows);
             assert_true(cut.rows <= 2 * (double)m.matrix.a.rows);
-            cs_cooc_free(&m);
         }
         tails += tail > 0;
     }

@@ -1,8 +1,8 @@
 /* Corpora: every source, its bad inputs, the split, selection. */
 #include "base/hash.h"
 #include "corpus_support.h"
-#include "io/file.h"
 #include "io/digests.h"
+#include "io/file.h"
 #include "io/npy.h"
 #include "io_support.h"
 

@@ -1,8 +1,8 @@
 /* probe and ridge: leave-one-out against refits, the fold-in against a row's own features,
  * baselines by hand, held-out documents that resemble their class are found, bad input. */
 #include "analysis/measures/ridge_private.h"
-#include "analysis/measures/spectral_probe_private.h"
 #include "analysis/measures/spectral_probe.h"
+#include "analysis/measures/spectral_probe_private.h"
 #include "io/json.h"
 #include "small_corpus.h"
 #include "test.h"

@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/offsets.h"
 #include "plan/gvp.h"
 #include "plan/laws_private.h"
+#include "plan/offsets.h"
 #include "plan/plan_file.h"
 
 /* --- how many --- */

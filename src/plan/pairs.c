@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "plan/count.h"
-#include "plan/offsets.h"
 #include "plan/laws_private.h"
+#include "plan/offsets.h"
 
 enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
 
