@@ -227,8 +227,8 @@ class Result(Mapping[str, Any]):
         """
         The table of the result as a pandas DataFrame, as `--csv` prints it.
 
-        That of train is its log, that of compare and reproduce the claims with their verdicts, and that of demo both
-        spectra. `result["scores"]` is the table scores.csv of compare, and so on.
+        Those of compare and reproduce are the claims with their verdicts, and that of demo both spectra. Other tables
+        of the folder have their names: `result["log"]` of train is log.csv, `result["scores"]` of compare scores.csv.
         """
         import pandas
         if self._table:
