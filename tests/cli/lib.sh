@@ -68,7 +68,7 @@ near_lists() {
 }
 
 # sigmas FILE: the singular values of a JSON result, one a line.
-sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; }
+sigmas() { tr -d ' \n' < "$1" | sed 's/.*"sigma":\[\([^]]*\)\].*/\1/; s/,/\n/g'; echo; }
 
 # metric NAME [FILE] [KEY]: the value, or another number, of a metric in the JSON of the last run.
 metric() { awk -v m="\"$1\"," -v key="\"${3:-value}\":" '$1 == "\"name\":" { on = $2 == m } on && $1 == key { sub(/,/, "", $2); print $2; exit }' "${2:-out}"; }
