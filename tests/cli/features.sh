@@ -72,6 +72,14 @@ test_one_meaning_of_max_length() {
     exits 0 "$COSPEC" perplexity model long.tsv --limit 2 --max-length 8 --long split --json && [ "$(number tokens out)" = 70 ] && ! grep -q "not read" err || { fail "perplexity: ${why:-$(cat out err)}"; return 1; }
 }
 
+# Unknown tokens are counted where documents are scored.
+test_unknown_tokens_of_what_is_scored() {
+    small_corpus c.tsv
+    trained model ar || return 1
+    printf 'a\tthe cat sat\na\tzyx zyx zyx\n' > two.tsv
+    exits 0 "$COSPEC" perplexity model two.tsv --split all && says "3 of 6 tokens of the text are unknown" && exits 0 "$COSPEC" perplexity model two.tsv --split all --limit 1 && ! grep -q unknown err || fail "${why:-$(cat err)}"
+}
+
 test_nothing_is_left_of_a_failed_run() {
     small_corpus c.tsv
     trained model ar || return 1
@@ -356,7 +364,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length unknown_tokens_of_what_is_scored nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done
