@@ -7,34 +7,34 @@ const int32_t batch_text[PLACES] = {5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 
 
 cs_model_config batch_config(cs_form form)
 {
-    cs_model_config config = {.vocab = VOCAB,
-                              .positions = PLACES,
-                              .width = 8,
-                              .layers = 2,
-                              .heads = 2,
-                              .inner = 12,
-                              .act = CS_ACT_GELU_TANH,
-                              .bias = true,
-                              .tied = true,
-                              .eps = 1e-5,
-                              .init_range = 0.3,
-                              .pad_id = PAD,
-                              .bos_id = BOS,
-                              .eos_id = EOS,
-                              .mask_id = MASK,
-                              .unk_id = UNK};
+    cs_model_config config = {.shape.vocab = VOCAB,
+                              .shape.positions = PLACES,
+                              .shape.width = 8,
+                              .shape.layers = 2,
+                              .shape.heads = 2,
+                              .shape.inner = 12,
+                              .layer.activation = CS_ACT_GELU_TANH,
+                              .layer.bias = true,
+                              .head.tied = true,
+                              .layer.eps = 1e-5,
+                              .training.init_range = 0.3,
+                              .ids.pad = PAD,
+                              .ids.bos = BOS,
+                              .ids.eos = EOS,
+                              .ids.mask = MASK,
+                              .ids.unk = UNK};
     if (form == CS_FORM_LINEAR) {
         config.arch = CS_ARCH_LINEAR;
-        config.layers = 1;
-        config.heads = 1;
-        config.pooling = 2;
-        config.bias = config.tied = false;
+        config.shape.layers = 1;
+        config.shape.heads = 1;
+        config.head.pooling = 2;
+        config.layer.bias = config.head.tied = false;
     } else if (form == CS_FORM_MAE) {
         config.arch = CS_ARCH_ROBERTA_PRELAYERNORM;
-        config.position_offset = PAD + 1;
+        config.position.offset = PAD + 1;
         config.decoder = (cs_decoder_config){.layers = 2, .width = 8, .heads = 2, .inner = 12};
     } else {
-        config.query_vector = form == CS_FORM_TWO_STREAM;
+        config.attention.query_vector = form == CS_FORM_TWO_STREAM;
     }
     return config;
 }

@@ -3,13 +3,13 @@
 
 static void with_post_norm(cs_model_config *c)
 {
-    c->post_norm = true;
+    c->layer.post_norm = true;
 }
 
 static void with_relative(cs_model_config *c)
 {
-    c->relative_buckets = 8;
-    c->relative_distance = 4;
+    c->position.relative_buckets = 8;
+    c->position.relative_distance = 4;
 }
 
 static void post_norm_relative(cs_model_config *c)
@@ -20,43 +20,43 @@ static void post_norm_relative(cs_model_config *c)
 
 static void without_bias(cs_model_config *c)
 {
-    c->bias = false;
-    c->tied = false;
+    c->layer.bias = false;
+    c->head.tied = false;
 }
 
 static void without_positions(cs_model_config *c)
 {
-    c->positions = 0;
+    c->shape.positions = 0;
     with_relative(c);
 }
 
 static void of_real_rows(cs_model_config *c)
 {
-    c->real_width = REAL_WIDTH;
+    c->shape.real_width = REAL_WIDTH;
 }
 
 /* 8 patches of one pixel, by a vocabulary that the tests draw from. */
 static void of_patches(cs_model_config *c)
 {
-    c->image_height = 2;
-    c->image_width = 4;
-    c->patch = 1;
-    c->channels = REAL_WIDTH;
-    c->target = CS_TARGET_PIXELS;
+    c->picture.height = 2;
+    c->picture.width = 4;
+    c->picture.patch = 1;
+    c->picture.channels = REAL_WIDTH;
+    c->head.target = CS_TARGET_PIXELS;
     OK(cs_model_config_pictures(c));
 }
 
 static void of_patches_by_waves(cs_model_config *c)
 {
     of_patches(c);
-    c->target = CS_TARGET_NORMALISED;
-    c->waves = true;
+    c->head.target = CS_TARGET_NORMALISED;
+    c->picture.sinusoidal = true;
 }
 
 static void of_patches_for_codes(cs_model_config *c)
 {
     of_patches(c);
-    c->target = CS_TARGET_IDS;
+    c->head.target = CS_TARGET_IDS;
 }
 
 static void of_patches_another_width(cs_model_config *c)
@@ -70,26 +70,26 @@ static void of_patches_another_width(cs_model_config *c)
 static void of_patches_ahead(cs_model_config *c)
 {
     of_patches(c);
-    c->offset_heads = 3;
+    c->head.offsets = 3;
 }
 
 static void of_patches_with_extra(cs_model_config *c)
 {
     of_patches(c);
-    c->extra_width = EXTRA_WIDTH;
+    c->shape.extra_width = EXTRA_WIDTH;
 }
 
 static void of_ids_with_extra(cs_model_config *c)
 {
     of_patches_for_codes(c);
-    c->real_width = 0;
-    c->extra_width = EXTRA_WIDTH;
+    c->shape.real_width = 0;
+    c->shape.extra_width = EXTRA_WIDTH;
 }
 
 static void classified_patches(cs_model_config *c)
 {
     of_patches(c);
-    c->image_height = c->image_width = 3;
+    c->picture.height = c->picture.width = 3;
     OK(cs_model_config_pictures(c));
     *c = cs_model_config_classifier(c, 3, CS_READ_FIRST);
 }
@@ -103,16 +103,16 @@ static void classified_patches_by_mean(cs_model_config *c)
 /* Four heads of queries on two of keys, heads of other widths than width / heads. */
 static void grouped(cs_model_config *c)
 {
-    c->heads = 4;
-    c->kv_heads = 2;
-    c->head_width = 4;
-    c->tied = false;
+    c->shape.heads = 4;
+    c->shape.kv_heads = 2;
+    c->shape.head_width = 4;
+    c->head.tied = false;
 }
 
 static void blind_grouped(cs_model_config *c)
 {
     grouped(c);
-    c->blind_queries = true;
+    c->attention.blind_queries = true;
 }
 
 /* The second layer sees two rows on each side, or one before. */
@@ -124,15 +124,16 @@ static void local(cs_model_config *c)
 static void local_with_biases(cs_model_config *c)
 {
     local(c);
-    c->norm_bias = c->qkv_bias = c->output_bias = c->mlp_bias = c->dense_bias = true;
-    c->act = CS_ACT_SILU;
-    c->head_act = CS_ACT_RELU;
+    c->layer.norm_bias = c->layer.qkv_bias = c->layer.output_bias = c->layer.mlp_bias =
+        c->layer.dense_bias = true;
+    c->layer.activation = CS_ACT_SILU;
+    c->head.activation = CS_ACT_RELU;
 }
 
 static void blind_local(cs_model_config *c)
 {
     local(c);
-    c->blind_queries = true;
+    c->attention.blind_queries = true;
 }
 
 static void local_cross(cs_model_config *c)
@@ -143,7 +144,7 @@ static void local_cross(cs_model_config *c)
 
 static void one_layer(cs_model_config *c)
 {
-    c->layers = 1;
+    c->shape.layers = 1;
 }
 
 static void self_cross(cs_model_config *c)
@@ -172,25 +173,25 @@ static void other_width(cs_model_config *c)
 
 static void blind(cs_model_config *c)
 {
-    c->blind_queries = true;
+    c->attention.blind_queries = true;
 }
 
 static void blind_relative(cs_model_config *c)
 {
-    c->blind_queries = true;
+    c->attention.blind_queries = true;
     with_relative(c);
 }
 
 /* The next three tokens. */
 static void ahead(cs_model_config *c)
 {
-    c->offset_heads = 3;
+    c->head.offsets = 3;
 }
 
 static void one_layer_ahead(cs_model_config *c)
 {
     one_layer(c);
-    c->local[0] = 0;
+    c->attention.local[0] = 0;
     ahead(c);
 }
 
@@ -202,8 +203,8 @@ static void local_ahead(cs_model_config *c)
 
 static void sum_pooling(cs_model_config *c)
 {
-    c->pooling = 0;
-    c->positions = 0;
+    c->head.pooling = 0;
+    c->shape.positions = 0;
 }
 
 static void as_classifier(cs_model_config *c)
@@ -236,77 +237,77 @@ static void of_the_mean_relative(cs_model_config *c)
 static void of_gemma2(cs_model_config *c)
 {
     grouped(c);
-    c->tied = true;
-    c->score_cap = 2;
-    c->score_width = 5;
-    c->logit_cap = 3;
-    c->embed_scale = 3;
+    c->head.tied = true;
+    c->attention.score_cap = 2;
+    c->attention.score_width = 5;
+    c->head.logit_cap = 3;
+    c->layer.embed_scale = 3;
     local(c);
     as_classifier(c);
 }
 
 static void of_t5(cs_model_config *c)
 {
-    c->positions = 0;
-    c->headless = true;
+    c->shape.positions = 0;
+    c->head.absent = true;
     with_relative(c);
-    c->gated = true;
-    c->act = CS_ACT_GELU_TANH; /* no kink that a difference could step over */
+    c->layer.gated = true;
+    c->layer.activation = CS_ACT_GELU_TANH; /* no kink that a difference could step over */
     of_the_mean(c);
 }
 
 static void of_albert(cs_model_config *c)
 {
-    c->layers = 4;
-    c->groups = 2;
-    c->embed_width = 6;
+    c->shape.layers = 4;
+    c->shape.groups = 2;
+    c->shape.embed_width = 6;
     as_classifier(c);
 }
 
 static void of_electra(cs_model_config *c)
 {
-    c->headless = true;
-    c->embed_width = 6;
+    c->head.absent = true;
+    c->shape.embed_width = 6;
     as_classifier(c);
 }
 
 /* Distances that are told apart to half of the buckets, then by the logarithm. */
 static void of_distances(cs_model_config *c)
 {
-    c->positions = 0;
-    c->place_span = c->place_buckets = 4;
-    c->place_most = 8;
-    c->place_keys = c->place_queries = true;
-    c->score_width = 3 * (double)cs_head_width(c);
+    c->shape.positions = 0;
+    c->position.distance_span = c->position.distance_buckets = 4;
+    c->position.distance_most = 8;
+    c->position.distance_keys = c->position.distance_queries = true;
+    c->attention.score_width = 3 * (double)cs_head_width(c);
     as_classifier(c);
 }
 
 static void of_distances_shared(cs_model_config *c)
 {
     of_distances(c);
-    c->place_shared = c->place_norm = true;
+    c->position.distance_shared = c->position.distance_norm = true;
 }
 
 static void of_distances_of_keys(cs_model_config *c)
 {
     of_distances(c);
-    c->place_queries = false;
-    c->place_buckets = 0;
-    c->place_span = 2; /* fewer than there are */
+    c->position.distance_queries = false;
+    c->position.distance_buckets = 0;
+    c->position.distance_span = 2; /* fewer than there are */
 }
 
 static void relative_key(cs_model_config *c)
 {
-    c->place_span = c->positions;
-    c->positions = 0;
-    c->place_table = c->place_keys = true;
+    c->position.distance_span = c->shape.positions;
+    c->shape.positions = 0;
+    c->position.distance_table = c->position.distance_keys = true;
     as_classifier(c);
 }
 
 static void relative_key_query(cs_model_config *c)
 {
     relative_key(c);
-    c->place_queries = true;
+    c->position.distance_queries = true;
 }
 
 static void of_albert_relative(cs_model_config *c)
@@ -317,15 +318,15 @@ static void of_albert_relative(cs_model_config *c)
 
 static void of_one_head(cs_model_config *c)
 {
-    c->heads = 1;
-    c->rotary.share = 0.25;
+    c->shape.heads = 1;
+    c->position.rotary.share = 0.25;
     as_classifier(c);
 }
 
 static void of_three_heads(cs_model_config *c)
 {
-    c->heads = 3;
-    c->width = 9;
+    c->shape.heads = 3;
+    c->shape.width = 9;
     as_classifier(c);
 }
 

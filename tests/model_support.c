@@ -23,20 +23,24 @@ enum { VOCAB = 11, POSITIONS = 9 };
 
 cs_model_config case_config(const model_case *what, bool drops)
 {
-    cs_model_config c = {
-        .vocab = VOCAB, .positions = POSITIONS, .width = 8, .layers = 2, .heads = 2, .inner = 10};
+    cs_model_config c = {.shape.vocab = VOCAB,
+                         .shape.positions = POSITIONS,
+                         .shape.width = 8,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 10};
     if (what->form == CS_FORM_MAE) {
         c.decoder = (cs_decoder_config){
             .layers = 1, .width = 8, .heads = 2, .inner = 9, .attention = CS_DECODER_SELF};
     }
     cs_model_config_default(what->arch, &c);
-    c.query_vector = what->form == CS_FORM_TWO_STREAM;
+    c.attention.query_vector = what->form == CS_FORM_TWO_STREAM;
     if (what->form == CS_FORM_LINEAR) {
-        c.layers = 1;
+        c.shape.layers = 1;
     } else if (drops) {
-        c.dropout = 0.25;
-        c.attention_dropout = 0.125;
-        c.embed_dropout = 0.1;
+        c.training.dropout = 0.25;
+        c.training.attention_dropout = 0.125;
+        c.training.embed_dropout = 0.1;
     }
     if (what->adjust) {
         what->adjust(&c);
@@ -53,35 +57,44 @@ static bool same_rotary(const cs_rotary *a, const cs_rotary *b)
 
 bool same_parts(const cs_model_config *a, const cs_model_config *b)
 {
-    const bool widths = a->kv_heads == b->kv_heads && a->head_width == b->head_width &&
-                        a->inner == b->inner && a->longest == b->longest,
-               local = a->window == b->window && memcmp(a->local, b->local, sizeof a->local) == 0,
-               acts = a->act == b->act && a->head_act == b->head_act && a->gated == b->gated,
-               biases = a->qkv_bias == b->qkv_bias && a->output_bias == b->output_bias &&
-                        a->mlp_bias == b->mlp_bias && a->norm_bias == b->norm_bias &&
-                        a->dense_bias == b->dense_bias && a->head_bias == b->head_bias,
-               rest = a->rms == b->rms && a->eps == b->eps && a->tied == b->tied &&
-                      a->first_plain == b->first_plain && a->cloze == b->cloze &&
-                      a->head_transform == b->head_transform;
+    const bool widths = a->shape.kv_heads == b->shape.kv_heads &&
+                        a->shape.head_width == b->shape.head_width &&
+                        a->shape.inner == b->shape.inner &&
+                        a->position.longest == b->position.longest,
+               local =
+                   a->attention.window == b->attention.window &&
+                   memcmp(a->attention.local, b->attention.local, sizeof a->attention.local) == 0,
+               acts = a->layer.activation == b->layer.activation &&
+                      a->head.activation == b->head.activation && a->layer.gated == b->layer.gated,
+               biases = a->layer.qkv_bias == b->layer.qkv_bias &&
+                        a->layer.output_bias == b->layer.output_bias &&
+                        a->layer.mlp_bias == b->layer.mlp_bias &&
+                        a->layer.norm_bias == b->layer.norm_bias &&
+                        a->layer.dense_bias == b->layer.dense_bias && a->head.bias == b->head.bias,
+               rest = a->layer.rms == b->layer.rms && a->layer.eps == b->layer.eps &&
+                      a->head.tied == b->head.tied &&
+                      a->layer.first_plain == b->layer.first_plain &&
+                      a->head.cloze == b->head.cloze && a->head.transform == b->head.transform;
     return widths && local && acts && biases && rest;
 }
 
 bool same_positions(const cs_model_config *a, const cs_model_config *b)
 {
-    return a->positions == b->positions && same_rotary(&a->rotary, &b->rotary) &&
-           same_rotary(&a->local_rotary, &b->local_rotary);
+    return a->shape.positions == b->shape.positions &&
+           same_rotary(&a->position.rotary, &b->position.rotary) &&
+           same_rotary(&a->position.local_rotary, &b->position.local_rotary);
 }
 
 cs_network_options case_options(const model_case *what, bool training)
 {
     const cs_model_config config = case_config(what, false);
-    bool classify = config.classes > 0;
+    bool classify = config.head.classes > 0;
     return (cs_network_options){.form = what->form,
                                 .loss = what->loss,
                                 .spectral_factor = 2,
                                 .training = training,
                                 .classify = classify,
-                                .offsets = config.offset_heads,
+                                .offsets = config.head.offsets,
                                 .batch = 2,
                                 .length = 5,
                                 .queries = 4,
@@ -142,8 +155,8 @@ static void fill_decoder(model_data *d, const cs_model_config *c, cs_rng *rng)
         int64_t b = r / d->decoder_length;
         bool encoded = !cross && !causal && below(rng, 2) == 0;
         d->decoder_from[r] = encoded ? (int32_t)(b * d->length) + below(rng, d->length) : -1;
-        d->decoder_token[r] = causal ? below(rng, c->vocab) : encoded ? -1 : 0;
-        d->decoder_position[r] = (int32_t)(r % d->decoder_length + c->position_offset);
+        d->decoder_token[r] = causal ? below(rng, c->shape.vocab) : encoded ? -1 : 0;
+        d->decoder_position[r] = (int32_t)(r % d->decoder_length + c->position.offset);
         d->decoder_vis[r] = below(rng, 4);
         d->decoder_lim[r] = below(rng, 5) - 1;
         d->decoder_cross_lim[r] = below(rng, 5) - 1;
@@ -155,12 +168,12 @@ static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 2);
     for (int64_t r = 0; r < d->batch * d->length; ++r) {
-        d->type[r] = c->token_types > 0 ? below(&rng, c->token_types) : 0;
+        d->type[r] = c->shape.token_types > 0 ? below(&rng, c->shape.token_types) : 0;
     }
-    for (int64_t p = 0; p < d->predictions && c->classes > 0; ++p) {
+    for (int64_t p = 0; p < d->predictions && c->head.classes > 0; ++p) {
         d->predict[p] = (int32_t)(p * d->length) + below(&rng, d->length - 1);
         d->lim[d->predict[p]] = 2; /* sees some and not all */
-        d->target[p] = below(&rng, c->classes);
+        d->target[p] = below(&rng, c->head.classes);
         d->readout_lim[p] = below(&rng, 4);
         d->goal[p] = cs_rng_normal(&rng);
         d->weight[p] = 1 / (double)d->predictions;
@@ -171,7 +184,7 @@ static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
 static void fill_real(model_data *d, const cs_model_config *c, uint64_t seed)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 3);
-    for (int64_t r = 0; r < d->batch * d->length && c->real_width > 0; ++r) {
+    for (int64_t r = 0; r < d->batch * d->length && c->shape.real_width > 0; ++r) {
         d->real_row[r] = r % 2 ? (int32_t)r : -1;
         d->token[r] = r % 2 ? -1 : d->token[r];
         for (int j = 0; j < REAL_WIDTH; ++j) {
@@ -185,7 +198,7 @@ static void fill_real(model_data *d, const cs_model_config *c, uint64_t seed)
         d->extra_row[r] = reads && r % 2 == 0 ? (int32_t)b : -1;
         d->extra[b][r % EXTRA_WIDTH] = cs_rng_normal(&rng);
     }
-    for (int64_t i = 0; i < d->predictions * REAL_WIDTH && c->target != CS_TARGET_IDS; ++i) {
+    for (int64_t i = 0; i < d->predictions * REAL_WIDTH && c->head.target != CS_TARGET_IDS; ++i) {
         d->goal[i] = cs_rng_normal(&rng);
     }
 }
@@ -202,15 +215,15 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
     d->decoder_length = o->decoder_length;
     d->predictions = o->predictions;
     for (int64_t r = 0; r < d->batch * d->length; ++r) {
-        d->token[r] = below(&rng, c->vocab);
-        d->position[r] = (int32_t)(r % d->length + c->position_offset);
+        d->token[r] = below(&rng, c->shape.vocab);
+        d->position[r] = (int32_t)(r % d->length + c->position.offset);
         d->vis[r] = below(&rng, 4);
         d->lim[r] = below(&rng, 5) - 1;
     }
     d->vis[d->batch * d->length - 1] = INT32_MAX;
     d->lim[d->batch * d->length - 1] = -1;
     for (int64_t r = 0; r < d->batch * d->queries; ++r) {
-        d->query_position[r] = below(&rng, POSITIONS) + (int32_t)c->position_offset;
+        d->query_position[r] = below(&rng, POSITIONS) + (int32_t)c->position.offset;
         d->query_lim[r] = below(&rng, 5) - 1;
     }
     fill_decoder(d, c, &rng);
@@ -221,7 +234,7 @@ void data_fill(model_data *d, const model_world *world, uint64_t seed)
     for (int64_t p = 0; p < d->predictions; ++p) {
         d->predict[p] = below(&rng, d->batch * top);
         d->head[p] = o->offsets > 1 ? (int32_t)(p / 2 % o->offsets) : 0;
-        d->target[p] = p == d->predictions - 1 ? -1 : below(&rng, c->vocab);
+        d->target[p] = p == d->predictions - 1 ? -1 : below(&rng, c->shape.vocab);
         d->weight[p] = 0.5 + cs_rng_uniform(&rng);
         sum += d->target[p] < 0 ? 0 : d->weight[p];
     }
@@ -260,7 +273,7 @@ void world_load(model_world *world, const model_data *d)
     put_rows(run, n->decoder_rows, d->batch, d->decoder_length);
     bool texts = n->options.classify;
     put_rows(run, n->loss_rows, texts ? d->predictions : 1, texts ? 1 : d->predictions);
-    if (world->model.config.classes > 0) {
+    if (world->model.config.head.classes > 0) {
         put(run, n->type, d->type, rows);
     }
     put(run, n->readout_lim, d->readout_lim, d->predictions);
@@ -303,7 +316,7 @@ void world_load(model_world *world, const model_data *d)
     for (int64_t p = 0; n->weight != CS_NONE && p < d->predictions; ++p) {
         cs_run_input(run, n->weight, p, 0, d->weight[p]);
     }
-    for (int64_t v = 0; n->mass != CS_NONE && v < world->model.config.vocab; ++v) {
+    for (int64_t v = 0; n->mass != CS_NONE && v < world->model.config.shape.vocab; ++v) {
         cs_run_input(run, n->mass, 0, v, (double)(v + 1) / 66);
     }
     OK(cs_run_upload(run, (cs_run_key){.seed = 5, .step = 3, .micro = 1}));

@@ -219,7 +219,7 @@ static cs_status load(const json_t *what, parity_world *w)
 {
     AUTO_FREE double *mass = NULL;
     const json_t *array = json_object_get(what, "mass");
-    cs_status status = array ? reals(array, w->model.config.vocab, &mass) : CS_OK;
+    cs_status status = array ? reals(array, w->model.config.shape.vocab, &mass) : CS_OK;
     double scale = json_object_get(what, "objective") ? 1 / w->batch.weight_sum : 1;
     if (status == CS_OK) {
         status = cs_batch_load(&w->batch, &w->net, scale, mass, (cs_run_key){0}, w->run);

@@ -73,7 +73,7 @@ static int verify(cs_model *model, const char *dir, const char *file, cs_state_d
 static double excess(const cs_model *model, const cs_state_difference *d, const double *rounding)
 {
     const cs_model_config *c = &model->config;
-    double m = (double)(c->width > c->inner ? c->width : c->inner);
+    double m = (double)(c->shape.width > c->shape.inner ? c->shape.width : c->shape.inner);
     double derived = 8.0 * (double)(d->layer + 1) * sqrt(m) * 0x1p-24 * d->scale;
     return d->max / fmax(derived, 5 * rounding[d->layer]);
 }
@@ -87,7 +87,7 @@ static void agrees(const char *name, cs_status (*open)(cs_backend **), const cha
     AUTO_OK(cs_backend, *backend, open(&backend));
     AUTO_OK(cs_model, model, cs_model_read(dir, backend, false, &model));
     int count = verify(&model, dir, file, d, rounding);
-    int64_t all = model.config.layers + (model.config.headless ? 1 : 2);
+    int64_t all = model.config.shape.layers + (model.config.head.absent ? 1 : 2);
     assert_int_equal(count, strcmp(file, "long.npz") == 0 ? 1 : all);
     assert_true(strcmp(name, "t5-switched") != 0 || d[count - 1].ok); /* 600 keys a row */
     for (int i = 0; i < count; ++i) {
@@ -524,7 +524,7 @@ TEST(bloom_in_exact_parts_is_refused)
 static void comes_back(const cs_model_config *was, json_t *source, const char *name)
 {
     cs_model_config back;
-    const bool headed = was->classes > 0,
+    const bool headed = was->head.classes > 0,
                of_class = was->arch != CS_ARCH_T5 || !headed; /* whose head no class has */
     json_auto_t *config = cs_model_config_json_of(was, source, NULL);
     assert_non_null(config);
@@ -532,9 +532,10 @@ static void comes_back(const cs_model_config *was, json_t *source, const char *n
     assert_string_equal(json_string_value(json_object_get(config, "model_type")),
                         cs_arch_name(was->arch));
     OK(cs_model_config_parse(name, config, &back));
-    if (!same_parts(was, &back) || !same_positions(was, &back) || was->classes != back.classes ||
-        was->readout != back.readout || was->place_span != back.place_span ||
-        (headed && back.headless)) {
+    if (!same_parts(was, &back) || !same_positions(was, &back) ||
+        was->head.classes != back.head.classes || was->head.readout != back.head.readout ||
+        was->position.distance_span != back.position.distance_span ||
+        (headed && back.head.absent)) {
         fail_msg("%s comes back another", name);
     }
 }

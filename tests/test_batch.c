@@ -63,7 +63,7 @@ TEST(masked_tokens_are_hidden)
 {
     cs_task task = batch_task("masked:unmasked=6");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    config.position_offset = 2;
+    config.position.offset = 2;
     for (int64_t step = 0; step < 20; ++step) {
         AUTO(cs_batch) b = build(&task, &config, 10, step);
         assert_int_equal(b.predictions, 4);
@@ -91,9 +91,9 @@ TEST(replacements_keep_their_shares)
     task.keep = 0.1;
     task.random = 0.3;
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    config.eos_id = 30; /* special ids need not stand together */
-    config.unk_id = -1;
-    config.pad_id = BOS; /* nor be distinct */
+    config.ids.eos = 30; /* special ids need not stand together */
+    config.ids.unk = -1;
+    config.ids.pad = BOS; /* nor be distinct */
     double kept = 0, masked = 0, other = 0, n = 0;
     int drawn[VOCAB] = {0};
     for (int64_t step = 0; step < 3000; ++step) {
@@ -130,7 +130,7 @@ TEST(queries_sit_where_they_predict)
     for (int p = 0; p < plan_spec_count(); ++p) {
         cs_task task = batch_task(plan_spec(p));
         cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-        config.position_offset = 3;
+        config.position.offset = 3;
         if (batch_form_of(&task) != CS_FORM_TWO_STREAM || !plan_exists(&task.objective, 9)) {
             continue;
         }
@@ -153,12 +153,12 @@ TEST(no_positions_no_position_rows)
 {
     cs_task task = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    config.positions = 0;
+    config.shape.positions = 0;
     AUTO(cs_batch) b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){-1, -1, -1, -1});
     expect_ints(b.query_position, 3, (int32_t[]){-1, -1, -1});
     cs_batch_free(&b);
-    config.relative_buckets = 8; /* relative positions need the places */
+    config.position.relative_buckets = 8; /* relative positions need the places */
     b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){0, 1, 2, 3});
 }

@@ -202,7 +202,7 @@ TEST(events_follow_the_exact_distribution)
                 continue;
             }
             cs_model_config config = batch_config(form);
-            config.blind_queries = task.two_stream && variant % 2;
+            config.attention.blind_queries = task.two_stream && variant % 2;
             double z = test_events(&task, &config, &task.objective, s, 60, &c);
             if (!(z < 5)) {
                 fail_msg("%s, form %d, length %d, variant %d: z = %g", plan_spec(p), (int)form,

@@ -72,7 +72,7 @@ static bool nth_task(int n, cs_task *task, cs_model_config *config)
         *config = batch_config(task->two_stream ? CS_FORM_TWO_STREAM
                                : n % 4          ? CS_FORM_LINEAR
                                                 : batch_form_of(task));
-        config->blind_queries = n % 4 == 3;
+        config->attention.blind_queries = n % 4 == 3;
         return true;
     }
     n -= 4 * plan_spec_count();
@@ -177,7 +177,7 @@ TEST(sizes_hold_any_batch)
             if (plan_exists(o, longest) && !rare) {
                 assert_int_equal(reached.length, most.length);
                 assert_int_equal(reached.decoder_length, most.decoder_length);
-                bool groups = config.arch == CS_ARCH_LINEAR || config.blind_queries;
+                bool groups = config.arch == CS_ARCH_LINEAR || config.attention.blind_queries;
                 assert_true(groups || reached.queries == most.queries);
             }
         }
@@ -258,23 +258,23 @@ TEST(tasks_that_cannot_be_are_refused)
     task.misaligned = true;
     expect_refusal(&task, &single, "decoder");
     config = single;
-    config.mask_id = -1;
+    config.ids.mask = -1;
     expect_refusal(&masked, &config, "no mask token");
-    config.mask_id = VOCAB;
+    config.ids.mask = VOCAB;
     expect_refusal(&masked, &config, "mask token 40 is not below the vocabulary 40");
     config = mae;
-    config.bos_id = -1;
+    config.ids.bos = -1;
     config.decoder.attention = CS_DECODER_CAUSAL_CROSS;
     expect_refusal(&masked, &config, "no begin token");
     task = ar;
     task.objective.empty_prefix = CS_PREFIX_SHARED;
     config = single;
-    config.bos_id = -1;
+    config.ids.bos = -1;
     expect_refusal(&task, &config, "no begin token");
     task = masked;
     task.random = 0.1;
     config = single;
-    config.vocab = 5;
+    config.shape.vocab = 5;
     expect_refusal(&task, &config, "vocabulary of 5 contains only special");
     task = masked;
     task.objective.unmasked_lo = -3;
@@ -290,7 +290,7 @@ TEST(needless_special_tokens_may_be_absent)
 {
     cs_task masked = batch_task("masked:unmasked=2");
     cs_model_config mae = batch_config(CS_FORM_MAE), linear = batch_config(CS_FORM_LINEAR);
-    mae.mask_id = linear.mask_id = -1;
+    mae.ids.mask = linear.ids.mask = -1;
     OK(cs_task_check(&masked, &mae));
     OK(cs_task_check(&masked, &linear));
     masked.delta = 0.5;
@@ -323,13 +323,13 @@ TEST(bad_examples_are_named)
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, INT64_C(1) << 43, NULL},
                                 example, 2, &b),
                  CS_ERR_USAGE, "step 8796093022208");
-    config.positions = 3;
+    config.shape.positions = 3;
     assert_fails(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b),
                  CS_ERR_USAGE, "row 1: length 4 exceeds the 3 positions");
     cs_network_options most = {0};
     assert_fails(cs_task_sizes(&task, &config, 2, 4, &most), CS_ERR_USAGE,
                  "length 4 exceeds the 3 positions");
-    config.positions = 0;
+    config.shape.positions = 0;
     assert_fails(cs_task_sizes(&task, &config, 0, 4, &most), CS_ERR_USAGE, "0 sequences");
     assert_fails(cs_task_sizes(&task, &config, INT64_C(1) << 40, INT64_C(1) << 40, &most),
                  CS_ERR_USAGE, "1099511627776 sequences");

@@ -12,7 +12,7 @@ static void check_sight(backend_open open, const model_case *what, bool training
 {
     cs_model_config config = case_config(what, training);
     cs_network_options options = case_options(what, training);
-    int64_t moved = 0, unseen = 0, n = config.classes;
+    int64_t moved = 0, unseen = 0, n = config.head.classes;
     AUTO_BY(world_close, model_world) world = {0};
     world_open(&world, open, &config, &options);
     for (uint64_t plan = 0; plan < 6; ++plan) {
@@ -23,7 +23,7 @@ static void check_sight(backend_open open, const model_case *what, bool training
         world_logits(&world, before);
         for (int64_t r = 0; r < data.batch * data.length; ++r) {
             int32_t kept = data.token[r];
-            data.token[r] = (kept + 1) % (int32_t)config.vocab;
+            data.token[r] = (kept + 1) % (int32_t)config.shape.vocab;
             world_load(&world, &data);
             world_logits(&world, after);
             data.token[r] = kept;
@@ -135,7 +135,7 @@ TEST(dropout_of_heads)
             AUTO_BY(world_close, model_world) world = {0};
             int64_t drops = 0;
             const int64_t want = drops_of(config.arch);
-            config.embed_dropout = 0;
+            config.training.embed_dropout = 0;
             world_open(&world, cs_backend_ref, &config, &options);
             for (int64_t i = 0; i < world.net.graph.ops; ++i) {
                 const cs_op *op = &world.net.graph.op[i];
@@ -163,8 +163,8 @@ TEST(refusals)
     const model_case *what = &classifier_cases[0];
     cs_model_config config = case_config(what, false), plain = config, value = config, bad;
     cs_network_options good = case_options(what, true), o;
-    plain.classes = 0;
-    value.classes = 1;
+    plain.head.classes = 0;
+    value.head.classes = 1;
     OK(build(&config, &good));
     assert_fails(build(&plain, &good), CS_ERR_USAGE, "no classification head");
     assert_fails(build(&value, &good), CS_ERR_USAGE, "head of 1 output needs a different loss");
@@ -184,17 +184,17 @@ TEST(refusals)
     o.keep_hidden = true;
     assert_fails(build(&config, &o), CS_ERR_USAGE, "needs the single form alone");
     bad = config;
-    bad.head_bias = true;
+    bad.head.bias = true;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE,
                  "cannot be combined with bias of the logits");
     bad = config;
-    bad.query_vector = true;
+    bad.attention.query_vector = true;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "cannot be combined with query vector");
     bad = config;
-    bad.readout = (cs_readout)7;
+    bad.head.readout = (cs_readout)7;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "unknown readout number 7");
     bad = config;
-    bad.classes = -1;
+    bad.head.classes = -1;
     assert_fails(cs_model_config_check(&bad), CS_ERR_USAGE, "classes -1 is not in [0");
 }
 
@@ -229,7 +229,7 @@ TEST(encoders_are_taken)
     OK(cs_model_init(&config, backend, false, &from));
     OK(cs_model_randomise(&from, 1));
     config = cs_model_config_classifier(&config, 3, CS_READ_FIRST);
-    assert_false(config.query_vector);
+    assert_false(config.attention.query_vector);
     OK(cs_model_init(&config, backend, true, &to));
     OK(cs_model_init(&config, backend, true, &again));
     OK(cs_model_randomise(&to, 2));
@@ -260,6 +260,6 @@ TEST_IN_DIR(files_keep_all)
         assert_each(i, 0, model.params.count, same(&model, &back, model.params.param[i].name));
         const bool either = config.arch == CS_ARCH_EUROBERT || config.arch == CS_ARCH_MODERNBERT;
         assert_int_equal(cs_model_config_exchangeable(&config),
-                         either || config.readout != CS_READ_MEAN);
+                         either || config.head.readout != CS_READ_MEAN);
     }
 }

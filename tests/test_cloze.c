@@ -122,30 +122,34 @@ typedef struct {
 
 static void open_task(const plan *p, task *t)
 {
-    cs_model_config c = {.positions = POSITIONS, .width = 16, .layers = 2, .heads = 2, .inner = 32},
+    cs_model_config c = {.shape.positions = POSITIONS,
+                         .shape.width = 16,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 32},
                     config;
     *t = (task){.tokenizer = word_tokenizer(),
                 .text = small_texts(12, LABEL_BY_CHANCE, 3, false, 1),
                 .options = cs_finetune_defaults()};
     t->options.masks.attention = p->causal ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL;
-    c.vocab = cs_tokenizer_vocab(t->tokenizer);
+    c.shape.vocab = cs_tokenizer_vocab(t->tokenizer);
     cs_model_config_default(p->arch, &c);
     cs_model_config_ids(&c, (cs_special_ids){.pad = 1, .bos = 0, .eos = 2, .mask = MASK, .unk = 3});
-    c.tied = p->tied;
-    c.logit_cap = p->cap;
+    c.head.tied = p->tied;
+    c.head.logit_cap = p->cap;
     OK(cs_backend_cpu(1, &t->backend));
     OK(cs_model_init(&c, t->backend, false, &t->from));
     OK(cs_model_randomise(&t->from, 3));
     int64_t bias = cs_params_find(&t->from.params, "head.bias");
     float value[MOST_VOCAB];
-    for (int64_t v = 0; v < c.vocab; ++v) {
+    for (int64_t v = 0; v < c.shape.vocab; ++v) {
         value[v] = (float)(v % 7) - 3;
     }
     if (bias >= 0) OK(cs_params_set(&t->from.params, bias, CS_PARAM_VALUE, value));
     OK(cs_cloze_read(p->template, words_of(&t->text), t->tokenizer, &t->text, p->causal ? -1 : MASK,
                      &t->cloze));
     const cs_texts_options o = {
-        .max_length = POSITIONS, .token_types = c.token_types, .cloze = &t->cloze};
+        .max_length = POSITIONS, .token_types = c.shape.token_types, .cloze = &t->cloze};
     OK(cs_texts_encode(&t->text, t->tokenizer, &o, &t->ids));
     OK(cs_finetune_config(&c, &t->ids, CS_READ_LAST, 0, &config));
     OK(cs_model_init(&config, t->backend, true, &t->model));

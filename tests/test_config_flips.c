@@ -64,13 +64,13 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
     AUTO(cs_corpus) corpus = {0};
     AUTO(cs_model_kind) kind = {0};
     cs_status status = cs_model_config_sees(c, "g", EDGE, EDGE, 3);
-    if (status == CS_OK) status = patches_of(c->patch, &corpus);
+    if (status == CS_OK) status = patches_of(c->picture.patch, &corpus);
     if (status == CS_OK && c->decoder.layers == 0) {
         const int64_t layer[] = {0, 1, 2};
         const cs_hidden_options o = {.layer = layer,
                                      .layers = 3,
                                      .masks.attention = CS_ATTENTION_BIDIRECTIONAL,
-                                     .around = {.before = &c->bos_id, .befores = 1}};
+                                     .around = {.before = &c->ids.bos, .befores = 1}};
         status = cs_hidden_states(model, &corpus, &o, keep, s);
     } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
         AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
@@ -88,7 +88,7 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
             say(s, (double)to[i]);
         }
     }
-    say(s, (double)c->target);
+    say(s, (double)c->head.target);
     return status;
 }
 
@@ -109,9 +109,9 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
         cs_batch_predict(&pass.batch, q, -1, 0, 0, 0);
     }
     if (status == CS_OK) status = cs_pass_forward(&pass, 1, (cs_run_key){0});
-    double *z = status == CS_OK ? test_room(2 * model->config.vocab, sizeof *z) : NULL;
+    double *z = status == CS_OK ? test_room(2 * model->config.shape.vocab, sizeof *z) : NULL;
     if (status == CS_OK) status = cs_run_get(pass.run, pass.network.logits, z);
-    for (int64_t i = 0; i < 2 * model->config.vocab && status == CS_OK; ++i) {
+    for (int64_t i = 0; i < 2 * model->config.shape.vocab && status == CS_OK; ++i) {
         say(s, z[i]);
     }
     return status;
@@ -239,8 +239,8 @@ TEST_IN_DIR(of_linear_attention)
         const model_case what = {"", CS_FORM_LINEAR, CS_ARCH_LINEAR, CS_LOSS_NONE, NULL};
         cs_model_config config = case_config(&what, false);
         const char *dir = in_dir(state, variant ? "sum" : "mean");
-        config.pooling = variant ? 0 : 2;
-        config.positions = variant ? 0 : config.positions;
+        config.head.pooling = variant ? 0 : 2;
+        config.shape.positions = variant ? 0 : config.shape.positions;
         AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
         AUTO_OK(cs_model, model, cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, 3));

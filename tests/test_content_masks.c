@@ -153,6 +153,6 @@ TEST(prefixes_under_masks)
     assert_true(fabs(plan.nll - once.nll) > 1e-7 && fabs(plan.nll_at[1] - once.nll_at[1]) < 1e-5);
     cs_perplexity refused;
     o.kind = CS_KIND_CAUSAL;
-    t.model.config.bos_id = 1;
+    t.model.config.ids.bos = 1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &refused), CS_ERR_USAGE, "two-stream");
 }

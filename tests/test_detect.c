@@ -59,9 +59,9 @@ TEST(draws_are_from_the_predictions)
 {
     AUTO_BY(world_close, world) w = {0};
     world_open(&w);
-    const int64_t vocab = w.model.config.vocab, events = w.batch.events;
+    const int64_t vocab = w.model.config.shape.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
-    const int64_t items = vocab * w.model.config.width;
+    const int64_t items = vocab * w.model.config.shape.width;
     double *z = test_room(w.batch.predictions * vocab, sizeof *z);
     double *x = test_room(items, sizeof *x);
     int64_t *times = test_room(events * vocab, sizeof *times);

@@ -10,7 +10,7 @@ enum { S = 3, SETS = 1 << S, TEXT_OF_3 = 0, TEXT_OF_9 = 6 };
 /* -log p(x_k | the tokens of the set) of a document's first S tokens: by passes of one plan each. */
 static void table_of(training *t, const int32_t *token, double nll[SETS][S])
 {
-    const int64_t vocab = t->model.config.vocab;
+    const int64_t vocab = t->model.config.shape.vocab;
     cs_task task = {.objective = plan_objective("masked(mask-ratio=0.5)")};
     cs_network_options sizes = {.form = CS_FORM_SINGLE,
                                 .loss = CS_LOSS_CROSS_ENTROPY,
@@ -136,7 +136,7 @@ TEST(masks_are_stratified)
         cs_perplexity_free(&p);
         set_all_parameters(&t, 0);
         p = perplexity_of(&t, &o);
-        assert_true(fabs(p.nll - log((double)t.model.config.vocab)) < 1e-6);
+        assert_true(fabs(p.nll - log((double)t.model.config.shape.vocab)) < 1e-6);
     }
 }
 

@@ -42,7 +42,7 @@ static cs_model without(const cs_model *with, cs_backend *backend, const float *
 {
     cs_model_config c = with->config;
     cs_model made = {0};
-    c.extra_width = 0;
+    c.shape.extra_width = 0;
     OK(cs_model_init(&c, backend, false, &made));
     for (int64_t i = 0; i < made.params.count; ++i) {
         const char *name = made.params.param[i].name;
@@ -75,7 +75,7 @@ static void states_of(cs_model *model, const cs_images *m, float *to)
     const cs_hidden_options o = {.layer = &last,
                                  .layers = 1,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
-                                 .around = {.before = &model->config.bos_id, .befores = 1}};
+                                 .around = {.before = &model->config.ids.bos, .befores = 1}};
     OK(cs_hidden_states(model, &patches, &o, keep, &to));
 }
 
@@ -118,7 +118,7 @@ TEST(vectors_move_the_class_token)
         cs_model_config c = t.model.config;
         float ours[ROWS * WIDTH], theirs[ROWS * WIDTH];
         float filled[2 * PATCHES * VALUES], refilled[2 * PATCHES * VALUES];
-        c.extra_width = WIDE;
+        c.shape.extra_width = WIDE;
         AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 3));
         states_of(&model, &m, ours);

@@ -32,12 +32,12 @@ typedef struct {
 
 static cs_model_config encoder_of(const plan *p, const cs_tokenizer *t)
 {
-    cs_model_config c = {.vocab = cs_tokenizer_vocab(t),
-                         .positions = POSITIONS,
-                         .width = 16,
-                         .layers = 2,
-                         .heads = 2,
-                         .inner = 32};
+    cs_model_config c = {.shape.vocab = cs_tokenizer_vocab(t),
+                         .shape.positions = POSITIONS,
+                         .shape.width = 16,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 32};
     cs_model_config_default(p->arch, &c);
     cs_model_config_ids(&c, (cs_special_ids){.pad = 1, .bos = 0, .eos = 2, .mask = 4, .unk = 3});
     return c;
@@ -332,7 +332,8 @@ TEST(bad_models)
 {
     const plan p = {CS_ARCH_GPT2, CS_READ_LAST, true, false, LABEL_BY_WORD, 2, 4, 0, 0};
     AUTO_BY(close_task, task) t = open_task(&p);
-    cs_model_config linear = {.width = 8, .layers = 1, .heads = 1}, config = t.model.config, out;
+    cs_model_config linear = {.shape.width = 8, .shape.layers = 1, .shape.heads = 1},
+                    config = t.model.config, out;
     cs_model_config_default(CS_ARCH_LINEAR, &linear);
     assert_fails(cs_finetune_config(&linear, &t.ids, CS_READ_LAST, 0, &out), CS_ERR_USAGE,
                  "linear has no encoder");

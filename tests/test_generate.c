@@ -69,7 +69,7 @@ enum { LEFTS = sizeof lefts / sizeof *lefts };
 static void law_of(training *t, int i, double p[64])
 {
     double sum = 0;
-    for (int64_t v = 0; v < t->model.config.vocab; ++v) {
+    for (int64_t v = 0; v < t->model.config.shape.vocab; ++v) {
         const int32_t token[2] = {PROMPT, (int32_t)v};
         p[v] = exp(-scored(t, i, token, 2));
         sum += p[v];
@@ -108,7 +108,7 @@ TEST(frequencies_are_likelihoods)
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         AUTO_BY(free_training, training) t = sharp_case_of(i);
-        const int64_t vocab = t.model.config.vocab;
+        const int64_t vocab = t.model.config.shape.vocab;
         double p[64], warm[64], sum = 0;
         int64_t seen[64] = {0};
         law_of(&t, i, p);
@@ -177,7 +177,7 @@ TEST(ids_stand_around_a_text)
 TEST(nuclei_are_the_likeliest_tokens)
 {
     AUTO_BY(free_training, training) t = sharp_case_of(0);
-    const int64_t vocab = t.model.config.vocab;
+    const int64_t vocab = t.model.config.shape.vocab;
     double p[64], whole = 0, least = 1;
     int64_t seen[64] = {0};
     law_of(&t, 0, p);
@@ -221,7 +221,7 @@ TEST(greedy_is_the_argmax_of_scores)
             double best = INFINITY;
             int32_t text[6], argmax = -1;
             memcpy(text, g.token, sizeof text);
-            for (int32_t v = 0; v < t.model.config.vocab; ++v) {
+            for (int32_t v = 0; v < t.model.config.shape.vocab; ++v) {
                 text[k] = v;
                 const double nll = scored(&t, i, text, k + 1);
                 argmax = nll < best ? v : argmax;
@@ -236,7 +236,7 @@ TEST(greedy_is_the_argmax_of_scores)
  * rows. */
 static void asked(training *t, const int32_t token[3], unsigned shown, int place, double *p)
 {
-    const int64_t vocab = t->model.config.vocab;
+    const int64_t vocab = t->model.config.shape.vocab;
     const cs_task task = {.objective = plan_objective("masked(mask-ratio=0.5)")};
     const cs_network_options sizes = {.form = CS_FORM_SINGLE,
                                       .loss = CS_LOSS_CROSS_ENTROPY,
@@ -276,7 +276,7 @@ TEST(random_order_has_the_law_of_all_orders)
     static double law[64 * 64];
     static int64_t seen[64 * 64];
     AUTO_BY(free_training, training) t = sharp_case_of(1);
-    const int64_t vocab = t.model.config.vocab;
+    const int64_t vocab = t.model.config.shape.vocab;
     memset(seen, 0, sizeof seen);
     memset(law, 0, sizeof law);
     for (int place = 1; place < 3; ++place) { /* the one that comes first */
@@ -310,7 +310,7 @@ TEST(confidence_takes_the_surest_place)
     int32_t likeliest[3] = {0}, token[3] = {PROMPT, 0, 0};
     for (int place = 1; place < 3; ++place) {
         asked(&t, token, 1, place, p);
-        for (int32_t v = 0; v < t.model.config.vocab; ++v) {
+        for (int32_t v = 0; v < t.model.config.shape.vocab; ++v) {
             likeliest[place] = p[v] > most[place] ? v : likeliest[place];
             most[place] = p[v] > most[place] ? p[v] : most[place];
         }
@@ -391,7 +391,7 @@ TEST(what_cannot_be_drawn_is_refused)
         o.prompt = &(int32_t){1000};
         assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_INPUT,
                      "token 1000 at position 0 of the prompt");
-        t.model.config.mask_id = -1;
+        t.model.config.ids.mask = -1;
         o.prompt = prompt;
         if (n == 2) {
             assert_fails(cs_generate(&t.model, &o, &g), CS_ERR_USAGE, "no mask token");

@@ -216,7 +216,7 @@ TEST(ratios_are_those_of_training)
     text.documents = 1;
     text.tokens = 25;
     text.doc_ptr = (int64_t *)ends;
-    t.model.config.positions = 25;
+    t.model.config.shape.positions = 25;
     int64_t kept = 0;
     const cs_hidden_options o = {
         .layer = ALL, .layers = 3, .max_length = 25, .mask_ratio = 0.58, .drop_masked = true};
@@ -240,7 +240,7 @@ TEST(masks_are_counted)
     }
     /* the same rows as of a text that has the mask token in these places */
     for (int64_t i = 0; i < t.corpus.tokens; ++i) {
-        t.corpus.token[i] = r->about[i].masked ? t.model.config.mask_id : t.corpus.token[i];
+        t.corpus.token[i] = r->about[i].masked ? t.model.config.ids.mask : t.corpus.token[i];
     }
     o.mask_ratio = 0;
     rows *spelled = states_of(&t, &o);
@@ -283,15 +283,15 @@ TEST(masked_tokens_are_kept_or_random)
         if (b->masked) /* as training draws it */
             assert_int_equal(b->shown, cs_replacement_draw(&replacement, &rng, b->token));
         assert_true(a->masked == b->masked && a->token == b->token);
-        assert_int_equal(a->shown, a->masked ? c->mask_id : a->token);
+        assert_int_equal(a->shown, a->masked ? c->ids.mask : a->token);
         masked += b->masked;
         shown[0] += b->masked && b->shown == b->token;
-        shown[1] += b->masked && b->shown == c->mask_id;
-        shown[2] += b->masked && b->shown != b->token && b->shown != c->mask_id;
+        shown[1] += b->masked && b->shown == c->ids.mask;
+        shown[2] += b->masked && b->shown != b->token && b->shown != c->ids.mask;
         assert_true(b->masked || b->shown == b->token);
-        if (b->masked && b->shown != b->token && b->shown != c->mask_id) {
-            assert_true(b->shown >= 0 && b->shown < c->vocab && b->shown != c->pad_id &&
-                        b->shown != c->unk_id && b->shown != c->bos_id && b->shown != c->eos_id);
+        if (b->masked && b->shown != b->token && b->shown != c->ids.mask) {
+            assert_true(b->shown >= 0 && b->shown < c->shape.vocab && b->shown != c->ids.pad &&
+                        b->shown != c->ids.unk && b->shown != c->ids.bos && b->shown != c->ids.eos);
         }
     }
     /* shares within five standard deviations of their binomials (a random token may be the same) */
@@ -309,7 +309,7 @@ TEST(masked_tokens_are_kept_or_random)
         t.corpus.token[i] = some->about[i].token;
     }
     rows *plain = states_of(&t, &(cs_hidden_options){0});
-    t.model.config.mask_id = -1;
+    t.model.config.ids.mask = -1;
     rows *kept =
         states_of(&t, &(cs_hidden_options){.mask_ratio = 0.5, .mask_seed = 4, .mask_keep = 1});
     assert_same_rows(kept, plain, 0);
@@ -376,11 +376,11 @@ TEST(bad_options)
                      bad[i].part);
     }
     const cs_hidden_options masked = {.layer = ALL, .layers = 3, .mask_ratio = 0.1};
-    t.model.config.mask_id = -1;
+    t.model.config.ids.mask = -1;
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &masked, collect, r), CS_ERR_USAGE,
                  "no mask token");
     const cs_hidden_options plain = {.layer = ALL, .layers = 3};
-    t.corpus.token[t.corpus.doc_ptr[3] + 1] = (int32_t)t.model.config.vocab;
+    t.corpus.token[t.corpus.doc_ptr[3] + 1] = (int32_t)t.model.config.shape.vocab;
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &plain, collect, r), CS_ERR_INPUT,
                  "document 3: token 29 at position 1 is not in 0..28");
     free_training(&t);

@@ -167,7 +167,7 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
     for (int64_t i = 0; i < b->batch * b->length; ++i) {
         if (b->vis[i] == INT32_MAX) {
             b->token[i] = TEXT + 9;
-            b->position[i] = b->position[i] == -1 && r->model.config.positions > 0 ? 5 : -1;
+            b->position[i] = b->position[i] == -1 && r->model.config.shape.positions > 0 ? 5 : -1;
             ++changed;
         }
     }
@@ -231,7 +231,7 @@ TEST(objectives_do_not_leak)
             config = batch_config(CS_FORM_LINEAR);
             each_backend(&task, &config, plan_spec(i));
             config = batch_config(CS_FORM_TWO_STREAM);
-            config.blind_queries = prefix == 0;
+            config.attention.blind_queries = prefix == 0;
             task.two_stream = true;
             each_backend(&task, &config, plan_spec(i));
         }
@@ -249,18 +249,18 @@ TEST(architectures_do_not_leak)
             cs_model_config config = batch_config(batch_form_of(&task));
             if (v == 3) { /* blind, with relative positions of the content alone */
                 task.two_stream = true;
-                config.query_vector = config.blind_queries = true;
+                config.attention.query_vector = config.attention.blind_queries = true;
             }
-            config.layers = 1 + v;
+            config.shape.layers = 1 + v;
             config.arch = CS_ARCH_ROBERTA;
-            config.post_norm = v == 1;
-            config.embed_norm = config.head_transform = v == 1;
-            config.token_types = v;
-            config.position_offset = 1;
-            config.tied = v != 2;
-            config.relative_buckets = v >= 2 ? 8 : 0;
-            config.relative_distance = v >= 2 ? 16 : 0;
-            config.positions = v == 2 ? 0 : PLACES;
+            config.layer.post_norm = v == 1;
+            config.layer.embed_norm = config.head.transform = v == 1;
+            config.shape.token_types = v;
+            config.position.offset = 1;
+            config.head.tied = v != 2;
+            config.position.relative_buckets = v >= 2 ? 8 : 0;
+            config.position.relative_distance = v >= 2 ? 16 : 0;
+            config.shape.positions = v == 2 ? 0 : PLACES;
             each_backend(&task, &config, specs[i]);
         }
     }

@@ -266,7 +266,7 @@ TEST(sets_of_an_encoder)
 {
     AUTO_BY(free_training, training) t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
-    t.model.config.mask_id = -1; /* its encoder needs none */
+    t.model.config.ids.mask = -1; /* its encoder needs none */
     AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, dropped = o.hidden,
                       kept = o.hidden;
@@ -288,9 +288,9 @@ TEST(sets_of_rare_tokens)
     cs_mask_rank_options o = model_options(false);
     const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
     cs_mask_rank r = {0};
-    uint8_t *rare = test_room(t.model.config.vocab, 1);
+    uint8_t *rare = test_room(t.model.config.shape.vocab, 1);
     int64_t rows = 0;
-    for (int32_t v = 0; v < t.model.config.vocab; ++v) {
+    for (int32_t v = 0; v < t.model.config.shape.vocab; ++v) {
         rare[v] = v % 5 == 0 || v < 5;
     }
     for (int64_t i = 0; i < t.corpus.tokens; ++i) {
@@ -298,7 +298,7 @@ TEST(sets_of_rare_tokens)
     }
     o.rare = rare;
     o.hidden.mask_ratio = NAN; /* nothing is masked */
-    t.model.config.mask_id = -1;
+    t.model.config.ids.mask = -1;
     OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     same_ranks(&t, plain, false, &r, CS_SET_WITHOUT_MASK);
     same_ranks_of(&t, plain, (direct){.rare = rare, .wanted = true}, &r, CS_SET_RARE_ONLY);
@@ -306,9 +306,9 @@ TEST(sets_of_rare_tokens)
     assert_int_equal(r.layer[0].rank[CS_SET_RARE_ONLY].rows, rows);
     assert_true(!r.layer[0].has[CS_SET_MASK_ONLY] && r.layer[1].contained);
     cs_mask_rank_free(&r);
-    memset(rare, 1, (size_t)t.model.config.vocab);
+    memset(rare, 1, (size_t)t.model.config.shape.vocab);
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "every row");
-    memset(rare, 0, (size_t)t.model.config.vocab);
+    memset(rare, 0, (size_t)t.model.config.shape.vocab);
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "no row");
 }
 
@@ -378,7 +378,7 @@ TEST(bad_input)
     o.hidden.max_length = 1; /* pieces of one token: none can be masked */
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_INPUT, "no token is masked");
     o = model_options(false);
-    t.model.config.mask_id = -1;
+    t.model.config.ids.mask = -1;
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "no mask token");
     free_training(&t);
     /* texts of unequal length */

@@ -121,7 +121,7 @@ static void open_subject(const char *spec, cs_empty_prefix empty, subject *s)
     cs_network_options sizes = {.loss = CS_LOSS_CROSS_ENTROPY};
     OK(cs_task_sizes(&s->t.options.task, &s->t.model.config, 1, 6, &sizes));
     OK(cs_pass_open(&s->t.model, &sizes, &s->pass));
-    s->logits = cs_alloc(6 * s->t.model.config.vocab, sizeof *s->logits);
+    s->logits = cs_alloc(6 * s->t.model.config.shape.vocab, sizeof *s->logits);
     assert_non_null(s->logits);
 }
 
@@ -153,7 +153,7 @@ TEST(a_prediction_never_sees_its_token)
     for (int n = 0; n < 4; ++n) {
         AUTO_BY(close_subject, subject) s = {0};
         open_subject(specs[n / 2], n % 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
-        const int64_t vocab = s.t.model.config.vocab;
+        const int64_t vocab = s.t.model.config.shape.vocab;
         int masked = 0, causal = 0, moved = 0;
         for (int64_t step = 0; step < 12; ++step) {
             int32_t token[6] = {7, 8, 9, 10, 11, 12}, place[6];
@@ -165,7 +165,7 @@ TEST(a_prediction_never_sees_its_token)
             memcpy(place, s.pass.batch.place, (size_t)events * sizeof *place);
             bool shows = false;
             for (int64_t i = 0; i < s.pass.batch.length; ++i) {
-                shows = shows || s.pass.batch.token[i] == s.t.model.config.mask_id;
+                shows = shows || s.pass.batch.token[i] == s.t.model.config.ids.mask;
             }
             masked += shows;
             causal += !shows;
@@ -192,7 +192,7 @@ TEST(a_prediction_sees_both_sides)
 {
     AUTO_BY(close_subject, subject) s = {0};
     open_subject("mntp(unmasked=5)", CS_PREFIX_NONE, &s);
-    const int64_t vocab = s.t.model.config.vocab;
+    const int64_t vocab = s.t.model.config.shape.vocab;
     float own[64];
     for (int64_t step = 0; step < 8; ++step) {
         int32_t token[6] = {7, 8, 9, 10, 11, 12};
@@ -236,7 +236,7 @@ TEST_IN_DIR(all_of_ar_is_ar)
 TEST(a_begin_token_needs_a_position)
 {
     cs_model_config config = {
-        .arch = CS_ARCH_GPT2, .positions = 6, .vocab = 9, .bos_id = 1, .mask_id = 2};
+        .arch = CS_ARCH_GPT2, .shape.positions = 6, .shape.vocab = 9, .ids.bos = 1, .ids.mask = 2};
     cs_task task = {.objective = plan_objective("mntp(mask-ratio=0.5)")};
     cs_network_options sizes = {0};
     OK(cs_task_sizes(&task, &config, 1, 6, &sizes));
@@ -246,7 +246,7 @@ TEST(a_begin_token_needs_a_position)
                  "length 6 exceeds the 6 positions");
     OK(cs_task_sizes(&task, &config, 1, 5, &sizes));
     assert_int_equal(sizes.length, 6);
-    config.mask_id = -1;
+    config.ids.mask = -1;
     assert_fails(cs_task_sizes(&task, &config, 1, 5, &sizes), CS_ERR_USAGE, "no mask token");
 }
 
@@ -279,7 +279,7 @@ TEST(a_length_asked_for_gives_the_same_pieces)
 {
     AUTO_BY(close_subject, subject) s = {0};
     open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);
-    const int64_t positions = s.t.model.config.positions, length[] = {3, positions, 0};
+    const int64_t positions = s.t.model.config.shape.positions, length[] = {3, positions, 0};
     for (int i = 0; i < 3; ++i) {
         const cs_perplexity_options o = {
             .kind = CS_KIND_HYBRID, .from_nothing = true, .max_length = length[i], .split = true};
@@ -305,7 +305,7 @@ TEST(pseudo_is_the_mean_over_single_masks)
     for (int begins = 0; begins < 2; ++begins) {
         AUTO_BY(close_subject, subject) s = {0};
         open_subject("mntp(unmasked=5)", begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE, &s);
-        const int64_t vocab = s.t.model.config.vocab;
+        const int64_t vocab = s.t.model.config.shape.vocab;
         uint8_t keep[64] = {0, 0, 0, 1}; /* of six tokens */
         const cs_perplexity_options o = {
             .kind = CS_KIND_MNTP, .ask = CS_ASK_PSEUDO, .from_nothing = begins > 0, .keep = keep};

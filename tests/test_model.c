@@ -37,8 +37,8 @@ static void close_model(cs_model *model, cs_backend **backend)
 TEST(test_values_by_name)
 {
     cs_model_config config = case_config(&gpt2, false), other = config;
-    other.query_vector = true;
-    other.layers = 3;
+    other.attention.query_vector = true;
+    other.shape.layers = 3;
     cs_backend *backend[3];
     cs_model a = model_of(&config, cs_backend_ref, &backend[0], 1);
     cs_model b = model_of(&other, cs_backend_ref64, &backend[1], 1);
@@ -78,8 +78,12 @@ static void assert_spread(const cs_model *model, const char *name, int64_t n, do
 
 TEST(test_initial_values)
 {
-    cs_model_config config = {
-        .vocab = 64, .positions = 16, .width = 32, .layers = 3, .heads = 4, .inner = 64};
+    cs_model_config config = {.shape.vocab = 64,
+                              .shape.positions = 16,
+                              .shape.width = 32,
+                              .shape.layers = 3,
+                              .shape.heads = 4,
+                              .shape.inner = 64};
     cs_backend *backend;
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model model = model_of(&config, cs_backend_ref, &backend, 3);
@@ -95,7 +99,7 @@ TEST(test_initial_values)
     assert_spread(&model, "layer.0.mlp.out.weight", 32 * 64, 0.02);
     close_model(&model, &backend);
     cs_model_config_default(CS_ARCH_LINEAR, &config);
-    config.layers = 1;
+    config.shape.layers = 1;
     model = model_of(&config, cs_backend_ref, &backend, 3);
     assert_spread(&model, "embed.token", 64 * 32, 1);
     assert_spread(&model, "layer.0.attention.qkv.weight", 3 * 32 * 32, 1 / sqrt(32));
@@ -134,7 +138,7 @@ TEST(test_refused)
     o.spectral_factor = 0;
     assert_fails(cs_network_build(&model, &o, &net), CS_ERR_USAGE, "factor 0");
     close_model(&model, &backend);
-    config.heads = 3;
+    config.shape.heads = 3;
     OK(cs_backend_ref(&backend));
     assert_fails(cs_model_init(&config, backend, false, &model), CS_ERR_USAGE,
                  "3 heads do not divide width 8");
@@ -171,7 +175,7 @@ static void check_hidden(cs_arch arch)
 {
     const model_case what = {"hidden", CS_FORM_SINGLE, arch, CS_LOSS_NONE, NULL};
     cs_model_config config = case_config(&what, false);
-    config.head_transform = false;
+    config.head.transform = false;
     float logits[2][7 * VOCAB], features[7 * WIDTH], top[10 * WIDTH], hidden[10 * WIDTH];
     model_data data;
     for (int kept = 0; kept < 3; ++kept) {
@@ -199,7 +203,7 @@ static void check_hidden(cs_arch arch)
         assert_memory_equal(features + (ptrdiff_t)p * WIDTH,
                             top + (ptrdiff_t)data.predict[p] * WIDTH, WIDTH * sizeof *top);
     }
-    assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.post_norm);
+    assert_int_equal(memcmp(top, hidden, sizeof top) == 0, config.layer.post_norm);
 }
 
 TEST(test_hidden)
@@ -252,8 +256,8 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
 {
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options options = case_options(&gpt2, training);
-    config.layers = layers;
-    config.width = 64; /* beside which alignment is small */
+    config.shape.layers = layers;
+    config.shape.width = 64; /* beside which alignment is small */
     options.batch = batch;
     options.predictions = batch * options.length;
     AUTO_BY(world_close, model_world) world = {0};

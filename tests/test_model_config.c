@@ -9,7 +9,7 @@ TEST(test_presets)
 {
     static const char *const preset[] = {"1m", "4m", "small", "base", "cramming", "large", NULL};
     for (const char *const *name = preset; *name; ++name) {
-        cs_model_config config = {.vocab = 1000};
+        cs_model_config config = {.shape.vocab = 1000};
         OK(cs_model_preset(*name, &config));
         for (int arch = 0; arch < CS_ARCH_LINEAR; ++arch) {
             cs_model_config_default((cs_arch)arch, &config);
@@ -19,11 +19,11 @@ TEST(test_presets)
     }
     cs_model_config config = {0};
     OK(cs_model_preset("cramming", &config));
-    assert_int_equal(config.layers, 16);
-    assert_int_equal(config.width, 768);
+    assert_int_equal(config.shape.layers, 16);
+    assert_int_equal(config.shape.width, 768);
     OK(cs_model_preset("large", &config));
-    assert_int_equal(config.layers, 24);
-    assert_int_equal(config.width, 1024);
+    assert_int_equal(config.shape.layers, 24);
+    assert_int_equal(config.shape.width, 1024);
     assert_fails(cs_model_preset("huge", &config), CS_ERR_USAGE, "unknown model size 'huge'");
 }
 
@@ -62,36 +62,36 @@ TEST(a_norm_of_no_distances_is_passed)
 
 TEST(test_checks)
 {
-    REFUSES(roberta, vocab, 0, "vocabulary 0 is not in [1, ");
-    REFUSES(roberta, heads, 3, "3 heads do not divide width 8");
-    REFUSES(roberta, heads, 1025, "heads 1025 is not in [1, 1024]");
+    REFUSES(roberta, shape.vocab, 0, "vocabulary 0 is not in [1, ");
+    REFUSES(roberta, shape.heads, 3, "3 heads do not divide width 8");
+    REFUSES(roberta, shape.heads, 1025, "heads 1025 is not in [1, 1024]");
     cs_model_config wide = case_config(&roberta, false);
-    wide.width = 1024;
-    wide.heads = 128;
+    wide.shape.width = 1024;
+    wide.shape.heads = 128;
     OK(cs_model_config_check(&wide));
-    REFUSES(roberta, layers, 0, "layers 0");
-    REFUSES(roberta, inner, -1, "inner width -1");
-    REFUSES(roberta, positions, -1, "positions -1");
-    REFUSES(roberta, dropout, 1, "dropout 1 is not in [0, ");
-    REFUSES(roberta, attention_dropout, -0.5, "attention dropout -0.5");
-    REFUSES(roberta, embed_dropout, 2, "embedding dropout 2");
-    REFUSES(roberta, eps, 0, "norm epsilon 0");
-    REFUSES(roberta, init_range, 0, "initial range 0");
-    REFUSES(roberta, relative_buckets, 7, "relative buckets 7");
-    REFUSES(roberta, relative_buckets, 32, "relative distance 0");
-    REFUSES(roberta, mask_id, 11, "mask token 11 is not in [-1, 10]");
-    REFUSES(roberta, pad_id, -1, "needs a padding token");
-    REFUSES(roberta, position_offset, 0, "positions of roberta start at row 2, not 0");
+    REFUSES(roberta, shape.layers, 0, "layers 0");
+    REFUSES(roberta, shape.inner, -1, "inner width -1");
+    REFUSES(roberta, shape.positions, -1, "positions -1");
+    REFUSES(roberta, training.dropout, 1, "dropout 1 is not in [0, ");
+    REFUSES(roberta, training.attention_dropout, -0.5, "attention dropout -0.5");
+    REFUSES(roberta, training.embed_dropout, 2, "embedding dropout 2");
+    REFUSES(roberta, layer.eps, 0, "norm epsilon 0");
+    REFUSES(roberta, training.init_range, 0, "initial range 0");
+    REFUSES(roberta, position.relative_buckets, 7, "relative buckets 7");
+    REFUSES(roberta, position.relative_buckets, 32, "relative distance 0");
+    REFUSES(roberta, ids.mask, 11, "mask token 11 is not in [-1, 10]");
+    REFUSES(roberta, ids.pad, -1, "needs a padding token");
+    REFUSES(roberta, position.offset, 0, "positions of roberta start at row 2, not 0");
     REFUSES(roberta, decoder.heads, 3, "3 decoder heads");
     REFUSES(roberta, decoder.inner, 0, "decoder inner width 0");
-    REFUSES(roberta, act, (cs_activation)9, "unknown activation number 9");
+    REFUSES(roberta, layer.activation, (cs_activation)9, "unknown activation number 9");
     REFUSES(roberta, arch, (cs_arch)99, "unknown architecture number 99");
     REFUSES(roberta, decoder.attention, (cs_decoder_attention)9, "unknown decoder attention");
-    REFUSES(linear, layers, 2, "1 layer, not 2");
-    REFUSES(linear, tied, true, "has no tied output");
-    REFUSES(linear, dropout, 0.1, "has no dropout");
-    REFUSES(linear, query_vector, true, "has no query vector");
-    REFUSES(linear, pooling, -1, "pooling power -1");
+    REFUSES(linear, shape.layers, 2, "1 layer, not 2");
+    REFUSES(linear, head.tied, true, "has no tied output");
+    REFUSES(linear, training.dropout, 0.1, "has no dropout");
+    REFUSES(linear, attention.query_vector, true, "has no query vector");
+    REFUSES(linear, head.pooling, -1, "pooling power -1");
 }
 
 /* --- config.json ------------------------------------------------------------------------------ */
@@ -105,24 +105,25 @@ static void assert_same(const cs_model_config *a, const cs_model_config *b, cons
         fail_msg("%s: settings are lost", name);
     }
     assert_int_equal(a->arch, b->arch);
-    assert_int_equal(a->act, b->act);
-    assert_int_equal(a->positions, b->positions);
-    assert_int_equal(a->position_offset, b->position_offset);
-    assert_int_equal(a->post_norm, b->post_norm);
-    assert_int_equal(a->bias, b->bias);
-    assert_int_equal(a->tied, b->tied);
-    assert_int_equal(a->relative_buckets, b->relative_buckets);
-    assert_int_equal(a->query_vector, b->query_vector);
-    assert_int_equal(a->token_types, b->token_types);
+    assert_int_equal(a->layer.activation, b->layer.activation);
+    assert_int_equal(a->shape.positions, b->shape.positions);
+    assert_int_equal(a->position.offset, b->position.offset);
+    assert_int_equal(a->layer.post_norm, b->layer.post_norm);
+    assert_int_equal(a->layer.bias, b->layer.bias);
+    assert_int_equal(a->head.tied, b->head.tied);
+    assert_int_equal(a->position.relative_buckets, b->position.relative_buckets);
+    assert_int_equal(a->attention.query_vector, b->attention.query_vector);
+    assert_int_equal(a->shape.token_types, b->shape.token_types);
     assert_int_equal(a->decoder.layers, b->decoder.layers);
     assert_int_equal(a->decoder.attention, b->decoder.attention);
-    assert_int_equal(a->mask_id, b->mask_id);
-    assert_int_equal(a->classes, b->classes);
-    assert_int_equal(a->readout, b->readout);
-    assert_true(a->embed_dropout == b->embed_dropout && a->dropout == b->dropout);
-    assert_true(a->pooling == b->pooling && a->eps == b->eps);
-    assert_true(same_parts(a, b) && a->rotary.theta == b->rotary.theta);
-    assert_true(a->local_rotary.theta == b->local_rotary.theta);
+    assert_int_equal(a->ids.mask, b->ids.mask);
+    assert_int_equal(a->head.classes, b->head.classes);
+    assert_int_equal(a->head.readout, b->head.readout);
+    assert_true(a->training.embed_dropout == b->training.embed_dropout &&
+                a->training.dropout == b->training.dropout);
+    assert_true(a->head.pooling == b->head.pooling && a->layer.eps == b->layer.eps);
+    assert_true(same_parts(a, b) && a->position.rotary.theta == b->position.rotary.theta);
+    assert_true(a->position.local_rotary.theta == b->position.local_rotary.theta);
 }
 
 static void check_round_trip(const model_case *cases)
@@ -131,8 +132,8 @@ static void check_round_trip(const model_case *cases)
         for (int variant = 0; variant < 3; ++variant) {
             cs_model_config config = case_config(what, variant == 1), back;
             if (variant == 2) {
-                config.act = CS_ACT_TANH;
-                config.eps = 1e-7;
+                config.layer.activation = CS_ACT_TANH;
+                config.layer.eps = 1e-7;
                 cs_model_config_ids(&config, (cs_special_ids){3, 4, 5, 6, 7});
             }
             json_auto_t *json = cs_model_config_json(&config);
@@ -189,20 +190,20 @@ TEST(test_foreign_files)
         " \"n_layer\": 2, \"n_head\": 2, \"n_inner\": null, \"use_cache\": true}");
     OK(cs_model_config_parse("f", json, &config));
     json_decref(json);
-    assert_int_equal(config.inner, 32);
-    assert_int_equal(config.positions, 16);
-    assert_int_equal(config.bos_id, -1); /* 50256 is not among 100 tokens */
-    assert_int_equal(config.act, CS_ACT_GELU_TANH);
-    assert_true(config.eps == 1e-5 && config.dropout == 0.1 && config.tied);
+    assert_int_equal(config.shape.inner, 32);
+    assert_int_equal(config.shape.positions, 16);
+    assert_int_equal(config.ids.bos, -1); /* 50256 is not among 100 tokens */
+    assert_int_equal(config.layer.activation, CS_ACT_GELU_TANH);
+    assert_true(config.layer.eps == 1e-5 && config.training.dropout == 0.1 && config.head.tied);
     json = json_of("{\"model_type\": \"roberta-prelayernorm\", \"vocab_size\": 100,"
                    " \"max_position_embeddings\": 18, \"hidden_size\": 8, \"num_hidden_layers\": 1,"
                    " \"num_attention_heads\": 2, \"intermediate_size\": 12, \"pad_token_id\": 1}");
     OK(cs_model_config_parse("f", json, &config));
-    assert_int_equal(config.positions, 16);
-    assert_int_equal(config.position_offset, 2);
-    assert_int_equal(config.token_types, 2);
-    assert_int_equal(config.act, CS_ACT_GELU_ERF);
-    assert_true(config.eps == 1e-12 && config.embed_dropout == 0.1);
+    assert_int_equal(config.shape.positions, 16);
+    assert_int_equal(config.position.offset, 2);
+    assert_int_equal(config.shape.token_types, 2);
+    assert_int_equal(config.layer.activation, CS_ACT_GELU_ERF);
+    assert_true(config.layer.eps == 1e-12 && config.training.embed_dropout == 0.1);
     json_auto_t *written = cs_model_config_json(&config);
     assert_non_null(written);
     assert_int_equal(json_integer_value(json_object_get(written, "max_position_embeddings")), 18);
@@ -217,8 +218,8 @@ TEST(test_own_type)
 {
     cs_model_config config = case_config(&roberta, false);
     for (int own = 0; own < 2; ++own) {
-        config.relative_buckets = own ? 8 : 0;
-        config.relative_distance = own ? 4 : 0;
+        config.position.relative_buckets = own ? 8 : 0;
+        config.position.relative_distance = own ? 4 : 0;
         json_auto_t *json = cs_model_config_json(&config);
         assert_non_null(json);
         assert_string_equal(json_string_value(json_object_get(json, "model_type")),
@@ -248,11 +249,15 @@ TEST(a_class_is_named_for_its_attention)
                 {CS_ARCH_MODERNBERT, "causal", NULL}};
     for (size_t i = 0; i < sizeof rule / sizeof *rule; ++i) {
         for (int classes = 0; classes <= 3; classes += 3) {
-            cs_model_config config = {
-                .vocab = 9, .width = 8, .layers = 2, .heads = 2, .inner = 16, .positions = 10};
+            cs_model_config config = {.shape.vocab = 9,
+                                      .shape.width = 8,
+                                      .shape.layers = 2,
+                                      .shape.heads = 2,
+                                      .shape.inner = 16,
+                                      .shape.positions = 10};
             cs_model_config back;
             cs_model_config_default(rule[i].arch, &config);
-            config.pad_id = 0;
+            config.ids.pad = 0;
             config = classes
                          ? cs_model_config_classifier(&config, classes, cs_readout_of(rule[i].arch))
                          : config;
@@ -271,8 +276,8 @@ TEST(a_class_is_named_for_its_attention)
             assert_ptr_equal(json_object_get(json_object_get(json, "cospec"), "trained"), trained);
             OK(cs_model_config_parse("config.json", json, &back));
             json_auto_t *one = cs_model_config_json(&config), *two = cs_model_config_json(&back);
-            assert_true(json_equal(one, two) && back.classes == config.classes &&
-                        back.readout == config.readout && back.arch == config.arch);
+            assert_true(json_equal(one, two) && back.head.classes == config.head.classes &&
+                        back.head.readout == config.head.readout && back.arch == config.arch);
         }
     }
 }

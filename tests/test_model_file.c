@@ -10,29 +10,33 @@
 
 static cs_model_config config_of(cs_arch arch)
 {
-    cs_model_config c = {
-        .vocab = 11, .positions = 7, .width = 6, .layers = 2, .heads = 2, .inner = 10};
+    cs_model_config c = {.shape.vocab = 11,
+                         .shape.positions = 7,
+                         .shape.width = 6,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 10};
     if (arch == CS_ARCH_VIT || arch == CS_ARCH_VIT_MAE) { /* 6 patches of 2 x 2 x 3 */
-        c.image_height = 4;
-        c.image_width = 6;
-        c.patch = 2;
-        c.channels = 3;
-        c.real_width = 12;
+        c.picture.height = 4;
+        c.picture.width = 6;
+        c.picture.patch = 2;
+        c.picture.channels = 3;
+        c.shape.real_width = 12;
         c.decoder = arch == CS_ARCH_VIT
                         ? c.decoder
                         : (cs_decoder_config){.layers = 1, .width = 4, .heads = 2, .inner = 8};
     }
-    c.heads = arch == CS_ARCH_LLAMA || arch == CS_ARCH_EUROBERT || arch == CS_ARCH_MODERNBERT ||
-                      arch == CS_ARCH_MODERNBERT_DECODER
-                  ? 3 /* of two columns, that turn */
-                  : c.heads;
+    c.shape.heads = arch == CS_ARCH_LLAMA || arch == CS_ARCH_EUROBERT ||
+                            arch == CS_ARCH_MODERNBERT || arch == CS_ARCH_MODERNBERT_DECODER
+                        ? 3 /* of two columns, that turn */
+                        : c.shape.heads;
     cs_model_config_default(arch, &c);
     if (arch == CS_ARCH_VIT_MAE) {
-        c.waves = false;
-        c.target = CS_TARGET_PIXELS;
+        c.picture.sinusoidal = false;
+        c.head.target = CS_TARGET_PIXELS;
     }
     if (arch == CS_ARCH_LINEAR) {
-        c.layers = 1;
+        c.shape.layers = 1;
     }
     return c;
 }
@@ -82,13 +86,13 @@ TEST_IN_DIR(every_architecture_comes_back)
         if (arch == CS_ARCH_LINEAR || arch == CS_ARCH_VIT || arch == CS_ARCH_VIT_MAE) {
             continue;
         }
-        config.query_vector = true;
-        config.relative_buckets = 4;
-        config.relative_distance = 16;
+        config.attention.query_vector = true;
+        config.position.relative_buckets = 4;
+        config.position.relative_distance = 16;
         config.decoder = (cs_decoder_config){
             .layers = 1, .width = 4, .heads = 2, .inner = 8, .attention = CS_DECODER_SELF_CROSS};
         round_trip(state, &config, backend);
-        config.tied = false;
+        config.head.tied = false;
         config.decoder = (cs_decoder_config){0};
         round_trip(state, &config, backend);
     }
@@ -297,17 +301,17 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
     for (int i = 0; i < 5; ++i) {
         AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(arch[i]);
-        config.tied = arch[i] != CS_ARCH_LLAMA;
+        config.head.tied = arch[i] != CS_ARCH_LLAMA;
         if (arch[i] == CS_ARCH_EUROBERT) { /* tied, and a bias of the logits that is not there */
-            config.mlp_bias = config.head_bias = true;
+            config.layer.mlp_bias = config.head.bias = true;
         }
         make(&config, backend, &model);
         const char *dir = in_dir(state, "bare");
         OK(cs_model_write(&model, dir));
         rewrite(dir, without_class, NULL);
         OK(cs_model_read(dir, backend, false, &back));
-        assert_false(back.config.head_transform || back.config.head_bias || !back.config.tied);
-        assert_true(back.config.headless ==
+        assert_false(back.config.head.transform || back.config.head.bias || !back.config.head.tied);
+        assert_true(back.config.head.absent ==
                     (arch[i] != CS_ARCH_GPT2)); /* its head is the embeddings */
         int64_t a = cs_params_find(&model.params, "layer.1.mlp.out.weight");
         int64_t b = cs_params_find(&back.params, "layer.1.mlp.out.weight");
@@ -351,7 +355,7 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
     for (int i = 0; i < 2; ++i) {
         AUTO(cs_model) model = {0}, back = {0};
         cs_model_config config = config_of(file[i].arch);
-        config.tied = file[i].arch == CS_ARCH_BERT;
+        config.head.tied = file[i].arch == CS_ARCH_BERT;
         make(&config, backend, &model);
         const char *dir = in_dir(state, "labels");
         OK(cs_model_write(&model, dir));
@@ -360,10 +364,10 @@ TEST_IN_DIR(heads_of_other_tasks_are_passed_by)
         assert_fails(cs_model_read(dir, backend, false, &back), CS_ERR_INPUT, file[i].reason);
         say_architecture(dir, file[i].class);
         OK(cs_model_read(dir, backend, false, &back));
-        assert_true(back.config.headless);
+        assert_true(back.config.head.absent);
         cs_model_free(&back);
         OK(cs_model_read(dir, backend, true, &back)); /* training begins from the body */
-        assert_false(back.config.headless);
+        assert_false(back.config.head.absent);
     }
 }
 
@@ -445,7 +449,7 @@ TEST_IN_DIR(ties_are_those_of_the_file)
         cs_model_config config = config_of(arch[i / 2]);
         const bool equal = i % 2;
         float x[66];
-        config.tied = false;
+        config.head.tied = false;
         make(&config, backend, &model);
         const int64_t table = cs_params_find(&model.params, "embed.token"),
                       output = cs_params_find(&model.params, "output.weight");
@@ -455,7 +459,7 @@ TEST_IN_DIR(ties_are_those_of_the_file)
         OK(cs_model_write(&model, dir));
         say_tied(dir);
         OK(cs_model_read(dir, backend, false, &back));
-        assert_int_equal(back.config.tied, equal);
+        assert_int_equal(back.config.head.tied, equal);
         if (!equal) {
             assert_same(&model, &back);
         }
@@ -521,7 +525,7 @@ static cs_status write_and_read(const char *path)
     AUTO(cs_backend) *backend = NULL;
     AUTO(cs_model) model = {0}, back = {0};
     cs_model_config config = config_of(CS_ARCH_GPT2);
-    config.layers = 1;
+    config.shape.layers = 1;
     cs_status status = cs_backend_ref(&backend);
     if (status == CS_OK && (status = cs_model_init(&config, backend, false, &model)) == CS_OK &&
         (status = cs_model_write(&model, path)) == CS_OK) {

@@ -134,8 +134,8 @@ TEST_IN_DIR(records_are_read_back)
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25, .two_stream = i > 5};
-        config.query_vector = queries[i] != NULL;
-        config.blind_queries = queries[i] && strcmp(queries[i], "off") == 0;
+        config.attention.query_vector = queries[i] != NULL;
+        config.attention.blind_queries = queries[i] && strcmp(queries[i], "off") == 0;
         OK(cs_objective_parse(spec[i], &task.objective));
         OK(cs_model_kind_of(&task, &config, CS_LOSS_SPECTRAL, 1, &made));
         json_t *record = NULL, *json = json_object();

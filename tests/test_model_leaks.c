@@ -204,10 +204,10 @@ TEST(test_first_loss)
     for (const model_case *what = model_cases; what->name; ++what) {
         cs_model_config config = case_config(what, false);
         cs_network_options options = case_options(what, false);
-        if (config.target != CS_TARGET_IDS) { /* the loss at the start is that of the values */
+        if (config.head.target != CS_TARGET_IDS) { /* the loss at the start is that of the values */
             continue;
         }
-        config.init_range = 1e-6;
+        config.training.init_range = 1e-6;
         AUTO_BY(world_close, model_world) world = {0};
         model_data data;
         double features[PREDICTIONS * 8], most = 0;
@@ -224,7 +224,7 @@ TEST(test_first_loss)
             }
             most = fmax(most, sum);
         }
-        double m = 6 * config.init_range * most;
+        double m = 6 * config.training.init_range * most;
         double start = what->loss == CS_LOSS_CROSS_ENTROPY ? log(VOCAB) : 0;
         assert_true(m < 1e-3);
         if (!(fabs(loss - start) <= 2 * m + m * m + 1e-14)) {

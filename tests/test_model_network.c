@@ -36,9 +36,9 @@ static int64_t expected_sums(const cs_model_config *c, cs_form form)
     case CS_FORM_LINEAR:
         return 0;
     case CS_FORM_TWO_STREAM:
-        return 2 * (c->layers + c->layers - 1);
+        return 2 * (c->shape.layers + c->shape.layers - 1);
     default:
-        return 2 * (c->layers + (c->offset_heads > 0 ? c->offset_heads - 1 : 0));
+        return 2 * (c->shape.layers + (c->head.offsets > 0 ? c->head.offsets - 1 : 0));
     }
 }
 
@@ -52,34 +52,37 @@ static void check_dropout(const model_case *what, bool training)
     for (int64_t i = 0; i < net->graph.ops; ++i) {
         const cs_op *op = &net->graph.op[i];
         double p = 0, want = 0;
-        if (op->kind == CS_OP_ADD && c->extra_width > 0 && op->add.a.tensor != CS_NONE) {
+        if (op->kind == CS_OP_ADD && c->shape.extra_width > 0 && op->add.a.tensor != CS_NONE) {
             p = op->add.p; /* vectors of patches and of pictures: 0 */
-        } else if (op->kind == CS_OP_ADD && c->offset_heads > 0 && op->add.a.tensor != CS_NONE) {
-            const bool trunk = c->layers > 1 && sums == 2 * (c->layers - 1) - 1; /* else heads */
+        } else if (op->kind == CS_OP_ADD && c->head.offsets > 0 && op->add.a.tensor != CS_NONE) {
+            const bool trunk =
+                c->shape.layers > 1 && sums == 2 * (c->shape.layers - 1) - 1; /* else heads */
             p = op->add.p;
-            want = trunk ? c->dropout : 0;
+            want = trunk ? c->training.dropout : 0;
             sums += trunk;
         } else if (op->kind == CS_OP_ADD) {
             assert_int_equal(op->add.a.tensor, CS_NONE); /* other sums are taken by norms */
             p = op->add.p;
-            want = c->embed_dropout;
+            want = c->training.embed_dropout;
             ++embedded;
         } else if (op->kind == CS_OP_LAYER_NORM) {
             bool drops =
                 op->layer_norm.r.tensor != CS_NONE && !of_decoder(net, op->layer_norm.gain);
             p = op->layer_norm.p;
-            want = drops ? c->dropout : 0;
+            want = drops ? c->training.dropout : 0;
             sums += drops;
         } else if (op->kind == CS_OP_ATTENTION) {
             p = op->attention.p;
-            want = at_rows(net, op->attention.q, net->decoder_rows) ? 0 : c->attention_dropout;
+            want = at_rows(net, op->attention.q, net->decoder_rows) ? 0
+                                                                    : c->training.attention_dropout;
         }
         if (p != (training ? want : 0)) {
             fail_msg("%s, operation %lld: dropout %g, not %g", what->name, (long long)i, p, want);
         }
     }
     bool linear = what->form == CS_FORM_LINEAR;
-    assert_true(linear || (c->dropout > 0 && c->attention_dropout > 0 && c->embed_dropout > 0));
+    assert_true(linear || (c->training.dropout > 0 && c->training.attention_dropout > 0 &&
+                           c->training.embed_dropout > 0));
     assert_int_equal(embedded, !training || linear ? 0 : what->form == CS_FORM_TWO_STREAM ? 2 : 1);
     assert_int_equal(sums, expected_sums(c, what->form));
 }
@@ -111,8 +114,9 @@ TEST(test_relative)
                 continue;
             }
             bool query = at_rows(net, o->q, net->query_rows);
-            if (w.model.config.relative_buckets == 0 || at_rows(net, o->q, net->decoder_rows) ||
-                (query && w.model.config.blind_queries)) {
+            if (w.model.config.position.relative_buckets == 0 ||
+                at_rows(net, o->q, net->decoder_rows) ||
+                (query && w.model.config.attention.blind_queries)) {
                 assert_int_equal(o->table.tensor, CS_NONE);
                 continue;
             }
@@ -122,7 +126,7 @@ TEST(test_relative)
             assert_string_equal(name_of(net, o->table), "relative.table");
             assert_int_equal(o->pos_q, query ? net->query_position : net->position);
             assert_int_equal(o->pos_k, net->position);
-            assert_int_equal(o->max_distance, w.model.config.relative_distance);
+            assert_int_equal(o->max_distance, w.model.config.position.relative_distance);
             assert_true(o->bidirectional);
             ++relative;
             queries += query;
@@ -144,7 +148,7 @@ TEST(test_head)
         cs_network_options options = case_options(&what, false);
         AUTO_BY(world_close, model_world) w = {0};
         int64_t heads = 0, inner = 0;
-        config.act = act[k % 3];
+        config.layer.activation = act[k % 3];
         world_open(&w, cs_backend_ref, &config, &options);
         for (int64_t i = 0; i < w.net.graph.ops; ++i) {
             const cs_op_linear *o = &w.net.graph.op[i].linear;
@@ -154,10 +158,10 @@ TEST(test_head)
             const char *name = name_of(&w.net, o->w);
             cs_activation want = CS_ACT_NONE;
             if (strcmp(name, "head.dense.weight") == 0) {
-                want = k / 3 == 0 ? config.act : CS_ACT_GELU_ERF;
+                want = k / 3 == 0 ? config.layer.activation : CS_ACT_GELU_ERF;
                 ++heads;
             } else if (strstr(name, "mlp.in.weight")) {
-                want = config.act;
+                want = config.layer.activation;
                 ++inner;
             }
             if (o->act != want) {
@@ -166,6 +170,6 @@ TEST(test_head)
             }
         }
         assert_int_equal(heads, 1);
-        assert_int_equal(inner, config.layers);
+        assert_int_equal(inner, config.shape.layers);
     }
 }

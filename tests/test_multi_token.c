@@ -38,7 +38,7 @@ TEST(rows_predict_the_events_of_diverse_ar)
         task.objective.t = t;
         task.objective.empty_prefix = begins ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
         task.objective.event_weight = mask ? CS_EVENT_MASK : CS_EVENT_TOKEN;
-        config.offset_heads = 4;
+        config.head.offsets = 4;
         AUTO_OK(cs_batch, batch,
                 cs_batch_build(&(cs_batch_order){&task, &config, 1, 1, NULL}, &example, 1, &batch));
         AUTO_OK(cs_pairs, pairs, cs_pairs_of(&task.objective, s, &pairs));
@@ -79,7 +79,7 @@ static void world_open(const recipe *r, world *w)
     OK(cs_model_randomise(&w->model, 3));
     OK(cs_task_sizes(&w->t.options.task, &w->model.config, 1, LENGTH, &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
-    w->logits = test_room(sizes.predictions * w->model.config.vocab, sizeof *w->logits);
+    w->logits = test_room(sizes.predictions * w->model.config.shape.vocab, sizeof *w->logits);
 }
 
 static void world_close(world *w)
@@ -132,7 +132,7 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
         world_open(&next, &plain);
         ask(&w, some_text);
         const cs_batch *batch = &w.pass.batch;
-        const int64_t vocab = w.model.config.vocab;
+        const int64_t vocab = w.model.config.shape.vocab;
         double loss = 0, by_hand = 0;
         int compared = 0;
         for (int64_t k = 1; k <= HEADS; ++k) {
@@ -163,7 +163,7 @@ TEST(a_prediction_sees_its_prefix_alone)
 {
     AUTO_BY(world_close, world) w = {0};
     world_open(&ahead, &w);
-    const int64_t vocab = w.model.config.vocab;
+    const int64_t vocab = w.model.config.shape.vocab;
     ask(&w, some_text);
     const int64_t events = w.pass.batch.events;
     double *own = test_room(events * vocab, sizeof *own);
@@ -244,7 +244,7 @@ TEST(its_kind_is_causal)
     cs_task task = batch_task("diverse-ar:t=2");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     for (int heads = 0; heads <= 2; heads += 2) {
-        config.offset_heads = heads;
+        config.head.offsets = heads;
         AUTO_OK(cs_model_kind, kind,
                 cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
         assert_int_equal(kind.kind, heads ? CS_KIND_CAUSAL : CS_KIND_TWO_STREAM);
@@ -257,14 +257,14 @@ TEST(what_it_cannot_be_is_refused)
     cs_task task = batch_task("diverse-ar:t=3");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     cs_network_options sizes = {0};
-    config.offset_heads = 2;
+    config.head.offsets = 2;
     assert_fails(cs_task_sizes(&task, &config, 1, 6, &sizes), CS_ERR_USAGE,
                  "diverse-ar has t = 3, but the model has heads for 2 offsets");
-    config.offset_heads = 17;
+    config.head.offsets = 17;
     assert_fails(cs_model_config_check(&config), CS_ERR_USAGE, "offset heads 17");
     config = cs_model_config_classifier(&config, 3, CS_READ_LAST);
-    assert_int_equal(config.offset_heads, 0);
-    config.offset_heads = 2;
+    assert_int_equal(config.head.offsets, 0);
+    config.head.offsets = 2;
     assert_fails(cs_model_config_check(&config), CS_ERR_USAGE,
                  "cannot be combined with heads for offsets");
 }

@@ -12,7 +12,7 @@ TEST(uniform_models)
         set_all_parameters(&t, 0);
         cs_perplexity_options o = perplexity_options_of(i);
         AUTO(cs_perplexity) p = perplexity_of(&t, &o);
-        double expected = log((double)t.model.config.vocab);
+        double expected = log((double)t.model.config.shape.vocab);
         int64_t tokens = t.corpus.tokens - (o.ask == CS_ASK_PSEUDO ? 0 : t.corpus.documents);
         assert_true(fabs(p.nll - expected) < 1e-6);
         assert_true(p.se < 1e-6);
@@ -189,7 +189,7 @@ TEST(reference)
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
         AUTO_BY(free_training, training) t = perplexity_case_of(i);
         double nats[MOST], total = 0;
-        int64_t vocab = t.model.config.vocab, tokens = 0;
+        int64_t vocab = t.model.config.shape.vocab, tokens = 0;
         assert_true(vocab <= MOST);
         set_all_parameters(&t, 0);
         for (int64_t v = 0; v < vocab; ++v) {
@@ -343,7 +343,7 @@ TEST(bad_models)
     cs_perplexity p = {0};
     AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
-    t.model.config.mask_id = -1;
+    t.model.config.ids.mask = -1;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no mask token");
     free_training(&t);
     t = perplexity_case_of(0);
@@ -352,7 +352,7 @@ TEST(bad_models)
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_INPUT,
                  "document 2: token -5 at position 3");
     t.corpus.token[t.corpus.doc_ptr[2] + 3] = 5;
-    t.model.config.bos_id = -1;
+    t.model.config.ids.bos = -1;
     o.from_nothing = true;
     assert_fails(cs_perplexity_of(&t.model, &t.corpus, &o, &p), CS_ERR_USAGE, "no begin token");
     o.from_nothing = false;
@@ -368,7 +368,7 @@ static cs_status ask_once(const char *path)
     (void)path;
     AUTO(cs_perplexity) p = {0};
     static const double nats[1 << 10] = {0};
-    assert_true(held.model.config.vocab <= 1 << 10);
+    assert_true(held.model.config.shape.vocab <= 1 << 10);
     const cs_perplexity_options o = {.kind = CS_KIND_CAUSAL, .reference = nats};
     cs_status status = cs_perplexity_of(&held.model, &held.corpus, &o, &p);
     return status;

@@ -6,7 +6,7 @@
  * of no context. Pieces of few tokens hold the likeliest one alone. */
 static void prepare_losses(training *t, double *loss)
 {
-    int64_t vocab = t->model.config.vocab;
+    int64_t vocab = t->model.config.shape.vocab;
     float bias[64];
     double sum = 0;
     for (int64_t v = 0; v < vocab; ++v) {

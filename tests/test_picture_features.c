@@ -13,15 +13,15 @@ TEST(features_are_of_the_plane)
     float *made[2] = {NULL, NULL};
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
-        c.waves = true;
-        (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
+        c.picture.sinusoidal = true;
+        (void)snprintf(c.picture.order, sizeof c.picture.order, "%s", o ? "hilbert" : "");
         AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         AUTO_OK(cs_corpus, patches, cs_model_pictures(&model, &m, 1, &patches));
         const cs_hidden_options h = {.layer = layer,
                                      .layers = 2,
                                      .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
-                                     .around = {.before = &c.bos_id, .befores = 1}};
+                                     .around = {.before = &c.ids.bos, .befores = 1}};
         OK(cs_patch_features(&model, &patches, &h, &made[o]));
     }
     bool moved = false;
@@ -44,14 +44,14 @@ TEST(features_of_cells)
     m.count = COUNT;
     m.height = ROWS * PATCH;
     m.width = COLUMNS * PATCH;
-    cs_model_config c = {.width = WIDTH,
-                         .layers = 2,
-                         .heads = 2,
-                         .inner = 32,
-                         .image_height = m.height,
-                         .image_width = m.width,
-                         .patch = PATCH,
-                         .channels = 1};
+    cs_model_config c = {.shape.width = WIDTH,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 32,
+                         .picture.height = m.height,
+                         .picture.width = m.width,
+                         .picture.patch = PATCH,
+                         .picture.channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
     AUTO(cs_corpus) patches = {0};
@@ -59,7 +59,7 @@ TEST(features_of_cells)
     const cs_hidden_options h = {.layer = layer,
                                  .layers = LAYERS,
                                  .masks = {.attention = CS_ATTENTION_BIDIRECTIONAL},
-                                 .around = {.before = &c.bos_id, .befores = 1}};
+                                 .around = {.before = &c.ids.bos, .befores = 1}};
     AUTO_FREE float *each = NULL, *cells = NULL;
     AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));

@@ -95,7 +95,7 @@ TEST(its_context_weights_are_exact)
 /* Two streams of an objective of next tokens but ar: content is read by plans. */
 TEST(two_streams_read_it_by_plans)
 {
-    const cs_model_config config = {.arch = CS_ARCH_GPT2, .query_vector = true};
+    const cs_model_config config = {.arch = CS_ARCH_GPT2, .attention.query_vector = true};
     const cs_task task = {.objective = plan_objective("prefix-lm"), .two_stream = true};
     AUTO_OK(cs_model_kind, kind, cs_model_kind_of(&task, &config, CS_LOSS_CROSS_ENTROPY, 1, &kind));
     assert_int_equal(kind.attention, CS_ATTENTION_PLAN);

@@ -43,7 +43,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
     for (int32_t r = 0; r < 2 * QUERIES; ++r) {
         d->predict[r] = r;
         d->query_lim[r] = r % 4 - 1; /* -1 sees nothing */
-        d->query_position[r] = place < 0 ? -1 : (place + r) % 5 + (int32_t)config->position_offset;
+        d->query_position[r] = place < 0 ? -1 : (place + r) % 5 + (int32_t)config->position.offset;
     }
     world_load(&w, d);
     world_logits(&w, logits);
@@ -62,15 +62,15 @@ TEST(blind_queries_of_one_set_coincide)
             float given[2][2 * QUERIES * LOGITS], blind[2][2 * QUERIES * LOGITS];
             float nowhere[2 * QUERIES * LOGITS];
             model_data d;
-            config.relative_buckets = v < 3 ? 0 : 8;
-            config.relative_distance = v < 3 ? 0 : 4;
+            config.position.relative_buckets = v < 3 ? 0 : 8;
+            config.position.relative_distance = v < 3 ? 0 : 4;
             for (int turn = 0; turn < 2; ++turn) {
-                config.blind_queries = false;
+                config.attention.blind_queries = false;
                 ask(*open, &config, turn, &d, given[turn]);
-                config.blind_queries = true;
+                config.attention.blind_queries = true;
                 ask(*open, &config, turn, &d, blind[turn]);
             }
-            const int64_t cols = config.vocab;
+            const int64_t cols = config.shape.vocab;
             const size_t size = (size_t)(2 * QUERIES * cols) * sizeof(float);
             assert_memory_equal(blind[0], blind[1], size);
             assert_memory_not_equal(given[0], given[1], size);
@@ -81,7 +81,7 @@ TEST(blind_queries_of_one_set_coincide)
                     assert_int_equal(same, one_set(&d, r, q));
                 }
             }
-            config.blind_queries = false;
+            config.attention.blind_queries = false;
             ask(*open, &config, -1, &d, nowhere);
             assert_true(v >= 3 || memcmp(nowhere, blind[0], size) == 0);
         }
@@ -95,7 +95,7 @@ enum { LENGTH = 7 };
 static cs_batch drawn(const cs_task *task, bool blind, int64_t step)
 {
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
-    config.blind_queries = blind;
+    config.attention.blind_queries = blind;
     cs_batch b;
     OK(cs_batch_build(&(cs_batch_order){task, &config, 1, step, NULL},
                       &(cs_example){batch_text, LENGTH, 0, NULL, NULL}, 1, &b));
@@ -157,9 +157,9 @@ TEST(two_streams_are_refused_elsewhere)
     config = batch_config(CS_FORM_TWO_STREAM);
     task.keep = 0.5;
     assert_fails(cs_task_check(&task, &config), CS_ERR_USAGE, "reads no masked token");
-    config.blind_queries = true;
+    config.attention.blind_queries = true;
     OK(cs_model_config_check(&config));
-    config.query_vector = false;
+    config.attention.query_vector = false;
     assert_fails(cs_model_config_check(&config), CS_ERR_USAGE, "blind queries");
 }
 
@@ -256,16 +256,16 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     o.length = TEXT_LENGTH;
     o.learning_rate = 1e-2;
     o.seed = 1;
-    cs_model_config config = {.vocab = cs_tokenizer_vocab(tokenizer),
-                              .positions = TEXT_LENGTH,
-                              .width = 32,
-                              .layers = 2,
-                              .heads = 2,
-                              .inner = 64};
+    cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(tokenizer),
+                              .shape.positions = TEXT_LENGTH,
+                              .shape.width = 32,
+                              .shape.layers = 2,
+                              .shape.heads = 2,
+                              .shape.inner = 64};
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model_config_ids(&config, cs_special_ids_of(tokenizer));
-    config.query_vector = true;
-    config.blind_queries = blind;
+    config.attention.query_vector = true;
+    config.attention.blind_queries = blind;
     OK(cs_model_init(&config, backend, true, &model));
     OK(cs_model_randomise(&model, 1));
     OK(cs_train(&model, &corpus, tokenizer, &o, &result));

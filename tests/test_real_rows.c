@@ -30,7 +30,7 @@ static training of_vectors(cs_objective_kind kind, const char *dir)
         vector_of(t.corpus.token[i], &rng, t.corpus.real + i * R);
     }
     cs_model_config config = t.model.config;
-    config.real_width = R;
+    config.shape.real_width = R;
     cs_model_free(&t.model);
     OK(cs_model_init(&config, t.backend, true, &t.model));
     OK(cs_model_randomise(&t.model, t.options.seed));
@@ -59,7 +59,7 @@ TEST(rows_of_a_batch)
             assert_memory_equal(b.real + i * R, t.corpus.real + i * R, R * sizeof(float));
         } else {
             ++masked;
-            assert_int_equal(b.token[i], t.model.config.mask_id);
+            assert_int_equal(b.token[i], t.model.config.ids.mask);
             assert_int_equal(b.real_row[i], -1);
         }
     }
@@ -88,7 +88,7 @@ TEST_IN_DIR(training_on_vectors)
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
     /* What was trained is written and read, and its states depend on the vectors. */
     AUTO_OK(cs_model, again, cs_model_read(in_dir(state, "run"), t.backend, false, &again));
-    assert_int_equal(again.config.real_width, R);
+    assert_int_equal(again.config.shape.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);
 }
 

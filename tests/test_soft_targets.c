@@ -19,7 +19,7 @@ static task open_task(int64_t count, int threads)
     task t = {.pictures = make_picture_training(&picture_forms[0], threads, NULL),
               .options = cs_finetune_defaults()};
     OK(cs_labelled_side(&t.pictures.corpus, 0, count, NULL, &t.labels, &t.train));
-    OK(cs_texts_of_rows(&t.train, &t.labels, t.pictures.model.config.bos_id, &t.texts));
+    OK(cs_texts_of_rows(&t.train, &t.labels, t.pictures.model.config.ids.bos, &t.texts));
     OK(cs_finetune_config(&t.pictures.model.config, &t.texts, CS_READ_FIRST, 0, &config));
     OK(cs_model_init(&config, t.pictures.backend, true, &t.model));
     OK(cs_model_randomise(&t.model, 3));
@@ -105,10 +105,10 @@ TEST(soft_targets_are_of_classes)
                  "label-smoothing");
     t.options.label_smoothing = 0.1;
     t.texts.classes = 0;
-    t.model.config.classes = 1;
+    t.model.config.head.classes = 1;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,
                  "need classes");
-    t.texts.classes = t.model.config.classes = 2;
+    t.texts.classes = t.model.config.head.classes = 2;
     t.texts.real = NULL;
     t.options.mixup = 0.8;
     assert_fails(cs_finetune(&t.model, &t.texts, NULL, 0, &t.options, &r), CS_ERR_USAGE,

@@ -277,17 +277,17 @@ static void make_texts(cs_texts *t)
 static cs_model span_model(cs_backend *backend, cs_arch arch, const cs_texts *texts)
 {
     cs_model model;
-    cs_model_config c = {.vocab = 35,
-                         .positions = 40,
-                         .width = 16,
-                         .layers = 2,
-                         .heads = 2,
-                         .inner = 32},
+    cs_model_config c = {.shape.vocab = 35,
+                         .shape.positions = 40,
+                         .shape.width = 16,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 32},
                     config;
     cs_model_config_default(arch, &c);
     cs_model_config_ids(&c, (cs_special_ids){.pad = 1, .bos = 0, .eos = 2, .mask = 4, .unk = 3});
     OK(cs_finetune_config(&c, texts, cs_readout_of(arch), 0, &config));
-    assert_true(config.spans && config.classes == 2);
+    assert_true(config.head.spans && config.head.classes == 2);
     OK(cs_model_init(&config, backend, true, &model));
     OK(cs_model_randomise(&model, 3));
     return model;
@@ -462,7 +462,7 @@ TEST(what_has_no_spans_is_refused)
     texts.span = NULL;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE,
                  "the model has 2 outputs");
-    model.config.classes = 3;
+    model.config.head.classes = 3;
     assert_fails(cs_model_config_check(&model.config), CS_ERR_USAGE,
                  "a span head has 2 outputs, not 3");
 }

@@ -46,7 +46,7 @@ TEST_IN_DIR(pairs_are_made_of_single_texts)
     AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
-    width = w.model.config.width;
+    width = w.model.config.shape.width;
     const char *path = put(state, "p.tsv", "0\ta b\tc d a\n1\tc\td\n0\tb b a c\tb\n");
     const cs_labelled_options first = {.corpus.text_column = 2}, second = {.corpus.text_column = 3},
                               both = {.corpus.pair_column = 3};
@@ -80,7 +80,7 @@ TEST_IN_DIR(texts_without_a_token)
     AUTO_BY(close_world, world) w = {0};
     int64_t n = 0, width;
     open_world(state, &w);
-    width = w.model.config.width;
+    width = w.model.config.shape.width;
     const cs_labelled_options plain = {0};
     cs_hidden_options o = {.layer = LAST,
                            .layers = 1,

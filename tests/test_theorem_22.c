@@ -226,7 +226,7 @@ TEST(heads_of_a_model)
                                    &done));
             assert_true(done);
         }
-        assert_int_equal(one.count, 2 * t.model.config.layers);
+        assert_int_equal(one.count, 2 * t.model.config.shape.layers);
         for (int64_t i = 0; i < one.count; ++i) {
             const cs_statement *s = &one.item[i];
             assert_int_equal(s->verdict, CS_PASS);
@@ -245,10 +245,10 @@ TEST(no_form_no_statement)
     const cs_22_model_options o = {.hidden = &hidden};
     cs_statements list = {0};
     bool done = true;
-    t.model.config.relative_buckets = 8;
+    t.model.config.position.relative_buckets = 8;
     OK(cs_theorem_22_model(&t.model, &t.corpus, "relative", &o, &list, &done));
     assert_true(!done && list.count == 0);
-    t.model.config.relative_buckets = 0;
+    t.model.config.position.relative_buckets = 0;
     hidden.mask_keep = 1; /* no [MASK] is left */
     OK(cs_theorem_22_model(&t.model, &t.corpus, "plain", &o, &list, &done));
     assert_true(!done && list.count == 0);

@@ -279,10 +279,14 @@ TEST(curve_is_ordered)
 static cs_model network_of(cs_arch arch, cs_backend *backend)
 {
     cs_model model = {0};
-    cs_model_config config = {
-        .vocab = VOCAB, .width = 4, .layers = 1, .heads = 1, .inner = 8, .positions = 5};
+    cs_model_config config = {.shape.vocab = VOCAB,
+                              .shape.width = 4,
+                              .shape.layers = 1,
+                              .shape.heads = 1,
+                              .shape.inner = 8,
+                              .shape.positions = 5};
     cs_model_config_default(arch, &config);
-    config.pooling = arch == CS_ARCH_LINEAR ? 2 : 0;
+    config.head.pooling = arch == CS_ARCH_LINEAR ? 2 : 0;
     OK(cs_model_init(&config, backend, false, &model));
     OK(cs_model_randomise(&model, 1));
     return model;

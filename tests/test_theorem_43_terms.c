@@ -100,13 +100,13 @@ TEST(features_agree_with_the_network)
         AUTO(cs_43_model) m = {0};
         AUTO(cs_43_rows) r = {0};
         static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
-        cs_model_config config = {.vocab = VOCAB,
-                                  .width = D,
-                                  .layers = 1,
-                                  .heads = seed % 2 ? 2 : 1,
-                                  .positions = seed % 4 < 2 ? N : 0};
+        cs_model_config config = {.shape.vocab = VOCAB,
+                                  .shape.width = D,
+                                  .shape.layers = 1,
+                                  .shape.heads = seed % 2 ? 2 : 1,
+                                  .shape.positions = seed % 4 < 2 ? N : 0};
         cs_model_config_default(CS_ARCH_LINEAR, &config);
-        config.pooling = 2;
+        config.head.pooling = 2;
         const cs_network_options wanted = {
             .form = CS_FORM_LINEAR, .batch = 1, .length = N, .queries = 1, .predictions = 1};
         double f[2 * D], got[D], absolute = 0;
@@ -114,7 +114,7 @@ TEST(features_agree_with_the_network)
         OK(cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, seed));
         OK(cs_43_model_of(&model, &m));
-        assert_int_equal(m.positions, config.positions);
+        assert_int_equal(m.positions, config.shape.positions);
         OK(cs_43_rows_of(&m, token, N, &r));
         cs_43_features(&r, row, N, 2, f);
         OK(cs_network_build(&model, &wanted, &net));

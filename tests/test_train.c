@@ -329,8 +329,8 @@ TEST_IN_DIR(test_first_loss)
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "first"));
     t.options.steps = 1;
     double loss = trained(&t).loss;
-    if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
-        fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
+    if (fabs(loss - log((double)t.model.config.shape.vocab)) > 0.05) {
+        fail_msg("%g is not ln %lld", loss, (long long)t.model.config.shape.vocab);
     }
 }
 
@@ -341,12 +341,12 @@ TEST_IN_DIR(test_first_loss_linear)
     for (int sum = 0; sum < 2; ++sum) {
         recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_LINEAR};
         AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, sum ? "sum" : "mean"));
-        t.model.config.pooling = sum ? 0 : 2;
+        t.model.config.head.pooling = sum ? 0 : 2;
         OK(cs_model_randomise(&t.model, 7));
         t.options.steps = 1;
         double loss = trained(&t).loss;
-        if (fabs(loss - log((double)t.model.config.vocab)) > 0.05) {
-            fail_msg("%g is not ln %lld", loss, (long long)t.model.config.vocab);
+        if (fabs(loss - log((double)t.model.config.shape.vocab)) > 0.05) {
+            fail_msg("%g is not ln %lld", loss, (long long)t.model.config.shape.vocab);
         }
     }
 }

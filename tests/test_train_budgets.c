@@ -366,7 +366,7 @@ TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
     t.options.eval_batches = 16; /* all of them */
     const cs_corpus *c = &t.corpus;
     double count[64] = {0}, n = 0, sum = 0, predicted = 0;
-    const double vocab = (double)t.model.config.vocab;
+    const double vocab = (double)t.model.config.shape.vocab;
     for (int64_t d = 0; d < c->documents; ++d) {
         for (int64_t i = c->doc_ptr[d]; i < c->doc_ptr[d + 1] && !c->held_out[d]; ++i, ++n) {
             count[c->token[i]] += 1;

@@ -20,7 +20,7 @@ static training make(void)
     recipe r = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM, .documents = 40};
     training t = make_training(&r, NULL);
     cs_model_config *c = &t.model.config;
-    c->dropout = c->attention_dropout = c->embed_dropout = 0.2;
+    c->training.dropout = c->training.attention_dropout = c->training.embed_dropout = 0.2;
     t.options.steps = STEPS;
     t.options.batch = BATCH;
     t.options.accumulate = MICRO;

@@ -299,7 +299,7 @@ static void other_words(training *t)
 static void other_model(training *t)
 {
     cs_model_config config = t->model.config;
-    config.inner = 40;
+    config.shape.inner = 40;
     cs_model_free(&t->model);
     OK(cs_model_init(&config, t->backend, true, &t->model));
 }

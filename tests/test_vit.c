@@ -52,7 +52,7 @@ static void check_targets(const training *t, const cs_batch *b)
         for (int j = 0; j < VALUES; ++j) {
             v += ((double)x[j] - m) * ((double)x[j] - m) / (VALUES - 1);
         }
-        bool raw = t->model.config.target == CS_TARGET_PIXELS;
+        bool raw = t->model.config.head.target == CS_TARGET_PIXELS;
         for (int j = 0; j < VALUES; ++j) {
             double want = raw ? (double)x[j] : ((double)x[j] - m) / sqrt(v + 1e-6);
             assert_true(fabs(b->goal[r * VALUES + j] - want) < 1e-9);
@@ -73,7 +73,7 @@ TEST(rows_and_targets)
         assert_int_equal(b.length, 1 + PATCHES - (hides ? hidden : 0));
         for (int64_t s = 0; s < 3; ++s) { /* the class token, at the first position, seen by all */
             int64_t first = s * b.length;
-            assert_int_equal(b.token[first], c->bos_id);
+            assert_int_equal(b.token[first], c->ids.bos);
             assert_int_equal(b.position[first], 0);
             assert_int_equal(b.vis[first], 0);
             assert_true(form->reads_codes ? !b.real_row : b.real_row[first] == -1);
@@ -241,8 +241,8 @@ TEST_IN_DIR(learns_waves)
             fail_msg("%s: loss %g", form->name, r.loss);
         }
         AUTO_OK(cs_model, back, cs_model_read(t.options.dir, t.backend, false, &back));
-        assert_int_equal(back.config.target, form->target);
-        assert_int_equal(back.config.positions, PATCHES + 1);
+        assert_int_equal(back.config.head.target, form->target);
+        assert_int_equal(back.config.shape.positions, PATCHES + 1);
         assert_int_equal(back.params.count, t.model.params.count);
         for (int64_t i = 0; i < back.params.count; ++i) {
             const int64_t n = back.params.param[i].rows * back.params.param[i].cols;
@@ -282,19 +282,22 @@ TEST_IN_DIR(bad_codes)
     assert_true(none && fputs("none", none) >= 0 && fclose(none) == 0);
     assert_fails(cs_model_read(dir, t.backend, false, &back), CS_ERR_INPUT, "codes.safetensors");
     cs_codes_free(&t.model.codes);
-    t.model.config.real_width = 0;
+    t.model.config.shape.real_width = 0;
     assert_fails(cs_model_pictures(&t.model, &m, 1, &corpus), CS_ERR_USAGE, "no codes.safetensors");
-    t.model.config.target = CS_TARGET_PIXELS;
+    t.model.config.head.target = CS_TARGET_PIXELS;
     assert_fails(cs_model_config_check(&t.model.config), CS_ERR_USAGE, "positions of 0 values");
 }
 
 TEST(sines_of_the_plane)
 {
-    cs_model_config c = {
-        .image_height = 4, .image_width = 6, .patch = 2, .channels = 1, .arch = CS_ARCH_VIT};
+    cs_model_config c = {.picture.height = 4,
+                         .picture.width = 6,
+                         .picture.patch = 2,
+                         .picture.channels = 1,
+                         .arch = CS_ARCH_VIT};
     float table[7 * 8];
     OK(cs_model_config_pictures(&c));
-    assert_int_equal(c.positions, 7);
+    assert_int_equal(c.shape.positions, 7);
     OK(cs_position_waves(&c, 8, table));
     assert_each(j, 0, 8, table[j] == 0);
     const float *last = table + 6 * 8; /* row 1, column 2; rates 1 and 1/100 */
@@ -319,10 +322,10 @@ TEST(orders_of_patches)
         cs_model_config c = t.model.config, back;
         AUTO_FREE int32_t *order = NULL;
         float rows[(PATCHES + 1) * 16], table[(PATCHES + 1) * 16];
-        OK(cs_position_waves(&c, c.width, rows));
-        (void)snprintf(c.order, sizeof c.order, "%s", name[o]);
+        OK(cs_position_waves(&c, c.shape.width, rows));
+        (void)snprintf(c.picture.order, sizeof c.picture.order, "%s", name[o]);
         OK(cs_model_order(&c, &order));
-        OK(cs_position_waves(&c, c.width, table));
+        OK(cs_position_waves(&c, c.shape.width, table));
         t.model.config = c;
         AUTO_OK(cs_corpus, corpus, cs_model_pictures(&t.model, &m, 1, &corpus));
         int moved = 0;
@@ -336,7 +339,7 @@ TEST(orders_of_patches)
         assert_true(moved >= PATCHES / 2);
         json_auto_t *json = cs_model_config_json(&c);
         OK(cs_model_config_parse("config.json", json, &back));
-        assert_string_equal(back.order, name[o]);
+        assert_string_equal(back.picture.order, name[o]);
     }
 }
 
@@ -356,8 +359,8 @@ TEST(an_order_alone_changes_nothing)
     for (int o = 0; o < 2; ++o) {
         cs_model_config c = t.model.config;
         AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
-        c.waves = true;
-        (void)snprintf(c.order, sizeof c.order, "%s", o ? "hilbert" : "");
+        c.picture.sinusoidal = true;
+        (void)snprintf(c.picture.order, sizeof c.picture.order, "%s", o ? "hilbert" : "");
         AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
         OK(cs_model_randomise(&model, 4));
         OK(cs_patch_reader_open(&model, &kind, 2, &reader));
@@ -369,11 +372,11 @@ TEST(an_order_alone_changes_nothing)
 /* Without a length a text is cut at 512 tokens and a picture is not. */
 TEST(pictures_are_read_whole)
 {
-    cs_model_config c = {.positions = 1025, .patch = 2};
+    cs_model_config c = {.shape.positions = 1025, .picture.patch = 2};
     int64_t length = 0, batch = 0;
     OK(cs_pieces_limits(&c, 1, &length, &batch));
     assert_int_equal(length, 1025);
-    c.patch = length = 0;
+    c.picture.patch = length = 0;
     OK(cs_pieces_limits(&c, 1, &length, &batch));
     assert_int_equal(length, 512);
 }
@@ -411,20 +414,21 @@ TEST(sides_of_pictures)
 
 TEST(what_does_not_fit)
 {
-    cs_model_config c = {.image_height = 6, .image_width = 8, .patch = 4, .channels = 1};
+    cs_model_config c = {
+        .picture.height = 6, .picture.width = 8, .picture.patch = 4, .picture.channels = 1};
     assert_fails(cs_model_config_pictures(&c), CS_ERR_USAGE, "patch size 4 does not divide");
     AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[2], 1, NULL);
     cs_model_config d = t.model.config;
     d.decoder.width = 18;
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "width that is a multiple of 4, not 18");
     d = t.model.config;
-    d.positions += 1;
+    d.shape.positions += 1;
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "positions");
     d = t.model.config;
     d.decoder.attention = CS_DECODER_CAUSAL_CROSS;
     assert_fails(cs_task_check(&t.options.task, &d), CS_ERR_USAGE, "reads real rows");
     d = t.model.config;
-    (void)snprintf(d.order, sizeof d.order, "spiral");
+    (void)snprintf(d.picture.order, sizeof d.picture.order, "spiral");
     assert_fails(cs_model_config_check(&d), CS_ERR_USAGE, "order \"spiral\"");
     t.options.task.objective = cs_objective_default(CS_OBJ_AR);
     assert_fails(cs_task_check(&t.options.task, &t.model.config), CS_ERR_USAGE, "masked");

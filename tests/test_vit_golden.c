@@ -87,7 +87,7 @@ static void check_states(const char *name)
     const cs_hidden_options o = {.layer = layer,
                                  .layers = LAYERS,
                                  .masks.attention = CS_ATTENTION_BIDIRECTIONAL,
-                                 .around = {.before = &w.model.config.bos_id, .befores = 1}};
+                                 .around = {.before = &w.model.config.ids.bos, .befores = 1}};
     memset(&ours, 0, sizeof ours);
     OK(cs_hidden_states(&w.model, &w.corpus, &o, keep, &ours));
     assert_int_equal(ours.rows, ROWS);
@@ -117,7 +117,7 @@ TEST(classes)
     AUTO(world) w = {0};
     world_open_of(&w, "classifier");
     const cs_params *p = &w.model.params;
-    assert_int_equal(w.model.config.classes, CLASSES);
+    assert_int_equal(w.model.config.head.classes, CLASSES);
     OK(cs_params_get(p, cs_params_find(p, "classifier.output.weight"), CS_PARAM_VALUE, weight));
     OK(cs_params_get(p, cs_params_find(p, "classifier.output.bias"), CS_PARAM_VALUE, bias));
     numbers(&w, "states", LAYERS * ROWS * WIDTH, states);
@@ -143,8 +143,8 @@ TEST(masked_autoencoder)
     world_open_of(&w, "mae");
     AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     int64_t checked = 0;
-    assert_int_equal(w.model.config.target, CS_TARGET_PIXELS);
-    assert_true(w.model.config.waves);
+    assert_int_equal(w.model.config.head.target, CS_TARGET_PIXELS);
+    assert_true(w.model.config.picture.sinusoidal);
     AUTO_OK(cs_model_kind, kind, cs_model_kind_read(FOLDER "mae", &w.model, &kind));
     OK(cs_patch_reader_open(&w.model, &kind, 2, &reader));
     numbers(&w, "hidden", N * GRID, hidden);

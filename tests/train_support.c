@@ -60,12 +60,12 @@ static cs_model_config config_of(const recipe *r, const training *t)
     int64_t width = r->width > 0 ? r->width : 16;
     bool linear = r->arch == CS_ARCH_LINEAR;
     cs_model_config c = {
-        .vocab = cs_tokenizer_vocab(t->tokenizer),
-        .positions = LONGEST,
-        .width = width,
-        .layers = linear ? 1 : 2,
-        .heads = linear ? 1 : 2,
-        .inner = 2 * width,
+        .shape.vocab = cs_tokenizer_vocab(t->tokenizer),
+        .shape.positions = LONGEST,
+        .shape.width = width,
+        .shape.layers = linear ? 1 : 2,
+        .shape.heads = linear ? 1 : 2,
+        .shape.inner = 2 * width,
         .decoder = {.layers = r->decoder_layers, .width = width, .heads = 2, .inner = 2 * width}};
     cs_model_config_default(r->arch, &c);
     cs_model_config_ids(&c,
@@ -74,9 +74,9 @@ static cs_model_config config_of(const recipe *r, const training *t)
                                          .eos = cs_tokenizer_special(t->tokenizer, CS_TOKEN_EOS),
                                          .mask = cs_tokenizer_special(t->tokenizer, CS_TOKEN_MASK),
                                          .unk = cs_tokenizer_special(t->tokenizer, CS_TOKEN_UNK)});
-    c.offset_heads = r->ahead;
-    c.query_vector = cs_form_of(&t->options.task, &c) == CS_FORM_TWO_STREAM;
-    c.detector = r->replaced_token > 0;
+    c.head.offsets = r->ahead;
+    c.attention.query_vector = cs_form_of(&t->options.task, &c) == CS_FORM_TWO_STREAM;
+    c.head.detector = r->replaced_token > 0;
     return c;
 }
 

@@ -54,24 +54,24 @@ training make_picture_training(const picture_form *form, int threads, const char
     t.options.loss = codes ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
     t.options.length = PATCHES;
     t.options.task.two_stream = form->two_stream;
-    cs_model_config c = {.width = 16,
-                         .layers = 2,
-                         .heads = 2,
-                         .inner = 32,
-                         .image_height = SIDE,
-                         .image_width = SIDE,
-                         .patch = PATCH,
-                         .channels = 1};
+    cs_model_config c = {.shape.width = 16,
+                         .shape.layers = 2,
+                         .shape.heads = 2,
+                         .shape.inner = 32,
+                         .picture.height = SIDE,
+                         .picture.width = SIDE,
+                         .picture.patch = PATCH,
+                         .picture.channels = 1};
     if (form->decoder) {
         c.decoder = (cs_decoder_config){.layers = 1, .width = 12, .heads = 3, .inner = 24};
     }
     cs_model_config_default(form->decoder ? CS_ARCH_VIT_MAE : CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    c.target = form->target;
-    c.vocab = codes ? CS_FIRST_CODE + CODES : c.vocab;
-    c.real_width = form->reads_codes ? 0 : c.real_width;
-    c.waves = form->target == CS_TARGET_NORMALISED;
-    c.query_vector = cs_form_of(&t.options.task, &c) == CS_FORM_TWO_STREAM;
+    c.head.target = form->target;
+    c.shape.vocab = codes ? CS_FIRST_CODE + CODES : c.shape.vocab;
+    c.shape.real_width = form->reads_codes ? 0 : c.shape.real_width;
+    c.picture.sinusoidal = form->target == CS_TARGET_NORMALISED;
+    c.attention.query_vector = cs_form_of(&t.options.task, &c) == CS_FORM_TWO_STREAM;
     OK(cs_model_init(&c, t.backend, true, &t.model));
     OK(cs_model_randomise(&t.model, t.options.seed));
     if (codes) {

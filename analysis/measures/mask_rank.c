@@ -381,7 +381,8 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
     o.hidden.drop_masked = o.encoder_only && !o.rare;
     cs_status status = blocks_of(corpus, &o, &block);
     if (status == CS_OK)
-        status = cs_mask_rank_begin(model->config.width, model->config.mask_id, block, &o, &sums);
+        status =
+            cs_mask_rank_begin(model->config.shape.width, model->config.ids.mask, block, &o, &sums);
     if (status == CS_OK)
         status = cs_hidden_states(model, corpus, &o.hidden, cs_mask_rank_take_masked, sums);
     if (status == CS_OK && !o.rare) { /* the text as it is, its rows classified by the same draw */

@@ -16,7 +16,7 @@ enum { AT_ONCE = 64, DRAWS = 4 };
 cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *like)
 {
     const cs_model_config *c = &classifier->model.config;
-    if (c->classes == 0 || c->patch == 0) {
+    if (c->head.classes == 0 || c->picture.patch == 0) {
         return cs_fail(
             CS_ERR_USAGE,
             "%s does not classify pictures; give a model of cospec finetune --save-model",
@@ -86,16 +86,16 @@ static cs_status compare(const walk *w, int64_t count, const float *a, const flo
                          double *distance)
 {
     const cs_model_config *c = &w->classifier->model.config;
-    const int64_t patches = c->positions - cs_model_config_extra(c), width = c->width;
+    const int64_t patches = c->shape.positions - cs_model_config_extra(c), width = c->shape.width;
     float *of_a = NULL, *of_b = NULL;
     cs_status status = states_of(w, count, a, &of_a);
     if (status == CS_OK) status = states_of(w, count, b, &of_b);
     if (status == CS_OK) {
         cs_fill(count, 0, distance);
-        for (int64_t k = 0; k < c->layers * count * patches; ++k) {
+        for (int64_t k = 0; k < c->shape.layers * count * patches; ++k) {
             distance[k / patches % count] += apart(width, of_a + k * width, of_b + k * width);
         }
-        cs_divide(count, (double)(c->layers * patches), distance);
+        cs_divide(count, (double)(c->shape.layers * patches), distance);
     }
     cs_free(of_a);
     cs_free(of_b);
@@ -107,12 +107,12 @@ cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_
 {
     const int64_t picture = like->height * like->width * like->channels;
     walk w = {.classifier = classifier, .like = like, .threads = threads};
-    int64_t *layer = cs_alloc(classifier->model.config.layers, sizeof *layer);
+    int64_t *layer = cs_alloc(classifier->model.config.shape.layers, sizeof *layer);
     cs_status status = layer ? cs_perceptual_check(classifier, like) : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_model_text_attention(classifier, "auto", DRAWS, 0, &w.hidden.masks);
     if (status == CS_OK) status = cs_model_text_around(classifier, "auto", &w.hidden.around);
-    w.hidden.layers = classifier->model.config.layers;
+    w.hidden.layers = classifier->model.config.shape.layers;
     for (int64_t l = 0; layer && l < w.hidden.layers; ++l) {
         layer[l] = l + 1; /* 0 is before the first block */
     }

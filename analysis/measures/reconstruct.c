@@ -52,10 +52,10 @@ static cs_status check(const cs_patch_reader *reader, const cs_images *m,
     if (status != CS_OK) return status;
     status = cs_model_config_sees(c, m->name, m->height, m->width, m->channels);
     if (status != CS_OK) return status;
-    if (c->extra_width != m->extra_width) {
+    if (c->shape.extra_width != m->extra_width) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
-                       m->name, (long long)m->extra_width, (long long)c->extra_width);
+                       m->name, (long long)m->extra_width, (long long)c->shape.extra_width);
     }
     if (o->classifier) status = cs_perceptual_check(o->classifier, m);
     if (status != CS_OK) return status;
@@ -244,7 +244,7 @@ static cs_status score_one(void *ctx, int64_t i)
     float *a = cs_alloc(2 * s->width, sizeof *a), *b = a ? a + s->width : NULL;
     if (!a) return CS_ERR_MEMORY;
     cs_patches_join(s->truth + i * s->width, m->height, m->width, m->channels,
-                    s->reader->model->config.patch, NULL, a);
+                    s->reader->model->config.picture.patch, NULL, a);
     for (int f = 0; f < CS_FILLERS; ++f) {
         double *score = s->r->score + (i * CS_FILLERS + f) * CS_PICTURE_SCORES, sum = 0;
         if (!s->r->there[f]) {
@@ -259,7 +259,7 @@ static cs_status score_one(void *ctx, int64_t i)
         score[0] = sum / (double)(s->r->hidden * v);
         score[1] = 10 * log10(s->peak * s->peak / score[0]);
         cs_patches_join(s->made[f] + i * s->width, m->height, m->width, m->channels,
-                        s->reader->model->config.patch, NULL, b);
+                        s->reader->model->config.picture.patch, NULL, b);
         score[2] = cs_ssim(a, b, m->height, m->width, m->channels, s->peak);
         score[3] = (double)NAN;
     }
@@ -272,7 +272,7 @@ static void join_all(const study *s, const float *vectors, float *to)
     const cs_images *m = s->images;
     for (int64_t i = 0; i < s->r->pictures; ++i) {
         cs_patches_join(vectors + i * s->width, m->height, m->width, m->channels,
-                        s->reader->model->config.patch, NULL, to + i * s->width);
+                        s->reader->model->config.picture.patch, NULL, to + i * s->width);
     }
 }
 
@@ -415,7 +415,7 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
 {
     const int64_t n = s->r->pictures, groups = s->options->groups;
     cs_status status =
-        hide(s->options, s->images->width / s->reader->model->config.patch, s->r, s->group);
+        hide(s->options, s->images->width / s->reader->model->config.picture.patch, s->r, s->group);
     for (int64_t i = 0; i < n; ++i) {
         memcpy(truth + i * s->width, s->corpus->real + s->r->picture[i] * s->width,
                (size_t)s->width * sizeof *truth);
@@ -453,7 +453,8 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     float *truth = NULL;
     cs_status status = check(reader, images, options);
     if (status == CS_OK)
-        status = cs_images_patches(images, reader->model->config.patch, NULL, NULL, 0, &corpus);
+        status =
+            cs_images_patches(images, reader->model->config.picture.patch, NULL, NULL, 0, &corpus);
     if (status == CS_OK && reader->model->codes)
         status = cs_codes_corpus(reader->model->codes, images, NULL, options->threads, &coded);
     if (status == CS_OK) status = choose(&corpus, options, &r);
@@ -484,7 +485,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     if (status == CS_OK) status = work(reader, &s, truth);
     if (status == CS_OK && sheet) {
         const fillings filled = {.images = images,
-                                 .patch = reader->model->config.patch,
+                                 .patch = reader->model->config.picture.patch,
                                  .width = s.width,
                                  .among = r.pictures,
                                  .pictures = cs_least(options->shown, r.pictures),

@@ -62,7 +62,7 @@ static cs_status rise(const cs_mask_rank *r, bool effective, const char *input, 
 static cs_status table_ranks(const cs_model *model, const char *name, int64_t first, int64_t rows,
                              double *numerical, double *effective)
 {
-    const int64_t d = model->config.width, side = rows < d ? rows : d;
+    const int64_t d = model->config.shape.width, side = rows < d ? rows : d;
     cs_pool pool = {0};
     double *value = NULL;
     double *sigma = cs_pool_take(&pool, side, sizeof *sigma);
@@ -96,21 +96,22 @@ static cs_status premise(const cs_model *model, int64_t length, const char *inpu
     if (cs_params_find(&model->params, "embed.position") < 0) {
         return CS_OK; /* there is no P: [MASK] rows of layer 0 are all the same */
     }
-    int64_t positions = length < c->positions ? length : c->positions;
+    int64_t positions = length < c->shape.positions ? length : c->shape.positions;
     cs_status status =
-        table_ranks(model, "embed.position", c->position_offset, positions, &of_p, &tau_p);
-    if (status == CS_OK) status = table_ranks(model, "embed.token", 0, c->vocab, &of_e, &tau_e);
+        table_ranks(model, "embed.position", c->position.offset, positions, &of_p, &tau_p);
+    if (status == CS_OK)
+        status = table_ranks(model, "embed.token", 0, c->shape.vocab, &of_e, &tau_e);
     if (status != CS_OK) return status;
     cs_statement *s = cs_statements_claim(
         out, &(cs_claim){"2.1-premise", CS_PRINTED, CS_RELATION_AT_MOST,
                          "rank(P) <= d - rank(E): positions and tokens take disjoint subspaces "
                          "(singular values above max(rows, d) 2^-23 sigma_1)",
-                         input, of_p, (double)c->width - of_e, 0});
+                         input, of_p, (double)c->shape.width - of_e, 0});
     cs_statement_counterexample(s, "rank(P) = %g, rank(E) = %g, d = %lld", of_p, of_e,
-                                (long long)c->width);
+                                (long long)c->shape.width);
     const cs_detail detail[] = {{"rank_p", of_p},
                                 {"rank_e", of_e},
-                                {"d", (double)c->width},
+                                {"d", (double)c->shape.width},
                                 {"rank_0.9_p", tau_p},
                                 {"rank_0.9_e", tau_e}};
     cs_statement_reals(s, sizeof detail / sizeof *detail, detail);

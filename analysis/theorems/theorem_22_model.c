@@ -44,7 +44,7 @@ static bool is_mask(const cs_hidden_row *a, int32_t mask_id)
 static cs_status take_piece(study *s, const cs_hidden_block *b, int64_t first, int64_t end)
 {
     const int64_t d = s->width, rows = end - first;
-    const int32_t mask_id = s->model->config.mask_id;
+    const int32_t mask_id = s->model->config.ids.mask;
     int64_t masks = 0;
     for (int64_t i = first; i < end; ++i) {
         masks += is_mask(&b->about[i], mask_id);
@@ -137,7 +137,7 @@ static cs_status norm_rows(const study *s, int64_t rows, double *x)
         for (int64_t j = 0; j < d; ++j) {
             square += (row[j] - mean) * (row[j] - mean) / (double)d;
         }
-        double scale = 1 / sqrt(square + s->model->config.eps);
+        double scale = 1 / sqrt(square + s->model->config.layer.eps);
         for (int64_t j = 0; j < d; ++j) {
             row[j] = (row[j] - mean) * scale * gain[j] + gain[d + j];
         }
@@ -213,7 +213,7 @@ static cs_status prepare(study *s)
         for (int64_t i = 0; i < rows * d && status == CS_OK; ++i) {
             x[i] = (double)p->state[s->layer * rows * d + i];
         }
-        if (status == CS_OK && !s->model->config.post_norm) status = norm_rows(s, rows, x);
+        if (status == CS_OK && !s->model->config.layer.post_norm) status = norm_rows(s, rows, x);
         for (int64_t i = 0; i < rows * d && status == CS_OK; ++i) {
             int64_t row = i / d, j = i % d;
             if (row < p->real) {
@@ -349,12 +349,16 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
                               const cs_22_model_options *options, cs_statements *out, bool *done)
 {
     const cs_model_config *c = &model->config;
-    const int64_t d = c->width, room = options->pieces > 0 ? options->pieces : DEFAULT_PIECES;
+    const int64_t d = c->shape.width, room = options->pieces > 0 ? options->pieces : DEFAULT_PIECES;
     *done = false;
-    if (c->relative_buckets > 0) {
+    if (c->position.relative_buckets > 0) {
         return CS_OK;
     }
-    study s = {.model = model, .layers = c->layers, .width = d, .heads = c->heads, .room = room};
+    study s = {.model = model,
+               .layers = c->shape.layers,
+               .width = d,
+               .heads = c->shape.heads,
+               .room = room};
     CS_POOL_FIELDS(&s.pool, room, &s, piece, real, u, gap);
     s.sides = cs_pool_take(&s.pool, room * s.heads, sizeof *s.sides);
     s.qkv = cs_pool_take(&s.pool, 3 * d * d, sizeof *s.qkv);

@@ -78,7 +78,7 @@ static cs_status take(const cs_model *model, cs_43_model *m)
     double *output = NULL;
     m->w = cs_dense_in(&m->pool, m->vocab, m->width);
     cs_status status = cs_params_read(params, "embed.token", &m->pool, NULL, &m->token);
-    if (status == CS_OK && model->config.positions > 0)
+    if (status == CS_OK && model->config.shape.positions > 0)
         status = cs_params_read(params, "embed.position", &m->pool, &positions, &m->position);
     if (status == CS_OK)
         status = cs_params_read(params, "layer.0.attention.qkv.weight", &m->pool, NULL, &m->qkv);
@@ -95,8 +95,10 @@ static cs_status take(const cs_model *model, cs_43_model *m)
 cs_status cs_43_model_of(const cs_model *model, cs_43_model *out)
 {
     const cs_model_config *c = &model->config;
-    cs_43_model m = {
-        .vocab = c->vocab, .width = c->width, .heads = c->heads, .pooling = c->pooling};
+    cs_43_model m = {.vocab = c->shape.vocab,
+                     .width = c->shape.width,
+                     .heads = c->shape.heads,
+                     .pooling = c->head.pooling};
     if (c->arch != CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE,
                        "Theorem 4.3 is about linear attention: the model's architecture is %s, not "
@@ -113,10 +115,11 @@ cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64
 {
     cs_model model = {0};
     cs_backend *backend = NULL;
-    cs_model_config config = {.vocab = vocab, .width = width, .layers = 1, .heads = heads};
+    cs_model_config config = {
+        .shape.vocab = vocab, .shape.width = width, .shape.layers = 1, .shape.heads = heads};
     cs_model_config_default(CS_ARCH_LINEAR, &config);
-    config.pooling = 2;
-    config.init_range = 1; /* output rows of order 1, so that z is */
+    config.head.pooling = 2;
+    config.training.init_range = 1; /* output rows of order 1, so that z is */
     cs_status status = cs_model_config_check(&config);
     if (status == CS_OK && (status = cs_backend_cpu(1, &backend)) == CS_OK &&
         (status = cs_model_init(&config, backend, false, &model)) == CS_OK &&

@@ -37,7 +37,8 @@ static void add_head(const report *r, cs_item *root)
     cs_item_int(root, "classes", t->train.text.classes);
     cs_item_text(root, "init", t->fresh ? "random" : "pretrained");
     cs_item_text(root, "few", t->few);
-    cs_item_text(root, "pooling", t->config.cloze ? "cloze" : cs_readout_name(t->config.readout));
+    cs_item_text(root, "pooling",
+                 t->config.head.cloze ? "cloze" : cs_readout_name(t->config.head.readout));
     cs_item_flag(root, "causal", t->options.masks.attention == CS_ATTENTION_CAUSAL);
     cs_item_int(root, "n", t->test.text.count);
     cs_item_int(root, "n_train", r->study->run[0].examples);

@@ -25,13 +25,13 @@ cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config
     cs_field_case of = {
         .height = images->height,
         .width = images->width,
-        .patch = c->patch,
+        .patch = c->picture.patch,
         .draws = plans_of((double)(images->height * images->width), o->batch * o->eval_batches),
         .seed = o->seed};
     double optimum = 0, se = 0;
     int32_t *order = NULL;
-    if (images->count == 0 || !cs_field_is(images, &of.rho) || c->target != CS_TARGET_PIXELS ||
-        c->extra_width > 0 || c->blind_queries || o->phases || o->task.keep > 0 ||
+    if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||
+        c->shape.extra_width > 0 || c->attention.blind_queries || o->phases || o->task.keep > 0 ||
         o->task.random > 0) {
         return CS_OK;
     }

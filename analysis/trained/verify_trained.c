@@ -125,7 +125,7 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
                                        .length = c->longest > 0 ? c->longest : 1,
                                        .queries = 1,
                                        .predictions = CHUNK};
-    int64_t d = model->config.width;
+    int64_t d = model->config.shape.width;
     cs_pass pass = {0};
     double *values = cs_alloc(CHUNK * d, sizeof *values);
     cs_status status = values ? cs_pass_open(model, &wanted, &pass) : CS_ERR_MEMORY;
@@ -154,13 +154,13 @@ static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f,
 {
     cs_model model = {0};
     cs_train_options o = recipe(t);
-    cs_model_config config = {.vocab = cs_tokenizer_vocab(t->tokenizer),
-                              .width = t->width,
-                              .layers = 1,
-                              .heads = t->width <= MOST_HEADS ? t->width : 1};
+    cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(t->tokenizer),
+                              .shape.width = t->width,
+                              .shape.layers = 1,
+                              .shape.heads = t->width <= MOST_HEADS ? t->width : 1};
     cs_model_config_default(CS_ARCH_LINEAR, &config);
     cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
-    config.pooling = POOLING;
+    config.head.pooling = POOLING;
     o.loss = CS_LOSS_SPECTRAL;
     o.spectral_factor = factor;
     o.learning_rate = 0.02;
@@ -371,15 +371,16 @@ static cs_status trained_network(const cs_trained *t, cs_learned_entropy *out)
 {
     cs_model model = {0};
     cs_train_options o = recipe(t);
-    cs_model_config config = {.vocab = cs_tokenizer_vocab(t->tokenizer),
-                              .positions = t->toy->length + 1, /* a begin token may come first */
-                              .width = NETWORK_WIDTH,
-                              .layers = 2,
-                              .heads = 2,
-                              .inner = (int64_t)4 * NETWORK_WIDTH};
+    cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(t->tokenizer),
+                              .shape.positions =
+                                  t->toy->length + 1, /* a begin token may come first */
+                              .shape.width = NETWORK_WIDTH,
+                              .shape.layers = 2,
+                              .shape.heads = 2,
+                              .shape.inner = (int64_t)4 * NETWORK_WIDTH};
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
-    config.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
+    config.attention.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
     o.batch = 64;
     o.steps = o.steps / 4 > 0 ? o.steps / 4 : 1; /* it needs less, and a step costs more */
     o.learning_rate = 3e-3;

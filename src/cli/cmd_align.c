@@ -157,8 +157,8 @@ static cs_status open_layers(run *r)
     r->mean = cs_calloc(r->layers, sizeof *r->mean);
     cs_status status = r->of && r->row && r->mean ? CS_OK : CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->layers && status == CS_OK; ++l) {
-        r->mean[l] = cs_calloc(r->text.model.config.width, sizeof **r->mean);
-        status = r->mean[l] ? cs_alignment_open(&r->objective, r->text.model.config.width,
+        r->mean[l] = cs_calloc(r->text.model.config.shape.width, sizeof **r->mean);
+        status = r->mean[l] ? cs_alignment_open(&r->objective, r->text.model.config.shape.width,
                                                 r->text.corpus.labels, &r->of[l])
                             : CS_ERR_MEMORY;
     }

@@ -57,19 +57,19 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
     const cs_model_config *c = &t->model.config;
     cs_around around = {0};
     const int64_t length = cs_args_int_or(j->args, "max-length", 0);
-    if (c->positions > 0 && length > c->positions)
+    if (c->shape.positions > 0 && length > c->shape.positions)
         return cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of %s",
-                       (long long)length, (long long)c->positions, m->path);
+                       (long long)length, (long long)c->shape.positions, m->path);
     cs_status status = cs_model_text_around(t, "auto", &around);
     const bool masked = cs_kind_masks(t->kind.kind) || t->kind.kind == CS_KIND_MAE,
-               head = (c->decoder.stack ? t->decoder && !c->decoder.headless : !c->headless) &&
-                      c->classes == 0 && c->target == CS_TARGET_IDS,
+               head = (c->decoder.stack ? t->decoder && !c->decoder.headless : !c->head.absent) &&
+                      c->head.classes == 0 && c->head.target == CS_TARGET_IDS,
                mute = t->decoder && !j->sources && around.befores + around.afters == 0,
-               reads = !mute && (!cs_kind_masks(t->kind.kind) || c->mask_id >= 0);
+               reads = !mute && (!cs_kind_masks(t->kind.kind) || c->ids.mask >= 0);
     m->arch = cs_arch_name(c->arch);
     m->kind = cs_kind_name(t->kind.kind);
     m->layers = cs_model_config_depth(c, t->decoder);
-    m->width = c->width;
+    m->width = c->shape.width;
     m->parameters = cs_params_trained(&t->model.params);
     j->positions = cs_model_config_length(c, j->positions);
     m->pooling = t->decoder || t->kind.attention == CS_ATTENTION_CAUSAL ? "last" : "mean";

@@ -63,8 +63,8 @@ static cs_status open_files(cs_args *args, run *r)
     if (!r->file) return CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->files && status == CS_OK; ++l) {
         char *name = layer_file(r, l);
-        status = name ? open_file(args, name, half ? CS_F16 : CS_F32, r->text.model.config.width,
-                                  &r->file[l])
+        status = name ? open_file(args, name, half ? CS_F16 : CS_F32,
+                                  r->text.model.config.shape.width, &r->file[l])
                       : CS_ERR_MEMORY;
         cs_free(name);
     }
@@ -134,7 +134,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_text(root, "dtype", cs_args_text(args, "dtype"));
     cs_item_int(root, "documents", r->text.documents);
     cs_item_int(root, "rows", r->count);
-    cs_item_int(root, "width", r->text.model.config.width);
+    cs_item_int(root, "width", r->text.model.config.shape.width);
     cs_item_ints(root, "layers", o->layers, o->layer);
     cs_item *labels = cs_item_array(root, "labels");
     for (int64_t c = 0; c < r->text.corpus.labels; ++c) {
@@ -145,7 +145,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
 /* Of the states that `rows` rows have. */
 static int64_t state_bytes(const cs_args *args, const run *r, int64_t rows)
 {
-    return rows * r->files * r->text.model.config.width *
+    return rows * r->files * r->text.model.config.shape.width *
            (cs_args_is(args, "dtype", "float16") ? 2 : 4);
 }
 

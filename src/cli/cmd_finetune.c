@@ -90,7 +90,7 @@ static cs_status take_options(cs_args *args, session *s)
 
 static bool of_pictures(const session *s)
 {
-    return s->from.model.config.patch > 0;
+    return s->from.model.config.picture.patch > 0;
 }
 
 static cs_status read_texts(cs_args *args, session *s)
@@ -123,10 +123,10 @@ static cs_status open_model(cs_args *args, session *s)
     if (status == CS_OK) status = cs_blame(cs_model_config_tunes(&from->model.config), "%s", dir);
     if (status == CS_OK && !of_pictures(s)) status = cs_model_text_has_tokenizer(from);
     if (status == CS_OK && from->tokenizer &&
-        cs_tokenizer_vocab(from->tokenizer) > from->model.config.vocab)
+        cs_tokenizer_vocab(from->tokenizer) > from->model.config.shape.vocab)
         status = cs_fail(CS_ERR_INPUT, "%s: the tokenizer has %lld tokens, but the model has %lld",
                          dir, (long long)cs_tokenizer_vocab(from->tokenizer),
-                         (long long)from->model.config.vocab);
+                         (long long)from->model.config.shape.vocab);
     s->task.name = dir;
     s->task.from = &from->model;
     s->task.kind = &from->kind;
@@ -168,7 +168,7 @@ static cs_status take_cloze(const cs_args *args, session *s)
     cs_status status =
         cs_args_refuse(args, "pooling regression", "cannot be combined with --template");
     if (status == CS_OK && of_pictures(s)) status = cs_fail(CS_ERR_USAGE, "--template needs texts");
-    const int32_t mask = causal ? -1 : s->from.model.config.mask_id;
+    const int32_t mask = causal ? -1 : s->from.model.config.ids.mask;
     if (status == CS_OK && !causal && (mask < 0 || !cs_kind_masks(kind->kind)))
         status = cs_fail(CS_ERR_USAGE, "--template: %s (%s) has no mask token to fill", s->from.dir,
                          cs_kind_name(kind->kind));
@@ -192,7 +192,7 @@ static void note_truncated(const cs_args *args, const cs_finetune_side *side, in
 /* --max-length, or what the model was made for up to `usual`. */
 static cs_status take_length(const cs_args *args, const session *s, int64_t usual, int64_t *out)
 {
-    const int64_t positions = s->from.model.config.positions;
+    const int64_t positions = s->from.model.config.shape.positions;
     *out = cs_args_int_or(args, "max-length", cs_model_config_length(&s->from.model.config, usual));
     return positions > 0 && *out > positions
                ? cs_fail(CS_ERR_USAGE,
@@ -208,7 +208,7 @@ static cs_status encode(cs_args *args, session *s)
     cs_finetune_task *t = &s->task;
     cs_around around = {0};
     cs_readout readout = CS_READ_FIRST;
-    cs_texts_options o = {.token_types = s->from.model.config.token_types};
+    cs_texts_options o = {.token_types = s->from.model.config.shape.token_types};
     cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
     if (status == CS_OK) status = take_readout(args, s, &readout);
     if (status == CS_OK) status = take_cloze(args, s);
@@ -218,14 +218,14 @@ static cs_status encode(cs_args *args, session *s)
     o.cloze = t->cloze;
     if (status == CS_OK)
         status = cs_model_text_begun(&s->from, cs_args_text(args, "special"), &around);
-    const bool own = around.before == &s->from.model.config.bos_id;
+    const bool own = around.before == &s->from.model.config.ids.bos;
     o.special = around.befores + around.afters > 0 && !own;
     o.begin = readout == CS_READ_FIRST || own;
     cs_finetune_side *side[] = {&t->train, &t->test};
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         status = of_pictures(s)
-                     ? cs_texts_of_rows(&s->patches[i], &side[i]->text, s->from.model.config.bos_id,
-                                        &side[i]->ids)
+                     ? cs_texts_of_rows(&s->patches[i], &side[i]->text,
+                                        s->from.model.config.ids.bos, &side[i]->ids)
                      : cs_texts_encode(&side[i]->text, s->from.tokenizer, &o, &side[i]->ids);
     }
     if (status == CS_OK) {
@@ -280,7 +280,7 @@ static cs_status encode_spans(cs_args *args, session *s, cs_span_task *t)
     cs_around around = {0};
     cs_spans_options o = {.stride = cs_args_int(args, "stride"),
                           .max_question = USUAL_QUESTION,
-                          .token_types = c->token_types};
+                          .token_types = c->shape.token_types};
     cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
     if (status == CS_OK) status = cs_args_attention(args, &s->from, masks);
     if (status == CS_OK && masks->attention == CS_ATTENTION_PLAN)
@@ -350,7 +350,7 @@ static cs_status run_spans(cs_args *args)
         t.seed = s.plan.seed;
         status = encode_spans(args, &s, &t);
     }
-    if (status == CS_OK && s.task.options.epochs == 0 && !s.from.model.config.spans)
+    if (status == CS_OK && s.task.options.epochs == 0 && !s.from.model.config.head.spans)
         status = cs_fail(CS_ERR_USAGE, "--epochs 0: %s has no span head", s.from.dir);
     if (status == CS_OK) status = report_spans(args, &t);
     cs_free(s.plan.rate);

@@ -78,7 +78,7 @@ static cs_status check_kind(const study *s, const subject *m)
                        "[MASK] (--rare N works with any model)",
                        m->text.dir, cs_kind_name(kind->kind));
     }
-    if (cs_kind_masks(kind->kind) && m->text.model.config.mask_id < 0) {
+    if (cs_kind_masks(kind->kind) && m->text.model.config.ids.mask < 0) {
         return cs_fail(CS_ERR_USAGE, "%s: the model has no mask token", m->text.dir);
     }
     if (kind->kind == CS_KIND_MAE && kind->delta > 0) {
@@ -112,7 +112,7 @@ static void fit_blocks(const study *s, subject *m)
 static cs_status find_rare(study *s, subject *m)
 {
     const char *source = cs_args_text(s->args, "rare-in");
-    const int64_t vocab = m->text.model.config.vocab;
+    const int64_t vocab = m->text.model.config.shape.vocab;
     cs_corpus other = {0};
     cs_status status = source ? cs_args_encode_corpus(s->args, source, &m->text, &other) : CS_OK;
     m->options.rare = m->rare = cs_alloc(vocab, 1);
@@ -137,7 +137,7 @@ static cs_status prepare(study *s, const char *argument, const char *corpus, sub
         fit_blocks(s, m);
         if (cs_args_given(s->args, "rare")) status = find_rare(s, m);
         if (status == CS_OK)
-            status = cs_mem_check(cs_mask_rank_bytes(m->text.model.config.width, &m->options),
+            status = cs_mem_check(cs_mask_rank_bytes(m->text.model.config.shape.width, &m->options),
                                   "fewer --blocks or --layers take less", "%s: Gram blocks take",
                                   m->name);
     }
@@ -156,7 +156,7 @@ static cs_status state(study *s, subject *m)
 {
     const cs_hidden_options *o = &m->options.hidden;
     const int64_t pieces = cs_args_int(s->args, "pieces");
-    int64_t length = o->max_length > 0 ? o->max_length : m->text.model.config.positions;
+    int64_t length = o->max_length > 0 ? o->max_length : m->text.model.config.shape.positions;
     bool done = false;
     if (m->rare) { /* the statements are of [MASK] */
         return CS_OK;
@@ -170,7 +170,7 @@ static cs_status state(study *s, subject *m)
                                      &done);
         if (status == CS_OK && !done)
             cs_output_note(s->args, "%s: no residual contraction: %s", m->name,
-                           m->text.model.config.relative_buckets > 0
+                           m->text.model.config.position.relative_buckets > 0
                                ? "relative positions add to its logits"
                                : "no document has a [MASK] and two other tokens");
     }
@@ -186,7 +186,7 @@ static cs_status study_model(study *s, const char *argument, const char *corpus)
     if (status == CS_OK)
         status = cs_hidden_rows(&m.text.model, &m.text.corpus, &m.options.hidden, &rows);
     if (status != CS_OK) goto done;
-    const int64_t width = m.text.model.config.width;
+    const int64_t width = m.text.model.config.shape.width;
     cs_item *model = cs_item_object(s->models, NULL);
     cs_item_text(model, "name", m.name);
     cs_item_text(model, "model", m.text.dir);

@@ -108,9 +108,9 @@ static cs_status count_bytes(cs_args *args, run *r)
     cs_corpus_options options = {0};
     r->bytes_a_token = (double)NAN;
     if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
-        return cs_token_bytes(r->text.tokenizer, r->text.model.config.vocab, &r->token_bytes);
+        return cs_token_bytes(r->text.tokenizer, r->text.model.config.shape.vocab, &r->token_bytes);
     }
-    if (cs_has_suffix(source, ".npy") || r->text.model.config.patch > 0) {
+    if (cs_has_suffix(source, ".npy") || r->text.model.config.picture.patch > 0) {
         return CS_OK;
     }
     cs_status status = cs_args_open_corpus(args, source, &options);
@@ -129,7 +129,7 @@ static cs_status fit_unigram(cs_args *args, run *r)
     if (!source) {
         return CS_OK;
     }
-    int64_t vocab = r->text.model.config.vocab;
+    int64_t vocab = r->text.model.config.shape.vocab;
     cs_corpus other = {0};
     const cs_corpus *corpus = &r->text.corpus;
     cs_status status = CS_OK;

@@ -323,9 +323,9 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     const int64_t places = r->heads ? 1 : patches[0].doc_ptr[1];
     cs_status status = cs_model_order(&model->config, &order);
     for (int i = 0; i < 2 && status == CS_OK && (codes || r->heads); ++i) {
-        status =
-            codes ? cs_codes_values(model->codes, &patches[i], order, &made[i])
-                  : cs_images_patches(&r->image[i], model->config.patch, NULL, NULL, 0, &plane[i]);
+        status = codes ? cs_codes_values(model->codes, &patches[i], order, &made[i])
+                       : cs_images_patches(&r->image[i], model->config.picture.patch, NULL, NULL, 0,
+                                           &plane[i]);
     }
     const cs_corpus *pixels = r->heads ? plane : patches;
     if (status == CS_OK && codes)
@@ -345,7 +345,7 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
 static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
                                  cs_hidden_options o)
 {
-    const int64_t last = m->model.config.layers;
+    const int64_t last = m->model.config.shape.layers;
     const bool chosen = r->pooling == CS_PICTURE_AUTO;
     cs_model fresh = {0};
     cs_status status = cs_model_init(&m->model.config, m->backend, false, &fresh);
@@ -383,7 +383,7 @@ static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2
     const cs_patch_task task =
         cs_args_is(r->args, "head", "detection") ? CS_HEAD_DETECTION : CS_HEAD_SEGMENTATION;
     return status == CS_OK
-               ? cs_patch_study_targets(r->image, model->config.patch, task, &r->patches)
+               ? cs_patch_study_targets(r->image, model->config.picture.patch, task, &r->patches)
                : status;
 }
 

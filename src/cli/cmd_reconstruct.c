@@ -44,7 +44,7 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
         cs_item *root = cs_output_root(args);
         cs_item_text(root, "model", t->dir);
         cs_item_text(root, "corpus", cs_args_positional(args, 1));
-        cs_item_text(root, "target", cs_target_name(t->model.config.target));
+        cs_item_text(root, "target", cs_target_name(t->model.config.head.target));
         cs_item_real(root, "mask_ratio", o.mask_ratio);
         cs_item_text(root, "masks", cs_args_text(args, "masks"));
         cs_item_text(root, "decode", cs_args_text(args, "decode"));

@@ -61,7 +61,7 @@ static cs_status check_kind(const cs_args *args, const cs_train_options *options
     const char *name = cs_args_text(args, "objective");
     const char *lacks = strcmp(name, "mae-lm") == 0 && config->decoder.layers == 0
                             ? "no decoder; give --objective masked to train without a decoder"
-                        : cs_args_ahead(args, options) > 0 && config->offset_heads == 0
+                        : cs_args_ahead(args, options) > 0 && config->head.offsets == 0
                             ? "no heads for offsets"
                             : NULL;
     if (lacks) {
@@ -87,7 +87,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
             cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
         }
         if (r->options.task.two_stream) {
-            r->model.config.blind_queries = cs_args_is(args, "query-position", "off");
+            r->model.config.attention.blind_queries = cs_args_is(args, "query-position", "off");
         }
         status = check_kind(args, &r->options, from, &r->model.config);
     }
@@ -104,22 +104,22 @@ static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
         cs_args_refuse(args, "positions untied post-norm", "does not apply to --arch vit");
     if (status == CS_OK && !codes)
         status = cs_args_refuse(args, "input codes tokenizer", "needs --target codes");
-    c->image_height = r->images.height;
-    c->image_width = r->images.width;
-    c->channels = r->images.channels;
-    c->extra_width = r->images.extra_width;
-    c->patch = codes ? r->codes->patch : cs_args_int(args, "patch");
-    c->waves = cs_args_is(args, "position-table", "sines");
+    c->picture.height = r->images.height;
+    c->picture.width = r->images.width;
+    c->picture.channels = r->images.channels;
+    c->shape.extra_width = r->images.extra_width;
+    c->picture.patch = codes ? r->codes->patch : cs_args_int(args, "patch");
+    c->picture.sinusoidal = cs_args_is(args, "position-table", "sines");
     if (codes) {
-        c->vocab = CS_FIRST_CODE + r->codes->book.codes;
+        c->shape.vocab = CS_FIRST_CODE + r->codes->book.codes;
     } else if (status == CS_OK) {
-        status = cs_target_by_name(cs_args_text(args, "target"), &c->target);
+        status = cs_target_by_name(cs_args_text(args, "target"), &c->head.target);
     }
     if (status == CS_OK) status = cs_model_config_pictures(c);
     const char *order = cs_args_text(args, "order");
     if (status == CS_OK && cs_path_exists(order)) status = cs_output_input(args, order);
     if (status == CS_OK) status = cs_model_set_order(order, cs_args_seed(args), c);
-    c->real_width = cs_args_is(args, "input", "codes") ? 0 : c->real_width;
+    c->shape.real_width = cs_args_is(args, "input", "codes") ? 0 : c->shape.real_width;
     return status;
 }
 
@@ -149,7 +149,7 @@ static cs_status make_model(cs_args *args, run *r)
     if (r->images.count > 0) {
         status = status == CS_OK ? set_pictures(args, r, &config) : status;
     } else {
-        config.vocab = cs_tokenizer_vocab(r->tokenizer);
+        config.shape.vocab = cs_tokenizer_vocab(r->tokenizer);
         cs_model_config_ids(&config, cs_special_ids_of(r->tokenizer));
     }
     if (status == CS_OK && (status = cs_model_config_check(&config)) == CS_OK &&
@@ -179,7 +179,7 @@ static cs_status read_pictures(cs_args *args, run *r)
     if (status == CS_OK) status = make_model(args, r);
     if (status == CS_OK) status = cs_phases_pictures(&r->model.config, &r->phases);
     if (status == CS_OK) status = cs_task_pictures(&r->model.config, &r->options.task);
-    if (status == CS_OK && from && r->model.config.target != CS_TARGET_IDS)
+    if (status == CS_OK && from && r->model.config.head.target != CS_TARGET_IDS)
         r->options.loss = CS_LOSS_SQUARED_ERROR;
     if (status == CS_OK && r->model.codes)
         status = cs_args_refuse(args, "least-area flip", "needs pixel targets");
@@ -189,7 +189,7 @@ static cs_status read_pictures(cs_args *args, run *r)
         cs_args_keep_some(args, &r->corpus);
         status = cs_model_order(&r->model.config, &r->order);
     }
-    if (status == CS_OK) status = set_view(args, r->model.config.patch, r);
+    if (status == CS_OK) status = set_view(args, r->model.config.picture.patch, r);
     return status;
 }
 
@@ -353,7 +353,7 @@ static void describe(const cs_args *args, const run *r, cs_item *root)
     cs_item_text(root, "arch", cs_arch_name(r->model.config.arch));
     cs_item_text(root, "device", r->backend->name);
     cs_item_int(root, "parameters", cs_params_trained(&r->model.params));
-    cs_item_int(root, "vocabulary", r->model.config.vocab);
+    cs_item_int(root, "vocabulary", r->model.config.shape.vocab);
     cs_item_int(root, "steps", r->options.steps);
 }
 
@@ -455,7 +455,8 @@ static cs_status train(cs_args *args, run *r)
         steps = r->budget[i].steps;
     }
     if (stopped) cs_output_unfinished(args);
-    if (status == CS_OK) cs_args_note_divergence(args, &r->options, r->model.config.vocab, &result);
+    if (status == CS_OK)
+        cs_args_note_divergence(args, &r->options, r->model.config.shape.vocab, &result);
     if (status == CS_OK && stopped) {
         cs_output_note(args, "stopped after step %lld of %lld; give --resume to continue",
                        (long long)stopped->step, (long long)steps);

@@ -130,7 +130,7 @@ static cs_status take_stack(cs_args *args, cs_model_text *t)
 static void note_long(const cs_args *args, const cs_model_config *config)
 {
     const char *name = cs_args_find(args, "length", 6) ? "length" : "max-length";
-    const int64_t made = config->positions > 0 ? 0 : config->longest;
+    const int64_t made = config->shape.positions > 0 ? 0 : config->position.longest;
     if (made > 0 && cs_args_find(args, name, strlen(name)) && cs_args_int_or(args, name, 0) > made)
         cs_output_note(args, "--%s exceeds the %lld tokens that the model was trained for", name,
                        (long long)made);
@@ -223,13 +223,13 @@ cs_status cs_args_model_pictures(cs_args *args, const cs_model *model, const cs_
                                  cs_corpus *out)
 {
     const cs_model_config *c = &model->config;
-    if (cs_processor_changes(&model->processor, images, c->image_height, c->image_width,
-                             c->channels))
+    if (cs_processor_changes(&model->processor, images, c->picture.height, c->picture.width,
+                             c->picture.channels))
         cs_output_note(args,
                        "%s: images of %" PRId64 " x %" PRId64 " are read as %" PRId64 " x %" PRId64
                        ", as preprocessor_config.json of the model says",
-                       images->name, images->height, images->width, c->image_height,
-                       c->image_width);
+                       images->name, images->height, images->width, c->picture.height,
+                       c->picture.width);
     return cs_model_pictures(model, images, cs_args_threads(args), out);
 }
 

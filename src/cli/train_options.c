@@ -295,24 +295,24 @@ static void set_sizes(const cs_args *args, const cs_train_options *options, bool
                       cs_model_config *c)
 {
     if (linear) {
-        c->layers = c->heads = 1;
+        c->shape.layers = c->shape.heads = 1;
     }
-    c->positions = options->length;
-    CS_ARGS_FIELDS(args, c, layers, width, heads, positions);
+    c->shape.positions = options->length;
+    CS_ARGS_FIELDS(args, c, shape.layers, shape.width, shape.heads, shape.positions);
 }
 
 static cs_status set_decoder(const cs_args *args, cs_model_config *c)
 {
     bool mae = is_objective(args, "mae-lm");
-    int64_t third = c->layers / 3 > 0 ? c->layers / 3 : 1;
+    int64_t third = c->shape.layers / 3 > 0 ? c->shape.layers / 3 : 1;
     cs_decoder_config *d = &c->decoder;
     d->layers = cs_args_int_or(args, "decoder-layers", mae ? third : 0);
     if (d->layers == 0) {
         return cs_args_refuse(args, "decoder-width decoder-heads decoder-attention",
                               "needs --objective mae-lm or --decoder-layers");
     }
-    d->width = cs_args_int_or(args, "decoder-width", c->width);
-    d->heads = cs_args_int_or(args, "decoder-heads", c->heads);
+    d->width = cs_args_int_or(args, "decoder-width", c->shape.width);
+    d->heads = cs_args_int_or(args, "decoder-heads", c->shape.heads);
     d->inner = 4 * d->width;
     d->attention = (cs_decoder_attention)cs_args_choice(args, "decoder-attention");
     return CS_OK;
@@ -329,12 +329,12 @@ static cs_status set_choices(const cs_args *args, cs_model_config *c)
         if (status != CS_OK) return status;
     }
     if (cs_args_flag(args, "no-bias")) {
-        c->bias = c->bias && c->rotary.theta > 0; /* whose layers have none */
-        c->head_bias = false;
+        c->layer.bias = c->layer.bias && c->position.rotary.theta > 0; /* whose layers have none */
+        c->head.bias = false;
     }
-    c->tied = (c->tied || c->rotary.theta > 0) && !cs_args_flag(args, "untied");
+    c->head.tied = (c->head.tied || c->position.rotary.theta > 0) && !cs_args_flag(args, "untied");
     if (cs_args_given(args, "activation")) {
-        c->act = act[cs_args_choice(args, "activation")];
+        c->layer.activation = act[cs_args_choice(args, "activation")];
     }
     return CS_OK;
 }
@@ -342,8 +342,9 @@ static cs_status set_choices(const cs_args *args, cs_model_config *c)
 /* What rotary positions, grouped queries and local attention leave to choose. */
 static cs_status set_rotary(const cs_args *args, cs_model_config *c)
 {
-    const bool rotary = c->rotary.theta > 0, local = c->window > 0;
-    c->inner = cs_args_int_or(args, "inner", c->gated ? (c->width + 2) / 3 * 8 : 4 * c->width);
+    const bool rotary = c->position.rotary.theta > 0, local = c->attention.window > 0;
+    c->shape.inner = cs_args_int_or(
+        args, "inner", c->layer.gated ? (c->shape.width + 2) / 3 * 8 : 4 * c->shape.width);
     cs_status status = rotary ? CS_OK
                               : cs_args_refuse(args, "rope-theta",
                                                "needs --arch llama, eurobert, modernbert or "
@@ -353,8 +354,8 @@ static cs_status set_rotary(const cs_args *args, cs_model_config *c)
     if (status == CS_OK && !local)
         status = cs_args_refuse(args, "local-attention global-every",
                                 "needs --arch modernbert or modernbert-decoder");
-    CS_ARGS_FIELDS(args, c, kv_heads);
-    c->rotary.theta = cs_args_real_or(args, "rope-theta", c->rotary.theta);
+    CS_ARGS_FIELDS(args, c, shape.kv_heads);
+    c->position.rotary.theta = cs_args_real_or(args, "rope-theta", c->position.rotary.theta);
     if (local)
         cs_model_config_local(c, cs_args_int(args, "local-attention"),
                               cs_args_int(args, "global-every"));
@@ -380,27 +381,30 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     if ((status = set_rotary(args, &c)) != CS_OK || (status = set_choices(args, &c)) != CS_OK) {
         return status;
     }
-    c.post_norm = c.post_norm || cs_args_flag(args, "post-norm");
-    CS_ARGS_FIELDS(args, &c, relative_buckets);
-    c.relative_distance = c.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
-    c.dropout = c.attention_dropout = c.embed_dropout = cs_args_real(args, "dropout");
-    c.pooling = cs_args_is(args, "pooling", "sum") ? 0 : 2;
+    c.layer.post_norm = c.layer.post_norm || cs_args_flag(args, "post-norm");
+    CS_ARGS_FIELDS(args, &c, position.relative_buckets);
+    c.position.relative_distance =
+        c.position.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
+    c.training.dropout = c.training.attention_dropout = c.training.embed_dropout =
+        cs_args_real(args, "dropout");
+    c.head.pooling = cs_args_is(args, "pooling", "sum") ? 0 : 2;
     if (arch != CS_ARCH_LINEAR && cs_args_given(args, "pooling")) {
         return cs_fail(CS_ERR_USAGE, "--pooling needs --arch linear");
     }
     if (arch == CS_ARCH_LINEAR && cs_args_given(args, "inner")) {
         return cs_fail(CS_ERR_USAGE, "--inner: --arch linear has no inner layer");
     }
-    if (c.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
+    if (c.position.relative_buckets == 0 && cs_args_given(args, "relative-distance")) {
         return cs_fail(CS_ERR_USAGE, "--relative-distance needs --relative-buckets");
     }
-    c.offset_heads = cs_args_ahead(args, options);
-    c.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
+    c.head.offsets = cs_args_ahead(args, options);
+    c.attention.query_vector = cs_form_of(&options->task, &c) == CS_FORM_TWO_STREAM;
     const int64_t begins =
         cs_args_given(args, "positions") ? 0 : cs_task_begins(&options->task, &c);
-    *(c.rotary.theta > 0 ? &c.longest : &c.positions) += begins;
-    c.blind_queries = c.query_vector && cs_args_is(args, "query-position", "off");
-    c.detector = options->replaced_token > 0;
+    *(c.position.rotary.theta > 0 ? &c.position.longest : &c.shape.positions) += begins;
+    c.attention.blind_queries =
+        c.attention.query_vector && cs_args_is(args, "query-position", "off");
+    c.head.detector = options->replaced_token > 0;
     *out = c;
     return CS_OK;
 }

@@ -63,20 +63,20 @@ static cs_status check_model(const drawing *d)
     const cs_generate_options *o = &d->options;
     const cs_model_config *c = &d->model->config;
     const bool masks = !d->causal && o->kind != CS_KIND_TWO_STREAM;
-    if (c->patch > 0 || c->real_width > 0 || c->headless || c->classes > 0) {
+    if (c->picture.patch > 0 || c->shape.real_width > 0 || c->head.absent || c->head.classes > 0) {
         return cs_fail(CS_ERR_USAGE, "the model does not predict text tokens");
     }
-    if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+    if (masks && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
-    if (d->begins > o->around.befores && (c->bos_id < 0 || c->bos_id >= c->vocab)) {
+    if (d->begins > o->around.befores && (c->ids.bos < 0 || c->ids.bos >= c->shape.vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
     }
     if (o->kind == CS_KIND_TWO_STREAM && d->begins + d->ends > 0) {
         return cs_fail(CS_ERR_USAGE,
                        "two-stream models do not support special tokens around a text");
     }
-    if (o->kind == CS_KIND_TWO_STREAM && c->blind_queries) {
+    if (o->kind == CS_KIND_TWO_STREAM && c->attention.blind_queries) {
         return cs_fail(CS_ERR_USAGE, "blind queries do not know the target position");
     }
     if (o->prompt_length + d->begins == 0 && (d->shifts || o->kind == CS_KIND_TWO_STREAM) &&
@@ -107,23 +107,23 @@ static cs_status check(const drawing *d)
             (long long)o->count, (long long)o->length, (long long)o->prompt_length,
             (long long)o->batch);
     }
-    if (c->positions > 0 && o->length + d->begins + d->ends > c->positions) {
+    if (c->shape.positions > 0 && o->length + d->begins + d->ends > c->shape.positions) {
         return cs_fail(CS_ERR_USAGE, "length %lld%s exceeds the %lld positions of the model",
                        (long long)o->length,
                        o->around.befores + d->ends > 0 ? " and the special tokens around it"
                        : d->begins > 0                 ? " and a begin token"
                                                        : "",
-                       (long long)c->positions);
+                       (long long)c->shape.positions);
     }
     if (!(o->temperature >= 0 && isfinite(o->temperature)) || !(o->top_p > 0 && o->top_p <= 1)) {
         return cs_fail(CS_ERR_USAGE, "temperature %g or top-p %g is out of range", o->temperature,
                        o->top_p);
     }
     for (int64_t i = 0; i < o->prompt_length; ++i) {
-        if (o->prompt[i] < 0 || o->prompt[i] >= c->vocab) {
+        if (o->prompt[i] < 0 || o->prompt[i] >= c->shape.vocab) {
             return cs_fail(CS_ERR_INPUT,
                            "token %d at position %lld of the prompt is not in 0..%lld",
-                           o->prompt[i], (long long)i, (long long)c->vocab - 1);
+                           o->prompt[i], (long long)i, (long long)c->shape.vocab - 1);
         }
     }
     return CS_OK;
@@ -146,7 +146,7 @@ static void fill_rows(drawing *d, int64_t b, int64_t rows)
     const cs_text_rows text = {.batch = &d->pass.batch,
                                .config = c,
                                .b = b,
-                               .before = around->befores > 0 ? around->before : &c->bos_id,
+                               .before = around->befores > 0 ? around->before : &c->ids.bos,
                                .befores = d->begins,
                                .after = around->after,
                                .token = d->out->token + first,
@@ -154,7 +154,7 @@ static void fill_rows(drawing *d, int64_t b, int64_t rows)
     cs_text_rows_fill(&text, d->begins + rows + d->ends, d->causal);
     for (int64_t k = 0; k < rows; ++k) {
         if (d->rank[first + k] == HIDDEN)
-            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] = c->mask_id;
+            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] = c->ids.mask;
     }
 }
 
@@ -240,7 +240,7 @@ static double log_sum(const float *z, int64_t vocab, double temperature)
 static int32_t draw(drawing *d, const float *z, cs_rng *rng)
 {
     const cs_generate_options *o = &d->options;
-    const int64_t vocab = d->model->config.vocab, best = likeliest(z, vocab);
+    const int64_t vocab = d->model->config.shape.vocab, best = likeliest(z, vocab);
     if (o->temperature == 0) {
         return (int32_t)best;
     }
@@ -267,7 +267,7 @@ static int32_t draw(drawing *d, const float *z, cs_rng *rng)
 /* Of the loss rows of a text, which follow one another, the one to reveal. */
 static int64_t choose(const drawing *d, int64_t first, int64_t end)
 {
-    const int64_t vocab = d->model->config.vocab;
+    const int64_t vocab = d->model->config.shape.vocab;
     int64_t best = first;
     double least = INFINITY;
     for (int64_t r = first; r < end; ++r) { /* -log of the largest probability */
@@ -281,7 +281,7 @@ static int64_t choose(const drawing *d, int64_t first, int64_t end)
 static cs_status reveal(drawing *d, int64_t text, int64_t count, int64_t j)
 {
     const cs_batch *batch = &d->pass.batch;
-    const int64_t vocab = d->model->config.vocab, length = d->options.length;
+    const int64_t vocab = d->model->config.shape.vocab, length = d->options.length;
     for (int64_t b = 0, r = 0; b < count; ++b) {
         const int64_t first = r;
         while (r < batch->events && batch->example[r] == b) {
@@ -352,7 +352,7 @@ static cs_status prepare(drawing *d)
     cs_generated *g = d->out;
     const int64_t rows = asked(d, 0);
     o->batch = cs_least(o->batch, o->count);
-    while (o->batch > 1 && o->batch * rows > LOGITS / c->vocab) {
+    while (o->batch > 1 && o->batch * rows > LOGITS / c->shape.vocab) {
         o->batch /= 2;
     }
     const bool queries = o->kind == CS_KIND_TWO_STREAM;
@@ -366,9 +366,9 @@ static cs_status prepare(drawing *d)
     if (status != CS_OK) return status;
     CS_POOL_FIELDS(&d->pool, o->batch * o->length, d, rank);
     CS_POOL_FIELDS(&d->pool, o->batch * g->drawn, d, order);
-    CS_POOL_FIELDS(&d->pool, o->batch * rows * c->vocab, d, logits);
+    CS_POOL_FIELDS(&d->pool, o->batch * rows * c->shape.vocab, d, logits);
     CS_POOL_FIELDS(&d->pool, o->batch, d, rng);
-    CS_POOL_FIELDS(&d->pool, c->vocab, d, choice);
+    CS_POOL_FIELDS(&d->pool, c->shape.vocab, d, choice);
     return d->pool.status;
 }
 

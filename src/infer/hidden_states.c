@@ -104,7 +104,7 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
         return cs_fail(CS_ERR_USAGE, "hidden states of a decoder need an input without masked "
                                      "tokens and an encoder with full attention");
     }
-    if (needs_mask && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+    if (needs_mask && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
     return cs_replacement_check(&replacement);
@@ -355,7 +355,7 @@ static cs_status fill_window(walk *w, int64_t *at)
                      .rows = (int32_t)rows_of(o, s->length[i]),
                      .first = w->rows};
         w->rows += p->rows;
-        if ((status = cs_pieces_check(w->corpus, s, i, w->model->config.vocab)) == CS_OK) {
+        if ((status = cs_pieces_check(w->corpus, s, i, w->model->config.shape.vocab)) == CS_OK) {
             describe(w, p);
         }
     }
@@ -472,13 +472,13 @@ cs_status cs_hidden_states(cs_model *model, const cs_corpus *corpus,
     walk w = {.model = model,
               .corpus = corpus,
               .options = *options,
-              .width = model->config.width,
+              .width = model->config.shape.width,
               .document = -1};
     cs_hidden_options *o = &w.options;
     cs_status status = resolve(model, o);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     if (status == CS_OK)
-        status = cs_sources_check(o->sources, corpus, model->config.vocab,
+        status = cs_sources_check(o->sources, corpus, model->config.shape.vocab,
                                   o->around.befores + o->around.afters, &w.source);
     if (status != CS_OK) return status;
     const int64_t rows = cs_most(o->max_length, w.source);

@@ -66,7 +66,7 @@ cs_status cs_model_text_has_states(const cs_model_text *t)
 cs_status cs_model_text_has_tokenizer(const cs_model_text *t)
 {
     return t->tokenizer ? CS_OK
-           : t->model.config.patch > 0
+           : t->model.config.picture.patch > 0
                ? cs_fail(CS_ERR_USAGE, "%s: this model reads pictures, not texts", t->dir)
                : cs_fail(CS_ERR_INPUT,
                          "%s/tokenizer.json: not found, but texts need it; create it from "
@@ -120,14 +120,15 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
     const bool usual = !t->kind.trained_here && t->tokenizer &&
                        (t->kind.kind == CS_KIND_CAUSAL || t->kind.kind == CS_KIND_MASKED);
     const cs_model_config *c = &t->model.config;
-    const bool begins = t->kind.trained_here && c->classes > 0 && c->readout == CS_READ_FIRST;
+    const bool begins =
+        t->kind.trained_here && c->head.classes > 0 && c->head.readout == CS_READ_FIRST;
     *out = (cs_around){0};
     if (cs_model_config_extra(c) > 0) { /* the class token */
-        *out = (cs_around){.before = &c->bos_id, .befores = 1};
+        *out = (cs_around){.before = &c->ids.bos, .befores = 1};
         return CS_OK;
     }
     if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */
-        *out = (cs_around){.before = &c->bos_id, .befores = c->bos_id >= 0};
+        *out = (cs_around){.before = &c->ids.bos, .befores = c->ids.bos >= 0};
         return CS_OK;
     }
     if (strcmp(special, "no") == 0 || (strcmp(special, "auto") == 0 && !usual)) {
@@ -147,10 +148,10 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
 cs_status cs_model_text_begun(const cs_model_text *t, const char *special, cs_around *out)
 {
     const bool begins = t->kind.trained_here && t->kind.from_nothing &&
-                        cs_kind_shifts(t->kind.kind) && t->model.config.bos_id >= 0;
+                        cs_kind_shifts(t->kind.kind) && t->model.config.ids.bos >= 0;
     cs_status status = cs_model_text_around(t, special, out);
     if (status == CS_OK && begins && strcmp(special, "auto") == 0)
-        *out = (cs_around){.before = &t->model.config.bos_id, .befores = 1};
+        *out = (cs_around){.before = &t->model.config.ids.bos, .befores = 1};
     return status;
 }
 

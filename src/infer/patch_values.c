@@ -40,15 +40,15 @@ cs_status cs_patch_reader_open(cs_model *model, const cs_model_kind *kind, int64
 {
     const cs_model_config *c = &model->config;
     cs_network_options sizes = {.form = CS_FORM_SINGLE};
-    if (c->target == CS_TARGET_IDS && !model->codes) {
+    if (c->head.target == CS_TARGET_IDS && !model->codes) {
         return cs_fail(CS_ERR_USAGE,
                        "the model (%s) predicts neither values nor codes of patches; use a model "
                        "of train --arch vit",
                        cs_arch_name(c->arch));
     }
     *out = (cs_patch_reader){.model = model,
-                             .patches = c->positions - cs_model_config_extra(c),
-                             .values = c->patch * c->patch * c->channels,
+                             .patches = c->shape.positions - cs_model_config_extra(c),
+                             .values = c->picture.patch * c->picture.patch * c->picture.channels,
                              .batch = batch};
     cs_status status = set_task(kind, out);
     if (status == CS_OK) status = cs_model_order(c, &out->order);
@@ -84,7 +84,7 @@ static void put_values(const cs_patch_reader *r, const float *made, const float 
                        double *scratch, float *to)
 {
     double mean = 0, sd = 1;
-    if (r->model->config.target == CS_TARGET_NORMALISED) {
+    if (r->model->config.head.target == CS_TARGET_NORMALISED) {
         sd = cs_row_normalise(r->values, real, &mean, scratch);
     }
     for (int64_t j = 0; j < r->values; ++j) {
@@ -100,14 +100,14 @@ static int64_t patch_at(const cs_patch_reader *r, int64_t k)
 
 static bool of_codes(const cs_patch_reader *r)
 {
-    return r->model->config.target == CS_TARGET_IDS;
+    return r->model->config.head.target == CS_TARGET_IDS;
 }
 
 /* The likeliest code of every hidden patch of groups >= g, and what those up to g stand for. */
 static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_t *group, int64_t g,
                            room *m, float *out)
 {
-    const int64_t t = r->patches, v = r->values, vocab = r->model->config.vocab;
+    const int64_t t = r->patches, v = r->values, vocab = r->model->config.shape.vocab;
     const cs_batch *b = &r->pass.batch;
     for (int64_t e = 0; e < b->events; ++e) {
         const float *z = m->made + e * vocab;
@@ -130,7 +130,7 @@ static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_
 static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real,
                             const int32_t *group, int64_t g, room *m, float *out)
 {
-    const int64_t t = r->patches, v = r->values, wide = r->model->config.extra_width;
+    const int64_t t = r->patches, v = r->values, wide = r->model->config.shape.extra_width;
     for (int64_t i = 0; i < count; ++i) {
         m->plan[i].groups = 1;
         for (int64_t k = 0; k < t; ++k) {
@@ -142,7 +142,7 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
                 m->token[i * t + k] = group[at] < g ? m->id[at] : CS_FIRST_CODE;
             }
         }
-        const bool reads = r->model->config.real_width > 0;
+        const bool reads = r->model->config.shape.real_width > 0;
         m->example[i] = (cs_example){.token = m->token + i * t,
                                      .length = t,
                                      .row = i,
@@ -183,7 +183,8 @@ static cs_status furnish(cs_patch_reader *r, room *m)
     m->example = cs_calloc(r->batch, sizeof *m->example);
     const int64_t rows = r->batch * r->patches;
     m->token = cs_calloc(rows, sizeof *m->token);
-    m->made = cs_alloc(rows * (of_codes(r) ? r->model->config.vocab : r->values), sizeof *m->made);
+    m->made =
+        cs_alloc(rows * (of_codes(r) ? r->model->config.shape.vocab : r->values), sizeof *m->made);
     m->id = of_codes(r) ? cs_alloc(rows, sizeof *m->id) : NULL;
     m->decoded = of_codes(r) ? cs_alloc(rows * r->values, sizeof *m->decoded) : NULL;
     m->seen = cs_alloc(r->batch * r->patches * r->values, sizeof *m->seen);
@@ -205,7 +206,7 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
 {
     const int64_t picture = reader->patches * reader->values;
     room m = {0};
-    if (groups > 1 && reader->model->config.target == CS_TARGET_NORMALISED) {
+    if (groups > 1 && reader->model->config.head.target == CS_TARGET_NORMALISED) {
         return cs_fail(
             CS_ERR_USAGE,
             "a model of normalised patches cannot read its own predictions; give one group only");
@@ -214,7 +215,7 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
     memcpy(out, real, (size_t)(count * picture) * sizeof *out);
     for (int64_t i = 0; i < count && status == CS_OK; i += reader->batch) {
         const int64_t n = cs_least(reader->batch, count - i);
-        m.extra = extra ? extra + i * reader->model->config.extra_width : NULL;
+        m.extra = extra ? extra + i * reader->model->config.shape.extra_width : NULL;
         if (m.id) {
             memcpy(m.id, id + i * reader->patches, (size_t)(n * reader->patches) * sizeof *id);
         }

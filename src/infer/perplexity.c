@@ -130,10 +130,10 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
         return cs_fail(CS_ERR_USAGE, "share %g of masks in the encoder is not in [0, 1]", o->delta);
     }
     bool masks = o->kind == CS_KIND_MAE ? o->delta > 0 : o->ask != CS_ASK_PREFIX;
-    if (masks && (c->mask_id < 0 || c->mask_id >= c->vocab)) {
+    if (masks && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no mask token");
     }
-    if (begins && c->bos_id < 0) {
+    if (begins && c->ids.bos < 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");
     }
     if (o->kind == CS_KIND_MAE && o->around.befores + o->around.afters > cs_model_config_extra(c)) {
@@ -149,8 +149,8 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     const cs_model_config *c = &model->config;
     cs_status status = check_kind(o, c);
     if (status != CS_OK) return status;
-    status = cs_sources_check(o->sources, corpus, c->vocab, o->around.befores + o->around.afters,
-                              &o->source_rows);
+    status = cs_sources_check(o->sources, corpus, c->shape.vocab,
+                              o->around.befores + o->around.afters, &o->source_rows);
     if (status != CS_OK) return status;
     o->from_nothing = o->from_nothing && !o->decoder; /* it has a start token of its own */
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
@@ -300,7 +300,7 @@ static cs_status run_pieces(walk *w)
     for (int64_t at = 0; at < s->count && status == CS_OK;) {
         w->jobs = 0;
         for (int64_t i = 0; i < PIECES_AT_ONCE && at < s->count && status == CS_OK; ++i, ++at) {
-            status = cs_pieces_check(w->corpus, s, at, w->model->config.vocab);
+            status = cs_pieces_check(w->corpus, s, at, w->model->config.shape.vocab);
             if (status == CS_OK) add_jobs(w, at);
         }
         if (status == CS_OK)
@@ -431,7 +431,7 @@ static cs_status prepare(walk *w)
     const cs_model_config *c = &w->model->config;
     int64_t length = w->text_length, batch = o->batch;
     bool each = cs_ask_each(o);
-    while (batch > 1 && batch * (each ? 1 : length) > LOGITS / c->vocab) {
+    while (batch > 1 && batch * (each ? 1 : length) > LOGITS / c->shape.vocab) {
         batch /= 2;
     }
     const cs_network_options sizes = cs_ask_sizes(o, c, batch, length);

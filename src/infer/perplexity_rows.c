@@ -116,7 +116,7 @@ static cs_text_rows begun(const filler *f)
 {
     cs_text_rows text = f->text;
     text.befores = cs_ask_begins(f->options);
-    text.before = f->options->around.befores == 0 ? &f->config->bos_id : text.before;
+    text.before = f->options->around.befores == 0 ? &f->config->ids.bos : text.before;
     return text;
 }
 
@@ -198,7 +198,7 @@ static void fill_masked(const filler *f)
         if (i < before || i >= before + s || shown(f, i - before)) {
             cs_text_row(&text, i, i, i, 0);
         } else {
-            content(f, i, f->config->mask_id, i, 0);
+            content(f, i, f->config->ids.mask, i, 0);
         }
     }
 }
@@ -213,7 +213,7 @@ static void fill_elbo(const filler *f)
     int64_t left = f->job->n, wanted = f->job->masked;
     for (int64_t i = 0; i < before + f->job->n + o->around.afters; ++i) {
         if (i >= before && left > 0 && cs_rng_selects(&rng, &left, &wanted)) {
-            content(f, i, f->config->mask_id, i, 0);
+            content(f, i, f->config->ids.mask, i, 0);
             ask(f, row + i, i - before);
         } else {
             cs_text_row(&f->text, i, i, i, 0);
@@ -224,7 +224,7 @@ static void fill_elbo(const filler *f)
 /* Decoder row i for place t, whose encoder row is `from` (-1: a mask vector). */
 static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
 {
-    int32_t before = t > 0 ? f->job->token[t - 1] : f->config->bos_id;
+    int32_t before = t > 0 ? f->job->token[t - 1] : f->config->ids.bos;
     return cs_batch_decoder(f->batch, f->config, f->b, i, f->options->around.befores + t, from,
                             before);
 }
@@ -265,7 +265,7 @@ static void fill_mae(const filler *f)
         if (taken) {
             cs_text_row(&f->text, encoded++, extra + t, extra + t, 0);
         } else if (stays) {
-            content(f, encoded++, f->config->mask_id, extra + t, 0);
+            content(f, encoded++, f->config->ids.mask, extra + t, 0);
         }
         bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > target;
         if (attention != CS_DECODER_CROSS && !beyond) {

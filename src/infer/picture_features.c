@@ -12,8 +12,8 @@ typedef struct {
 
 static grid grid_of(const cs_model_config *config)
 {
-    const int64_t rows = config->image_height / config->patch,
-                  columns = config->image_width / config->patch;
+    const int64_t rows = config->picture.height / config->picture.patch,
+                  columns = config->picture.width / config->picture.patch;
     return (grid){rows, columns, rows < CS_PICTURE_SIDE ? rows : CS_PICTURE_SIDE,
                   columns < CS_PICTURE_SIDE ? columns : CS_PICTURE_SIDE};
 }
@@ -21,9 +21,9 @@ static grid grid_of(const cs_model_config *config)
 int64_t cs_picture_width(const cs_model_config *config, cs_picture_pooling pooling)
 {
     const grid g = grid_of(config);
-    return config->width * (pooling < CS_PICTURE_PATCHES  ? 1
-                            : pooling == CS_PICTURE_CELLS ? g.down * g.across
-                                                          : g.rows * g.columns);
+    return config->shape.width * (pooling < CS_PICTURE_PATCHES  ? 1
+                                  : pooling == CS_PICTURE_CELLS ? g.down * g.across
+                                                                : g.rows * g.columns);
 }
 
 /* The means of one picture's cells; `cell` (of cells x width) and `count` (of cells) are zeros. */
@@ -75,6 +75,6 @@ cs_status cs_picture_features(cs_model *model, const cs_corpus *corpus,
     }
     cs_status status = cs_patch_features(model, corpus, &o, &x);
     if (status == CS_OK && pooling == CS_PICTURE_CELLS)
-        status = pool_cells(&g, model->config.width, options->layers * corpus->documents, x);
+        status = pool_cells(&g, model->config.shape.width, options->layers * corpus->documents, x);
     return CS_DELIVER(status, out, x, cs_drop);
 }

@@ -11,7 +11,8 @@ cs_status cs_pieces_limits(const cs_model_config *config, int64_t specials, int6
     const int64_t rows = cs_model_config_positions(config), most = rows > 0 ? rows : MOST_LENGTH;
     if (*max_length == 0) {
         /* A picture is read whole. */
-        *max_length = config->patch > 0 ? most : cs_model_config_length(config, USUAL_LENGTH);
+        *max_length =
+            config->picture.patch > 0 ? most : cs_model_config_length(config, USUAL_LENGTH);
     }
     *batch = *batch == 0 ? USUAL_BATCH : *batch;
     if (*batch < 1 || *batch > MOST_BATCH) {

@@ -15,7 +15,7 @@ typedef struct {
 
 int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *texts)
 {
-    return model->config.width * (texts->pair ? 4 : 1);
+    return model->config.shape.width * (texts->pair ? 4 : 1);
 }
 
 static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *text,
@@ -111,7 +111,8 @@ cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            float **out)
 {
     cs_corpus corpus = {0};
-    collector c = {texts->count, model->config.width, cs_text_features_width(model, texts), NULL};
+    collector c = {texts->count, model->config.shape.width, cs_text_features_width(model, texts),
+                   NULL};
     cs_status status = check_features(&c, options);
     if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
     if (status == CS_OK) status = cs_blame(collect(model, &corpus, options, &c), "%s", texts->path);
@@ -122,7 +123,7 @@ cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
 cs_status cs_document_features(cs_model *model, const cs_corpus *corpus,
                                const cs_hidden_options *options, float **out)
 {
-    collector c = {corpus->documents, model->config.width, model->config.width, NULL};
+    collector c = {corpus->documents, model->config.shape.width, model->config.shape.width, NULL};
     cs_status status = check_features(&c, options);
     if (status == CS_OK) status = cs_blame(collect(model, corpus, options, &c), "%s", corpus->name);
     return CS_DELIVER(status, out, c.out, cs_drop);
@@ -159,11 +160,11 @@ cs_status cs_patch_features(cs_model *model, const cs_corpus *corpus,
 {
     cs_hidden_options o = *options;
     plane p = {.patches = corpus->doc_ptr[1],
-               .width = model->config.width,
+               .width = model->config.shape.width,
                .rows = corpus->tokens,
                .before = options->around.befores};
     o.pooling = CS_POOL_NONE;
-    o.max_length = model->config.positions;
+    o.max_length = model->config.shape.positions;
     o.keep = NULL;
     cs_status status = cs_mem_check(4.0 * (double)p.rows * (double)p.width * (double)o.layers,
                                     "give fewer layers or pictures",

@@ -35,7 +35,7 @@ static const rows_read *compared(const check *c)
 
 static int64_t last_layer(const check *c)
 {
-    return c->options->decoder ? c->model->config.decoder.layers : c->model->config.layers;
+    return c->options->decoder ? c->model->config.decoder.layers : c->model->config.shape.layers;
 }
 
 static int64_t layers(const check *c)
@@ -50,7 +50,7 @@ static const char *stack_of(const check *c)
 
 static int64_t columns(const check *c, int64_t layer)
 {
-    return layer == layers(c) - 1 ? c->model->config.vocab : c->model->config.width;
+    return layer == layers(c) - 1 ? c->model->config.shape.vocab : c->model->config.shape.width;
 }
 
 enum { NAME = 48 };
@@ -88,7 +88,7 @@ static cs_status read_mask(const check *c, const char *stack, rows_read *rows)
 
 static cs_status take_ids(check *c, const char *name, const cs_array *ids, rows_read *rows)
 {
-    int64_t vocab = c->model->config.vocab, positions = c->model->config.positions;
+    int64_t vocab = c->model->config.shape.vocab, positions = c->model->config.shape.positions;
     if (ids->ndim != 2 || ids->size == 0) {
         return cs_fail(CS_ERR_INPUT, "%s is not a table of sequences", name);
     }
@@ -215,8 +215,8 @@ static void fill(const check *c, int64_t sequence, cs_batch *batch)
     int32_t before = 0; /* tokens that are not padding so far */
     for (int64_t i = 0; i < text->s; ++i) {
         int64_t at = sequence * text->s + i;
-        bool pad = text->id[at] < 0 || text->id[at] == config->pad_id;
-        bool counts = config->position_offset > 0;
+        bool pad = text->id[at] < 0 || text->id[at] == config->ids.pad;
+        bool counts = config->position.offset > 0;
         int32_t place = !counts ? (int32_t)i : pad ? -1 : before;
         int32_t rank = c->options->causal ? (int32_t)i : 0;
         before += !pad;
@@ -279,11 +279,12 @@ static cs_status run_all(const check *c, bool head)
 static double usual_tolerance(const check *c, int64_t layer, double scale)
 {
     const cs_model_config *config = &c->model->config;
-    int64_t most = config->width > config->inner ? config->width : config->inner;
+    int64_t most =
+        config->shape.width > config->shape.inner ? config->shape.width : config->shape.inner;
     most = cs_most(most, cs_most(c->text.s, c->decoded.s));
-    const double angles = config->rotary.theta > 0 ? (double)c->text.s : 0;
+    const double angles = config->position.rotary.theta > 0 ? (double)c->text.s : 0;
     const double depth = c->options->decoder
-                             ? (double)config->layers + 1 + 1.5 * (double)(layer + 1)
+                             ? (double)config->shape.layers + 1 + 1.5 * (double)(layer + 1)
                              : (double)(layer + 1);
     return (8 * sqrt((double)most) + angles) * depth * 0x1p-24 * scale;
 }

@@ -43,12 +43,12 @@ cs_status cs_arch_trained(cs_arch arch)
 }
 
 const cs_arch_key cs_arch_sizes[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"hidden_size", CS_KEY_INT, CS_AT(width), NAN},
-    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), NAN},
-    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), NAN},
-    {"intermediate_size", CS_KEY_INT, CS_AT(inner), NAN},
-    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), NAN},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), NAN},
+    {"intermediate_size", CS_KEY_INT, CS_AT(shape.inner), NAN},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 

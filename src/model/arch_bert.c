@@ -8,35 +8,35 @@
 /* --- keys ------------------------------------------------------------------------------------- */
 
 const cs_arch_key cs_arch_gpt2_keys[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"n_positions", CS_KEY_INT, CS_AT(positions), NAN},
-    {"n_embd", CS_KEY_INT, CS_AT(width), NAN},
-    {"n_layer", CS_KEY_INT, CS_AT(layers), NAN},
-    {"n_head", CS_KEY_INT, CS_AT(heads), NAN},
-    {"n_inner", CS_KEY_INT, CS_AT(inner), 0},
-    {"activation_function", CS_KEY_ACT, CS_AT(act), 0},
-    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-5},
-    {"resid_pdrop", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"embd_pdrop", CS_KEY_REAL, CS_AT(embed_dropout), 0.1},
-    {"attn_pdrop", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
-    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 50256},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 50256},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"n_positions", CS_KEY_INT, CS_AT(shape.positions), NAN},
+    {"n_embd", CS_KEY_INT, CS_AT(shape.width), NAN},
+    {"n_layer", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"n_head", CS_KEY_INT, CS_AT(shape.heads), NAN},
+    {"n_inner", CS_KEY_INT, CS_AT(shape.inner), 0},
+    {"activation_function", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {"resid_pdrop", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"embd_pdrop", CS_KEY_REAL, CS_AT(training.embed_dropout), 0.1},
+    {"attn_pdrop", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 50256},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 50256},
     {"n_ctx", CS_KEY_PAST, 0, 0},
     {"reorder_and_upcast_attn", CS_KEY_PAST, 0, 0}, /* bits of half precision */
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 const cs_arch_key cs_arch_encoder_keys[] = {
-    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), NAN},
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-12},
-    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
-    {"type_vocab_size", CS_KEY_INT, CS_AT(token_types), 2},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(shape.positions), NAN},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"type_vocab_size", CS_KEY_INT, CS_AT(shape.token_types), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -56,26 +56,26 @@ cs_status cs_places_read(const char *where, const json_t *json, cs_model_config 
                        "relative_key_query",
                        where, name ? name : "(not a string)");
     }
-    config->place_table = config->place_keys = true;
-    config->place_queries = both;
-    config->place_span = config->positions;
-    config->positions = 0;
+    config->position.distance_table = config->position.distance_keys = true;
+    config->position.distance_queries = both;
+    config->position.distance_span = config->shape.positions;
+    config->shape.positions = 0;
     return CS_OK;
 }
 
 static const cs_arch_key ROBERTA_IDS[] = {
     {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 0},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key BERT_IDS[] = {
     {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -149,19 +149,19 @@ const cs_arch_row cs_arch_gpt2 = {
     .prefix = "transformer.",
     .causal = true,
     .score = CS_SCORE_BARE,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .tied = true,
-              .act = CS_ACT_GELU_TANH},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5, .head.tied = true,
+              .layer.activation = CS_ACT_GELU_TANH},
     .keys = {cs_arch_gpt2_keys},
     .tensors = {GPT2_TENSORS},
 };
 
 #define HEAD                                                                                       \
-    .embed_norm = true, .head_transform = true, .head_bias = true, .tied = true,                   \
-    .act = CS_ACT_GELU_ERF
+    .layer.embed_norm = true, .head.transform = true, .head.bias = true, .head.tied = true,        \
+    .layer.activation = CS_ACT_GELU_ERF
 #define ROBERTA_PLAIN                                                                              \
-    CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .eps = 1e-5, .token_types = 1,                            \
-                                         .head_act = CS_ACT_GELU_ERF, .pad_id = 1, .bos_id = 0,    \
-                                         .eos_id = 2
+    CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .layer.eps = 1e-5, .shape.token_types = 1,                \
+                                         .head.activation = CS_ACT_GELU_ERF, .ids.pad = 1,         \
+                                         .ids.bos = 0, .ids.eos = 2
 #define ROBERTA_ROW                                                                                \
     .trained = true, .head = "ForMaskedLM", .causal_head = "ForCausalLM", .behind_pad = true,      \
     .drop_embed = true, .places = true, .keys = {cs_arch_sizes, cs_arch_encoder_keys, ROBERTA_IDS}
@@ -180,7 +180,7 @@ const cs_arch_row cs_arch_roberta = {
     .name = "roberta",
     .class = "Roberta",
     .prefix = "roberta.",
-    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .plain = {ROBERTA_PLAIN, .layer.post_norm = true},
     .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
 };
 
@@ -189,7 +189,7 @@ const cs_arch_row cs_arch_xlm_roberta = {
     .name = "xlm-roberta",
     .class = "XLMRoberta",
     .prefix = "roberta.",
-    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .plain = {ROBERTA_PLAIN, .layer.post_norm = true},
     .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
 };
 
@@ -198,7 +198,7 @@ const cs_arch_row cs_arch_camembert = {
     .name = "camembert",
     .class = "Camembert",
     .prefix = "roberta.",
-    .plain = {ROBERTA_PLAIN, .post_norm = true},
+    .plain = {ROBERTA_PLAIN, .layer.post_norm = true},
     .tensors = {cs_arch_encoder_tensors, ROBERTA_HEAD},
 };
 
@@ -212,8 +212,8 @@ const cs_arch_row cs_arch_bert = {
     .head_follows = true,
     .score = CS_SCORE_POOLER,
     .drop_embed = true,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .post_norm = true, .eps = 1e-12,
-              .token_types = 2, .pad_id = 0, .bos_id = -1, .eos_id = -1},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, HEAD, .layer.post_norm = true, .layer.eps = 1e-12,
+              .shape.token_types = 2, .ids.pad = 0, .ids.bos = -1, .ids.eos = -1},
     .places = true,
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
     .tensors = {cs_arch_encoder_tensors, BERT_HEAD},
@@ -225,7 +225,8 @@ const cs_arch_row cs_arch_linear = {
     .class = "cospec",
     .prefix = "",
     .drop_embed = true,
-    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_ERF},
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5,
+              .layer.activation = CS_ACT_GELU_ERF},
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, BERT_IDS},
     .tensors = {(const cs_arch_tensor[]){{NULL, NULL}}},
 };

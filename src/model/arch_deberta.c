@@ -7,18 +7,18 @@
 #include "model/arch_private.h"
 
 static const cs_arch_key KEYS[] = {
-    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(positions), 512},
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-7},
-    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
-    {"type_vocab_size", CS_KEY_INT, CS_AT(token_types), 0},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
-    {"pooler_hidden_act", CS_KEY_ACT, CS_AT(head_act), 0}, /* of a head of classes */
-    {"share_att_key", CS_KEY_BOOL, CS_AT(place_shared), 0},
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(shape.positions), 512},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-7},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"type_vocab_size", CS_KEY_INT, CS_AT(shape.token_types), 0},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
+    {"pooler_hidden_act", CS_KEY_ACT, CS_AT(head.activation), 0}, /* of a head of classes */
+    {"share_att_key", CS_KEY_BOOL, CS_AT(position.distance_shared), 0},
     {"conv_kernel_size", CS_KEY_ONLY, 0, 0},
     {"conv_act", CS_KEY_PAST, 0, 0}, /* of what conv_kernel_size makes */
     {"conv_groups", CS_KEY_PAST, 0, 0},
@@ -53,15 +53,16 @@ static cs_status deberta_read(const char *where, const json_t *json, cs_model_co
                  *buckets = json_object_get(json, "position_buckets"),
                  *norm = json_object_get(json, "norm_rel_ebd");
     const char *form = json_string_value(norm);
-    c->place_keys = has_term(json, "c2p");
-    c->place_queries = has_term(json, "p2c");
+    c->position.distance_keys = has_term(json, "c2p");
+    c->position.distance_queries = has_term(json, "p2c");
     if (json_is_true(json_object_get(json, "relative_attention"))) {
-        c->place_most =
-            json_integer_value(most) > 0 ? (int64_t)json_integer_value(most) : c->positions;
-        c->place_buckets =
+        c->position.distance_most =
+            json_integer_value(most) > 0 ? (int64_t)json_integer_value(most) : c->shape.positions;
+        c->position.distance_buckets =
             json_integer_value(buckets) > 0 ? (int64_t)json_integer_value(buckets) : 0;
-        c->place_span = c->place_buckets > 0 ? c->place_buckets : c->place_most;
-        c->place_norm = form && strcmp(form, "layer_norm") == 0;
+        c->position.distance_span = c->position.distance_buckets > 0 ? c->position.distance_buckets
+                                                                     : c->position.distance_most;
+        c->position.distance_norm = form && strcmp(form, "layer_norm") == 0;
     }
     if (form && strcmp(form, "layer_norm") != 0 && strcmp(form, "none") != 0) {
         return cs_config_way_round(
@@ -76,10 +77,11 @@ static cs_status deberta_read(const char *where, const json_t *json, cs_model_co
                                                where, name ? name : "(not a string)"));
         }
     }
-    const double terms = 1 + (c->place_keys ? 1 : 0) + (c->place_queries ? 1 : 0);
-    c->score_width = c->heads > 0 ? (double)cs_head_width(c) * terms : 0;
+    const double terms =
+        1 + (c->position.distance_keys ? 1 : 0) + (c->position.distance_queries ? 1 : 0);
+    c->attention.score_width = c->shape.heads > 0 ? (double)cs_head_width(c) * terms : 0;
     if (json_is_false(json_object_get(json, "position_biased_input"))) {
-        c->positions = 0;
+        c->shape.positions = 0;
     }
     return CS_OK;
 }
@@ -110,9 +112,10 @@ const cs_arch_row cs_arch_deberta_v2 = {
     .head_follows = true,
     .score = CS_SCORE_CONTEXT,
     .drop_embed = true,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .post_norm = true, .embed_norm = true,
-              .head_transform = true, .head_bias = true, .tied = true, .eps = 1e-7,
-              .act = CS_ACT_GELU_ERF, .head_act = CS_ACT_GELU_ERF},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.post_norm = true,
+              .layer.embed_norm = true, .head.transform = true, .head.bias = true,
+              .head.tied = true, .layer.eps = 1e-7, .layer.activation = CS_ACT_GELU_ERF,
+              .head.activation = CS_ACT_GELU_ERF},
     .read = deberta_read,
     .keys = {cs_arch_sizes, KEYS},
     .tensors = {TENSORS, cs_arch_encoder_tensors},

@@ -13,40 +13,40 @@
     {"rope_parameters", CS_KEY_PAST, 0, 0}, {"rope_scaling", CS_KEY_PAST, 0, 0},                   \
         {"rope_theta", CS_KEY_PAST, 0, 0},                                                         \
     {                                                                                              \
-        "max_position_embeddings", CS_KEY_COUNT, CS_AT(longest), 0                                 \
+        "max_position_embeddings", CS_KEY_COUNT, CS_AT(position.longest), 0                        \
     }
 
 const cs_arch_key cs_arch_llama_keys[] = {
-    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(kv_heads), 0},
-    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(head_width), 0},
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-6},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(shape.kv_heads), 0},
+    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(shape.head_width), 0},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"rms_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-6},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
     ROTARY_KEYS,
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key LLAMA_BIASES[] = {
-    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
-    {"mlp_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 0},
-    {"mask_token_id", CS_KEY_ID, CS_AT(mask_id), -1}, /* eurobert's */
-    {"pretraining_tp", CS_KEY_PAST, 0, 0},            /* the same product in parts */
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(layer.mlp_bias), 0},
+    {"mask_token_id", CS_KEY_ID, CS_AT(ids.mask), -1}, /* eurobert's */
+    {"pretraining_tp", CS_KEY_PAST, 0, 0},             /* the same product in parts */
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key EUROBERT_KEYS[] = {
-    {"rms_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
-    {"mlp_bias", CS_KEY_BOOL, CS_AT(head_bias), 0}, /* of the logits too */
+    {"rms_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(head.bias), 0}, /* of the logits too */
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key MISTRAL_KEYS[] = {
-    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(window), 4096},
+    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(attention.window), 4096},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -56,22 +56,22 @@ static const cs_arch_key QWEN_KEYS[] = {
     {"sliding_window", CS_KEY_PAST, 0, 0},
     {"max_window_layers", CS_KEY_PAST, 0, 0},
     {"layer_types", CS_KEY_PAST, 0, 0},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static const cs_arch_key NEOX_KEYS[] = {
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 1},
-    {"use_parallel_residual", CS_KEY_BOOL, CS_AT(parallel), 1},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"hidden_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 0},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 1},
+    {"use_parallel_residual", CS_KEY_BOOL, CS_AT(layer.parallel), 1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"hidden_dropout", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 0},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
     ROTARY_KEYS,
     {"rotary_pct", CS_KEY_PAST, 0, 0},
     {"rotary_emb_base", CS_KEY_PAST, 0, 0},
@@ -80,23 +80,23 @@ static const cs_arch_key NEOX_KEYS[] = {
 };
 
 static const cs_arch_key MODERNBERT_KEYS[] = {
-    {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
-    {"classifier_activation", CS_KEY_ACT, CS_AT(head_act), 0},
-    {"norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"hidden_activation", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"classifier_activation", CS_KEY_ACT, CS_AT(head.activation), 0},
+    {"norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
     {"layer_norm_eps", CS_KEY_PAST, 0, 0}, /* files have it beside norm_eps; the class does not */
-    {"norm_bias", CS_KEY_BOOL, CS_AT(norm_bias), 0},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
-    {"mlp_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 0},
-    {"classifier_bias", CS_KEY_BOOL, CS_AT(dense_bias), 0},
-    {"decoder_bias", CS_KEY_BOOL, CS_AT(head_bias), 1},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"mlp_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
-    {"embedding_dropout", CS_KEY_REAL, CS_AT(embed_dropout), 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 50283},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 50281},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 50282},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"norm_bias", CS_KEY_BOOL, CS_AT(layer.norm_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
+    {"mlp_bias", CS_KEY_BOOL, CS_AT(layer.mlp_bias), 0},
+    {"classifier_bias", CS_KEY_BOOL, CS_AT(layer.dense_bias), 0},
+    {"decoder_bias", CS_KEY_BOOL, CS_AT(head.bias), 1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"mlp_dropout", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"embedding_dropout", CS_KEY_REAL, CS_AT(training.embed_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 50283},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 50281},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 50282},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     ROTARY_KEYS,
     {"global_rope_theta", CS_KEY_PAST, 0, 0},
     {"local_rope_theta", CS_KEY_PAST, 0, 0},
@@ -118,7 +118,7 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
 
 static void set_local(cs_model_config *config, int64_t layer)
 {
-    config->local[layer / 64] |= (uint64_t)1 << layer % 64;
+    config->attention.local[layer / 64] |= (uint64_t)1 << layer % 64;
 }
 
 /* A whole number that is not negative; null or absent: `absent`. */
@@ -138,11 +138,11 @@ cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found
 {
     const json_t *types = json_object_get(json, "layer_types");
     *found = types && !json_is_null(types);
-    if (*found && (int64_t)json_array_size(types) != config->layers) {
+    if (*found && (int64_t)json_array_size(types) != config->shape.layers) {
         return cs_fail(CS_ERR_INPUT, "%s: 'layer_types' names %lld layers, not %lld", where,
-                       (long long)json_array_size(types), (long long)config->layers);
+                       (long long)json_array_size(types), (long long)config->shape.layers);
     }
-    for (int64_t l = 0; *found && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+    for (int64_t l = 0; *found && l < config->shape.layers && l < CS_MOST_LAYERS; ++l) {
         const char *type = json_string_value(json_array_get(types, (size_t)l));
         if (!type ||
             (strcmp(type, "full_attention") != 0 && strcmp(type, "sliding_attention") != 0)) {
@@ -161,7 +161,7 @@ cs_status cs_layer_types_read(const char *where, const json_t *json, bool *found
 static bool any_local(const cs_model_config *config)
 {
     bool any = false;
-    for (int64_t l = 0; l < config->layers && l < CS_MOST_LAYERS; ++l) {
+    for (int64_t l = 0; l < config->shape.layers && l < CS_MOST_LAYERS; ++l) {
         any = any || cs_layer_is_local(config, l);
     }
     return any;
@@ -169,7 +169,8 @@ static bool any_local(const cs_model_config *config)
 
 static cs_status mistral_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    for (int64_t l = 0; config->window > 0 && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+    for (int64_t l = 0;
+         config->attention.window > 0 && l < config->shape.layers && l < CS_MOST_LAYERS; ++l) {
         set_local(config, l);
     }
     return cs_rotary_read(where, json, config);
@@ -184,18 +185,18 @@ static cs_status qwen_read(const char *where, const json_t *json, cs_model_confi
     if (status == CS_OK) status = whole(where, json, "max_window_layers", 28, &from);
     if (status == CS_OK) status = cs_layer_types_read(where, json, &listed, config);
     for (int64_t l = from;
-         status == CS_OK && use && !listed && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+         status == CS_OK && use && !listed && l < config->shape.layers && l < CS_MOST_LAYERS; ++l) {
         set_local(config, l);
     }
-    config->window = use ? window : 0;
-    if (status == CS_OK && any_local(config) && config->window == 0)
+    config->attention.window = use ? window : 0;
+    if (status == CS_OK && any_local(config) && config->attention.window == 0)
         status = cs_fail(CS_ERR_INPUT,
                          "%s: 'layer_types' has sliding_attention, but no window is given", where);
     if (!any_local(config)) {
-        config->window = 0;
+        config->attention.window = 0;
     }
     if (config->arch == CS_ARCH_QWEN3) {
-        config->qkv_bias = config->output_bias;
+        config->layer.qkv_bias = config->layer.output_bias;
     }
     return status == CS_OK ? cs_rotary_read(where, json, config) : status;
 }
@@ -215,7 +216,7 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
     if (status == CS_OK && every == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: 'global_attn_every_n_layers' is 0", where);
     if (status == CS_OK) status = cs_layer_types_read(where, json, &listed, config);
-    for (int64_t l = 0; status == CS_OK && l < config->layers && l < CS_MOST_LAYERS; ++l) {
+    for (int64_t l = 0; status == CS_OK && l < config->shape.layers && l < CS_MOST_LAYERS; ++l) {
         if (!listed && l % every != 0) {
             set_local(config, l);
         }
@@ -227,7 +228,7 @@ static cs_status modernbert_read(const char *where, const json_t *json, cs_model
                              where, (long long)l);
         }
     }
-    config->window = window / 2 + (cs_arch_causal(config->arch) ? 0 : 1);
+    config->attention.window = window / 2 + (cs_arch_causal(config->arch) ? 0 : 1);
     if (status == CS_OK && half == 0) /* a row that sees none, not itself either */
         status = cs_fail(CS_ERR_INPUT, "%s: 'local_attention' is %lld, not above 1", where,
                          (long long)window);
@@ -241,16 +242,16 @@ static json_t *id_of(int32_t id)
 
 static void modernbert_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
-    const int64_t half = config->window - (cs_arch_causal(config->arch) ? 0 : 1);
+    const int64_t half = config->attention.window - (cs_arch_causal(config->arch) ? 0 : 1);
     json_t *types = json_array();
     int64_t every = 1;
-    for (int64_t l = 0; l < config->layers; ++l) {
+    for (int64_t l = 0; l < config->shape.layers; ++l) {
         const bool local = cs_layer_is_local(config, l);
         const char *type = local ? "sliding_attention" : "full_attention";
         if (json_array_append_new(types, json_string(type)) != 0) *status = CS_ERR_MEMORY;
         every = local && every == l ? l + 1 : every; /* the first layer behind 0 that is global */
     }
-    for (int64_t l = 0; l < config->layers && every > 0; ++l) {
+    for (int64_t l = 0; l < config->shape.layers && every > 0; ++l) {
         every = cs_layer_is_local(config, l) == (l % every != 0) ? every : 0;
     }
     cs_json_put(status, json, "layer_types", types);
@@ -259,8 +260,8 @@ static void modernbert_write(const cs_model_config *config, json_t *json, cs_sta
     }
     cs_json_put(status, json, "local_attention", json_integer((json_int_t)(2 * half)));
     cs_json_put(status, json, "cls_token_id",
-                id_of(config->bos_id)); /* the class's own are large */
-    cs_json_put(status, json, "sep_token_id", id_of(config->eos_id));
+                id_of(config->ids.bos)); /* the class's own are large */
+    cs_json_put(status, json, "sep_token_id", id_of(config->ids.eos));
     cs_rotary_write(config, json, status);
 }
 
@@ -268,8 +269,8 @@ static void modernbert_write(const cs_model_config *config, json_t *json, cs_sta
 static void eurobert_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
     cs_rotary_write(config, json, status);
-    cs_json_put(status, json, "mlp_bias", json_boolean(config->mlp_bias));
-    if (config->mask_id < 0) (void)json_object_del(json, "mask_token_id");
+    cs_json_put(status, json, "mlp_bias", json_boolean(config->layer.mlp_bias));
+    if (config->ids.mask < 0) (void)json_object_del(json, "mask_token_id");
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -345,10 +346,11 @@ static const cs_arch_tensor MODERNBERT_DECODER[] = {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-#define ROTARY(base) .rotary = {.theta = (base), .share = 1}
+#define ROTARY(base) .position.rotary = {.theta = (base), .share = 1}
 #define LLAMA_PLAIN                                                                                \
-    CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(10000), .bias = true, .eps = 1e-6, .act = CS_ACT_SILU,   \
-                                                  .rms = true, .gated = true
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(10000),                                                  \
+        .layer.bias = true, .layer.eps = 1e-6, .layer.activation = CS_ACT_SILU, .layer.rms = true, \
+        .layer.gated = true
 #define LLAMA_ROW .prefix = "model.", .tensors = {cs_arch_llama_tensors}, .score = CS_SCORE_BARE
 #define CAUSAL .head = "ForCausalLM", .causal = true
 #define TRAINED_LLAMA .trained = true, .read = cs_rotary_read
@@ -394,7 +396,7 @@ const cs_arch_row cs_arch_qwen2 = {
     CAUSAL,
     .name = "qwen2",
     .class = "Qwen2",
-    .plain = {LLAMA_PLAIN, .qkv_bias = true},
+    .plain = {LLAMA_PLAIN, .layer.qkv_bias = true},
     .read = qwen_read,
     .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS},
 };
@@ -404,7 +406,7 @@ const cs_arch_row cs_arch_qwen3 = {
     CAUSAL,
     .name = "qwen3",
     .class = "Qwen3",
-    .plain = {LLAMA_PLAIN, .head_norm = true},
+    .plain = {LLAMA_PLAIN, .attention.head_norm = true},
     .read = qwen_read,
     .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS},
 };
@@ -415,8 +417,9 @@ const cs_arch_row cs_arch_gpt_neox = {
     .name = "gpt_neox",
     .class = "GPTNeoX",
     .prefix = "gpt_neox.",
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_ERF,
-              .rotary = {.theta = 10000, .share = 0.25}, .parallel = true},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5,
+              .layer.activation = CS_ACT_GELU_ERF,
+              .position.rotary = {.theta = 10000, .share = 0.25}, .layer.parallel = true},
     .read = cs_rotary_read,
     .keys = {cs_arch_sizes, NEOX_KEYS},
     .tensors = {NEOX_TENSORS},
@@ -424,10 +427,10 @@ const cs_arch_row cs_arch_gpt_neox = {
 
 #define MODERNBERT_PLAIN                                                                           \
     CS_ARCH_USUAL, CS_ARCH_NO_IDS, ROTARY(160000),                                                 \
-        .local_rotary = {.theta = 10000, .share = 1}, .bias = true, .eps = 1e-5,                   \
-        .act = CS_ACT_GELU_ERF, .head_act = CS_ACT_GELU_ERF, .embed_norm = true,                   \
-        .head_transform = true, .head_bias = true, .tied = true, .gated = true,                    \
-        .first_plain = true
+        .position.local_rotary = {.theta = 10000, .share = 1}, .layer.bias = true,                 \
+        .layer.eps = 1e-5, .layer.activation = CS_ACT_GELU_ERF,                                    \
+        .head.activation = CS_ACT_GELU_ERF, .layer.embed_norm = true, .head.transform = true,      \
+        .head.bias = true, .head.tied = true, .layer.gated = true, .layer.first_plain = true
 
 #define MODERNBERT_ROW                                                                             \
     .trained = true, .prefix = "model.", .read = modernbert_read, .write = modernbert_write,       \

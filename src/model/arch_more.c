@@ -10,20 +10,20 @@
 /* --- encoders --------------------------------------------------------------------------------- */
 
 static const cs_arch_key DISTILBERT_KEYS[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), 512},
-    {"dim", CS_KEY_INT, CS_AT(width), NAN},
-    {"n_layers", CS_KEY_INT, CS_AT(layers), NAN},
-    {"n_heads", CS_KEY_INT, CS_AT(heads), NAN},
-    {"hidden_dim", CS_KEY_INT, CS_AT(inner), NAN},
-    {"activation", CS_KEY_ACT, CS_AT(act), 0},
-    {"dropout", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0.1},
-    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(shape.positions), 512},
+    {"dim", CS_KEY_INT, CS_AT(shape.width), NAN},
+    {"n_layers", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"n_heads", CS_KEY_INT, CS_AT(shape.heads), NAN},
+    {"hidden_dim", CS_KEY_INT, CS_AT(shape.inner), NAN},
+    {"activation", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"dropout", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
     {"sinusoidal_pos_embds", CS_KEY_PAST, 0, 0}, /* how the table began */
     {"qa_dropout", CS_KEY_PAST, 0, 0},
     {"seq_classif_dropout", CS_KEY_PAST, 0, 0},
@@ -50,7 +50,8 @@ static const cs_arch_tensor DISTILBERT_TENSORS[] = {
 };
 
 #define ENCODER_HEAD                                                                               \
-    .post_norm = true, .embed_norm = true, .head_transform = true, .head_bias = true, .tied = true
+    .layer.post_norm = true, .layer.embed_norm = true, .head.transform = true, .head.bias = true,  \
+    .head.tied = true
 
 const cs_arch_row cs_arch_distilbert = {
     .name = "distilbert",
@@ -60,18 +61,18 @@ const cs_arch_row cs_arch_distilbert = {
     .prefix = "distilbert.",
     .head_follows = true,
     .drop_embed = true,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
-              .act = CS_ACT_GELU_ERF},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .layer.eps = 1e-12,
+              .layer.activation = CS_ACT_GELU_ERF},
     .keys = {DISTILBERT_KEYS},
     .tensors = {DISTILBERT_TENSORS},
 };
 
 static const cs_arch_key ELECTRA_KEYS[] = {
-    {"embedding_size", CS_KEY_COUNT, CS_AT(embed_width), 128},
+    {"embedding_size", CS_KEY_COUNT, CS_AT(shape.embed_width), 128},
     {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), -1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -80,8 +81,8 @@ static cs_status electra_read(const char *where, const json_t *json, cs_model_co
 {
     (void)where;
     (void)json;
-    if (config->embed_width == config->width) {
-        config->embed_width = 0;
+    if (config->shape.embed_width == config->shape.width) {
+        config->shape.embed_width = 0;
     }
     return CS_OK;
 }
@@ -106,20 +107,21 @@ const cs_arch_row cs_arch_electra = {
     .prefix = "electra.",
     .states_alone = true,
     .drop_embed = true,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
-              .token_types = 2, .act = CS_ACT_GELU_ERF, .head_act = CS_ACT_GELU_ERF},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .layer.eps = 1e-12,
+              .shape.token_types = 2, .layer.activation = CS_ACT_GELU_ERF,
+              .head.activation = CS_ACT_GELU_ERF},
     .read = electra_read,
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, ELECTRA_KEYS},
     .tensors = {cs_arch_encoder_tensors, ELECTRA_TENSORS},
 };
 
 static const cs_arch_key ALBERT_KEYS[] = {
-    {"embedding_size", CS_KEY_COUNT, CS_AT(embed_width), 128},
-    {"num_hidden_groups", CS_KEY_COUNT, CS_AT(groups), 1},
+    {"embedding_size", CS_KEY_COUNT, CS_AT(shape.embed_width), 128},
+    {"num_hidden_groups", CS_KEY_COUNT, CS_AT(shape.groups), 1},
     {"inner_group_num", CS_KEY_ONLY, 0, 1},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 3},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 3},
     {"down_scale_factor", CS_KEY_PAST, 0, 0},
     {"gap_size", CS_KEY_PAST, 0, 0},
     {"net_structure_type", CS_KEY_PAST, 0, 0},
@@ -159,8 +161,9 @@ const cs_arch_row cs_arch_albert = {
     .prefix = "albert.",
     .head_follows = true,
     .drop_embed = true,
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .eps = 1e-12,
-              .token_types = 2, .act = CS_ACT_GELU_TANH, .place_unscaled = true},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, ENCODER_HEAD, .layer.eps = 1e-12,
+              .shape.token_types = 2, .layer.activation = CS_ACT_GELU_TANH,
+              .position.distance_unscaled = true},
     .keys = {cs_arch_sizes, cs_arch_encoder_keys, ALBERT_KEYS},
     .tensors = {ALBERT_TENSORS},
 };
@@ -168,40 +171,40 @@ const cs_arch_row cs_arch_albert = {
 /* --- decoders --------------------------------------------------------------------------------- */
 
 static const cs_arch_key OPT_KEYS[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"hidden_size", CS_KEY_INT, CS_AT(width), NAN},
-    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), NAN},
-    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), NAN},
-    {"ffn_dim", CS_KEY_INT, CS_AT(inner), NAN},
-    {"max_position_embeddings", CS_KEY_INT, CS_AT(positions), 2048},
-    {"activation_function", CS_KEY_ACT, CS_AT(act), 0},
-    {"enable_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
-    {"enable_bias", CS_KEY_BOOL, CS_AT(output_bias), 1},
-    {"enable_bias", CS_KEY_BOOL, CS_AT(mlp_bias), 1},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), NAN},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), NAN},
+    {"ffn_dim", CS_KEY_INT, CS_AT(shape.inner), NAN},
+    {"max_position_embeddings", CS_KEY_INT, CS_AT(shape.positions), 2048},
+    {"activation_function", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 1},
+    {"enable_bias", CS_KEY_BOOL, CS_AT(layer.mlp_bias), 1},
     {"do_layer_norm_before", CS_KEY_PAST, 0, 0}, /* opt_read */
-    {"word_embed_proj_dim", CS_KEY_COUNT, CS_AT(embed_width), 0},
+    {"word_embed_proj_dim", CS_KEY_COUNT, CS_AT(shape.embed_width), 0},
     {"layer_norm_elementwise_affine", CS_KEY_ONLY, 0, 1},
     {"_remove_final_layer_norm", CS_KEY_ONLY, 0, 0},
-    {"dropout", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"init_std", CS_KEY_REAL, CS_AT(init_range), 0.02},
+    {"dropout", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"init_std", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
     {"layerdrop", CS_KEY_PAST, 0, 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
 static cs_status opt_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    config->post_norm = json_is_false(json_object_get(json, "do_layer_norm_before"));
-    if (config->embed_width != 0 && config->embed_width != config->width) {
+    config->layer.post_norm = json_is_false(json_object_get(json, "do_layer_norm_before"));
+    if (config->shape.embed_width != 0 && config->shape.embed_width != config->shape.width) {
         return cs_config_way_round(
             cs_fail(CS_ERR_INPUT,
                     "%s: 'word_embed_proj_dim' other than 'hidden_size' is not supported", where));
     }
-    config->embed_width = 0;
+    config->shape.embed_width = 0;
     return CS_OK;
 }
 
@@ -227,25 +230,25 @@ const cs_arch_row cs_arch_opt = {
     .name = "opt",
     .class = "OPT",
     .prefix = "model.",
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_RELU,
-              .tied = true, .position_offset = 2},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5,
+              .layer.activation = CS_ACT_RELU, .head.tied = true, .position.offset = 2},
     .read = opt_read,
     .keys = {OPT_KEYS},
     .tensors = {OPT_TENSORS},
 };
 
 static const cs_arch_key GEMMA2_KEYS[] = {
-    {"hidden_activation", CS_KEY_ACT, CS_AT(act), 0},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 2},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 1},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 0},
-    {"attention_bias", CS_KEY_BOOL, CS_AT(output_bias), 0},
-    {"query_pre_attn_scalar", CS_KEY_POSITIVE, CS_AT(score_width), 256},
-    {"attn_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(score_cap), 50},
-    {"final_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(logit_cap), 30},
-    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(window), 4096},
+    {"hidden_activation", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 2},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 1},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
+    {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
+    {"query_pre_attn_scalar", CS_KEY_POSITIVE, CS_AT(attention.score_width), 256},
+    {"attn_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(attention.score_cap), 50},
+    {"final_logit_softcapping", CS_KEY_REAL_OR_NONE, CS_AT(head.logit_cap), 30},
+    {"sliding_window", CS_KEY_INT_OR_NONE, CS_AT(attention.window), 4096},
     {"layer_types", CS_KEY_PAST, 0, 0}, /* gemma2_read */
     {"use_bidirectional_attention", CS_KEY_ONLY, 0, 0},
     {"cache_implementation", CS_KEY_PAST, 0, 0},
@@ -258,12 +261,12 @@ static cs_status gemma2_read(const char *where, const json_t *json, cs_model_con
 {
     bool listed = false;
     if (!json_object_get(json, "hidden_activation")) {
-        config->act = CS_ACT_GELU_TANH;
+        config->layer.activation = CS_ACT_GELU_TANH;
     }
-    config->embed_scale = sqrt((double)config->width);
+    config->layer.embed_scale = sqrt((double)config->shape.width);
     cs_status status = cs_layer_types_read(where, json, &listed, config);
-    for (int64_t l = 0; status == CS_OK && !listed && l < config->layers; l += 2) {
-        config->local[l / 64 % (CS_MOST_LAYERS / 64)] |= (uint64_t)1 << l % 64;
+    for (int64_t l = 0; status == CS_OK && !listed && l < config->shape.layers; l += 2) {
+        config->attention.local[l / 64 % (CS_MOST_LAYERS / 64)] |= (uint64_t)1 << l % 64;
     }
     return status == CS_OK ? cs_rotary_read(where, json, config) : status;
 }
@@ -280,32 +283,33 @@ const cs_arch_row cs_arch_gemma2 = {
     .name = "gemma2",
     .class = "Gemma2",
     .prefix = "model.",
-    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .rotary = {.theta = 10000, .share = 1}, .bias = true,
-              .eps = 1e-6, .act = CS_ACT_GELU_TANH, .rms = true, .gated = true, .sandwich = true,
-              .gain_from_one = true, .tied = true},
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .position.rotary = {.theta = 10000, .share = 1},
+              .layer.bias = true, .layer.eps = 1e-6, .layer.activation = CS_ACT_GELU_TANH,
+              .layer.rms = true, .layer.gated = true, .layer.sandwich = true,
+              .layer.gain_from_one = true, .head.tied = true},
     .read = gemma2_read,
     .keys = {cs_arch_sizes, cs_arch_llama_keys, GEMMA2_KEYS},
     .tensors = {GEMMA2_TENSORS, cs_arch_llama_tensors},
 };
 
 static const cs_arch_key PHI_KEYS[] = {
-    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(kv_heads), 0},
-    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(head_width), 0},
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-5},
+    {"num_key_value_heads", CS_KEY_INT_OR_NONE, CS_AT(shape.kv_heads), 0},
+    {"head_dim", CS_KEY_INT_OR_NONE, CS_AT(shape.head_width), 0},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
     {"qk_layernorm", CS_KEY_ONLY, 0, 0},
-    {"resid_pdrop", CS_KEY_REAL, CS_AT(dropout), 0},
-    {"embd_pdrop", CS_KEY_REAL, CS_AT(embed_dropout), 0},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 0},
+    {"resid_pdrop", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"embd_pdrop", CS_KEY_REAL, CS_AT(training.embed_dropout), 0},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
     {"rope_parameters", CS_KEY_PAST, 0, 0},
     {"rope_scaling", CS_KEY_PAST, 0, 0},
     {"rope_theta", CS_KEY_PAST, 0, 0},
     {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
-    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(longest), 0},
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(position.longest), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -324,17 +328,18 @@ static const cs_arch_tensor PHI_TENSORS[] = {
 };
 
 #define SIDE_BY_SIDE                                                                               \
-    CS_ARCH_USUAL, CS_ARCH_NO_IDS, .bias = true, .mlp_bias = true, .norm_bias = true, .eps = 1e-5, \
-                                   .act = CS_ACT_GELU_TANH, .parallel = true, .one_norm = true,    \
-                                   .head_bias = true
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS,                                                                 \
+        .layer.bias = true, .layer.mlp_bias = true, .layer.norm_bias = true, .layer.eps = 1e-5,    \
+        .layer.activation = CS_ACT_GELU_TANH, .layer.parallel = true, .layer.one_norm = true,      \
+        .head.bias = true
 
 const cs_arch_row cs_arch_phi = {
     CAUSAL,
     .name = "phi",
     .class = "Phi",
     .prefix = "model.",
-    .plain = {SIDE_BY_SIDE, .qkv_bias = true, .output_bias = true,
-              .rotary = {.theta = 10000, .share = 0.5}},
+    .plain = {SIDE_BY_SIDE, .layer.qkv_bias = true, .layer.output_bias = true,
+              .position.rotary = {.theta = 10000, .share = 0.5}},
     .read = cs_rotary_read,
     .keys = {cs_arch_sizes, PHI_KEYS},
     .tensors = {PHI_TENSORS},
@@ -350,18 +355,18 @@ static cs_status gptj_read(const char *where, const json_t *json, cs_model_confi
 {
     const json_t *value = json_object_get(json, "rotary_dim");
     int64_t columns = value ? (int64_t)json_integer_value(value) : 64;
-    if (columns < 1 || columns > 1 << 16 || config->heads < 1) {
+    if (columns < 1 || columns > 1 << 16 || config->shape.heads < 1) {
         return cs_fail(CS_ERR_INPUT, "%s: 'rotary_dim' is not a positive whole number", where);
     }
-    if (config->positions < 1) {
+    if (config->shape.positions < 1) {
         return cs_fail(CS_ERR_INPUT, "%s: 'n_positions' is %lld, not above 0", where,
-                       (long long)config->positions);
+                       (long long)config->shape.positions);
     }
     /* of a half more, so that its product with the width of a head is not rounded below */
-    config->rotary.share = ((double)columns + 0.5) / (double)cs_head_width(config);
-    config->rotary.attention = config->rotary.factor = 1;
-    config->positions = 0; /* a length, no table */
-    config->tied = json_is_true(json_object_get(json, "tie_word_embeddings"));
+    config->position.rotary.share = ((double)columns + 0.5) / (double)cs_head_width(config);
+    config->position.rotary.attention = config->position.rotary.factor = 1;
+    config->shape.positions = 0; /* a length, no table */
+    config->head.tied = json_is_true(json_object_get(json, "tie_word_embeddings"));
     return CS_OK;
 }
 
@@ -384,28 +389,29 @@ const cs_arch_row cs_arch_gptj = {
     .name = "gptj",
     .class = "GPTJ",
     .prefix = "transformer.",
-    .plain = {SIDE_BY_SIDE, .turn_pairs = true, .rotary = {.theta = 10000}},
+    .plain = {SIDE_BY_SIDE, .position.rotary_interleaved = true,
+              .position.rotary = {.theta = 10000}},
     .read = gptj_read,
     .keys = {cs_arch_gpt2_keys, GPTJ_KEYS},
     .tensors = {GPTJ_TENSORS},
 };
 
 static const cs_arch_key BLOOM_KEYS[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"hidden_size", CS_KEY_INT, CS_AT(width), 0},
-    {"n_embed", CS_KEY_ALIAS, CS_AT(width), 0},
-    {"n_layer", CS_KEY_INT, CS_AT(layers), NAN},
-    {"n_head", CS_KEY_INT, CS_AT(heads), 0},
-    {"num_attention_heads", CS_KEY_ALIAS, CS_AT(heads), 0},
-    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-5},
-    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
-    {"hidden_dropout", CS_KEY_REAL, CS_AT(dropout), 0},
-    {"attention_dropout", CS_KEY_REAL, CS_AT(attention_dropout), 0},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), 0},
+    {"n_embed", CS_KEY_ALIAS, CS_AT(shape.width), 0},
+    {"n_layer", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"n_head", CS_KEY_INT, CS_AT(shape.heads), 0},
+    {"num_attention_heads", CS_KEY_ALIAS, CS_AT(shape.heads), 0},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"hidden_dropout", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"attention_dropout", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
     {"apply_residual_connection_post_layernorm", CS_KEY_ONLY, 0, 0},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), -1},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), 1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 2},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     {"pretraining_tp", CS_KEY_PAST, 0, 0}, /* bloom_read */
     {"slow_but_exact", CS_KEY_PAST, 0, 0},
     {"seq_length", CS_KEY_PAST, 0, 0},
@@ -452,8 +458,9 @@ const cs_arch_row cs_arch_bloom = {
     .name = "bloom",
     .class = "Bloom",
     .prefix = "transformer.",
-    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .eps = 1e-5, .act = CS_ACT_GELU_TANH,
-              .tied = true, .embed_norm = true, .slopes = true},
+    .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5,
+              .layer.activation = CS_ACT_GELU_TANH, .head.tied = true, .layer.embed_norm = true,
+              .attention.alibi = true},
     .read = bloom_read,
     .keys = {BLOOM_KEYS},
     .tensors = {BLOOM_TENSORS},
@@ -462,19 +469,19 @@ const cs_arch_row cs_arch_bloom = {
 /* --- both stacks of t5 ------------------------------------------------------------------------ */
 
 static const cs_arch_key T5_KEYS[] = {
-    {"vocab_size", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"d_model", CS_KEY_INT, CS_AT(width), NAN},
-    {"d_kv", CS_KEY_COUNT, CS_AT(head_width), 64},
-    {"d_ff", CS_KEY_INT, CS_AT(inner), NAN},
-    {"num_layers", CS_KEY_INT, CS_AT(layers), NAN},
-    {"num_heads", CS_KEY_INT, CS_AT(heads), NAN},
-    {"relative_attention_num_buckets", CS_KEY_INT, CS_AT(relative_buckets), 32},
-    {"relative_attention_max_distance", CS_KEY_INT, CS_AT(relative_distance), 128},
-    {"dropout_rate", CS_KEY_REAL, CS_AT(dropout), 0.1},
-    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(eps), 1e-6},
-    {"pad_token_id", CS_KEY_ID, CS_AT(pad_id), 0},
-    {"bos_token_id", CS_KEY_ID, CS_AT(bos_id), -1},
-    {"eos_token_id", CS_KEY_ID, CS_AT(eos_id), 1},
+    {"vocab_size", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"d_model", CS_KEY_INT, CS_AT(shape.width), NAN},
+    {"d_kv", CS_KEY_COUNT, CS_AT(shape.head_width), 64},
+    {"d_ff", CS_KEY_INT, CS_AT(shape.inner), NAN},
+    {"num_layers", CS_KEY_INT, CS_AT(shape.layers), NAN},
+    {"num_heads", CS_KEY_INT, CS_AT(shape.heads), NAN},
+    {"relative_attention_num_buckets", CS_KEY_INT, CS_AT(position.relative_buckets), 32},
+    {"relative_attention_max_distance", CS_KEY_INT, CS_AT(position.relative_distance), 128},
+    {"dropout_rate", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"layer_norm_epsilon", CS_KEY_REAL, CS_AT(layer.eps), 1e-6},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 1},
     /* t5_read */
     {"feed_forward_proj", CS_KEY_PAST, 0, 0},
     {"dense_act_fn", CS_KEY_PAST, 0, 0},
@@ -484,7 +491,7 @@ static const cs_arch_key T5_KEYS[] = {
     {"num_decoder_layers", CS_KEY_INT_OR_NONE, CS_AT(decoder.layers), 0},
     {"decoder_start_token_id", CS_KEY_ID, CS_AT(decoder.start), -1},
     {"scale_decoder_outputs", CS_KEY_PAST, 0, 0},
-    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(tied), 1},
+    {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     {"initializer_factor", CS_KEY_PAST, 0, 0}, /* of training */
     {"n_positions", CS_KEY_PAST, 0, 0},        /* a length */
     {NULL, CS_KEY_PAST, 0, 0},
@@ -504,13 +511,13 @@ static cs_status t5_decoder(const char *where, const json_t *json, cs_model_conf
         *d = (cs_decoder_config){0};
         return CS_OK;
     }
-    d->layers = d->layers != 0 ? d->layers : config->layers;
-    d->width = config->width;
-    d->heads = config->heads;
-    d->inner = config->inner;
+    d->layers = d->layers != 0 ? d->layers : config->shape.layers;
+    d->width = config->shape.width;
+    d->heads = config->shape.heads;
+    d->inner = config->shape.inner;
     d->attention = CS_DECODER_CAUSAL_CROSS;
-    if ((scaled ? json_is_true(scaled) : config->tied) && config->width > 0) {
-        config->head_scale = 1 / sqrt((double)config->width);
+    if ((scaled ? json_is_true(scaled) : config->head.tied) && config->shape.width > 0) {
+        config->head.scale = 1 / sqrt((double)config->shape.width);
     }
     return CS_OK;
 }
@@ -524,19 +531,20 @@ static cs_status t5_read(const char *where, const json_t *json, cs_model_config 
     const json_t *form = json_object_get(json, key), *gate = json_object_get(json, "is_gated_act"),
                  *dense = json_object_get(json, "dense_act_fn");
     const char *act = form ? json_string_value(form) : "relu";
-    if (!act) return cs_activation_read(where, key, form, &config->act);
-    config->gated = strncmp(act, gated, sizeof gated - 1) == 0;
-    act += config->gated ? sizeof gated - 1 : 0;
-    act = config->gated && strcmp(act, "gelu") == 0 ? "gelu_new" : act;
+    if (!act) return cs_activation_read(where, key, form, &config->layer.activation);
+    config->layer.gated = strncmp(act, gated, sizeof gated - 1) == 0;
+    act += config->layer.gated ? sizeof gated - 1 : 0;
+    act = config->layer.gated && strcmp(act, "gelu") == 0 ? "gelu_new" : act;
     json_t *name = json_string(act);
-    cs_status status = name ? cs_activation_read(where, key, name, &config->act) : CS_ERR_MEMORY;
+    cs_status status =
+        name ? cs_activation_read(where, key, name, &config->layer.activation) : CS_ERR_MEMORY;
     json_decref(name);
     if (status == CS_OK &&
-        ((gate && json_is_true(gate) != config->gated) ||
+        ((gate && json_is_true(gate) != config->layer.gated) ||
          (dense && (!json_is_string(dense) || strcmp(json_string_value(dense), act) != 0))))
         status = cs_fail(CS_ERR_INPUT, "%s: 'is_gated_act' and 'dense_act_fn' contradict '%s'",
                          where, key);
-    config->headless = true; /* the encoder */
+    config->head.absent = true; /* the encoder */
     return status == CS_OK ? t5_decoder(where, json, config) : status;
 }
 
@@ -581,8 +589,9 @@ const cs_arch_row cs_arch_t5 = {
              /* has no place among the encoder's rows and is never read */
              "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias."},
     .drop_embed = true,
-    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .bias = true, .eps = 1e-6, .act = CS_ACT_RELU,
-              .tied = true, .rms = true, .score_width = 1},
+    .plain = {CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.bias = true, .layer.eps = 1e-6,
+              .layer.activation = CS_ACT_RELU, .head.tied = true, .layer.rms = true,
+              .attention.score_width = 1},
     .read = t5_read,
     .keys = {T5_KEYS},
     .tensors = {T5_TENSORS},

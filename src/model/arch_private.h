@@ -141,10 +141,10 @@ cs_status cs_places_read(const char *where, const json_t *json,
 /* For rows: the place of a member, biases everywhere, the usual epsilon of a norm etc. */
 #define CS_AT(member) offsetof(cs_model_config, member)
 #define CS_ARCH_BIASES                                                                             \
-    .bias = true, .qkv_bias = true, .output_bias = true, .mlp_bias = true, .norm_bias = true,      \
-    .dense_bias = true
-#define CS_ARCH_USUAL .init_range = 0.02, .pooling = 2, .mask_id = -1, .unk_id = -1
-#define CS_ARCH_NO_IDS .pad_id = -1, .bos_id = -1, .eos_id = -1
+    .layer.bias = true, .layer.qkv_bias = true, .layer.output_bias = true, .layer.mlp_bias = true, \
+    .layer.norm_bias = true, .layer.dense_bias = true
+#define CS_ARCH_USUAL .training.init_range = 0.02, .head.pooling = 2, .ids.mask = -1, .ids.unk = -1
+#define CS_ARCH_NO_IDS .ids.pad = -1, .ids.bos = -1, .ids.eos = -1
 /* Keys of the sizes that current classes share. */
 extern const cs_arch_key cs_arch_sizes[];
 /* Positions of a class token, which are zeros, and of the patches of an image: in each half of a

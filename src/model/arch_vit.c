@@ -10,19 +10,19 @@
 #include "model/arch_private.h"
 
 static const cs_arch_key VIT_KEYS[] = {
-    {"hidden_size", CS_KEY_INT, CS_AT(width), 768},
-    {"num_hidden_layers", CS_KEY_INT, CS_AT(layers), 12},
-    {"num_attention_heads", CS_KEY_INT, CS_AT(heads), 12},
-    {"intermediate_size", CS_KEY_INT, CS_AT(inner), 3072},
-    {"hidden_act", CS_KEY_ACT, CS_AT(act), 0},
-    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(dropout), 0},
-    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(attention_dropout), 0},
-    {"initializer_range", CS_KEY_REAL, CS_AT(init_range), 0.02},
-    {"layer_norm_eps", CS_KEY_REAL, CS_AT(eps), 1e-12},
-    {"image_size", CS_KEY_INT, CS_AT(image_height), 224},
-    {"patch_size", CS_KEY_INT, CS_AT(patch), 16},
-    {"num_channels", CS_KEY_INT, CS_AT(channels), 3},
-    {"qkv_bias", CS_KEY_BOOL, CS_AT(qkv_bias), 1},
+    {"hidden_size", CS_KEY_INT, CS_AT(shape.width), 768},
+    {"num_hidden_layers", CS_KEY_INT, CS_AT(shape.layers), 12},
+    {"num_attention_heads", CS_KEY_INT, CS_AT(shape.heads), 12},
+    {"intermediate_size", CS_KEY_INT, CS_AT(shape.inner), 3072},
+    {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0},
+    {"initializer_range", CS_KEY_REAL, CS_AT(training.init_range), 0.02},
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-12},
+    {"image_size", CS_KEY_INT, CS_AT(picture.height), 224},
+    {"patch_size", CS_KEY_INT, CS_AT(picture.patch), 16},
+    {"num_channels", CS_KEY_INT, CS_AT(picture.channels), 3},
+    {"qkv_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 1},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -89,23 +89,24 @@ static const cs_arch_tensor MAE_TENSORS_5[] = {
 static cs_status vit_read(const char *where, const json_t *json, cs_model_config *config)
 {
     const json_t *width = json_object_get(json_object_get(json, "cospec"), "image_width");
-    config->image_width =
-        json_is_integer(width) ? (int64_t)json_integer_value(width) : config->image_height;
+    config->picture.width =
+        json_is_integer(width) ? (int64_t)json_integer_value(width) : config->picture.height;
     return cs_blame(cs_model_config_pictures(config), "%s", where);
 }
 
 static cs_status mae_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    config->waves = true;
-    config->target = json_is_true(json_object_get(json, "norm_pix_loss")) ? CS_TARGET_NORMALISED
-                                                                          : CS_TARGET_PIXELS;
+    config->picture.sinusoidal = true;
+    config->head.target = json_is_true(json_object_get(json, "norm_pix_loss"))
+                              ? CS_TARGET_NORMALISED
+                              : CS_TARGET_PIXELS;
     return vit_read(where, json, config);
 }
 
 #define VIT_PLAIN                                                                                  \
-    CS_ARCH_BIASES, .init_range = 0.02, .pooling = 2, .eps = 1e-12, .act = CS_ACT_GELU_ERF,        \
-                    .tied = true, .vocab = 2, .bos_id = 0, .mask_id = 1, .pad_id = -1,             \
-                    .eos_id = -1, .unk_id = -1
+    CS_ARCH_BIASES, .training.init_range = 0.02, .head.pooling = 2, .layer.eps = 1e-12,            \
+                    .layer.activation = CS_ACT_GELU_ERF, .head.tied = true, .shape.vocab = 2,      \
+                    .ids.bos = 0, .ids.mask = 1, .ids.pad = -1, .ids.eos = -1, .ids.unk = -1
 #define VIT_ROW                                                                                    \
     .trained = true, .pictures = true, .drop_embed = true, .prefix = "vit.", .score = CS_SCORE_BIAS
 
@@ -125,7 +126,7 @@ const cs_arch_row cs_arch_vit_mae = {
     .name = "vit_mae",
     .class = "ViTMAE",
     .head = "ForPreTraining",
-    .plain = {VIT_PLAIN, .waves = true},
+    .plain = {VIT_PLAIN, .picture.sinusoidal = true},
     .read = mae_read,
     .keys = {VIT_KEYS, MAE_KEYS},
     .tensors = {VIT_TENSORS, MAE_TENSORS, MAE_TENSORS_5},
@@ -136,11 +137,11 @@ cs_status cs_position_waves(const cs_model_config *config, int64_t width, float 
     int32_t *order = NULL;
     cs_status status = cs_model_order(config, &order);
     if (status != CS_OK) return status;
-    const int64_t columns = config->image_width / config->patch, n = width / 4;
+    const int64_t columns = config->picture.width / config->picture.patch, n = width / 4;
     for (int64_t j = 0; j < width; ++j) {
         out[j] = 0;
     }
-    for (int64_t k = 0; k < config->positions - 1; ++k) {
+    for (int64_t k = 0; k < config->shape.positions - 1; ++k) {
         const int64_t t = order ? order[k] : k;
         const double place[] = {(double)(t % columns), (double)(t / columns)};
         for (int64_t j = 0; j < width; ++j) {

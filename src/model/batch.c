@@ -107,8 +107,8 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
                      .queries = sizes->queries,
                      .decoder_length = sizes->decoder_length,
                      .predictions = sizes->predictions,
-                     .real_width = config->real_width,
-                     .extra_width = config->extra_width};
+                     .real_width = config->shape.real_width,
+                     .extra_width = config->shape.extra_width};
     cs_status status = CS_OK;
     int64_t longest = made.length > made.queries ? made.length : made.queries;
     longest = longest > made.decoder_length ? longest : made.decoder_length;
@@ -132,9 +132,9 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
     const int64_t extras = made.batch * made.extra_width;
     made.extra = status == CS_OK && extras > 0 ? cs_calloc(extras, sizeof *made.extra) : NULL;
     if (status == CS_OK && extras > 0 && !made.extra) status = CS_ERR_MEMORY;
-    made.goal_width = sizes->classify                   ? config->classes
-                      : config->target != CS_TARGET_IDS ? config->real_width
-                                                        : 0;
+    made.goal_width = sizes->classify                        ? config->head.classes
+                      : config->head.target != CS_TARGET_IDS ? config->shape.real_width
+                                                             : 0;
     const int64_t goals = made.predictions * made.goal_width;
     made.goal = goals > 0 ? cs_calloc(goals, sizeof *made.goal) : NULL;
     if (status == CS_OK && (!made.weight || (goals > 0 && !made.goal))) status = CS_ERR_MEMORY;
@@ -154,7 +154,7 @@ void cs_batch_free(cs_batch *batch)
 
 int32_t cs_batch_position(const cs_model_config *config, int64_t place)
 {
-    return cs_model_config_places(config) ? (int32_t)(place + config->position_offset) : -1;
+    return cs_model_config_places(config) ? (int32_t)(place + config->position.offset) : -1;
 }
 
 void cs_batch_content(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
@@ -203,16 +203,17 @@ void cs_text_rows_fill(const cs_text_rows *t, int64_t rows, bool causal)
 
 cs_replacement cs_replacement_of(const cs_model_config *config, double keep, double random)
 {
-    const int32_t id[CS_SPECIALS] = {config->pad_id, config->bos_id, config->eos_id,
-                                     config->mask_id, config->unk_id};
+    const int32_t id[CS_SPECIALS] = {config->ids.pad, config->ids.bos, config->ids.eos,
+                                     config->ids.mask, config->ids.unk};
     cs_replacement r = {
-        .keep = keep, .random = random, .mask = config->mask_id, .vocab = config->vocab};
+        .keep = keep, .random = random, .mask = config->ids.mask, .vocab = config->shape.vocab};
     for (int i = 0; i < CS_SPECIALS; ++i) {
         int at = 0;
         while (at < r.specials && r.special[at] < id[i]) {
             ++at;
         }
-        if (id[i] < 0 || id[i] >= config->vocab || (at < r.specials && r.special[at] == id[i])) {
+        if (id[i] < 0 || id[i] >= config->shape.vocab ||
+            (at < r.specials && r.special[at] == id[i])) {
             continue;
         }
         for (int k = r.specials++; k > at; --k) {

@@ -304,10 +304,10 @@ static cs_status fit_images(const cs_model *model, const cs_images *images, int 
                             cs_images *out)
 {
     const cs_model_config *c = &model->config;
-    return cs_processor_changes(&model->processor, images, c->image_height, c->image_width,
-                                c->channels)
-               ? cs_processor_images(&model->processor, images, c->image_height, c->image_width,
-                                     c->channels, threads, out)
+    return cs_processor_changes(&model->processor, images, c->picture.height, c->picture.width,
+                                c->picture.channels)
+               ? cs_processor_images(&model->processor, images, c->picture.height, c->picture.width,
+                                     c->picture.channels, threads, out)
                : CS_OK;
 }
 
@@ -322,14 +322,14 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     if (status == CS_OK)
         status =
             cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
-    if (status == CS_OK && c->extra_width != images->extra_width)
-        status = cs_fail(CS_ERR_USAGE,
-                         "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
-                         images->name, (long long)images->extra_width, (long long)c->extra_width);
-    if (status == CS_OK && c->real_width == 0 && !model->codes)
+    if (status == CS_OK && c->shape.extra_width != images->extra_width)
+        status = cs_fail(
+            CS_ERR_USAGE, "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
+            images->name, (long long)images->extra_width, (long long)c->shape.extra_width);
+    if (status == CS_OK && c->shape.real_width == 0 && !model->codes)
         status = cs_fail(CS_ERR_USAGE, "the model reads codes, but it has no codes.safetensors");
     if (status == CS_OK && model->codes) {
-        const int64_t patches = images->count * (c->positions - cs_model_config_extra(c));
+        const int64_t patches = images->count * (c->shape.positions - cs_model_config_extra(c));
         status = encode(model->codes, images, threads, &id);
         for (int64_t i = 0; i < patches && status == CS_OK; ++i) {
             id[i] += CS_FIRST_CODE;
@@ -337,10 +337,10 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     }
     if (status == CS_OK) status = cs_model_order(c, &order);
     if (status == CS_OK)
-        status = (c->real_width > 0 ? cs_images_patches : cs_images_ids)(images, c->patch, order,
-                                                                         id, c->vocab, out);
+        status = (c->shape.real_width > 0 ? cs_images_patches : cs_images_ids)(
+            images, c->picture.patch, order, id, c->shape.vocab, out);
     if (status == CS_OK && out->real)
-        cs_processor_apply(&model->processor, c->channels, out->tokens * out->real_width,
+        cs_processor_apply(&model->processor, c->picture.channels, out->tokens * out->real_width,
                            out->real);
     cs_free(id);
     cs_free(order);

@@ -97,101 +97,181 @@ typedef struct {
     bool whole;              /* yarn: bounds of the ramp are whole numbers */
 } cs_rotary;
 
+/* Sizes. */
 typedef struct {
-    cs_arch arch;
-    int64_t vocab;     /* rows of the token table, classes of the loss */
-    int64_t positions; /* the longest sequence; 0: no table. The position table has position_offset
-                          + positions rows. */
+    /* Rows of the token table, classes of the loss. */
+    int64_t vocab;
+    /* The longest sequence; 0: no table of positions. The table has position.offset + positions
+     * rows. */
+    int64_t positions;
     int64_t width, layers, heads, inner;
-    cs_activation act;
-    bool post_norm;  /* norm after each residual sum (BERT, RoBERTa); else before each sublayer */
-    bool embed_norm; /* norm of the embedding sum (roberta-*, bert) */
-    bool head_transform; /* dense, gelu, norm before the output embedding (roberta-*, bert) */
-    bool head_bias;      /* bias of the logits */
-    /* outputs of a classification head, which replaces that of the language model: 1 for
-     * regression, 0 none */
-    int64_t classes;
-    cs_readout readout;
-    /* the head gives two numbers for every row: that an answer begins there and that it ends there
-     * (train/spans.h); classes is 2 */
-    bool spans;
-    /* the classification head is that of the language model, for a token of each class
-     * (train/cloze.h), at a position given by the text */
-    bool cloze;
-    bool bias; /* biases of linear layers and norms; Hugging Face classes need true */
-    /* parts of an architecture. With `bias`: which layers have one. */
+    /* Heads of keys and values, each read by heads / kv_heads; 0: heads. */
+    int64_t kv_heads;
+    /* 0: width / heads. */
+    int64_t head_width;
+    /* Width of the tables, then projected to `width`; 0: they have the width. */
+    int64_t embed_width;
+    /* Groups of layers that share parameters; 0: none shared. */
+    int64_t groups;
+    /* Rows of the token type table (all rows use type 0); 0: none. */
+    int64_t token_types;
+    /* Values of a real vector that is read in place of an id, projected to the width; 0: rows are
+     * only ids (for images: codes). */
+    int64_t real_width;
+    /* Images: values of a vector of each that is projected and added to the class token (y_extra of
+     * GVP, section 4.1); 0: none. */
+    int64_t extra_width;
+} cs_model_shape;
+
+/* What a layer is made of: norms, biases, and how its two sublayers are joined. */
+typedef struct {
+    cs_activation activation;
+    /* The norm follows each residual sum (BERT, RoBERTa); else it precedes each sublayer. */
+    bool post_norm;
+    /* Norm of the embedding sum (roberta-*, bert). */
+    bool embed_norm;
+    /* No norm before the first attention. */
+    bool first_plain;
+    /* Attention and mlp read the layer's input, not one the other's sum. */
+    bool parallel;
+    /* Parallel sublayers have one norm for both. */
+    bool one_norm;
+    /* The output of a sublayer has a separate norm. */
+    bool sandwich;
+    /* Norms divide by the root mean square, without centring. */
+    bool rms;
+    /* Files hold the gains of norms minus 1. */
+    bool gain_from_one;
+    /* The mlp is act(a) b of two products a, b. */
+    bool gated;
+    /* Biases of linear layers and norms; Hugging Face classes need true. */
+    bool bias;
+    /* Parts of an architecture. With `bias`: which layers have one. */
     bool qkv_bias, output_bias, mlp_bias, norm_bias, dense_bias;
-    bool rms;           /* norms divide by the root mean square, without centring */
-    bool gated;         /* mlp: act(a) b of two products a, b */
-    bool parallel;      /* attention and mlp read the layer's input, not one the other's sum */
-    bool one_norm;      /* parallel sublayers have one norm for both */
-    bool sandwich;      /* the output of a sublayer has a separate norm */
-    bool gain_from_one; /* files hold the gains of norms minus 1 */
-    bool slopes;        /* attention decreases linearly with the distance (ALiBi) */
-    int64_t place_span; /* attention adds products with vectors of 2 place_span distances; 0: no */
-    int64_t place_buckets, place_most; /* cs_log_bucket */
-    bool place_keys, place_queries;    /* vectors that queries are multiplied with, that keys are */
-    /* computed by the matrices of content; else by separate ones */
-    bool place_shared;
-    bool place_norm;  /* of a table with a norm */
-    bool place_table; /* vectors of distances are a table of each layer, one for all heads; longer
-                         texts than place_span are refused */
-    bool
-        place_unscaled; /* products with them are not divided by the root of a head's width (albert) */
-    bool headless;      /* no head of a language model: only states */
-    bool first_plain; /* no norm before the first attention */
-    bool head_norm;   /* norms of the queries and keys of each head */
-    /* rotary: columns 2i, 2i + 1 are rotated together; else i, i + n / 2 */
-    bool turn_pairs;
-    int64_t kv_heads;   /* heads of keys and values, each read by heads / kv_heads; 0: heads */
-    int64_t head_width; /* 0: width / heads */
-    cs_rotary rotary, local_rotary; /* local_rotary.theta 0: local layers have `rotary` */
-    /* rotary: the longest text that the model was made for, 0: unknown; rows of the decoder's
-     * position table */
-    int64_t longest;
-    int64_t embed_width; /* of the tables, then projected to the width; 0: they have the width */
-    int64_t groups;      /* groups of layers that share parameters; 0: none shared */
-    double embed_scale;  /* of the sum of embeddings; 0: 1 */
-    double head_scale;   /* of the input of the output matrix; 0: 1 */
-    double score_width;  /* scores are divided by its root; 0: the width of a head */
-    double score_cap, logit_cap; /* cap x becomes cap tanh(x / cap); 0: none */
-    /* local layers attend to the rows closer than this; 0: none is local */
+    /* Epsilon of the norms. */
+    double eps;
+    /* Factor of the sum of embeddings; 0: 1. */
+    double embed_scale;
+} cs_model_layer;
+
+typedef struct {
+    /* Scores decrease linearly with the distance (ALiBi). */
+    bool alibi;
+    /* Norms of the queries and keys of each head. */
+    bool head_norm;
+    /* Scores are divided by its root; 0: the width of a head. */
+    double score_width;
+    /* A score x becomes score_cap tanh(x / score_cap); 0: none. */
+    double score_cap;
+    /* Local layers attend to the rows closer than this; 0: none is local. */
     int64_t window;
-    uint64_t local[CS_MOST_LAYERS / 64]; /* bit l: layer l is local */
-    cs_activation head_act;              /* of the head transform */
-    bool tied;                           /* output embedding = token table */
-    int64_t token_types;     /* rows of the token type table (all rows use type 0); 0: none */
-    int64_t position_offset; /* row of the first position: pad_id + 1 in roberta-*, else 0; set by
-                                cs_model_config_ids */
-    double eps;              /* of the norms */
-    double dropout, attention_dropout, embed_dropout;
-    double init_range; /* standard deviation of initial weights */
+    /* Bit l: layer l is local. */
+    uint64_t local[CS_MOST_LAYERS / 64];
+    /* Two-stream: the start of the query stream is learned. */
+    bool query_vector;
+    /* Two-stream: a query does not depend on the position that it fills. */
+    bool blind_queries;
+} cs_model_attention;
+
+/* How positions enter beside their table. */
+typedef struct {
+    /* Row of the first position in the table: the id of the padding token + 1 in roberta-*, else 0;
+     * set by cs_model_config_ids. */
+    int64_t offset;
+    /* local_rotary.theta 0: local layers have `rotary`. */
+    cs_rotary rotary, local_rotary;
+    /* Columns 2i, 2i + 1 are rotated together; else i, i + n / 2. */
+    bool rotary_interleaved;
+    /* Rotary: the longest text that the model was made for, 0: unknown; rows of the decoder's
+     * position table. */
+    int64_t longest;
     /* 0: no relative positions. Both sides have their buckets, whatever the masks are. */
     int64_t relative_buckets, relative_distance;
-    /* values of a real vector that is read in place of an id, projected to the width; 0: rows are
-     * only ids (for images: codes) */
-    int64_t real_width;
-    /* images: values of a vector of each that is projected and added to the class token (y_extra of
-     * GVP, section 4.1); 0: none */
-    int64_t extra_width;
-    /* vit, vit_mae: sizes of the images, which determine positions and real_width
-     * (cs_model_config_pictures) */
-    int64_t image_height, image_width, patch, channels;
-    char order
-        [CS_ORDER_ROOM]; /* of the patches in their sequence (cs_model_order); "": along rows */
-    /* positions are fixed sines and cosines of the position in the plane; else learned */
-    bool waves;
+    /* DeBERTa: scores add products with vectors of 2 distance_span distances; 0: no. */
+    int64_t distance_span;
+    /* cs_log_bucket of a distance. */
+    int64_t distance_buckets, distance_most;
+    /* The vectors that queries are multiplied with, and those that keys are. */
+    bool distance_keys, distance_queries;
+    /* They are computed by the matrices of content; else by separate ones. */
+    bool distance_shared;
+    /* They come from a table with a norm. */
+    bool distance_norm;
+    /* They are a table of each layer, one for all heads; longer texts than distance_span are
+     * refused. */
+    bool distance_table;
+    /* Products with them are not divided by the root of a head's width (albert). */
+    bool distance_unscaled;
+} cs_model_position;
+
+typedef struct {
+    /* No head of a language model: only states. */
+    bool absent;
+    /* Dense layer, activation and norm before the output embedding (roberta-*, bert). */
+    bool transform;
+    /* Activation of the transform. */
+    cs_activation activation;
+    /* Bias of the logits. */
+    bool bias;
+    /* The output embedding is the token table. */
+    bool tied;
+    /* Factor of the input of the output matrix; 0: 1. */
+    double scale;
+    /* A logit x becomes logit_cap tanh(x / logit_cap); 0: none. */
+    double logit_cap;
+    /* Outputs of a classification head, which replaces that of the language model: 1 for
+     * regression, 0 none. */
+    int64_t classes;
+    cs_readout readout;
+    /* The head gives two numbers for every row: that an answer begins there and that it ends there
+     * (train/spans.h); classes is 2. */
+    bool spans;
+    /* The classification head is that of the language model, for a token of each class
+     * (train/cloze.h), at a position given by the text. */
+    bool cloze;
     cs_target target;
-    bool query_vector; /* two-stream models learn the start of the query stream */
-    bool detector;     /* a second head predicts whether a token was replaced */
-    /* tokens ahead that a row predicts, each by a separate last layer; that of the next token is
-     * the layer of the model (Gloeckle et al. 2024); 0: none */
-    int64_t offset_heads;
-    /* two-stream: a query does not depend on the position that it fills */
-    bool blind_queries;
+    /* A second head predicts whether a token was replaced. */
+    bool detector;
+    /* Tokens ahead that a row predicts, each by a separate last layer; that of the next token is
+     * the layer of the model (Gloeckle et al. 2024); 0: none. */
+    int64_t offsets;
+    /* Linear: power of 1/n, 0 sum, 2 mean. */
+    double pooling;
+} cs_model_head;
+
+/* vit, vit_mae: sizes of the images, which determine positions and real_width
+ * (cs_model_config_pictures). */
+typedef struct {
+    int64_t height, width, patch, channels;
+    /* Order of the patches in their sequence (cs_model_order); "": along rows. */
+    char order[CS_ORDER_ROOM];
+    /* Positions are fixed sines and cosines of the position in the plane; else learned. */
+    bool sinusoidal;
+} cs_model_picture;
+
+/* Settings that only training reads. */
+typedef struct {
+    double dropout, attention_dropout, embed_dropout;
+    /* Standard deviation of initial weights. */
+    double init_range;
+} cs_model_training;
+
+/* The special tokens of a tokenizer; -1: none. */
+typedef struct {
+    int32_t pad, bos, eos, mask, unk;
+} cs_special_ids;
+
+typedef struct {
+    cs_arch arch;
+    cs_model_shape shape;
+    cs_model_layer layer;
+    cs_model_attention attention;
+    cs_model_position position;
+    cs_model_head head;
+    cs_model_picture picture;
+    cs_model_training training;
     cs_decoder_config decoder;
-    double pooling;                                  /* linear: power of 1/n, 0 sum, 2 mean */
-    int32_t pad_id, bos_id, eos_id, mask_id, unk_id; /* -1: none */
+    cs_special_ids ids;
 } cs_model_config;
 
 /* A preset: "1m", "4m", "small" (6 x 256), "base" (12 x 768, MAE-LM, GPT-2), "cramming" (16 x 768,
@@ -220,11 +300,8 @@ cs_model_config cs_model_config_classifier(const cs_model_config *config, int64_
 cs_readout cs_readout_of(cs_arch arch);
 const char *cs_readout_name(cs_readout readout); /* "first", "last", "mean" */
 
-/* The special tokens of the current tokenizer (-1: none), and settings that follow from them:
- * positions of roberta-* start after the row of the padding token. */
-typedef struct {
-    int32_t pad, bos, eos, mask, unk;
-} cs_special_ids;
+/* Takes the special tokens of the current tokenizer, and sets what follows from them: positions of
+ * roberta-* start after the row of the padding token. */
 void cs_model_config_ids(cs_model_config *config, cs_special_ids ids);
 
 /* For images in patches: a position for each patch and one for the class token before them, real

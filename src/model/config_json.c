@@ -14,31 +14,31 @@
 
 /* Under "cospec", where they differ from the architecture's. */
 static const cs_arch_key OURS[] = {
-    {"post_norm", CS_KEY_BOOL, CS_AT(post_norm), NAN},
-    {"embed_norm", CS_KEY_BOOL, CS_AT(embed_norm), NAN},
-    {"head_transform", CS_KEY_BOOL, CS_AT(head_transform), NAN},
-    {"head_bias", CS_KEY_BOOL, CS_AT(head_bias), NAN},
-    {"bias", CS_KEY_BOOL, CS_AT(bias), NAN},
-    {"token_types", CS_KEY_INT, CS_AT(token_types), NAN},
-    {"dropout", CS_KEY_REAL, CS_AT(dropout), NAN},
-    {"embed_dropout", CS_KEY_REAL, CS_AT(embed_dropout), NAN},
-    {"relative_buckets", CS_KEY_INT, CS_AT(relative_buckets), NAN},
-    {"relative_distance", CS_KEY_INT, CS_AT(relative_distance), NAN},
-    {"real_width", CS_KEY_INT, CS_AT(real_width), NAN},
-    {"extra_width", CS_KEY_INT, CS_AT(extra_width), NAN},
-    {"vocabulary", CS_KEY_INT, CS_AT(vocab), NAN},
-    {"image_width", CS_KEY_INT, CS_AT(image_width), NAN},
-    {"waves", CS_KEY_BOOL, CS_AT(waves), NAN},
-    {"query_vector", CS_KEY_BOOL, CS_AT(query_vector), NAN},
-    {"detector", CS_KEY_BOOL, CS_AT(detector), NAN},
-    {"offset_heads", CS_KEY_INT, CS_AT(offset_heads), NAN},
-    {"blind_queries", CS_KEY_BOOL, CS_AT(blind_queries), NAN},
-    {"classes", CS_KEY_INT, CS_AT(classes), NAN},
-    {"cloze", CS_KEY_BOOL, CS_AT(cloze), NAN},
-    {"spans", CS_KEY_BOOL, CS_AT(spans), NAN},
-    {"pooling", CS_KEY_REAL, CS_AT(pooling), NAN},
-    {"mask_id", CS_KEY_ID, CS_AT(mask_id), 0},
-    {"unk_id", CS_KEY_ID, CS_AT(unk_id), 0},
+    {"post_norm", CS_KEY_BOOL, CS_AT(layer.post_norm), NAN},
+    {"embed_norm", CS_KEY_BOOL, CS_AT(layer.embed_norm), NAN},
+    {"head_transform", CS_KEY_BOOL, CS_AT(head.transform), NAN},
+    {"head_bias", CS_KEY_BOOL, CS_AT(head.bias), NAN},
+    {"bias", CS_KEY_BOOL, CS_AT(layer.bias), NAN},
+    {"token_types", CS_KEY_INT, CS_AT(shape.token_types), NAN},
+    {"dropout", CS_KEY_REAL, CS_AT(training.dropout), NAN},
+    {"embed_dropout", CS_KEY_REAL, CS_AT(training.embed_dropout), NAN},
+    {"relative_buckets", CS_KEY_INT, CS_AT(position.relative_buckets), NAN},
+    {"relative_distance", CS_KEY_INT, CS_AT(position.relative_distance), NAN},
+    {"real_width", CS_KEY_INT, CS_AT(shape.real_width), NAN},
+    {"extra_width", CS_KEY_INT, CS_AT(shape.extra_width), NAN},
+    {"vocabulary", CS_KEY_INT, CS_AT(shape.vocab), NAN},
+    {"image_width", CS_KEY_INT, CS_AT(picture.width), NAN},
+    {"waves", CS_KEY_BOOL, CS_AT(picture.sinusoidal), NAN},
+    {"query_vector", CS_KEY_BOOL, CS_AT(attention.query_vector), NAN},
+    {"detector", CS_KEY_BOOL, CS_AT(head.detector), NAN},
+    {"offset_heads", CS_KEY_INT, CS_AT(head.offsets), NAN},
+    {"blind_queries", CS_KEY_BOOL, CS_AT(attention.blind_queries), NAN},
+    {"classes", CS_KEY_INT, CS_AT(head.classes), NAN},
+    {"cloze", CS_KEY_BOOL, CS_AT(head.cloze), NAN},
+    {"spans", CS_KEY_BOOL, CS_AT(head.spans), NAN},
+    {"pooling", CS_KEY_REAL, CS_AT(head.pooling), NAN},
+    {"mask_id", CS_KEY_ID, CS_AT(ids.mask), 0},
+    {"unk_id", CS_KEY_ID, CS_AT(ids.unk), 0},
     {"decoder_layers", CS_KEY_INT, CS_AT(decoder.layers), NAN},
     {"decoder_width", CS_KEY_INT, CS_AT(decoder.width), NAN},
     {"decoder_heads", CS_KEY_INT, CS_AT(decoder.heads), NAN},
@@ -160,18 +160,19 @@ static cs_model_config assumed(const cs_model_config *config, bool exchangeable)
     cs_model_config plain = {0};
     const cs_arch_row *row = cs_arch_row_of(config->arch);
     cs_model_config_default(config->arch, &plain);
-    plain.vocab = row->pictures ? plain.vocab : config->vocab;
+    plain.shape.vocab = row->pictures ? plain.shape.vocab : config->shape.vocab;
     if (row->pictures) { /* as the class's keys say */
-        plain.real_width = config->patch * config->patch * config->channels;
-        plain.image_width = config->image_height;
+        plain.shape.real_width =
+            config->picture.patch * config->picture.patch * config->picture.channels;
+        plain.picture.width = config->picture.height;
     }
     if (row->drop_embed) {
-        plain.embed_dropout = config->dropout;
-        plain.token_types = config->token_types;
+        plain.training.embed_dropout = config->training.dropout;
+        plain.shape.token_types = config->shape.token_types;
     }
-    if (config->classes > 0) { /* what goes with such a head */
-        plain.head_transform = plain.head_bias = false;
-        plain.classes = exchangeable ? config->classes : 0;
+    if (config->head.classes > 0) { /* what goes with such a head */
+        plain.head.transform = plain.head.bias = false;
+        plain.head.classes = exchangeable ? config->head.classes : 0;
     }
     return plain;
 }
@@ -197,13 +198,13 @@ static void put_ours(const cs_model_config *config, const cs_model_config *plain
                     json_string(DECODER[config->decoder.attention]));
     }
     if (pictures) {
-        cs_json_put(status, ours, "target", json_string(cs_target_name(config->target)));
+        cs_json_put(status, ours, "target", json_string(cs_target_name(config->head.target)));
     }
-    if (config->order[0] != '\0') {
-        cs_json_put(status, ours, "order", json_string(config->order));
+    if (config->picture.order[0] != '\0') {
+        cs_json_put(status, ours, "order", json_string(config->picture.order));
     }
-    if (config->classes > 0 && !exchangeable) {
-        cs_json_put(status, ours, "readout", json_string(cs_readout_name(config->readout)));
+    if (config->head.classes > 0 && !exchangeable) {
+        cs_json_put(status, ours, "readout", json_string(cs_readout_name(config->head.readout)));
     }
 }
 
@@ -237,18 +238,18 @@ static void put_head(const cs_model_config *config, likeness like, json_t *objec
     if (like != OF_NO_CLASS) {
         cs_json_put(status, object, "architectures",
                     json_pack("[s+]", row->class,
-                              like != OF_CLASS      ? row->body
-                              : config->spans       ? SPANS
-                              : config->classes > 0 ? classifier_of(config->arch)
-                              : causal              ? row->causal_head
-                                                    : row->head));
+                              like != OF_CLASS           ? row->body
+                              : config->head.spans       ? SPANS
+                              : config->head.classes > 0 ? classifier_of(config->arch)
+                              : causal                   ? row->causal_head
+                                                         : row->head));
     }
-    if (config->classes > 0 && row->pooling[0]) {
+    if (config->head.classes > 0 && row->pooling[0]) {
         cs_json_put(status, object, "classifier_pooling",
-                    json_string(config->readout == CS_READ_MEAN ? "mean" : row->pooling[0]));
+                    json_string(config->head.readout == CS_READ_MEAN ? "mean" : row->pooling[0]));
     }
-    if (like == OF_CLASS && config->classes > 0 && !config->spans) {
-        put_labels(config->classes, object, status);
+    if (like == OF_CLASS && config->head.classes > 0 && !config->head.spans) {
+        put_labels(config->head.classes, object, status);
     }
     cs_json_put(status, object, "dtype", json_string("float32"));
 }
@@ -258,13 +259,14 @@ static void put_class(const cs_model_config *config, likeness like, json_t *obje
 {
     const cs_arch_row *row = cs_arch_row_of(config->arch);
     cs_model_config rows = *config; /* the class counts rows of the position table */
-    if (rows.positions > 0 && row->behind_pad) {
-        rows.positions += rows.position_offset;
+    if (rows.shape.positions > 0 && row->behind_pad) {
+        rows.shape.positions += rows.position.offset;
     }
-    if (rows.place_table) {
-        rows.positions = rows.place_span;
-        cs_json_put(status, object, "position_embedding_type",
-                    json_string(rows.place_queries ? "relative_key_query" : "relative_key"));
+    if (rows.position.distance_table) {
+        rows.shape.positions = rows.position.distance_span;
+        cs_json_put(
+            status, object, "position_embedding_type",
+            json_string(rows.position.distance_queries ? "relative_key_query" : "relative_key"));
     }
     put_head(config, like, object, status);
     const cs_arch_key *f;
@@ -282,7 +284,7 @@ static void put_class(const cs_model_config *config, likeness like, json_t *obje
     }
     if (config->arch == CS_ARCH_VIT_MAE) {
         cs_json_put(status, object, "norm_pix_loss",
-                    json_boolean(config->target == CS_TARGET_NORMALISED));
+                    json_boolean(config->head.target == CS_TARGET_NORMALISED));
     }
 }
 
@@ -298,8 +300,9 @@ static void put_source(const cs_model_config *config, json_t *source, json_t *ob
         (void)json_object_del(object, past[i]);
     }
     for (int64_t i = 0; (f = cs_arch_key_at(config->arch, i)); ++i) {
-        const bool changed = f->at == CS_AT(dropout) || f->at == CS_AT(attention_dropout) ||
-                             f->at == CS_AT(embed_dropout) || f->at == CS_AT(decoder.stack);
+        const bool changed =
+            f->at == CS_AT(training.dropout) || f->at == CS_AT(training.attention_dropout) ||
+            f->at == CS_AT(training.embed_dropout) || f->at == CS_AT(decoder.stack);
         if (changed && f->kind <= CS_KEY_REAL) {
             cs_json_put(status, object, f->key, json_of(f, get(config, f)));
         }
@@ -414,18 +417,18 @@ static cs_status read_class(const char *where, const json_t *json, cs_model_conf
         cs_status status = read_key(where, f, json_object_get(json, f->key), config);
         if (status != CS_OK) return status;
     }
-    const char *inner = key_at(json, NULL, config->arch, CS_AT(inner));
-    if (config->inner == 0 && !json_is_integer(json_object_get(json, inner ? inner : ""))) {
-        config->inner = 4 * config->width;
+    const char *inner = key_at(json, NULL, config->arch, CS_AT(shape.inner));
+    if (config->shape.inner == 0 && !json_is_integer(json_object_get(json, inner ? inner : ""))) {
+        config->shape.inner = 4 * config->shape.width;
     }
     if (row->drop_embed) {
-        config->embed_dropout = config->dropout;
+        config->training.embed_dropout = config->training.dropout;
     }
-    if (config->bos_id >= config->vocab) { /* the class's own ids in a small vocabulary */
-        config->bos_id = -1;
+    if (config->ids.bos >= config->shape.vocab) { /* the class's own ids in a small vocabulary */
+        config->ids.bos = -1;
     }
-    if (config->eos_id >= config->vocab) {
-        config->eos_id = -1;
+    if (config->ids.eos >= config->shape.vocab) {
+        config->ids.eos = -1;
     }
     cs_status status = row->places ? cs_places_read(where, json, config) : CS_OK;
     return status == CS_OK && row->read ? row->read(where, json, config) : status;
@@ -453,13 +456,13 @@ static void read_classifier(const json_t *json, cs_model_config *config)
     size_t begin = strlen(class);
     if (name && strncmp(name, class, begin) == 0 &&
         strcmp(name + begin, classifier_of(config->arch)) == 0) {
-        config->classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
-                          : json_is_integer(number)    ? (int64_t)json_integer_value(number)
-                                                       : 2;
+        config->head.classes = json_object_size(labels) > 0 ? (int64_t)json_object_size(labels)
+                               : json_is_integer(number)    ? (int64_t)json_integer_value(number)
+                                                            : 2;
     }
     if (name && strncmp(name, class, begin) == 0 && strcmp(name + begin, SPANS) == 0) {
-        config->spans = true;
-        config->classes = 2;
+        config->head.spans = true;
+        config->head.classes = 2;
     }
 }
 
@@ -468,8 +471,8 @@ static cs_status read_pooling(const char *where, const json_t *json, cs_model_co
 {
     const char *const *names = cs_arch_row_of(config->arch)->pooling;
     const json_t *pooling = json_object_get(json, "classifier_pooling");
-    const bool head = config->classes > 0 && !config->spans;
-    config->readout = config->classes > 0 ? cs_readout_of(config->arch) : CS_READ_FIRST;
+    const bool head = config->head.classes > 0 && !config->head.spans;
+    config->head.readout = config->head.classes > 0 ? cs_readout_of(config->arch) : CS_READ_FIRST;
     if (!names[0] || (!pooling && !head)) {
         return CS_OK;
     }
@@ -482,7 +485,7 @@ static cs_status read_pooling(const char *where, const json_t *json, cs_model_co
                                            where, name ? name : "(not a string)", names[0]));
     }
     if (mean && head) {
-        config->readout = CS_READ_MEAN;
+        config->head.readout = CS_READ_MEAN;
     }
     return CS_OK;
 }
@@ -506,14 +509,14 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
             config->decoder.attention = (cs_decoder_attention)name;
         } else if (strcmp(key, "target") == 0) {
             status = cs_target_by_name(json_is_string(value) ? json_string_value(value) : "",
-                                       &config->target);
+                                       &config->head.target);
             status = cs_blame(status == CS_OK ? CS_OK : CS_ERR_INPUT, "%s", where);
         } else if (strcmp(key, "order") == 0) { /* checked with the rest */
-            (void)snprintf(config->order, sizeof config->order, "%s",
+            (void)snprintf(config->picture.order, sizeof config->picture.order, "%s",
                            json_is_string(value) ? json_string_value(value) : "none");
         } else if (strcmp(key, "readout") == 0) {
             status = read_name(where, key, value, READOUT, "first, last or mean", &name);
-            config->readout = (cs_readout)name;
+            config->head.readout = (cs_readout)name;
         } else if (f < OURS + OWN) {
             status = cs_config_value(where, f, value, &x);
             if (status == CS_OK) put(config, f, x);
@@ -562,20 +565,20 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     read_classifier(json, &config);
     if ((status = read_pooling(where, json, &config)) != CS_OK) return status;
     if (ours && (status = read_ours(where, ours, &config)) != CS_OK) return status;
-    if (config.classes > 0) {
-        config.head_transform = config.head_transform && config.cloze;
-        config.head_bias = config.headless = false;
-        config.tied = true;
+    if (config.head.classes > 0) {
+        config.head.transform = config.head.transform && config.head.cloze;
+        config.head.bias = config.head.absent = false;
+        config.head.tied = true;
     }
-    cs_model_config_ids(&config, (cs_special_ids){config.pad_id, config.bos_id, config.eos_id,
-                                                  config.mask_id, config.unk_id});
-    if (config.positions > 0 && cs_arch_row_of(arch)->behind_pad) {
-        config.positions -= config.position_offset;
-        if (config.positions < 1) {
+    cs_model_config_ids(&config, (cs_special_ids){config.ids.pad, config.ids.bos, config.ids.eos,
+                                                  config.ids.mask, config.ids.unk});
+    if (config.shape.positions > 0 && cs_arch_row_of(arch)->behind_pad) {
+        config.shape.positions -= config.position.offset;
+        if (config.shape.positions < 1) {
             return cs_fail(CS_ERR_INPUT,
                            "%s: 'max_position_embeddings' is %lld: no positions are left after the "
                            "padding token's",
-                           where, (long long)(config.positions + config.position_offset));
+                           where, (long long)(config.shape.positions + config.position.offset));
         }
     }
     size_t at = 0;

@@ -149,10 +149,10 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     long number = 0;
     int64_t i = 0;
     const cs_arch_tensor *row;
-    while (
-        (row = cs_arch_tensor_at(config->arch, i++)) &&
-        (!matches(row->ours, param->name, length, &number) ||
-         (!config->gated && pattern_of(row->theirs).parts == 2 && strstr(row->ours, "mlp.in")))) {
+    while ((row = cs_arch_tensor_at(config->arch, i++)) &&
+           (!matches(row->ours, param->name, length, &number) ||
+            (!config->layer.gated && pattern_of(row->theirs).parts == 2 &&
+             strstr(row->ours, "mlp.in")))) {
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
@@ -169,14 +169,15 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     int64_t rows = vector ? param->cols : param->rows, first = 0;
     for (int part = 0; part < p.parts; ++part) {
         int64_t share = share_of(config, param->name, p.parts, part, rows);
-        piece[part] = (cs_hf_piece){.transposed = p.transposed && !vector,
-                                    .by_head = p.by_head ? config->heads : 0,
-                                    .vector = vector,
-                                    .boxed = p.whole,
-                                    .channels = p.convolved && !vector ? config->channels : 0,
-                                    .first = first,
-                                    .rows = share,
-                                    .cols = vector ? 1 : param->cols};
+        piece[part] =
+            (cs_hf_piece){.transposed = p.transposed && !vector,
+                          .by_head = p.by_head ? config->shape.heads : 0,
+                          .vector = vector,
+                          .boxed = p.whole,
+                          .channels = p.convolved && !vector ? config->picture.channels : 0,
+                          .first = first,
+                          .rows = share,
+                          .cols = vector ? 1 : param->cols};
         spell(cs_hf_prefix(config->arch), &p, number, part, last, piece[part].name);
         first += share;
     }
@@ -187,7 +188,7 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         spell(cs_hf_prefix(config->arch), &other, number, part, last, piece[part].other);
     }
     const char *second = second_bias(config->arch);
-    if (!config->tied && *second && strcmp(param->name, "head.bias") == 0) {
+    if (!config->head.tied && *second && strcmp(param->name, "head.bias") == 0) {
         piece[1] = piece[0];
         piece[1].copy = true;
         (void)snprintf(piece[1].name, sizeof piece[1].name, "%s.bias", second);
@@ -223,8 +224,9 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
     for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
         ignored = ignored || cs_has_suffix(name, ends[i]);
     }
-    ignored = ignored || (config->place_table && strstr(name, "embeddings.position_embeddings."));
+    ignored = ignored ||
+              (config->position.distance_table && strstr(name, "embeddings.position_embeddings."));
     const char *output = theirs_of(config->arch, "output");
-    return ignored || (config->tied && is(name, output + (*output == '/'), "weight")) ||
+    return ignored || (config->head.tied && is(name, output + (*output == '/'), "weight")) ||
            is(name, second_bias(config->arch), "bias");
 }

@@ -50,7 +50,7 @@ static void add_linear(table *t, int64_t out, int64_t in, bool bias, const char 
                        const char *name)
 {
     add(t, out, in, true, "%s%s.weight", prefix, name);
-    if (bias && t->config->bias) {
+    if (bias && t->config->layer.bias) {
         add(t, 1, out, false, "%s%s.bias", prefix, name);
     }
 }
@@ -58,7 +58,7 @@ static void add_linear(table *t, int64_t out, int64_t in, bool bias, const char 
 static void add_norm(table *t, int64_t width, const char *prefix, const char *name)
 {
     add(t, 1, width, false, "%s%s.gain", prefix, name);
-    if (t->config->bias && t->config->norm_bias) {
+    if (t->config->layer.bias && t->config->layer.norm_bias) {
         add(t, 1, width, false, "%s%s.bias", prefix, name);
     }
 }
@@ -67,8 +67,9 @@ static void add_norm(table *t, int64_t width, const char *prefix, const char *na
 static void add_positions(table *t, int64_t width, const char *name)
 {
     const cs_model_config *c = t->config;
-    add(t, c->position_offset + cs_model_config_positions(c), width, !c->waves, "%s", name);
-    if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->waves;
+    add(t, c->position.offset + cs_model_config_positions(c), width, !c->picture.sinusoidal, "%s",
+        name);
+    if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
 }
 
 /* What the configuration fixes. */
@@ -93,22 +94,23 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         if (!s.plain) {
             add_norm(t, s.width, prefix, "attention.norm");
         }
-        add_linear(t, s.queries + 2 * s.keys, s.width, c->qkv_bias, prefix, "attention.qkv");
-        add_linear(t, s.width, s.queries, c->output_bias, prefix, "attention.output");
+        add_linear(t, s.queries + 2 * s.keys, s.width, c->layer.qkv_bias, prefix, "attention.qkv");
+        add_linear(t, s.width, s.queries, c->layer.output_bias, prefix, "attention.output");
     }
-    if (s.self && c->head_norm) {
+    if (s.self && c->attention.head_norm) {
         add(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
         add(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
     }
-    if (s.self && c->place_table) {
-        add(t, 2 * c->place_span - 1, cs_head_width(c), true, "%sattention.distance.weight",
-            prefix);
+    if (s.self && c->position.distance_table) {
+        add(t, 2 * c->position.distance_span - 1, cs_head_width(c), true,
+            "%sattention.distance.weight", prefix);
     }
-    const bool matrices = s.self && c->place_span > 0 && !c->place_shared && !c->place_table;
-    if (matrices && c->place_keys) {
+    const bool matrices = s.self && c->position.distance_span > 0 && !c->position.distance_shared &&
+                          !c->position.distance_table;
+    if (matrices && c->position.distance_keys) {
         add_linear(t, s.queries, s.width, true, prefix, "attention.place_key");
     }
-    if (matrices && c->place_queries) {
+    if (matrices && c->position.distance_queries) {
         add_linear(t, s.queries, s.width, true, prefix, "attention.place_query");
     }
     if (s.cross) {
@@ -118,95 +120,95 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add_linear(t, 2 * s.keys, s.width, bias, prefix, "cross.kv");
         add_linear(t, s.width, s.queries, bias, prefix, "cross.output");
     }
-    if (s.self && c->sandwich) {
+    if (s.self && c->layer.sandwich) {
         add_norm(t, s.width, prefix, "attention.post");
         add_norm(t, s.width, prefix, "mlp.post");
     }
-    if (!c->one_norm) {
+    if (!c->layer.one_norm) {
         add_norm(t, s.width, prefix, "mlp.norm");
     }
-    add_linear(t, (c->gated ? 2 : 1) * s.inner, s.width, c->mlp_bias, prefix, "mlp.in");
-    add_linear(t, s.width, s.inner, c->mlp_bias, prefix, "mlp.out");
+    add_linear(t, (c->layer.gated ? 2 : 1) * s.inner, s.width, c->layer.mlp_bias, prefix, "mlp.in");
+    add_linear(t, s.width, s.inner, c->layer.mlp_bias, prefix, "mlp.out");
 }
 
 static int64_t embed_width(const cs_model_config *c)
 {
-    return c->embed_width > 0 ? c->embed_width : c->width;
+    return c->shape.embed_width > 0 ? c->shape.embed_width : c->shape.width;
 }
 
 static void add_embedding(table *t, const cs_model_config *c)
 {
     const int64_t width = embed_width(c);
-    add(t, c->vocab, width, true, "embed.token");
-    if (c->real_width > 0) {
-        add(t, c->width, c->real_width, true, "embed.real.weight");
-        if (cs_arch_row_of(c->arch)->pictures && c->bias) {
-            add(t, 1, c->width, false, "embed.real.bias");
+    add(t, c->shape.vocab, width, true, "embed.token");
+    if (c->shape.real_width > 0) {
+        add(t, c->shape.width, c->shape.real_width, true, "embed.real.weight");
+        if (cs_arch_row_of(c->arch)->pictures && c->layer.bias) {
+            add(t, 1, c->shape.width, false, "embed.real.bias");
         }
     }
-    if (c->extra_width > 0) {
-        add(t, c->width, c->extra_width, true, "embed.extra.weight");
+    if (c->shape.extra_width > 0) {
+        add(t, c->shape.width, c->shape.extra_width, true, "embed.extra.weight");
     }
-    if (c->positions > 0) {
+    if (c->shape.positions > 0) {
         add_positions(t, width, "embed.position");
     }
-    if (c->token_types > 0) {
-        add(t, c->token_types, width, true, "embed.type");
+    if (c->shape.token_types > 0) {
+        add(t, c->shape.token_types, width, true, "embed.type");
     }
-    if (c->embed_norm) {
+    if (c->layer.embed_norm) {
         add_norm(t, width, "", "embed.norm");
     }
-    if (c->embed_width > 0) {
-        add_linear(t, c->width, width, true, "", "embed.project");
+    if (c->shape.embed_width > 0) {
+        add_linear(t, c->shape.width, width, true, "", "embed.project");
     }
-    if (c->query_vector) {
-        add(t, 1, c->width, true, "query.start");
+    if (c->attention.query_vector) {
+        add(t, 1, c->shape.width, true, "query.start");
     }
-    if (c->relative_buckets > 0) {
-        add(t, c->relative_buckets, c->heads, true, "relative.table");
+    if (c->position.relative_buckets > 0) {
+        add(t, c->position.relative_buckets, c->shape.heads, true, "relative.table");
     }
 }
 
 static void add_classifier(table *t, const cs_model_config *c, cs_score score)
 {
-    if (c->spans) {
-        add_linear(t, 2, c->width, true, "", "span.output");
+    if (c->head.spans) {
+        add_linear(t, 2, c->shape.width, true, "", "span.output");
         return;
     }
-    if (c->cloze) {
-        add_linear(t, c->classes, embed_width(c), true, "", "classifier.output");
+    if (c->head.cloze) {
+        add_linear(t, c->head.classes, embed_width(c), true, "", "classifier.output");
         return;
     }
     if (score <= CS_SCORE_DENSE) {
-        add_linear(t, c->width, c->width, c->dense_bias || score == CS_SCORE_DENSE, "",
-                   "classifier.dense");
+        add_linear(t, c->shape.width, c->shape.width,
+                   c->layer.dense_bias || score == CS_SCORE_DENSE, "", "classifier.dense");
     }
     if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
-        add_norm(t, c->width, "", "classifier.norm");
+        add_norm(t, c->shape.width, "", "classifier.norm");
     }
-    const bool bias = score == CS_SCORE_NORMED ? c->dense_bias : score != CS_SCORE_BARE;
-    add_linear(t, c->classes, c->width, bias, "", "classifier.output");
+    const bool bias = score == CS_SCORE_NORMED ? c->layer.dense_bias : score != CS_SCORE_BARE;
+    add_linear(t, c->head.classes, c->shape.width, bias, "", "classifier.output");
 }
 
 static void add_head(table *t, const cs_model_config *c)
 {
-    if (c->head_transform) {
-        add_linear(t, embed_width(c), c->width, c->dense_bias, "", "head.dense");
+    if (c->head.transform) {
+        add_linear(t, embed_width(c), c->shape.width, c->layer.dense_bias, "", "head.dense");
         add_norm(t, embed_width(c), "", "head.norm");
     }
-    if (c->head_bias) {
-        add(t, 1, c->vocab, false, "head.bias");
+    if (c->head.bias) {
+        add(t, 1, c->shape.vocab, false, "head.bias");
     }
-    if (c->detector) {
-        add_linear(t, 2, c->width, true, "", "detect");
+    if (c->head.detector) {
+        add_linear(t, 2, c->shape.width, true, "", "detect");
     }
-    if (c->target != CS_TARGET_IDS) {
-        add_linear(t, c->real_width, c->decoder.layers > 0 ? c->decoder.width : c->width, true, "",
-                   "pixel");
-    } else if (!c->tied) {
-        add(t, c->vocab, embed_width(c), true, "output.weight");
+    if (c->head.target != CS_TARGET_IDS) {
+        add_linear(t, c->shape.real_width,
+                   c->decoder.layers > 0 ? c->decoder.width : c->shape.width, true, "", "pixel");
+    } else if (!c->head.tied) {
+        add(t, c->shape.vocab, embed_width(c), true, "output.weight");
     }
-    if (c->classes > 0) {
+    if (c->head.classes > 0) {
         add_classifier(t, c, cs_arch_row_of(c->arch)->score);
     }
 }
@@ -217,17 +219,18 @@ static void add_decoder(table *t, const cs_model_config *c)
     bool causal = d->attention == CS_DECODER_CAUSAL_CROSS;
     layer_shape shape = {.width = d->width,
                          .inner = d->inner,
-                         .queries = d->stack ? cs_head_width(c) * c->heads : d->width,
+                         .queries = d->stack ? cs_head_width(c) * c->shape.heads : d->width,
                          .keys = d->stack ? cs_key_width(c) : d->width,
                          .self = d->attention != CS_DECODER_CROSS,
                          .cross = d->attention != CS_DECODER_SELF};
     if (cs_decoder_projects(c)) {
-        add_linear(t, d->width, c->width, true, "", "decoder.project");
+        add_linear(t, d->width, c->shape.width, true, "", "decoder.project");
     }
     if (d->stack) {
-        add(t, c->relative_buckets, c->heads, true, "decoder.relative.table");
+        add(t, c->position.relative_buckets, c->shape.heads, true, "decoder.relative.table");
     } else {
-        add(t, causal ? c->vocab : 1, d->width, true, causal ? "decoder.token" : "decoder.mask");
+        add(t, causal ? c->shape.vocab : 1, d->width, true,
+            causal ? "decoder.token" : "decoder.mask");
     }
     if (cs_model_config_positions(c) > 0) {
         add_positions(t, d->width, "decoder.position");
@@ -237,11 +240,11 @@ static void add_decoder(table *t, const cs_model_config *c)
         (void)snprintf(prefix, sizeof prefix, "decoder.layer.%lld.", (long long)l);
         add_layer(t, prefix, shape);
     }
-    if (!c->post_norm) {
+    if (!c->layer.post_norm) {
         add_norm(t, d->width, "", "decoder.norm");
     }
-    if (d->width != c->width && c->target == CS_TARGET_IDS) {
-        add_linear(t, c->width, d->width, true, "", "decoder.output");
+    if (d->width != c->shape.width && c->head.target == CS_TARGET_IDS) {
+        add_linear(t, c->shape.width, d->width, true, "", "decoder.output");
     }
 }
 
@@ -250,40 +253,40 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
     table t = {.params = params, .config = c};
     add_embedding(&t, c);
     if (c->arch == CS_ARCH_LINEAR) {
-        add_linear(&t, 3 * c->width, c->width, true, "layer.0.", "attention.qkv");
+        add_linear(&t, 3 * c->shape.width, c->shape.width, true, "layer.0.", "attention.qkv");
         add_head(&t, c);
         return t.status;
     }
-    const int64_t layers = c->groups > 0 ? c->groups : c->layers;
-    for (int64_t l = 0; l < layers + cs_most(c->offset_heads - 1, 0); ++l) {
+    const int64_t layers = c->shape.groups > 0 ? c->shape.groups : c->shape.layers;
+    for (int64_t l = 0; l < layers + cs_most(c->head.offsets - 1, 0); ++l) {
         char prefix[64];
         (void)snprintf(prefix, sizeof prefix, l < layers ? "layer.%lld." : "offset.%lld.",
                        (long long)(l < layers ? l : l - layers + 2));
         add_layer(&t, prefix,
-                  (layer_shape){.width = c->width,
-                                .inner = c->inner,
-                                .queries = cs_head_width(c) * c->heads,
+                  (layer_shape){.width = c->shape.width,
+                                .inner = c->shape.inner,
+                                .queries = cs_head_width(c) * c->shape.heads,
                                 .keys = cs_key_width(c),
                                 .self = true,
-                                .plain = cs_least(l, layers - 1) == 0 && c->first_plain});
+                                .plain = cs_least(l, layers - 1) == 0 && c->layer.first_plain});
     }
-    if (c->rotary.theta > 0) {
-        add_constant(&t, cs_rotary_pairs(c, &c->rotary), "rotary.frequency");
+    if (c->position.rotary.theta > 0) {
+        add_constant(&t, cs_rotary_pairs(c, &c->position.rotary), "rotary.frequency");
     }
-    if (c->place_span > 0 && !c->place_table) {
-        add(&t, 2 * c->place_span, c->width, true, "places.table");
-        if (c->place_norm) {
-            add_norm(&t, c->width, "", "places.norm");
+    if (c->position.distance_span > 0 && !c->position.distance_table) {
+        add(&t, 2 * c->position.distance_span, c->shape.width, true, "places.table");
+        if (c->position.distance_norm) {
+            add_norm(&t, c->shape.width, "", "places.norm");
         }
     }
-    if (c->slopes) {
-        add_constant(&t, c->heads, "alibi.slope");
+    if (c->attention.alibi) {
+        add_constant(&t, c->shape.heads, "alibi.slope");
     }
-    if (c->local_rotary.theta > 0) {
-        add_constant(&t, cs_rotary_pairs(c, &c->local_rotary), "rotary.local");
+    if (c->position.local_rotary.theta > 0) {
+        add_constant(&t, cs_rotary_pairs(c, &c->position.local_rotary), "rotary.local");
     }
-    if (!c->post_norm) {
-        add_norm(&t, c->width, "", "final_norm");
+    if (!c->layer.post_norm) {
+        add_norm(&t, c->shape.width, "", "final_norm");
     }
     add_head(&t, c);
     if (c->decoder.layers > 0) {
@@ -295,10 +298,12 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
 /* Nothing beyond what gpt2, roberta and bert have. */
 static bool is_basic(const cs_model_config *c)
 {
-    return c->act <= CS_ACT_TANH && !c->rms && !c->gated && !c->parallel && !c->head_norm &&
-           c->window == 0 && c->kv_heads == 0 && c->head_width == 0 && !(c->rotary.theta > 0) &&
-           !c->slopes && c->place_span == 0 && !(c->score_width > 0) && !(c->score_cap > 0) &&
-           !(c->logit_cap > 0) && !(c->embed_scale > 0) && !(c->head_scale > 0);
+    return c->layer.activation <= CS_ACT_TANH && !c->layer.rms && !c->layer.gated &&
+           !c->layer.parallel && !c->attention.head_norm && c->attention.window == 0 &&
+           c->shape.kv_heads == 0 && c->shape.head_width == 0 && !(c->position.rotary.theta > 0) &&
+           !c->attention.alibi && c->position.distance_span == 0 &&
+           !(c->attention.score_width > 0) && !(c->attention.score_cap > 0) &&
+           !(c->head.logit_cap > 0) && !(c->layer.embed_scale > 0) && !(c->head.scale > 0);
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the
@@ -325,10 +330,11 @@ static cs_status fill_constants(cs_model *model)
             float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;
-            if (c->slopes) {
+            if (c->attention.alibi) {
                 slopes(p->cols, value);
             } else {
-                cs_rotary_frequencies(local ? &c->local_rotary : &c->rotary, p->cols, value);
+                cs_rotary_frequencies(local ? &c->position.local_rotary : &c->position.rotary,
+                                      p->cols, value);
             }
             status = cs_params_set(&model->params, i, CS_PARAM_VALUE, value);
             cs_free(value);
@@ -390,7 +396,8 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
 cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_t *token,
                                cs_model *to)
 {
-    const char *const theirs[] = {from->config.tied ? "embed.token" : "output.weight", "head.bias"};
+    const char *const theirs[] = {from->config.head.tied ? "embed.token" : "output.weight",
+                                  "head.bias"};
     const char *const ours[] = {"classifier.output.weight", "classifier.output.bias"};
     float *value = cs_alloc(cs_params_most_items(&from->params), sizeof *value),
           *taken = cs_alloc(cs_params_most_items(&to->params), sizeof *taken);
@@ -436,8 +443,9 @@ static bool starts(const char *name, const char *prefix)
  * of the uniform guess. */
 static double linear_features(const cs_model_config *c)
 {
-    bool grows = c->pooling < 1 && c->positions > 0;
-    return sqrt((double)c->width) * (grows ? pow((double)c->positions, 1 - c->pooling) : 1);
+    bool grows = c->head.pooling < 1 && c->shape.positions > 0;
+    return sqrt((double)c->shape.width) *
+           (grows ? pow((double)c->shape.positions, 1 - c->head.pooling) : 1);
 }
 
 /* Standard deviation of a parameter's initial values. */
@@ -445,29 +453,30 @@ static double spread(const cs_model_config *c, const char *name)
 {
     if (c->arch == CS_ARCH_LINEAR) {
         return starts(name, "embed.")              ? 1
-               : cs_has_suffix(name, "qkv.weight") ? 1 / sqrt((double)c->width)
-                                                   : c->init_range / linear_features(c);
+               : cs_has_suffix(name, "qkv.weight") ? 1 / sqrt((double)c->shape.width)
+                                                   : c->training.init_range / linear_features(c);
     }
     if (cs_arch_row_of(c->arch)->pictures && strcmp(name, "embed.real.weight") == 0) {
-        return sqrt(2 / (double)(c->width + c->real_width)); /* Xavier, as MAE's code has it */
+        return sqrt(
+            2 / (double)(c->shape.width + c->shape.real_width)); /* Xavier, as MAE's code has it */
     }
     if (strcmp(name, "embed.extra.weight") == 0) {
-        return sqrt(2 / (double)(c->width + c->extra_width));
+        return sqrt(2 / (double)(c->shape.width + c->shape.extra_width));
     }
     bool residual = cs_has_suffix(name, "attention.output.weight") ||
                     cs_has_suffix(name, "cross.output.weight") ||
                     cs_has_suffix(name, "mlp.out.weight");
-    if (!residual || c->post_norm) {
-        return c->init_range;
+    if (!residual || c->layer.post_norm) {
+        return c->training.init_range;
     }
-    int64_t sublayers = 2 * c->layers;
+    int64_t sublayers = 2 * c->shape.layers;
     if (starts(name, "decoder.")) {
         sublayers = c->decoder.layers * (c->decoder.attention == CS_DECODER_SELF_CROSS ||
                                                  c->decoder.attention == CS_DECODER_CAUSAL_CROSS
                                              ? 3
                                              : 2);
     }
-    return c->init_range / sqrt((double)sublayers);
+    return c->training.init_range / sqrt((double)sublayers);
 }
 
 enum { ROWS_AT_ONCE = 64 };

@@ -89,7 +89,8 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
         const cs_param *written = &model->params.param[i];
         int count = cs_hf_pieces(&model->config, written, piece);
         status = cs_params_get(&model->params, i, CS_PARAM_VALUE, param);
-        const bool less_one = model->config.gain_from_one && cs_has_suffix(written->name, ".gain");
+        const bool less_one =
+            model->config.layer.gain_from_one && cs_has_suffix(written->name, ".gain");
         for (int64_t c = 0; c < written->cols && less_one; ++c) {
             param[c] -= 1;
         }
@@ -149,8 +150,8 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
         status = cs_json_write(config, json);
     if (status == CS_OK && model->codes) status = cs_codes_write(model->codes, codes);
     if (status == CS_OK && cs_arch_row_of(c->arch)->pictures)
-        status = cs_processor_write(&model->processor, c->image_height, c->image_width, c->channels,
-                                    processor);
+        status = cs_processor_write(&model->processor, c->picture.height, c->picture.width,
+                                    c->picture.channels, processor);
     json_decref(json);
     cs_free(weights);
     cs_free(config);
@@ -325,7 +326,7 @@ static cs_status read_param(const weights *w, const cs_param *p, float *param)
     for (int i = 0; i < count && status == CS_OK; ++i) {
         status = read_piece(w, &piece[i], param);
     }
-    bool less_one = param && w->config.gain_from_one && cs_has_suffix(p->name, ".gain");
+    bool less_one = param && w->config.layer.gain_from_one && cs_has_suffix(p->name, ".gain");
     for (int64_t i = 0; i < p->cols && less_one; ++i) {
         param[i] += 1;
     }
@@ -381,17 +382,17 @@ static void fit_head(const weights *w, bool training, cs_model_config *config)
     cs_param bias = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
     cs_param output = {.name = (char[]){"output.weight"}, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES], own[CS_HF_PIECES];
-    (void)cs_hf_pieces(config, config->head_transform ? &dense : &output, piece);
+    (void)cs_hf_pieces(config, config->head.transform ? &dense : &output, piece);
     (void)cs_hf_pieces(config, &bias, own);
-    const bool biased = config->head_bias && find(w, config->arch, own[0].name),
-               needs = config->head_transform || (!config->tied && w->bare);
+    const bool biased = config->head.bias && find(w, config->arch, own[0].name),
+               needs = config->head.transform || (!config->head.tied && w->bare);
     if (w->other || (needs && !find(w, config->arch, piece[0].name)) ||
-        (w->bare && config->head_bias && !biased)) {
-        config->head_transform = false;
-        config->tied = true;
-        config->headless =
-            !training || cs_arch_row_of(config->arch)->states_alone || config->embed_width > 0;
-        config->head_bias = biased;
+        (w->bare && config->head.bias && !biased)) {
+        config->head.transform = false;
+        config->head.tied = true;
+        config->head.absent = !training || cs_arch_row_of(config->arch)->states_alone ||
+                              config->shape.embed_width > 0;
+        config->head.bias = biased;
     }
 }
 
@@ -436,15 +437,15 @@ static cs_status fit_ties(const weights *w, cs_model_config *config)
     cs_hf_piece bias[CS_HF_PIECES];
     const cs_param p = {.name = (char[]){"head.bias"}, .rows = 1, .cols = 1};
     bool matrix = true, vector = true;
-    if (!c->tied || c->headless || c->classes > 0 || c->target != CS_TARGET_IDS) {
+    if (!c->head.tied || c->head.absent || c->head.classes > 0 || c->head.target != CS_TARGET_IDS) {
         return CS_OK;
     }
-    untied.tied = false;
+    untied.head.tied = false;
     cs_status status = same(w, entry_of(w, c, (char[]){"output.weight"}),
                             entry_of(w, c, (char[]){"embed.token"}), &matrix);
     if (status == CS_OK && cs_hf_pieces(&untied, &p, bias) == 2)
         status = same(w, find(w, c->arch, bias[0].name), find(w, c->arch, bias[1].name), &vector);
-    config->tied = matrix && vector;
+    config->head.tied = matrix && vector;
     return status;
 }
 
@@ -456,8 +457,8 @@ static void fit_stacks(const weights *w, cs_model_config *config)
     if (!has(w, config, (char[]){"decoder.relative.table"})) {
         config->decoder = (cs_decoder_config){0};
     }
-    config->decoder.headless = !output && !config->tied;
-    config->tied = config->decoder.layers == 0 || !output;
+    config->decoder.headless = !output && !config->head.tied;
+    config->head.tied = config->decoder.layers == 0 || !output;
 }
 
 /* Files of an encoder of pictures alone, or of its classifier, predict nothing of a picture. */
@@ -466,13 +467,13 @@ static void fit_pictures(const weights *w, cs_model_config *config)
     cs_param pixel = {.name = (char[]){"pixel.weight"}, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES];
     (void)cs_hf_pieces(config, &pixel, piece);
-    if (config->target != CS_TARGET_IDS && !find(w, config->arch, piece[0].name)) {
-        config->target = CS_TARGET_IDS;
+    if (config->head.target != CS_TARGET_IDS && !find(w, config->arch, piece[0].name)) {
+        config->head.target = CS_TARGET_IDS;
         config->decoder = (cs_decoder_config){0};
         config->arch = CS_ARCH_VIT;
     }
-    config->headless =
-        config->target == CS_TARGET_IDS && config->vocab <= 2 && config->classes == 0;
+    config->head.absent = config->head.target == CS_TARGET_IDS && config->shape.vocab <= 2 &&
+                          config->head.classes == 0;
 }
 
 /* Whether no tensor carries the class's prefix. */
@@ -494,14 +495,15 @@ static cs_status read_codes(const char *dir, cs_model *model)
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
         status = cs_codes_read(path, 0, &model->codes);
-        if (status == CS_OK && (model->codes->patch != model->config.patch ||
-                                model->codes->book.codes + CS_FIRST_CODE != model->config.vocab))
-            status =
-                cs_fail(CS_ERR_INPUT,
-                        "%s: %lld codes of patches of side %lld do not match the model, with %lld "
-                        "ids and patches of side %lld",
-                        path, (long long)model->codes->book.codes, (long long)model->codes->patch,
-                        (long long)model->config.vocab, (long long)model->config.patch);
+        if (status == CS_OK &&
+            (model->codes->patch != model->config.picture.patch ||
+             model->codes->book.codes + CS_FIRST_CODE != model->config.shape.vocab))
+            status = cs_fail(
+                CS_ERR_INPUT,
+                "%s: %lld codes of patches of side %lld do not match the model, with %lld "
+                "ids and patches of side %lld",
+                path, (long long)model->codes->book.codes, (long long)model->codes->patch,
+                (long long)model->config.shape.vocab, (long long)model->config.picture.patch);
     }
     cs_free(path);
     return status;
@@ -512,7 +514,7 @@ static cs_status read_processor(const char *dir, cs_model *model)
     char *path = cs_path_join(dir, PROCESSOR);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path))
-        status = cs_processor_read(path, model->config.channels, &model->processor);
+        status = cs_processor_read(path, model->config.picture.channels, &model->processor);
     cs_free(path);
     return status;
 }

@@ -28,15 +28,15 @@ const char *cs_loss_name(cs_loss loss)
 int cs_emit_embedded(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
-    if (c->embed_norm) {
+    if (c->layer.embed_norm) {
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
-                                          cs_emit_bias(e, "", "embed.norm.bias"), c->eps, c->rms,
-                                          0},
+                                          cs_emit_bias(e, "", "embed.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
                                 NULL);
     }
-    if (e->options->training && c->embed_dropout > 0) {
-        x = cs_graph_add(e->graph, CS_NONE, x, c->embed_dropout);
+    if (e->options->training && c->training.embed_dropout > 0) {
+        x = cs_graph_add(e->graph, CS_NONE, x, c->training.embed_dropout);
     }
     return x;
 }
@@ -46,10 +46,10 @@ int cs_emit_embedded(cs_emitter *e, int x)
 static int emit_real(cs_emitter *e)
 {
     cs_network *net = e->net;
-    if (e->config->real_width == 0) {
+    if (e->config->shape.real_width == 0) {
         return CS_NONE;
     }
-    net->real = cs_graph_input(e->graph, net->rows, e->config->real_width, "real");
+    net->real = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
     net->real_row = cs_graph_index(e->graph, net->rows, "real row");
     int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real, &net->real_row);
     x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
@@ -63,11 +63,11 @@ static int emit_extra(cs_emitter *e, int x)
 {
     cs_network *net = e->net;
     cs_graph *g = e->graph;
-    if (e->config->extra_width == 0) {
+    if (e->config->shape.extra_width == 0) {
         return x;
     }
     net->extra_rows = cs_graph_rows(g, e->options->batch, 1);
-    net->extra = cs_graph_input(g, net->extra_rows, e->config->extra_width, "extra");
+    net->extra = cs_graph_input(g, net->extra_rows, e->config->shape.extra_width, "extra");
     net->extra_number = cs_graph_index(g, net->extra_rows, "extra number");
     net->extra_row = cs_graph_index(g, net->rows, "extra row");
     int y = cs_graph_embed(g, CS_NONE, net->extra_rows, 1, &net->extra, &net->extra_number);
@@ -82,20 +82,21 @@ static void emit_places(cs_emitter *e)
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
     cs_graph *g = e->graph;
-    if (c->place_span == 0 || c->place_table || !(c->place_keys || c->place_queries)) {
+    if (c->position.distance_span == 0 || c->position.distance_table ||
+        !(c->position.distance_keys || c->position.distance_queries)) {
         return;
     }
-    net->place_rows = cs_graph_rows(g, 1, 2 * c->place_span);
+    net->place_rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
     net->place = cs_graph_index(g, net->place_rows, "place");
-    net->place_buckets = c->place_buckets;
-    net->place_most = c->place_most;
+    net->place_buckets = c->position.distance_buckets;
+    net->place_most = c->position.distance_most;
     int table = cs_emit_param(e, "", "places.table");
     e->places = cs_graph_embed(g, CS_NONE, net->place_rows, 1, &table, &net->place);
-    if (c->place_norm) {
+    if (c->position.distance_norm) {
         e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
                                         (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
-                                                  cs_emit_param(e, "", "places.norm.bias"), c->eps,
-                                                  false, 0},
+                                                  cs_emit_param(e, "", "places.norm.bias"),
+                                                  c->layer.eps, false, 0},
                                         NULL);
     }
 }
@@ -115,21 +116,21 @@ int cs_emit_content(cs_emitter *e)
     int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
     table[tables] = cs_emit_param(e, "", "embed.token");
     index[tables++] = net->token;
-    if (c->token_types > 0) {
+    if (c->shape.token_types > 0) {
         net->type = cs_graph_index(g, net->rows, "type");
         table[tables] = cs_emit_param(e, "", "embed.type");
         index[tables++] = net->type;
     }
-    if (c->positions > 0) {
+    if (c->shape.positions > 0) {
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->position;
     }
     int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
-    if (c->embed_scale > 0) {
-        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->embed_scale);
+    if (c->layer.embed_scale > 0) {
+        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->layer.embed_scale);
     }
     x = cs_emit_embedded(e, x);
-    return c->embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
+    return c->shape.embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
 }
 
 /* --- the encoder ------------------------------------------------------------------------------ */
@@ -152,7 +153,7 @@ static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_RO
 {
     return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
                       .number = l,
-                      .width = e->config->width,
+                      .width = e->config->shape.width,
                       .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};
 }
 
@@ -174,7 +175,7 @@ static cs_stream emit_layers(cs_emitter *e, int64_t layers, bool narrow)
 
 cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
 {
-    const int64_t layers = e->config->layers;
+    const int64_t layers = e->config->shape.layers;
     cs_stream stream = emit_layers(e, layers, narrow);
     if (e->options->keep_hidden) {
         stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
@@ -188,7 +189,7 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
  * shared. A loss row reads the layer of its offset. */
 static int emit_offsets(cs_emitter *e)
 {
-    const int64_t last = e->config->layers - 1;
+    const int64_t last = e->config->shape.layers - 1;
     cs_network *net = e->net;
     cs_stream trunk = emit_layers(e, last, false);
     int x = CS_NONE;
@@ -212,13 +213,13 @@ static int emit_offsets(cs_emitter *e)
 static int emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
-    if (o->classify && e->config->readout == CS_READ_MEAN && !e->config->spans) {
+    if (o->classify && e->config->head.readout == CS_READ_MEAN && !e->config->head.spans) {
         return cs_emit_mean(e);
     }
     if (o->offsets > 1) {
         return emit_offsets(e);
     }
-    if (o->classify && e->config->spans) { /* of all rows */
+    if (o->classify && e->config->head.spans) { /* of all rows */
         return cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     }
     cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
@@ -252,9 +253,9 @@ static void loss_rows(cs_emitter *e)
         net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
     }
     if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
-        net->goal =
-            cs_graph_input(e->graph, net->loss_rows,
-                           o->classify ? e->config->classes : e->config->real_width, "goal");
+        net->goal = cs_graph_input(
+            e->graph, net->loss_rows,
+            o->classify ? e->config->head.classes : e->config->shape.real_width, "goal");
     } else if (o->loss != CS_LOSS_NONE) {
         net->target = cs_graph_index(e->graph, net->loss_rows, "target");
     }
@@ -262,7 +263,7 @@ static void loss_rows(cs_emitter *e)
         net->weight = cs_graph_input(e->graph, net->loss_rows, 1, "weight");
     }
     if (o->loss == CS_LOSS_SPECTRAL) {
-        net->mass = cs_graph_input(e->graph, CS_NONE, e->config->vocab, "mass");
+        net->mass = cs_graph_input(e->graph, CS_NONE, e->config->shape.vocab, "mass");
     }
 }
 
@@ -278,12 +279,14 @@ static void values(cs_emitter *e, int x)
 int cs_emit_transform(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
-    if (c->head_transform) {
-        cs_activation act = cs_arch_row_of(c->arch)->head_follows ? c->act : c->head_act;
+    if (c->head.transform) {
+        cs_activation act =
+            cs_arch_row_of(c->arch)->head_follows ? c->layer.activation : c->head.activation;
         x = cs_emit_linear(e, x, "", "head.dense", act);
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
-                                          cs_emit_bias(e, "", "head.norm.bias"), c->eps, c->rms, 0},
+                                          cs_emit_bias(e, "", "head.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
                                 NULL);
     }
     return x;
@@ -291,7 +294,7 @@ int cs_emit_transform(cs_emitter *e, int x)
 
 int cs_emit_capped(cs_emitter *e, int logits)
 {
-    const double cap = e->config->logit_cap;
+    const double cap = e->config->head.logit_cap;
     return cap > 0 ? cs_graph_gate(e->graph, logits, CS_NONE, CS_ACT_TANH, 1 / cap, cap) : logits;
 }
 
@@ -302,14 +305,14 @@ static void head(cs_emitter *e, int x)
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
     x = cs_emit_transform(e, x);
-    bool bias = c->head_bias && e->options->loss != CS_LOSS_SPECTRAL;
-    if (c->head_scale > 0) {
-        x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head_scale);
+    bool bias = c->head.bias && e->options->loss != CS_LOSS_SPECTRAL;
+    if (c->head.scale > 0) {
+        x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head.scale);
     }
     net->features = x;
-    net->logits = cs_graph_linear(e->graph, x,
-                                  cs_emit_param(e, "", c->tied ? "embed.token" : "output.weight"),
-                                  bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
+    net->logits = cs_graph_linear(
+        e->graph, x, cs_emit_param(e, "", c->head.tied ? "embed.token" : "output.weight"),
+        bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
     net->logits = cs_emit_capped(e, net->logits);
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
@@ -327,9 +330,9 @@ static void detector(cs_emitter *e, int x)
 static void loss(cs_emitter *e)
 {
     cs_network *net = e->net;
-    int64_t classes = e->options->classify ? e->config->classes
+    int64_t classes = e->options->classify ? e->config->head.classes
                       : e->options->detect ? 2
-                                           : e->config->vocab;
+                                           : e->config->shape.vocab;
     switch (e->options->loss) {
     case CS_LOSS_NONE:
         break;
@@ -372,41 +375,41 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                            (long long)size[i].value);
         }
     }
-    const bool dynamic = c->rotary.scaling == CS_SCALING_DYNAMIC;
-    if (dynamic && (double)o->length > c->rotary.original) {
+    const bool dynamic = c->position.rotary.scaling == CS_SCALING_DYNAMIC;
+    if (dynamic && (double)o->length > c->position.rotary.original) {
         return cs_fail(CS_ERR_USAGE,
                        "sequences of %lld tokens: dynamic rotary scaling above %g is not supported",
-                       (long long)o->length, c->rotary.original);
+                       (long long)o->length, c->position.rotary.original);
     }
-    if (c->place_table && o->length > c->place_span) {
+    if (c->position.distance_table && o->length > c->position.distance_span) {
         return cs_fail(CS_ERR_USAGE,
                        "sequences of %lld tokens are too long for a model of %lld distances",
-                       (long long)o->length, (long long)c->place_span);
+                       (long long)o->length, (long long)c->position.distance_span);
     }
-    if (c->positions > 0 && o->length > c->positions) {
+    if (c->shape.positions > 0 && o->length > c->shape.positions) {
         return cs_fail(CS_ERR_USAGE,
                        "sequences of %lld tokens are too long for a model of %lld positions",
-                       (long long)o->length, (long long)c->positions);
+                       (long long)o->length, (long long)c->shape.positions);
     }
     return CS_OK;
 }
 
 static cs_status check_classifier(const cs_model_config *c, const cs_network_options *o)
 {
-    cs_loss loss = c->classes == 1 ? CS_LOSS_SQUARED_ERROR : CS_LOSS_CROSS_ENTROPY;
-    if (c->classes == 0) {
+    cs_loss loss = c->head.classes == 1 ? CS_LOSS_SQUARED_ERROR : CS_LOSS_CROSS_ENTROPY;
+    if (c->head.classes == 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no classification head");
     }
     if (o->form != CS_FORM_SINGLE || o->keep_hidden) {
         return cs_fail(CS_ERR_USAGE, "a classification head needs the single form alone");
     }
-    if (c->spans && o->loss != CS_LOSS_NONE) { /* over the rows of a text: train/finetune.h */
+    if (c->head.spans && o->loss != CS_LOSS_NONE) { /* over the rows of a text: train/finetune.h */
         return cs_fail(CS_ERR_USAGE, "a span head has no loss by rows");
     }
-    const bool soft = o->loss == CS_LOSS_SOFT_CROSS_ENTROPY && c->classes > 1;
+    const bool soft = o->loss == CS_LOSS_SOFT_CROSS_ENTROPY && c->head.classes > 1;
     if (o->loss != CS_LOSS_NONE && o->loss != loss && !soft) {
         return cs_fail(CS_ERR_USAGE, "a classification head of %lld outputs needs a different loss",
-                       (long long)c->classes);
+                       (long long)c->head.classes);
     }
     return o->predictions == o->batch
                ? check_sizes(c, o)
@@ -425,7 +428,7 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         cs_status status = cs_arch_trained(c->arch);
         if (status != CS_OK) return status;
     }
-    if (o->form == CS_FORM_TWO_STREAM && !c->query_vector) {
+    if (o->form == CS_FORM_TWO_STREAM && !c->attention.query_vector) {
         return cs_fail(CS_ERR_USAGE, "the model has no query vector: it was not made for an "
                                      "objective with two-stream attention");
     }
@@ -436,12 +439,12 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
         return cs_fail(CS_ERR_USAGE, "the encoder of the model (%s) does not predict tokens",
                        cs_arch_name(c->arch));
     }
-    if ((o->form == CS_FORM_MAE && c->decoder.stack ? c->decoder.headless : c->headless) &&
+    if ((o->form == CS_FORM_MAE && c->decoder.stack ? c->decoder.headless : c->head.absent) &&
         o->predictions > 0) {
         return cs_fail(CS_ERR_USAGE, "the model (%s) has no head that predicts tokens",
                        cs_arch_name(c->arch));
     }
-    if (c->classes > 0 && o->predictions > 0 && !o->classify) {
+    if (c->head.classes > 0 && o->predictions > 0 && !o->classify) {
         return cs_fail(CS_ERR_USAGE,
                        "the model has a classification head: it predicts classes, not tokens");
     }
@@ -451,15 +454,15 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     if (o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
         return cs_fail(CS_ERR_USAGE, "soft targets need a classification head");
     }
-    if (o->detect && (!c->detector || o->form != CS_FORM_SINGLE)) {
+    if (o->detect && (!c->head.detector || o->form != CS_FORM_SINGLE)) {
         return cs_fail(CS_ERR_USAGE, "the model has no detector of replaced tokens");
     }
-    if (o->offsets > 1 && (o->offsets > c->offset_heads || o->form != CS_FORM_SINGLE ||
+    if (o->offsets > 1 && (o->offsets > c->head.offsets || o->form != CS_FORM_SINGLE ||
                            o->keep_hidden || o->detect || o->predictions == 0)) {
         return cs_fail(CS_ERR_USAGE, "%lld offsets requested, but the model has heads for %lld",
-                       (long long)o->offsets, (long long)c->offset_heads);
+                       (long long)o->offsets, (long long)c->head.offsets);
     }
-    const bool of_values = c->target != CS_TARGET_IDS;
+    const bool of_values = c->head.target != CS_TARGET_IDS;
     if (o->loss != CS_LOSS_NONE && (o->loss == CS_LOSS_SQUARED_ERROR) != of_values) {
         return cs_fail(
             CS_ERR_USAGE, "%s",
@@ -481,7 +484,8 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
 /* Dropout tells operations apart by ten bits (tensor/dropout.h). */
 static cs_status check_dropout(const cs_model_config *c, const cs_network *net)
 {
-    bool drops = c->dropout > 0 || c->attention_dropout > 0 || c->embed_dropout > 0;
+    bool drops = c->training.dropout > 0 || c->training.attention_dropout > 0 ||
+                 c->training.embed_dropout > 0;
     if (net->options.training && drops && net->graph.ops > 1024) {
         return cs_fail(CS_ERR_USAGE,
                        "dropout supports at most 1024 operations; the network has %lld",
@@ -516,7 +520,7 @@ static void emit(cs_emitter *e)
             cs_emit_classifier(e, x);
         } else if (e->options->detect) {
             detector(e, x);
-        } else if (e->config->target != CS_TARGET_IDS) {
+        } else if (e->config->head.target != CS_TARGET_IDS) {
             values(e, x);
         } else {
             head(e, x);
@@ -539,7 +543,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
     cs_status status = check(&model->config, options);
     if (status == CS_OK && options->keep_hidden) {
         net.hiddens = (int)((cs_emit_keeps_decoder(&e) ? model->config.decoder.layers
-                                                       : model->config.layers) +
+                                                       : model->config.shape.layers) +
                             1);
         net.hidden = cs_alloc(net.hiddens, sizeof *net.hidden);
         status = net.hidden ? CS_OK : CS_ERR_MEMORY;

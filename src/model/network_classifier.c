@@ -27,7 +27,7 @@ int cs_emit_mean(cs_emitter *e)
                               .table = CS_NONE,
                               .pos_q = CS_NONE,
                               .pos_k = CS_NONE,
-                              .heads = e->config->heads,
+                              .heads = e->config->shape.heads,
                               .scale = 1e-30};
     int q = cs_graph_gather(g, x, net->loss_rows, net->predict);
     return cs_graph_attention(g, q, cs_graph_add(g, CS_NONE, x, 0), x, &o);
@@ -35,8 +35,8 @@ int cs_emit_mean(cs_emitter *e)
 
 static int drop(cs_emitter *e, int x)
 {
-    bool drops = e->options->training && e->config->dropout > 0;
-    return drops ? cs_graph_add(e->graph, CS_NONE, x, e->config->dropout) : x;
+    bool drops = e->options->training && e->config->training.dropout > 0;
+    return drops ? cs_graph_add(e->graph, CS_NONE, x, e->config->training.dropout) : x;
 }
 
 void cs_emit_classifier(cs_emitter *e, int x)
@@ -44,34 +44,34 @@ void cs_emit_classifier(cs_emitter *e, int x)
     cs_network *net = e->net;
     const cs_model_config *c = e->config;
     const cs_score score = cs_arch_row_of(c->arch)->score;
-    if (c->spans) {
+    if (c->head.spans) {
         net->features = x;
         net->logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
         cs_graph_keep(e->graph, net->logits);
         return;
     }
-    if (c->cloze) {
+    if (c->head.cloze) {
         x = cs_emit_transform(e, x);
     } else if (score <= CS_SCORE_RELU) {
-        const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, c->head_act,
+        const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, c->head.activation,
                                      CS_ACT_RELU};
         x = score <= CS_SCORE_GELU ? drop(e, x) : x;
         x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
     } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
-        x = cs_emit_linear(e, x, "", "classifier.dense", c->head_act);
+        x = cs_emit_linear(e, x, "", "classifier.dense", c->head.activation);
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){cs_emit_param(e, "", "classifier.norm.gain"),
-                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->eps,
-                                          c->rms, 0},
+                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
                                 NULL);
     }
-    if (score == CS_SCORE_DENSE && !c->cloze) {
+    if (score == CS_SCORE_DENSE && !c->head.cloze) {
         x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_GELU_ERF);
     }
     net->features = x;
-    x = score <= CS_SCORE_NORMED && !c->cloze ? drop(e, x) : x;
+    x = score <= CS_SCORE_NORMED && !c->head.cloze ? drop(e, x) : x;
     net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
-    net->logits = c->cloze ? cs_emit_capped(e, net->logits) : net->logits;
+    net->logits = c->head.cloze ? cs_emit_capped(e, net->logits) : net->logits;
     cs_graph_keep(e->graph, net->features);
     cs_graph_keep(e->graph, net->logits);
 }

@@ -77,7 +77,7 @@ int cs_emit_linear_rows(cs_emitter *e, int x, const char *prefix, const char *na
 
 static double dropout(const cs_emitter *e)
 {
-    return e->decoder ? 0 : e->config->dropout;
+    return e->decoder ? 0 : e->config->training.dropout;
 }
 
 static int norm(cs_emitter *e, cs_stream s, const char *prefix, const char *name, int *sum)
@@ -88,14 +88,14 @@ static int norm(cs_emitter *e, cs_stream s, const char *prefix, const char *name
     return cs_graph_layer_norm(e->graph, s.x, s.r, s.r == CS_NONE ? 0 : dropout(e),
                                (cs_norm){.gain = gain,
                                          .bias = bias_of(e, prefix, name),
-                                         .eps = e->config->eps,
-                                         .rms = e->config->rms},
+                                         .eps = e->config->layer.eps,
+                                         .rms = e->config->layer.rms},
                                sum);
 }
 
 int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name)
 {
-    if (e->config->post_norm) {
+    if (e->config->layer.post_norm) {
         return stream->x;
     }
     int sum = CS_NONE, y = norm(e, *stream, prefix, name, &sum);
@@ -106,7 +106,7 @@ int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const ch
 void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name, int made)
 {
     stream->r = made;
-    if (e->config->post_norm) {
+    if (e->config->layer.post_norm) {
         *stream = (cs_stream){norm(e, *stream, prefix, name, NULL), CS_NONE};
     }
 }
@@ -118,7 +118,7 @@ int cs_emit_sum(cs_emitter *e, cs_stream stream)
 
 int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name)
 {
-    return e->config->post_norm ? stream.x : norm(e, stream, "", name, NULL);
+    return e->config->layer.post_norm ? stream.x : norm(e, stream, "", name, NULL);
 }
 
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
@@ -132,8 +132,8 @@ void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
 
 const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM])
 {
-    const int64_t groups = e->decoder ? 0 : e->config->groups,
-                  own = groups > 0 ? layer * groups / e->config->layers : layer;
+    const int64_t groups = e->decoder ? 0 : e->config->shape.groups,
+                  own = groups > 0 ? layer * groups / e->config->shape.layers : layer;
     (void)snprintf(buffer, CS_PREFIX_ROOM, "%slayer.%lld.", e->decoder ? "decoder." : "",
                    (long long)own);
     return buffer;
@@ -144,27 +144,28 @@ const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_R
 static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
 {
     const cs_model_config *c = e->config;
-    const int64_t d = cs_head_width(c) * c->heads;
+    const int64_t d = cs_head_width(c) * c->shape.heads;
     char prefix[CS_PREFIX_ROOM];
     (void)cs_emit_prefix(e, number, prefix);
     o->places = true;
     o->place_k = o->place_q = CS_NONE;
-    o->place_scale = c->place_unscaled ? 1 : 0;
-    if (c->place_table) {
+    o->place_scale = c->position.distance_unscaled ? 1 : 0;
+    if (c->position.distance_table) {
         const int table = cs_emit_param(e, prefix, "attention.distance.weight");
-        o->place_k = c->place_keys ? table : CS_NONE;
-        o->place_q = c->place_queries ? table : CS_NONE;
+        o->place_k = c->position.distance_keys ? table : CS_NONE;
+        o->place_q = c->position.distance_queries ? table : CS_NONE;
         return;
     }
-    const bool drops = e->options->training && c->dropout > 0 && e->places != CS_NONE;
-    const int x = drops ? cs_graph_add(e->graph, CS_NONE, e->places, c->dropout) : e->places;
-    if (c->place_keys) {
-        o->place_k = c->place_shared
+    const bool drops = e->options->training && c->training.dropout > 0 && e->places != CS_NONE;
+    const int x =
+        drops ? cs_graph_add(e->graph, CS_NONE, e->places, c->training.dropout) : e->places;
+    if (c->position.distance_keys) {
+        o->place_k = c->position.distance_shared
                          ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", d, d)
                          : cs_emit_linear(e, x, prefix, "attention.place_key", CS_ACT_NONE);
     }
-    if (c->place_queries) {
-        o->place_q = c->place_shared
+    if (c->position.distance_queries) {
+        o->place_q = c->position.distance_shared
                          ? cs_emit_linear_rows(e, x, prefix, "attention.qkv", 0, d)
                          : cs_emit_linear(e, x, prefix, "attention.place_query", CS_ACT_NONE);
     }
@@ -178,34 +179,34 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
                               .table = CS_NONE,
                               .pos_q = CS_NONE,
                               .pos_k = CS_NONE,
-                              .heads = c->heads,
-                              .kv_heads = c->kv_heads,
-                              .p = c->attention_dropout};
-    o.cap = c->score_cap;
-    o.scale = c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
-    if (c->place_span > 0) {
+                              .heads = c->shape.heads,
+                              .kv_heads = c->shape.kv_heads,
+                              .p = c->training.attention_dropout};
+    o.cap = c->attention.score_cap;
+    o.scale = c->attention.score_width > 0 ? 1 / sqrt(c->attention.score_width) : 0;
+    if (c->position.distance_span > 0) {
         places(e, number, &o);
-        o.buckets = c->place_buckets;
-        o.max_distance = c->place_most;
+        o.buckets = c->position.distance_buckets;
+        o.max_distance = c->position.distance_most;
         o.pos_q = position;
         o.pos_k = e->net->position;
     }
-    if (c->slopes) {
+    if (c->attention.alibi) {
         o.slopes = true;
         o.table = cs_emit_param(e, "", "alibi.slope");
         o.pos_q = position;
         o.pos_k = e->net->position;
     }
     if (cs_layer_is_local(c, number) && position != CS_NONE) {
-        o.window = c->window;
+        o.window = c->attention.window;
         o.pos_q = position;
         o.pos_k = e->net->position;
     }
-    if (c->relative_buckets > 0 && position != CS_NONE) {
+    if (c->position.relative_buckets > 0 && position != CS_NONE) {
         o.table = cs_emit_param(e, "", "relative.table");
         o.pos_q = position;
         o.pos_k = e->net->position;
-        o.max_distance = c->relative_distance;
+        o.max_distance = c->position.relative_distance;
         o.bidirectional = true;
     }
     return o;
@@ -216,13 +217,13 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
                       int position)
 {
     const cs_model_config *c = e->config;
-    const bool local = cs_layer_is_local(c, layer->number) && c->local_rotary.theta > 0;
-    const cs_rotary *rotary = local ? &c->local_rotary : &c->rotary;
-    if (c->head_norm) {
+    const bool local = cs_layer_is_local(c, layer->number) && c->position.local_rotary.theta > 0;
+    const cs_rotary *rotary = local ? &c->position.local_rotary : &c->position.rotary;
+    if (c->attention.head_norm) {
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){.gain = cs_emit_param(e, layer->prefix, norm),
                                           .bias = CS_NONE,
-                                          .eps = c->eps,
+                                          .eps = c->layer.eps,
                                           .rms = true,
                                           .groups = heads},
                                 NULL);
@@ -233,7 +234,7 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
             .frequency = cs_emit_param(e, "", local ? "rotary.local" : "rotary.frequency"),
             .heads = heads,
             .factor = rotary->attention,
-            .pairs = c->turn_pairs};
+            .pairs = c->position.rotary_interleaved};
         x = cs_graph_rotate(e->graph, x, &o);
     }
     return x;
@@ -241,15 +242,15 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
 
 static int query_parts(cs_emitter *e, const cs_layer *layer, int q, int position)
 {
-    return e->decoder
-               ? q
-               : head_parts(e, layer, q, e->config->heads, "attention.query_norm.gain", position);
+    return e->decoder ? q
+                      : head_parts(e, layer, q, e->config->shape.heads, "attention.query_norm.gain",
+                                   position);
 }
 
 int64_t cs_emit_query_width(const cs_emitter *e, const cs_layer *layer)
 {
     const cs_model_config *c = e->config;
-    return e->decoder && !c->decoder.stack ? layer->width : cs_head_width(c) * c->heads;
+    return e->decoder && !c->decoder.stack ? layer->width : cs_head_width(c) * c->shape.heads;
 }
 
 int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer)
@@ -262,7 +263,8 @@ cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, boo
     const cs_model_config *c = e->config;
     cs_graph *g = e->graph;
     const int64_t d = cs_emit_query_width(e, layer), keys = cs_emit_key_width(e, layer),
-                  first = queries ? d : 0, kv_heads = c->kv_heads > 0 ? c->kv_heads : c->heads;
+                  first = queries ? d : 0,
+                  kv_heads = c->shape.kv_heads > 0 ? c->shape.kv_heads : c->shape.heads;
     int made = queries ? cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE)
                        : cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
     cs_projections p = {.q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,
@@ -277,7 +279,7 @@ cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, boo
 
 int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
 {
-    const int64_t d = cs_head_width(e->config) * e->config->heads;
+    const int64_t d = cs_head_width(e->config) * e->config->shape.heads;
     return query_parts(e, layer, cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", 0, d),
                        position);
 }
@@ -292,18 +294,19 @@ static int attend(cs_emitter *e, const cs_layer *layer, int in)
 static int mlp(cs_emitter *e, const cs_layer *layer, int in)
 {
     const cs_model_config *c = e->config;
-    int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in", c->gated ? CS_ACT_NONE : c->act);
-    if (c->gated) {
-        const int64_t n = e->decoder ? c->decoder.inner : c->inner;
+    int inner = cs_emit_linear(e, in, layer->prefix, "mlp.in",
+                               c->layer.gated ? CS_ACT_NONE : c->layer.activation);
+    if (c->layer.gated) {
+        const int64_t n = e->decoder ? c->decoder.inner : c->shape.inner;
         inner = cs_graph_gate(e->graph, cs_graph_cols(e->graph, inner, 0, n),
-                              cs_graph_cols(e->graph, inner, n, n), c->act, 1, 1);
+                              cs_graph_cols(e->graph, inner, n, n), c->layer.activation, 1, 1);
     }
     return cs_emit_linear(e, inner, layer->prefix, "mlp.out", CS_ACT_NONE);
 }
 
 int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 {
-    return e->config->first_plain && layer->number == 0 && !e->decoder
+    return e->config->layer.first_plain && layer->number == 0 && !e->decoder
                ? stream->x /* there is no residual yet */
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
@@ -311,7 +314,7 @@ int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *str
 /* What a sublayer made, through the norm behind it where the architecture has one. */
 static int after(cs_emitter *e, const cs_layer *layer, int made, const char *name)
 {
-    return e->config->sandwich && !e->decoder
+    return e->config->layer.sandwich && !e->decoder
                ? norm(e, (cs_stream){made, CS_NONE}, layer->prefix, name, NULL)
                : made;
 }
@@ -348,16 +351,17 @@ static void side_by_side(cs_emitter *e, const cs_layer *layer, cs_stream *stream
         cs_emit_narrow(e, stream, &made);
     }
     made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
-    const char *name = e->config->one_norm ? "attention.norm" : "mlp.norm";
-    int beside =
-        e->config->one_norm && !layer->narrow ? in : norm(e, *stream, layer->prefix, name, NULL);
+    const char *name = e->config->layer.one_norm ? "attention.norm" : "mlp.norm";
+    int beside = e->config->layer.one_norm && !layer->narrow
+                     ? in
+                     : norm(e, *stream, layer->prefix, name, NULL);
     *stream =
         (cs_stream){cs_graph_add(e->graph, stream->x, made, dropout(e)), mlp(e, layer, beside)};
 }
 
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)
 {
-    if (e->config->parallel) {
+    if (e->config->layer.parallel) {
         side_by_side(e, layer, stream, entry);
     } else {
         cs_emit_attention(e, layer, stream, entry);

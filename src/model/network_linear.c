@@ -12,13 +12,13 @@ int cs_emit_linear_form(cs_emitter *e)
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
     cs_graph *g = e->graph;
-    int64_t d = c->width;
+    int64_t d = c->shape.width;
     int x = cs_emit_content(e);
     net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
     net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
     int qkv = cs_emit_linear(e, x, "layer.0.", "attention.qkv", CS_ACT_NONE);
     cs_attention_options o = {
-        .vis = net->vis, .lim = net->query_lim, .heads = c->heads, .power = c->pooling};
+        .vis = net->vis, .lim = net->query_lim, .heads = c->shape.heads, .power = c->head.pooling};
     int pooled =
         cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
                                   cs_graph_cols(g, qkv, 2 * d, d), &o);

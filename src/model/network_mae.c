@@ -84,7 +84,8 @@ static cs_stream layers(cs_emitter *e, int memory)
     cs_stream stream = {start(e, memory), CS_NONE};
     cs_attention_options plain = {
         .table = CS_NONE, .pos_q = CS_NONE, .pos_k = CS_NONE, .heads = c->decoder.heads};
-    plain.scale = c->decoder.stack && c->score_width > 0 ? 1 / sqrt(c->score_width) : 0;
+    plain.scale =
+        c->decoder.stack && c->attention.score_width > 0 ? 1 / sqrt(c->attention.score_width) : 0;
     cs_attention_options self = plain, over = plain;
     if (has_self(c)) {
         self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
@@ -94,7 +95,7 @@ static cs_stream layers(cs_emitter *e, int memory)
         net->decoder_position = cs_graph_index(e->graph, net->decoder_rows, "decoder position");
         self.table = cs_emit_param(e, "", "decoder.relative.table");
         self.pos_q = self.pos_k = net->decoder_position;
-        self.max_distance = c->relative_distance;
+        self.max_distance = c->position.relative_distance;
     }
     if (has_cross(c)) {
         over.vis = net->vis;
@@ -141,7 +142,7 @@ int cs_emit_mae(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
-    bool wider = c->decoder.width != c->width && c->target == CS_TARGET_IDS;
+    bool wider = c->decoder.width != c->shape.width && c->head.target == CS_TARGET_IDS;
     int memory = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     e->decoder = true;
     net->decoder_rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);

@@ -24,10 +24,10 @@ static int queries(cs_emitter *e)
     /* 0 in every row: nothing fills it, and staging starts as zeros */
     int index[2] = {cs_graph_index(g, net->query_rows, "zero")};
     int tables = 1;
-    if (net->position != CS_NONE && !e->config->blind_queries) {
+    if (net->position != CS_NONE && !e->config->attention.blind_queries) {
         net->query_position = cs_graph_index(g, net->query_rows, "query position");
     }
-    if (e->config->positions > 0 && !e->config->blind_queries) {
+    if (e->config->shape.positions > 0 && !e->config->attention.blind_queries) {
         table[tables] = cs_emit_param(e, "", "embed.position");
         index[tables++] = net->query_position;
     }
@@ -49,7 +49,7 @@ static void attend(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int 
 int cs_emit_two_stream(cs_emitter *e)
 {
     cs_network *net = e->net;
-    int64_t layers = e->config->layers;
+    int64_t layers = e->config->shape.layers;
     bool whole = e->options->keep_hidden; /* the content stream is read to its end */
     cs_stream content = {cs_emit_content(e), CS_NONE};
     if (layers > 1 || whole) {
@@ -60,7 +60,7 @@ int cs_emit_two_stream(cs_emitter *e)
         char prefix[CS_PREFIX_ROOM];
         bool last = l == layers - 1, ends = last && !whole;
         cs_layer layer = {
-            .prefix = cs_emit_prefix(e, l, prefix), .number = l, .width = e->config->width};
+            .prefix = cs_emit_prefix(e, l, prefix), .number = l, .width = e->config->shape.width};
         int in = cs_emit_enter_attention(e, &layer, &content);
         cs_emit_hidden(e, l, content.x);
         cs_projections at = cs_emit_project(e, &layer, in, !ends);

@@ -160,7 +160,7 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
 /* A share that the class does not read is passed by with default parameters and fails with others. */
 static cs_status check_share(const char *where, const cs_model_config *config, const cs_rotary *r)
 {
-    return r->share == 1 || cs_arch_row_of(config->arch)->plain.rotary.share < 1
+    return r->share == 1 || cs_arch_row_of(config->arch)->plain.position.rotary.share < 1
                ? CS_OK
                : cs_config_way_round(cs_fail(
                      CS_ERR_INPUT,
@@ -217,9 +217,10 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
     const struct {
         const char *read, *other;
         double *at;
-    } name[] = {{first_known(config->arch, theta), "rope_theta", &config->rotary.theta},
-                {first_known(config->arch, share), "partial_rotary_factor", &config->rotary.share},
-                {"local_rope_theta", "local_rope_theta", &config->local_rotary.theta}};
+    } name[] = {
+        {first_known(config->arch, theta), "rope_theta", &config->position.rotary.theta},
+        {first_known(config->arch, share), "partial_rotary_factor", &config->position.rotary.share},
+        {"local_rope_theta", "local_rope_theta", &config->position.local_rotary.theta}};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
         if (!name[i].read) {
@@ -265,8 +266,8 @@ static cs_status choose(const char *where, const json_t *json, bool layered, jso
 
 cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config *config)
 {
-    const bool layered = config->local_rotary.theta > 0;
-    const double positions = (double)config->longest;
+    const bool layered = config->position.local_rotary.theta > 0;
+    const double positions = (double)config->position.longest;
     json_t *parameters = NULL;
     cs_status status = choose(where, json, layered, &parameters);
     if (status == CS_OK) status = read_names(where, json, config);
@@ -279,11 +280,13 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
             CS_ERR_INPUT,
             "%s: rotary parameters for a layer type other than full and sliding attention", where);
     }
-    status = read_one(where, nested ? full : parameters, positions, &config->rotary);
+    status = read_one(where, nested ? full : parameters, positions, &config->position.rotary);
     if (status == CS_OK && layered)
-        status = read_one(where, nested ? local : parameters, positions, &config->local_rotary);
-    if (status == CS_OK) status = check_share(where, config, &config->rotary);
-    if (status == CS_OK && layered) status = check_share(where, config, &config->local_rotary);
+        status =
+            read_one(where, nested ? local : parameters, positions, &config->position.local_rotary);
+    if (status == CS_OK) status = check_share(where, config, &config->position.rotary);
+    if (status == CS_OK && layered)
+        status = check_share(where, config, &config->position.local_rotary);
     return status;
 }
 
@@ -319,17 +322,18 @@ static json_t *parameters_of(const cs_rotary *r, cs_status *status)
 
 void cs_rotary_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
-    const bool local = config->local_rotary.theta > 0;
-    json_t *parameters = parameters_of(&config->rotary, status);
+    const bool local = config->position.local_rotary.theta > 0;
+    json_t *parameters = parameters_of(&config->position.rotary, status);
     if (local) {
         json_t *both = json_object();
         cs_json_put(status, both, "full_attention", parameters);
         cs_json_put(status, both, "sliding_attention",
-                    parameters_of(&config->local_rotary, status));
-        cs_json_put(status, json, "local_rope_theta", cs_json_number(config->local_rotary.theta));
+                    parameters_of(&config->position.local_rotary, status));
+        cs_json_put(status, json, "local_rope_theta",
+                    cs_json_number(config->position.local_rotary.theta));
         parameters = both;
     }
     cs_json_put(status, json, local ? "global_rope_theta" : "rope_theta",
-                cs_json_number(config->rotary.theta));
+                cs_json_number(config->position.rotary.theta));
     cs_json_put(status, json, "rope_parameters", parameters);
 }

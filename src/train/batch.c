@@ -95,7 +95,7 @@ static cs_text_rows draft_text(const cs_draft *draft, int64_t b)
     return (cs_text_rows){.batch = draft->batch,
                           .config = draft->config,
                           .b = b,
-                          .before = &draft->config->bos_id,
+                          .before = &draft->config->ids.bos,
                           .befores = draft->extra,
                           .token = example->token,
                           .tokens = example->length,
@@ -117,8 +117,8 @@ static void draft_predict(cs_draft *draft, int64_t b, int64_t top, int64_t k, do
     const cs_example *example = &draft->example[b];
     const cs_model_config *c = draft->config;
     cs_batch_predict(draft->batch, top, example->token[k], weight, b, k);
-    if (c->target != CS_TARGET_IDS) {
-        cs_batch_values(draft->batch, c->target, example->real + k * c->real_width);
+    if (c->head.target != CS_TARGET_IDS) {
+        cs_batch_values(draft->batch, c->head.target, example->real + k * c->shape.real_width);
     }
 }
 
@@ -179,7 +179,7 @@ static void fill_next(cs_draft *draft, int64_t b)
         int64_t read = i - 1 + shift;
         if (read < 0) {
             cs_batch_content(draft->batch, draft->config, b, i + draft->extra,
-                             draft->config->bos_id, i + draft->extra, 0);
+                             draft->config->ids.bos, i + draft->extra, 0);
         } else {
             const bool hides = plan->masks && draft_predicts(draft, b, read);
             draft_read(draft, b, i, read,
@@ -235,7 +235,7 @@ static void single_fill(cs_draft *draft, int64_t b)
  * singletons of ar give, and the query of prefix i sees rows 0..i-1 wherever it sits. */
 static bool placed(const cs_draft *draft)
 {
-    return draft->batch->form == CS_FORM_TWO_STREAM && !draft->config->blind_queries;
+    return draft->batch->form == CS_FORM_TWO_STREAM && !draft->config->attention.blind_queries;
 }
 
 static bool leaves_out(const cs_draft *draft)
@@ -357,7 +357,7 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
  * row's number. */
 static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
 {
-    int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->bos_id;
+    int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->ids.bos;
     const int64_t extra = draft->config->decoder.attention == CS_DECODER_CROSS ? 0 : draft->extra;
     return cs_batch_decoder(draft->batch, draft->config, b, i + extra, k + draft->extra, from,
                             before);
@@ -388,7 +388,7 @@ static void mae_fill(cs_draft *draft, int64_t b)
                 stays ? cs_replacement_draw(&draft->replacement, &replace, token) : token;
             int64_t place = task->misaligned ? encoded : k;
             draft_read(draft, b, encoded, k, shown, place, 0);
-            bool reset = stays && task->decoder_resets && shown == draft->config->mask_id;
+            bool reset = stays && task->decoder_resets && shown == draft->config->ids.mask;
             from = reset ? -1 : draft_row(draft, b, encoded);
             ++encoded;
         }
@@ -425,12 +425,12 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
                        (1 << ROW_BITS) - 1);
     }
-    if ((example->real != NULL) != (config->real_width > 0)) {
+    if ((example->real != NULL) != (config->shape.real_width > 0)) {
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
                        example->row, example->real ? "real vectors" : "ids",
                        example->real ? "ids" : "real rows");
     }
-    if ((example->extra != NULL) != (config->extra_width > 0)) {
+    if ((example->extra != NULL) != (config->shape.extra_width > 0)) {
         return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
                        example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
     }
@@ -442,11 +442,11 @@ static cs_status check_example(const cs_draft *draft, const cs_example *example)
                        example->row, example->length, most);
     }
     for (int64_t i = 0; i < example->length; ++i) {
-        if (example->token[i] < 0 || example->token[i] >= config->vocab) {
+        if (example->token[i] < 0 || example->token[i] >= config->shape.vocab) {
             return cs_fail(CS_ERR_INPUT,
                            "row %" PRId64 ": token %" PRId32 " at position %" PRId64
                            " is not in 0..%" PRId64 ", the vocabulary of the model",
-                           example->row, example->token[i], i, config->vocab - 1);
+                           example->row, example->token[i], i, config->shape.vocab - 1);
         }
     }
     return CS_OK;

@@ -23,7 +23,7 @@ bool cs_task_masks(const cs_task *task)
 
 int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
 {
-    const bool heads = config->offset_heads > 0 && task->objective.kind == CS_OBJ_DIVERSE_AR;
+    const bool heads = config->head.offsets > 0 && task->objective.kind == CS_OBJ_DIVERSE_AR;
     return heads && !task->two_stream && config->decoder.layers == 0 ? task->objective.t : 0;
 }
 
@@ -56,7 +56,7 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
 const char *cs_task_query_position(const cs_task *task, const cs_model_config *config)
 {
     return cs_form_of(task, config) != CS_FORM_TWO_STREAM ? NULL
-           : config->blind_queries                        ? "off"
+           : config->attention.blind_queries              ? "off"
                                                           : "on";
 }
 
@@ -105,10 +105,10 @@ static cs_status check_token(const char *what, int32_t id, const cs_model_config
     if (id < 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no %s token, which this objective needs", what);
     }
-    return id < config->vocab
+    return id < config->shape.vocab
                ? CS_OK
                : cs_fail(CS_ERR_USAGE, "%s token %" PRId32 " is not below the vocabulary %" PRId64,
-                         what, id, config->vocab);
+                         what, id, config->shape.vocab);
 }
 
 static cs_status check_tokens(const cs_task *task, const cs_model_config *config, cs_form form)
@@ -121,9 +121,9 @@ static cs_status check_tokens(const cs_task *task, const cs_model_config *config
                        (mae && config->decoder.attention == CS_DECODER_CAUSAL_CROSS);
     cs_status status = CS_OK;
     if (shows_mask && task->keep + task->random < 1) {
-        status = check_token("mask", config->mask_id, config);
+        status = check_token("mask", config->ids.mask, config);
     }
-    if (status == CS_OK && shows_begin) status = check_token("begin", config->bos_id, config);
+    if (status == CS_OK && shows_begin) status = check_token("begin", config->ids.bos, config);
     const cs_replacement replacement = cs_replacement_of(config, task->keep, task->random);
     return status == CS_OK ? cs_replacement_check(&replacement) : status;
 }
@@ -143,7 +143,7 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
                        cs_objective_name(o->kind),
                        form == CS_FORM_LINEAR ? " with linear attention" : "");
     }
-    if (config->real_width > 0 && config->decoder.layers > 0 &&
+    if (config->shape.real_width > 0 && config->decoder.layers > 0 &&
         config->decoder.attention == CS_DECODER_CAUSAL_CROSS) {
         return cs_fail(CS_ERR_USAGE, "a causal decoder reads ids, but the model reads real rows");
     }
@@ -153,11 +153,11 @@ cs_status cs_task_check(const cs_task *task, const cs_model_config *config)
                        form == CS_FORM_MAE ? "its decoder knows the target positions"
                                            : "its queries have no position");
     }
-    if (cs_task_offsets(task, config) > config->offset_heads) {
+    if (cs_task_offsets(task, config) > config->head.offsets) {
         return cs_fail(CS_ERR_USAGE,
                        "diverse-ar has t = %" PRId64 ", but the model has heads for %" PRId64
                        " offsets",
-                       o->t, config->offset_heads);
+                       o->t, config->head.offsets);
     }
     status = check_shares(task, form);
     return status == CS_OK ? check_tokens(task, config, form) : status;
@@ -167,10 +167,10 @@ cs_status cs_task_pictures(const cs_model_config *config, cs_task *task)
 {
     const char *planar = NULL;
     cs_status status =
-        cs_objective_grid(&task->objective, config->image_width / config->patch, &planar);
-    return status == CS_OK && planar && config->order[0] != '\0'
+        cs_objective_grid(&task->objective, config->picture.width / config->picture.patch, &planar);
+    return status == CS_OK && planar && config->picture.order[0] != '\0'
                ? cs_fail(CS_ERR_USAGE, "%s needs patches in raster order, not in the order %.40s",
-                         planar, config->order)
+                         planar, config->picture.order)
                : status;
 }
 
@@ -227,7 +227,7 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     out->decoder_length = 0;
     if (form == CS_FORM_TWO_STREAM || form == CS_FORM_LINEAR) {
         /* Without positions: no more groups are predicted than tokens; one when masks predict. */
-        bool groups = form == CS_FORM_LINEAR || config->blind_queries;
+        bool groups = form == CS_FORM_LINEAR || config->attention.blind_queries;
         out->queries = groups && masks ? 1 : cs_most(predicted, 1);
     } else if (form == CS_FORM_MAE) {
         out->decoder_length = decoder == CS_DECODER_CROSS ? cs_most(predicted, 1) : extra + length;

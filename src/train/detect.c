@@ -20,7 +20,7 @@ cs_status cs_detector_open(cs_model *model, const cs_network_options *masked, do
     sizes.predictions = sizes.batch * sizes.length;
     out->weight = weight;
     cs_status status = cs_pass_open(model, &sizes, &out->pass);
-    out->logits = cs_alloc(most * model->config.vocab, sizeof *out->logits);
+    out->logits = cs_alloc(most * model->config.shape.vocab, sizeof *out->logits);
     out->u = cs_alloc(most, sizeof *out->u);
     out->drawn = cs_alloc(most, sizeof *out->drawn);
     return status == CS_OK && (!out->logits || !out->u || !out->drawn) ? CS_ERR_MEMORY : status;
@@ -74,7 +74,7 @@ cs_status cs_detector_draw(cs_detector *detector, const cs_batch *masked, const 
                            cs_run_key key)
 {
     cs_rng rng = cs_rng_at(key.seed, CS_STREAM_DETECT, (uint64_t)key.step << 16 | key.micro);
-    drawing d = {detector, from->model->config.vocab};
+    drawing d = {detector, from->model->config.shape.vocab};
     for (int64_t r = 0; r < masked->events; ++r) {
         detector->u[r] = cs_rng_uniform(&rng);
     }

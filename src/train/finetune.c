@@ -40,14 +40,14 @@ cs_status cs_finetune_config(const cs_model_config *config, const cs_texts *text
     }
     *out = cs_model_config_classifier(config, texts->classes > 0 ? texts->classes : 1, readout);
     if (texts->place) {
-        if (config->headless || config->classes > 0) {
+        if (config->head.absent || config->head.classes > 0) {
             return cs_fail(CS_ERR_USAGE, "a template needs a model with a language-model head");
         }
-        out->cloze = true;
-        out->head_transform = config->head_transform;
+        out->head.cloze = true;
+        out->head.transform = config->head.transform;
     }
-    out->spans = texts->span != NULL;
-    out->dropout = out->attention_dropout = out->embed_dropout = dropout;
+    out->head.spans = texts->span != NULL;
+    out->training.dropout = out->training.attention_dropout = out->training.embed_dropout = dropout;
     return cs_model_config_check(out);
 }
 
@@ -73,9 +73,10 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
                              int64_t count)
 {
     int64_t outputs = texts->classes > 0 ? texts->classes : 1;
-    if (model->config.classes != outputs || model->config.spans != (texts->span != NULL)) {
+    if (model->config.head.classes != outputs ||
+        model->config.head.spans != (texts->span != NULL)) {
         return cs_fail(CS_ERR_USAGE, "the model has %lld outputs, but the task needs %lld",
-                       (long long)model->config.classes, (long long)outputs);
+                       (long long)model->config.head.classes, (long long)outputs);
     }
     if (count < 1) {
         return cs_fail(CS_ERR_INPUT, "no texts");
@@ -83,11 +84,11 @@ static cs_status check_texts(const cs_model *model, const cs_texts *texts, const
     for (int64_t i = 0; i < count; ++i) {
         int64_t t = index ? index[i] : i;
         for (int64_t p = texts->start[t]; p < texts->start[t + 1]; ++p) {
-            if (texts->token[p] < 0 || texts->token[p] >= model->config.vocab) {
+            if (texts->token[p] < 0 || texts->token[p] >= model->config.shape.vocab) {
                 return cs_fail(CS_ERR_INPUT,
                                "text %lld: token %d is not in 0..%lld, the vocabulary of the model",
                                (long long)t + 1, texts->token[p],
-                               (long long)model->config.vocab - 1);
+                               (long long)model->config.shape.vocab - 1);
             }
         }
     }
@@ -156,7 +157,7 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
         cs_text_row(&text, i, i, i, m->rank[i]);
         x->type[first + i] = s->type[from + i];
     }
-    const int64_t read = s->place ? s->place[t] : c->readout == CS_READ_LAST ? n - 1 : 0;
+    const int64_t read = s->place ? s->place[t] : c->head.readout == CS_READ_LAST ? n - 1 : 0;
     cs_batch_predict(x, first + read, s->classes > 0 ? (int32_t)s->value[t] : -1, 1, t, 0);
     x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
     set_goal(m, t, x->goal_width, x->goal + b * x->goal_width);
@@ -422,7 +423,7 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 static cs_status take(const machine *m, const cs_by_length *item, int64_t count, const float *z,
                       double *predicted)
 {
-    int64_t outputs = m->model->config.classes;
+    int64_t outputs = m->model->config.head.classes;
     for (int64_t b = 0; b < count; ++b) {
         const float *row = z + b * outputs;
         int64_t best = 0;
@@ -442,8 +443,9 @@ static cs_status take(const machine *m, const cs_by_length *item, int64_t count,
 static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t count, int64_t *text,
                                float *z, double *predicted, double *loss)
 {
-    const int64_t draws = cs_content_draws(m->masks), outputs = count * m->model->config.classes;
-    float *once = z + m->pass.sizes.batch * m->model->config.classes;
+    const int64_t draws = cs_content_draws(m->masks),
+                  outputs = count * m->model->config.head.classes;
+    float *once = z + m->pass.sizes.batch * m->model->config.head.classes;
     cs_run *run = m->pass.run;
     cs_status status = CS_OK;
     for (int64_t b = 0; b < count; ++b) {
@@ -476,7 +478,7 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
                            : machine_make(model, texts, index, n, options, false, &m);
     cs_by_length *item = cs_alloc(n, sizeof *item);
     int64_t *text = cs_alloc(options->batch, sizeof *text);
-    float *z = cs_alloc(2 * options->batch * model->config.classes, sizeof *z);
+    float *z = cs_alloc(2 * options->batch * model->config.head.classes, sizeof *z);
     if (status == CS_OK && (!item || !text || !z)) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         int64_t t = index ? index[i] : i;

@@ -243,14 +243,15 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
 {
     bool causal = cs_arch_causal(config->arch) || json_is_true(json_object_get(json, "is_decoder"));
     out->kind = config->arch == CS_ARCH_LINEAR                         ? CS_KIND_LINEAR
-                : config->query_vector                                 ? CS_KIND_TWO_STREAM
+                : config->attention.query_vector                       ? CS_KIND_TWO_STREAM
                 : config->decoder.layers > 0 && !config->decoder.stack ? CS_KIND_MAE
                 : causal                                               ? CS_KIND_CAUSAL
                                                                        : CS_KIND_MASKED;
     /* Of two streams whose plans are not known every prefix is at least something they show. */
     out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);
-    out->query_position = query_position(out->kind, config->blind_queries);
-    out->loss = config->target == CS_TARGET_IDS ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
+    out->query_position = query_position(out->kind, config->attention.blind_queries);
+    out->loss =
+        config->head.target == CS_TARGET_IDS ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
     out->likelihood = out->loss == CS_LOSS_CROSS_ENTROPY;
     out->spectral_factor = 2;
 }

@@ -81,11 +81,11 @@ static void take_missing(int32_t *id, int32_t found, int64_t vocab)
 
 void cs_model_config_complete(cs_model_config *config, cs_special_ids ids)
 {
-    take_missing(&config->pad_id, ids.pad, config->vocab);
-    take_missing(&config->bos_id, ids.bos, config->vocab);
-    take_missing(&config->eos_id, ids.eos, config->vocab);
-    take_missing(&config->mask_id, ids.mask, config->vocab);
-    take_missing(&config->unk_id, ids.unk, config->vocab);
+    take_missing(&config->ids.pad, ids.pad, config->shape.vocab);
+    take_missing(&config->ids.bos, ids.bos, config->shape.vocab);
+    take_missing(&config->ids.eos, ids.eos, config->shape.vocab);
+    take_missing(&config->ids.mask, ids.mask, config->shape.vocab);
+    take_missing(&config->ids.unk, ids.unk, config->shape.vocab);
 }
 
 cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a, const cs_tokenizer *b)

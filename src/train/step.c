@@ -100,7 +100,7 @@ static cs_status open_detector(const cs_trainer *t, cs_detector *out)
     }
     if (o->phases || o->loss != CS_LOSS_CROSS_ENTROPY || !cs_task_masks(&t->task) ||
         cs_task_reads(&t->task) == CS_READS_NEXT || t->step.sizes.form != CS_FORM_SINGLE ||
-        t->model->config.real_width > 0) {
+        t->model->config.shape.real_width > 0) {
         return cs_fail(CS_ERR_USAGE, "replaced tokens need a single masked objective on text, one "
                                      "stream and the cross-entropy");
     }
@@ -167,9 +167,9 @@ static cs_status allocate(cs_trainer *t)
     }
     cs_status status = cs_updates_init(&t->model->params, &t->updates);
     if (status == CS_OK && o->loss == CS_LOSS_SPECTRAL) {
-        t->mass = cs_alloc(t->model->config.vocab, sizeof *t->mass);
-        status = t->mass ? cs_examples_mass(&t->train, &o->task.objective, t->model->config.vocab,
-                                            t->mass)
+        t->mass = cs_alloc(t->model->config.shape.vocab, sizeof *t->mass);
+        status = t->mass ? cs_examples_mass(&t->train, &o->task.objective,
+                                            t->model->config.shape.vocab, t->mass)
                          : CS_ERR_MEMORY;
     }
     return status;
@@ -188,9 +188,10 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
     }
     cs_trainer_phase(&t, 1);
     cs_status status = check_options(&t.options);
-    if (status == CS_OK && tokenizer && cs_tokenizer_vocab(tokenizer) > model->config.vocab)
-        status = cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, but the model has %lld",
-                         (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.vocab);
+    if (status == CS_OK && tokenizer && cs_tokenizer_vocab(tokenizer) > model->config.shape.vocab)
+        status =
+            cs_fail(CS_ERR_INPUT, "the tokenizer has %lld tokens, but the model has %lld",
+                    (long long)cs_tokenizer_vocab(tokenizer), (long long)model->config.shape.vocab);
     if (status == CS_OK) status = cs_model_config_reads(&model->config, corpus->real_width);
     *out = t;
     if (status == CS_OK && (status = order_examples(out, corpus, tokenizer)) == CS_OK &&
@@ -412,7 +413,7 @@ cs_status cs_trainer_unigram(cs_trainer *t, double *out)
     const int64_t count = cs_least(t->held.count, size * t->options.eval_batches);
     double loss = 0.0, weight = 0.0, *log_share = NULL;
     cs_batch *batch = &t->eval.batch;
-    cs_status status = unigram_of(&t->train, t->model->config.vocab, &log_share);
+    cs_status status = unigram_of(&t->train, t->model->config.shape.vocab, &log_share);
     for (int64_t at = 0; at < count && status == CS_OK; at += size) {
         const slice part = {at, cs_least(count - at, size), at, 0};
         cs_batch_free(batch);
