@@ -298,7 +298,7 @@ static void set_sizes(const cs_args *args, const cs_train_options *options, bool
         c->shape.layers = c->shape.heads = 1;
     }
     c->shape.positions = options->length;
-    CS_ARGS_FIELDS(args, c, shape.layers, shape.width, shape.heads, shape.positions);
+    CS_ARGS_FIELDS(args, &c->shape, layers, width, heads, positions);
 }
 
 static cs_status set_decoder(const cs_args *args, cs_model_config *c)
@@ -354,7 +354,7 @@ static cs_status set_rotary(const cs_args *args, cs_model_config *c)
     if (status == CS_OK && !local)
         status = cs_args_refuse(args, "local-attention global-every",
                                 "needs --arch modernbert or modernbert-decoder");
-    CS_ARGS_FIELDS(args, c, shape.kv_heads);
+    CS_ARGS_FIELDS(args, &c->shape, kv_heads);
     c->position.rotary.theta = cs_args_real_or(args, "rope-theta", c->position.rotary.theta);
     if (local)
         cs_model_config_local(c, cs_args_int(args, "local-attention"),
@@ -382,7 +382,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
         return status;
     }
     c.layer.post_norm = c.layer.post_norm || cs_args_flag(args, "post-norm");
-    CS_ARGS_FIELDS(args, &c, position.relative_buckets);
+    CS_ARGS_FIELDS(args, &c.position, relative_buckets);
     c.position.relative_distance =
         c.position.relative_buckets > 0 ? cs_args_int(args, "relative-distance") : 0;
     c.training.dropout = c.training.attention_dropout = c.training.embed_dropout =

@@ -123,7 +123,7 @@ typedef struct {
     int64_t extra_width;
 } cs_model_shape;
 
-/* What a layer is made of: norms, biases, and how its two sublayers are joined. */
+/* The parts of a layer: norms, biases, and how its two sublayers are joined. */
 typedef struct {
     cs_activation activation;
     /* The norm follows each residual sum (BERT, RoBERTa); else it precedes each sublayer. */
@@ -173,7 +173,7 @@ typedef struct {
     bool blind_queries;
 } cs_model_attention;
 
-/* How positions enter beside their table. */
+/* How positions enter in addition to their table. */
 typedef struct {
     /* Row of the first position in the table: the id of the padding token + 1 in roberta-*, else 0;
      * set by cs_model_config_ids. */
