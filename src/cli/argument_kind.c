@@ -58,9 +58,9 @@ cs_is cs_what_is(const char *path)
     static const struct {
         const char *ending;
         cs_is is;
-    } known[] = {{".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS}, {".jsonl", CS_IS_CORPUS},
-                 {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX},
-                 {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
+    } known[] = {{".mtx.gz", CS_IS_MATRIX}, {".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS},
+                 {".jsonl", CS_IS_CORPUS},  {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},
+                 {".npz", CS_IS_MATRIX},    {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
     const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
@@ -154,8 +154,8 @@ cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is w
         return cs_fail(CS_ERR_USAGE, "%s is %s and %s is %s: swap them", path, words[found].present,
                        meant, words[wanted].present);
     }
-    static const char *const parts[] = {"model.safetensors", "pytorch_model.bin", "tokenizer.json",
-                                        "vocab.txt"};
+    static const char *const parts[] = {"adapter_config.json", "model.safetensors",
+                                        "pytorch_model.bin", "tokenizer.json", "vocab.txt"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts && wanted == CS_IS_MODEL; ++i) {
         if (holds(path, parts[i]))
             return cs_fail(code, "%s: not a model directory: no config.json, only %s", path,

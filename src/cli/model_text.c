@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
@@ -136,6 +137,24 @@ static void note_long(const cs_args *args, const cs_model_config *config)
                        (long long)made);
 }
 
+/* Settings of a published model that the class of its architecture does not read either. */
+static cs_status note_unread(const cs_args *args, const char *dir, const cs_model *model)
+{
+    const cs_arch arch = model->config.arch;
+    char *names = NULL;
+    cs_status status = cs_config_unread(model->source, arch, &names);
+    if (names)
+        cs_output_note(args, "%s/config.json: ignored, since architecture %s does not read it: %s",
+                       dir, cs_arch_name(arch), names);
+    cs_free(names);
+    if (json_object_get(model->source, "auto_map"))
+        cs_output_note(args,
+                       "%s/config.json: the model's own code (auto_map) is not run; the model "
+                       "is read as %s",
+                       dir, cs_arch_name(arch));
+    return status;
+}
+
 /* DIR/file, where it is there. */
 static cs_status input_part(cs_args *args, const char *dir, const char *file, bool *there)
 {
@@ -206,6 +225,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
         cs_output_note(
             args, "%s: larger than half of the free memory; read from the file as needed", dir);
     if (status == CS_OK) note_long(args, &out->model.config);
+    if (status == CS_OK) status = note_unread(args, dir, &out->model);
     return status == CS_OK ? take_stack(args, out) : status;
 }
 

@@ -197,13 +197,18 @@ typedef enum {
     IS_FIELD
 } kind;
 
-/* A file of IDX by its first bytes, unpacked where its name says that it is packed. */
+/* A file of IDX by its first bytes, decompressed if need be; damaged gzip only by its name. */
 static bool begins_as_idx(const char *path)
 {
     uint8_t first[4] = {0};
-    return cs_file_head(path, first, sizeof first) == sizeof first &&
-           ((first[0] == 0x1F && first[1] == 0x8B && cs_has_suffix(path, "-ubyte.gz")) ||
-            cs_idx_is(first, sizeof first));
+    FILE *stream = NULL;
+    if (!cs_path_exists(path) || cs_stream_open(path, &stream) != CS_OK) {
+        cs_reason_clear();
+        return false;
+    }
+    const bool whole = fread(first, 1, sizeof first, stream) == sizeof first;
+    (void)fclose(stream); /* opened for reading: nothing to lose */
+    return whole ? cs_idx_is(first, sizeof first) : cs_has_suffix(path, "-ubyte.gz");
 }
 
 /* An array of three dimensions or more: fewer are token ids. */

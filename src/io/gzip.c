@@ -2,7 +2,9 @@
  * memory doubles as the data come, up to half of the free memory. */
 #include "io/gzip.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "base/hash.h"
@@ -31,6 +33,12 @@ static cs_status grow(char **bytes, int64_t *room, const char *path)
     return CS_OK;
 }
 
+/* Tapes and some programs fill a file up with zeros, which the program gzip ignores too. */
+static bool only_zeros(const char *at, int64_t size)
+{
+    return size == 0 || (at[0] == 0 && memcmp(at, at + 1, (size_t)size - 1) == 0);
+}
+
 /* All members of the file, one after the other. */
 static cs_status inflate_all(const char *path, z_stream *z, const char *packed, int64_t size,
                              char **bytes, int64_t *room, int64_t *length)
@@ -51,6 +59,7 @@ static cs_status inflate_all(const char *path, z_stream *z, const char *packed, 
         taken += step - z->avail_in;
         *length += space - z->avail_out;
         within = code != Z_STREAM_END;
+        if (!within && only_zeros(packed + taken, size - taken)) break;
         if (!within) code = inflateReset(z);
         if (code == Z_MEM_ERROR) return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
         if (code != Z_OK) {
@@ -104,4 +113,53 @@ cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha
     if (packed) status = unpack(path, &bytes, size);
 done:
     return CS_DELIVER(status, out, bytes, cs_drop);
+}
+
+/* --- in pieces --- */
+
+static ssize_t read_packed(void *file, char *to, size_t size)
+{
+    int code = Z_OK;
+    errno = 0;
+    const int got = gzread(file, to, (unsigned)(size < 1 << 30 ? size : 1 << 30));
+    (void)gzerror(file, &code);
+    if (got >= 0 && code == Z_OK) {
+        return got;
+    }
+    errno = code == Z_MEM_ERROR ? ENOMEM : code == Z_ERRNO && errno != 0 ? errno : CS_DAMAGED_GZIP;
+    return -1;
+}
+
+static int close_packed(void *file)
+{
+    return gzclose_r(file) == Z_OK ? 0 : EOF;
+}
+
+cs_status cs_stream_open(const char *path, FILE **out)
+{
+    int fd = -1;
+    int64_t bytes = 0;
+    unsigned char magic[2] = {0};
+    *out = NULL;
+    cs_status status = cs_file_open(path, &fd, &bytes);
+    if (status != CS_OK) return status;
+    if (pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1F && magic[1] == 0x8B) {
+        gzFile packed = gzdopen(fd, "rb");
+        *out =
+            packed
+                ? fopencookie(packed, "rb",
+                              (cookie_io_functions_t){.read = read_packed, .close = close_packed})
+                : NULL;
+        if (packed && !*out) {
+            (void)gzclose_r(packed);
+            fd = -1;
+        }
+    } else {
+        *out = fdopen(fd, "rb");
+    }
+    if (!*out) {
+        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
+        if (fd >= 0) (void)close(fd);
+    }
+    return status;
 }

@@ -1,8 +1,10 @@
 /* Reading files that may be compressed. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -13,3 +15,8 @@
  * too large, damaged, a Git LFS pointer; CS_ERR_IO; CS_ERR_MEMORY. */
 cs_status cs_file_unpacked(const char *path, char **out, int64_t *size, char sha256[65],
                            bool *later) CS_MUST_CHECK;
+
+/* Opens a file to be read from its beginning to its end, decompressed if its first bytes are those
+ * of gzip. errno of a failed read is CS_DAMAGED_GZIP for damaged and truncated data. CS_ERR_IO. */
+enum { CS_DAMAGED_GZIP = EBADMSG };
+cs_status cs_stream_open(const char *path, FILE **out) CS_MUST_CHECK;

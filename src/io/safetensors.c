@@ -149,7 +149,7 @@ static cs_status check_metadata(json_t *metadata)
 {
     const char *key;
     json_t *value;
-    if (!json_is_object(metadata)) {
+    if (!json_is_object(metadata) && !json_is_null(metadata)) {
         return cs_fail(CS_ERR_INPUT, "\"%s\" is not an object", CS_SAFETENSORS_META);
     }
     json_object_foreach(metadata, key, value)
@@ -223,7 +223,7 @@ static cs_status parse_header(cs_safetensors *s, int file, const char *text, int
     }
     cs_status status = cs_json_parse(s->file[file].path, text, size, &header);
     if (status != CS_OK) return status;
-    json_t *metadata = json_object_get(header, CS_SAFETENSORS_META);
+    json_t *metadata = json_object_get(header, CS_SAFETENSORS_META); /* null: none */
     status = metadata ? check_metadata(metadata) : CS_OK;
     if (status == CS_OK) {
         s->file[file].metadata = json_incref(metadata); /* NULL stays NULL */

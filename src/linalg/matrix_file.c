@@ -2,8 +2,8 @@
  *
  * Format: scipy.sparse.save_npz: members format ("csr", "csc", "coo", ...), shape, data, and
  * indices with indptr, or row with col. Rows that are out of order or repeat a column are repaired,
- * as scipy allows both; entries behind the last indptr are ignored, as scipy does. Limits: bsr, dia
- * and n-dimensional arrays are refused. Integers beyond 2^53 are rounded. A member `gram`, which
+ * as scipy allows both; entries behind the last indptr are ignored, as scipy does. bsr and dia:
+ * matrix_blocks.c. Limits: n-dimensional arrays are refused. Integers beyond 2^53 are rounded. A member `gram`, which
  * scipy ignores, marks a Gram form.
  */
 #include "linalg/matrix_file.h"
@@ -264,12 +264,15 @@ static cs_status read_npz(const char *path, cs_kept_rows *rows, cs_csr *out)
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : cs_sparse_kind(npz, path, &format, shape);
     if (status == CS_OK) {
-        bool by_column = strcmp(format, "csc") == 0;
-        status = strcmp(format, "csr") == 0 ? read_csr(npz, path, shape, rows, out)
-                 : by_column || strcmp(format, "coo") == 0
-                     ? read_triplets(npz, path, by_column, shape, rows, out)
-                     : cs_fail(CS_ERR_INPUT, "%s: sparse format '%s' is not csr, csc or coo", path,
-                               format);
+        const bool by_column = strcmp(format, "csc") == 0, diagonals = strcmp(format, "dia") == 0;
+        status =
+            strcmp(format, "csr") == 0 ? read_csr(npz, path, shape, rows, out)
+            : by_column || strcmp(format, "coo") == 0
+                ? read_triplets(npz, path, by_column, shape, rows, out)
+            : diagonals || strcmp(format, "bsr") == 0
+                ? cs_blocks_read(npz, path, diagonals, shape, rows, out)
+                : cs_fail(CS_ERR_INPUT, "%s: sparse format '%s' is not csr, csc, coo, bsr or dia",
+                          path, format);
     }
     out->gram = status == CS_OK && cs_npz_has(npz, "gram");
     cs_free(format);
@@ -347,7 +350,7 @@ cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *ou
     if (cs_has_suffix(path, ".npy")) {
         return read_npy(path, rows, out);
     }
-    if (cs_has_suffix(path, ".mtx")) {
+    if (cs_has_suffix(path, ".mtx") || cs_has_suffix(path, ".mtx.gz")) {
         return cs_mtx_read(path, rows, out);
     }
     return cs_fail(CS_ERR_USAGE, "%s: not a .npz, .npy or .mtx file and not a directory", path);

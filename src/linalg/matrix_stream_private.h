@@ -39,6 +39,10 @@ typedef struct {
 cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
                       int64_t *out) CS_MUST_CHECK;
 
+/* The matrix of an archive of format dia (diagonals) or bsr (matrix_blocks.c). */
+cs_status cs_blocks_read(cs_npz *npz, const char *path, bool diagonals, const int64_t shape[2],
+                         cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
+
 /* CS_ERR_INPUT for an entry that is not finite. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
 

@@ -1,9 +1,10 @@
 /* Matrix Market files.
  *
  * Format: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats: Initial Design, NISTIR
- * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped wherever they
- * stand. Symmetric matrices store their lower triangle (an entry above the diagonal is refused, as
- * it may or may not stand for two), skew-symmetric ones strictly. Limits: integers beyond 2^53 are
+ * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped anywhere.
+ * Symmetric matrices store one triangle, the lower one by the standard, the upper one in files of
+ * some programs; a file with entries of both is refused, since each might represent two.
+ * Skew-symmetric ones store it strictly. The field unsigned-integer is scipy's. Limits: integers beyond 2^53 are
  * rounded to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix)
  * beside the result. An empty row costs nothing, so a short file may claim any number of them.
  */
@@ -15,17 +16,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
+#include "io/gzip.h"
 #include "io/number.h"
 #include "linalg/matrix_file.h"
 #include "linalg/matrix_stream_private.h"
 
 typedef enum { GENERAL, SYMMETRIC, SKEW } symmetry;
-typedef enum { REAL, INTEGER, PATTERN } field;
+typedef enum { REAL, INTEGER, PATTERN, UNSIGNED } field;
 
 enum { POLL_LINES = 1 << 16 };
 
@@ -41,6 +42,7 @@ typedef struct {
     bool array;
     field field;
     symmetry symmetry;
+    int triangle; /* of the entries so far: -1 lower, 1 upper, 0 only of the diagonal */
     int64_t rows, cols, count; /* count: entries that the file must hold */
 } reader;
 
@@ -73,6 +75,9 @@ static cs_status raw_line(reader *r)
     errno = 0;
     ssize_t length = getline(&r->text, &r->room, r->stream);
     if (length < 0) {
+        if (ferror(r->stream) && errno == CS_DAMAGED_GZIP) {
+            return cs_fail(CS_ERR_INPUT, "line %lld: damaged gzip", (long long)r->line + 1);
+        }
         if (ferror(r->stream)) {
             return cs_fail(CS_ERR_IO, "cannot read: %s", strerror(errno));
         }
@@ -97,8 +102,7 @@ static cs_status next_line(reader *r)
     do {
         status = raw_line(r);
         r->gram = r->gram || (status == CS_OK && !r->end && strcmp(r->text, GRAM_FORM) == 0);
-    } while (status == CS_OK && !r->end &&
-             (r->text[0] == '%' || r->text[strspn(r->text, " \t")] == '\0'));
+    } while (status == CS_OK && !r->end && strchr("%", r->text[strspn(r->text, " \t")]));
     return status;
 }
 
@@ -136,19 +140,20 @@ static cs_status read_banner(const char *path, reader *r)
     if (!r->array && strcasecmp(word[2], "coordinate") != 0) {
         return cs_fail(CS_ERR_INPUT, "line 1: format '%s' is not coordinate or array", word[2]);
     }
-    static const char *const fields[] = {"real", "integer", "pattern"};
+    static const char *const fields[] = {"real", "integer", "pattern", "unsigned-integer"};
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     int f = 0, s = 0;
-    while (f < 3 && strcasecmp(word[3], fields[f]) != 0) {
+    while (f < 4 && strcasecmp(word[3], fields[f]) != 0) {
         ++f;
     }
     while (s < 3 && strcasecmp(word[4], symmetries[s]) != 0) {
         ++s;
     }
-    if (f == 3 || (r->array && f == PATTERN)) {
+    if (f == 4 || (r->array && f == PATTERN)) {
         return cs_fail(CS_ERR_INPUT, "line 1: field '%s' of %s matrix is not %s", word[3],
                        r->array ? "an array" : "a coordinate",
-                       r->array ? "real or integer" : "real, integer or pattern");
+                       r->array ? "real, integer or unsigned-integer"
+                                : "real, integer, unsigned-integer or pattern");
     }
     if (s == 3 || (f == PATTERN && s == SKEW)) {
         return cs_fail(CS_ERR_INPUT, "line 1: symmetry '%s' of a %s matrix is not supported",
@@ -219,6 +224,9 @@ static cs_status parse_value(const reader *r, const char *text, double *out)
         *out = status == CS_OK ? (double)value : 0;
         return status;
     }
+    if (r->field == UNSIGNED && text[strspn(text, "0123456789")] != '\0') {
+        return cs_fail(CS_ERR_INPUT, "'%s' is not an unsigned integer", text);
+    }
     cs_status status = cs_real_parse(text, out);
     return status == CS_OK && !isfinite(*out)
                ? cs_fail(CS_ERR_INPUT, "value %s is not finite", text)
@@ -238,11 +246,17 @@ static cs_status parse_coordinate(reader *r, int64_t *row, int64_t *col, double 
     cs_status status = parse_index(word[0], r->rows, "row", row);
     status = status ? status : parse_index(word[1], r->cols, "column", col);
     if (status == CS_OK && want == 3) status = parse_value(r, word[2], val);
-    if (status == CS_OK && r->symmetry != GENERAL && *row < *col + (r->symmetry == SKEW))
-        return cs_fail(CS_ERR_INPUT, "row %lld, column %lld is not in the %s lower triangle",
-                       (long long)*row + 1, (long long)*col + 1,
-                       r->symmetry == SKEW ? "strictly" : "stored");
-    return status;
+    if (status != CS_OK || r->symmetry == GENERAL) return status;
+    const int side = (*col > *row) - (*col < *row);
+    if (side == 0 ? r->symmetry == SKEW : side == -r->triangle) {
+        return cs_fail(CS_ERR_INPUT, "row %lld, column %lld is %s", (long long)*row + 1,
+                       (long long)*col + 1,
+                       side == 0 ? "on the diagonal of a skew-symmetric matrix"
+                                 : "in the other triangle than entries before it, but a symmetric "
+                                   "matrix stores one");
+    }
+    r->triangle = side == 0 ? r->triangle : side;
+    return CS_OK;
 }
 
 /* One line "VALUE"; row and col step down the columns of the stored part. */
@@ -289,17 +303,10 @@ static cs_status read_entries(reader *r, triplets *t)
 
 cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
 {
-    int fd = -1;
-    int64_t bytes = 0;
     reader r = {0};
     triplets t = {0};
-    cs_status status = cs_file_open(path, &fd, &bytes);
-    if (status == CS_OK && !(r.stream = fdopen(fd, "r")))
-        status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
-    if (status != CS_OK) {
-        if (fd >= 0) (void)close(fd);
-        return status;
-    }
+    cs_status status = cs_stream_open(path, &r.stream);
+    if (status != CS_OK) return status;
     status = read_banner(path, &r);
     status = status ? status : read_size(&r);
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);

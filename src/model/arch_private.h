@@ -127,9 +127,11 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
  * config.json. */
 bool cs_config_sees_as_class(const cs_model_config *config, const json_t *trained, json_t *object,
                              cs_status *status);
-/* CS_ERR_INPUT names a key that the architecture does not know and that may affect states, or an
- * unsupported setting of all classes. */
+/* CS_ERR_INPUT names a key with an unsupported setting of all classes, or quantised weights. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
+/* CS_ERR_INPUT names a size beyond the lists of its architecture that contradicts the sizes read. */
+cs_status cs_config_derived(const char *where, const json_t *json,
+                            const cs_model_config *config) CS_MUST_CHECK;
 
 /* Whether "architectures" has the head of another task: only the body of such a file is read. */
 bool cs_config_other_head(const json_t *json);

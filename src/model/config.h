@@ -362,9 +362,9 @@ cs_status cs_model_config_tunes(const cs_model_config *config) CS_MUST_CHECK;
  * are under "cospec" ("trained" there is no setting: cs_model.trained). A model that no class
  * computes has model_type "cospec" and names its architecture under "cospec", so that no library
  * loads it as something else. Reading refuses unknown architectures, activations and settings by
- * name, values that would change the arithmetic (scale_attn_by_inverse_layer_idx, ...), and keys
- * that are neither in the list of the architecture nor in that of keys that do not affect states,
- * unless null, false or empty: a part is never ignored. NULL: no memory. */
+ * name, values that would change the arithmetic (scale_attn_by_inverse_layer_idx, ...), and
+ * quantised weights. Keys that the class of the architecture does not read are ignored
+ * (cs_config_unread). NULL: no memory. */
 json_t *cs_model_config_json(const cs_model_config *config) CS_MUST_CHECK;
 /* The same with the record of its training, which goes under "cospec" (NULL: none): if its
  * attention is not that of the class, the model has is_decoder, if the class supports that, or
@@ -374,3 +374,5 @@ json_t *cs_model_config_json_of(const cs_model_config *config, json_t *source,
                                 json_t *trained) CS_MUST_CHECK;
 cs_status cs_model_config_parse(const char *where, const json_t *json,
                                 cs_model_config *out) CS_MUST_CHECK;
+/* The keys of a config.json that its architecture does not read, "A, B", allocated; NULL: none. */
+cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names) CS_MUST_CHECK;

@@ -581,6 +581,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
                            where, (long long)(config.shape.positions + config.position.offset));
         }
     }
+    if ((status = cs_config_derived(where, json, &config)) != CS_OK) return status;
     size_t at = 0;
     if (cs_model_config_check_at(&config, &at) != CS_OK) {
         const char *key = key_at(json, ours, arch, at);

@@ -1,9 +1,12 @@
-/* Which keys of a config.json are known, and what a value may be. A part of a network must not be
- * ignored, so a key that stands in no list is refused, unless its value says that there is nothing. */
+/* Which keys of a config.json are read, and what a value may be. A key that the reference code of the
+ * architecture reads has a row or is refused (tests/oracle/config_keys.py compares the lists with
+ * that code). Published files have other keys too, of conversions and other programs: they are named
+ * in a note, and nothing else. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "model/arch_private.h"
@@ -187,6 +190,9 @@ static const char *const PAST[] = {"model_type",
                                    "_num_labels",
                                    "initializer_cutoff_factor"};
 
+/* Parts that any class may have got from another library. */
+static const char *const REFUSED[] = {"quantization_config", "quantization", "compression_config"};
+
 /* Nothing: null, false, an empty text, list or object. */
 static bool is_nothing(const json_t *value)
 {
@@ -196,7 +202,13 @@ static bool is_nothing(const json_t *value)
            (json_is_string(value) && json_string_length(value) == 0);
 }
 
-static bool is_known(cs_arch arch, const char *key)
+static bool is_nothing_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return !value || is_nothing(value);
+}
+
+static bool reads(cs_arch arch, const char *key)
 {
     bool known = cs_arch_knows(arch, key) || cs_has_suffix(key, "dropout");
     for (size_t i = 0; i < sizeof PAST / sizeof *PAST; ++i) {
@@ -213,8 +225,8 @@ static cs_status refuse_key(const char *where, const char *key, cs_arch arch, co
 {
     return cs_config_way_round(
         only ? cs_fail(CS_ERR_INPUT, "%s: '%s' other than %s is not supported", where, key, only)
-             : cs_fail(CS_ERR_INPUT, "%s: '%s' is not a key that architecture %s knows", where, key,
-                       cs_arch_name(arch)));
+             : cs_fail(CS_ERR_INPUT, "%s: architecture %s with '%s' is not supported", where,
+                       cs_arch_name(arch), key));
 }
 
 /* Which rows a row sees is the class's. is_decoder makes encoders causal whose list has it, and no
@@ -292,8 +304,6 @@ bool cs_config_other_head(const json_t *json)
 
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
 {
-    const char *key;
-    json_t *value;
     for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; ++i) {
         if (cs_arch_knows(arch, SETTING[i].key)) {
             continue;
@@ -305,10 +315,50 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
     cs_status status = check_direction(where, json, arch);
     if (status == CS_OK) status = check_positions(where, json, arch);
     if (status != CS_OK) return status;
+    for (size_t i = 0; i < sizeof REFUSED / sizeof *REFUSED; ++i) {
+        if (!is_nothing_at(json, REFUSED[i])) return refuse_key(where, REFUSED[i], arch, NULL);
+    }
+    return CS_OK;
+}
+
+/* Sizes that follow from others in our networks, while classes of transformers 5 read them. */
+cs_status cs_config_derived(const char *where, const json_t *json, const cs_model_config *config)
+{
+    const cs_model_shape *s = &config->shape;
+    const double head =
+        s->head_width > 0 ? (double)s->head_width : (double)s->width / (double)s->heads;
+    const struct {
+        const char *key;
+        double is;
+    } size[] = {{"head_dim", head},
+                {"attention_head_size", head},
+                {"embedding_size", (double)s->width},
+                {"rope_theta", config->position.rotary.theta}};
+    for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
+        const json_t *value = json_object_get(json, size[i].key);
+        const double x = json_number_value(value);
+        if (value && !json_is_null(value) && !cs_arch_knows(config->arch, size[i].key) &&
+            (x < size[i].is || x > size[i].is)) {
+            return cs_config_way_round(cs_fail(CS_ERR_INPUT,
+                                               "%s: '%s' is %g, but by the other keys it is %g",
+                                               where, size[i].key, x, size[i].is));
+        }
+    }
+    return CS_OK;
+}
+
+cs_status cs_config_unread(const json_t *json, cs_arch arch, char **names)
+{
+    const char *key;
+    json_t *value;
+    *names = NULL;
     json_object_foreach((json_t *)(uintptr_t)json, key, value)
     {
-        if (!is_nothing(value) && !is_known(arch, key)) {
-            return refuse_key(where, key, arch, NULL);
+        if (!is_nothing(value) && !reads(arch, key)) {
+            char *more = *names ? cs_format("%s, %s", *names, key) : cs_strdup(key);
+            cs_free(*names);
+            *names = more;
+            if (!more) return CS_ERR_MEMORY;
         }
     }
     return CS_OK;

@@ -320,9 +320,16 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
 /* One parameter; NULL: checks its tensors alone. */
 static cs_status read_param(const weights *w, const cs_param *p, float *param)
 {
-    cs_hf_piece piece[CS_HF_PIECES];
+    cs_hf_piece piece[CS_HF_PIECES], output[CS_HF_PIECES];
     int count = cs_hf_pieces(&w->config, p, piece);
     cs_status status = CS_OK;
+    if (w->config.head.tied && strcmp(p->name, "embed.token") == 0 && !piece[0].other[0]) {
+        /* Some programs store the one matrix of tied embeddings under the name of the output's. */
+        const cs_param named = {
+            .name = (char[]){"output.weight"}, .rows = p->rows, .cols = p->cols};
+        (void)cs_hf_pieces(&w->config, &named, output);
+        (void)snprintf(piece[0].other, sizeof piece[0].other, "%s", output[0].name);
+    }
     for (int i = 0; i < count && status == CS_OK; ++i) {
         status = read_piece(w, &piece[i], param);
     }
@@ -519,6 +526,21 @@ static cs_status read_processor(const char *dir, cs_model *model)
     return status;
 }
 
+/* Weights that are to be added to those of the folder, or of another model. */
+static cs_status refuse_adapter(const char *dir)
+{
+    char *path = cs_path_join(dir, "adapter_config.json");
+    cs_status status = !path ? CS_ERR_MEMORY
+                       : !cs_path_exists(path)
+                           ? CS_OK
+                           : cs_fail(CS_ERR_INPUT,
+                                     "%s: LoRA and other adapters are not supported; merge it into "
+                                     "its model (merge_and_unload of the peft library)",
+                                     path);
+    cs_free(path);
+    return status;
+}
+
 /* Opens the files and fits the configuration to what they hold. */
 static cs_status open_weights(const char *dir, const char *path, json_t *json, bool training,
                               weights **out)
@@ -529,6 +551,7 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
     w->index = cs_path_join(dir, "model.safetensors.index.json");
     cs_status status =
         w->dir && w->index ? cs_model_config_parse(path, json, &w->config) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = refuse_adapter(dir);
     if (status == CS_OK && (status = cs_safetensors_open_model(dir, &w->file)) == CS_OK &&
         (status = cs_safetensors_verify(w->file)) == CS_OK) {
         w->bare = is_bare(w->file, w->config.arch);

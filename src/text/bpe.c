@@ -177,6 +177,13 @@ cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bp
     if (status != CS_OK) return status;
     for (int64_t i = 0; i < size; ++i) {
         s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
+        if (s->token[i] < 0) {
+            return cs_fail(
+                CS_ERR_INPUT,
+                "the tokenizer has no token for the byte 0x%02X, and no unk_token; leave "
+                "the character out of the text, or use another tokenizer",
+                (unsigned)(uint8_t)bytes[i]);
+        }
     }
     join(bpe, s, size);
     return CS_OK;

@@ -37,8 +37,8 @@ typedef struct {
 } cs_bpe_scratch;
 
 /* Tokens of the `size` bytes, which start as byte_token[byte] each: applies the merge of lowest
- * rank, at its leftmost position, until none applies. Cost O(size log size). CS_ERR_INPUT above
- * 2^30 bytes. */
+ * rank, at its leftmost position, until none applies. Cost O(size log size). CS_ERR_INPUT for a
+ * byte whose byte_token is -1, and above 2^30 bytes. */
 cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size,
                        cs_bpe_scratch *scratch) CS_MUST_CHECK;
 void cs_bpe_scratch_free(cs_bpe_scratch *scratch);

@@ -92,8 +92,14 @@ cs_status cs_tokenizer_texts(cs_tokenizer *t)
     t->start = cs_alloc(vocab, sizeof *t->start);
     if (!t->text || !t->start) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < vocab; ++i) {
+        const char *from = t->table.text + t->table.start[i];
         int64_t size = t->table.start[i + 1] - t->table.start[i];
-        memcpy(t->text + at, t->table.text + t->table.start[i], (size_t)size);
+        if (size > 0 && from[0] == CS_TOKEN_EARLIER[0]) { /* ID: before it */
+            const char *after = (const char *)memchr(from, ':', (size_t)size) + 1;
+            size -= after - from;
+            from = after;
+        }
+        memcpy(t->text + at, from, (size_t)size);
         t->text[at + size] = '\0';
         t->start[i] = at;
         at += size + 1;
@@ -240,15 +246,15 @@ static cs_status put_tokens(const cs_tokenizer *t, const int32_t *ids, int64_t c
 {
     cs_status status = CS_OK;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        const int64_t *start = t->table.start + ids[i], from = p->fresh;
+        const char *token = cs_tokenizer_token(t, ids[i]);
+        const int64_t from = p->fresh;
         if (skip_special && t->special[ids[i]]) {
             continue;
         }
         if (!t->part[CS_PART_DECODER] && p->cuts > 0) { /* without one: blanks between tokens */
             status = cs_pieces_put(p, " ", 1);
         }
-        if (status == CS_OK)
-            status = cs_pieces_put(p, t->table.text + start[0], start[1] - start[0]);
+        if (status == CS_OK) status = cs_pieces_put(p, token, (int64_t)strlen(token));
         if (status == CS_OK) status = cs_pieces_cut(p, from, p->fresh);
     }
     if (status == CS_OK) cs_pieces_turn_text(p);

@@ -80,22 +80,14 @@ static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t in
     return status;
 }
 
-/* A byte that has no token would be left out of every text. */
-static cs_status take_bytes(const cs_tokenizer *t, int32_t byte_token[256])
+/* Published vocabularies leave out bytes that UTF-8 never uses, and more: -1 refuses the texts that
+ * need such a byte. */
+static void take_bytes(const cs_tokenizer *t, int32_t byte_token[256])
 {
     for (int b = 0; b < 256; ++b) {
         const int32_t token = t->spelled ? cs_byte_token(t, b) : -1;
         byte_token[b] = token < 0 ? t->unknown : token;
-        if (t->spelled && byte_token[b] < 0) {
-            char spelling[4];
-            cs_byte_spelling((uint8_t)b, spelling);
-            return cs_fail(CS_ERR_INPUT,
-                           "model.vocab: byte 0x%02X (\"%s\") has no token, and there is no "
-                           "unk_token: not byte-level BPE",
-                           b, spelling);
-        }
     }
-    return CS_OK;
 }
 
 static cs_status read_merges(const json_t *list, cs_tokenizer *t)
@@ -106,7 +98,8 @@ static cs_status read_merges(const json_t *list, cs_tokenizer *t)
         return cs_fail(CS_ERR_INPUT, "model.merges: expected a list");
     }
     cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
-    cs_status status = merge ? take_bytes(t, byte_token) : CS_ERR_MEMORY;
+    cs_status status = merge ? CS_OK : CS_ERR_MEMORY;
+    take_bytes(t, byte_token);
     for (int64_t i = 0; i < merges && status == CS_OK; ++i) {
         status = take_merge(t, json_array_get(list, (size_t)i), (size_t)i, &merge[i]);
     }

@@ -66,6 +66,9 @@ cs_status cs_tokenizer_add(cs_tokenizer *t, const char *token, bool in_model) CS
 /* Declares a special token with that id, as the trainers do. */
 cs_status cs_tokenizer_declare(cs_tokenizer *t, int32_t id) CS_MUST_CHECK;
 
+/* Begins the internal spelling of a token whose spelling a later id has too. */
+#define CS_TOKEN_EARLIER "\xFF"
+
 /* Stores the texts of cs_tokenizer_token once the vocabulary is complete. */
 cs_status cs_tokenizer_texts(cs_tokenizer *t) CS_MUST_CHECK;
 

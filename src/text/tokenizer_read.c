@@ -51,6 +51,16 @@ static cs_status put_model_ids(id_list *list, json_t *vocab)
     return CS_OK;
 }
 
+/* Whether the id is that of an earlier token of the same spelling (mark_earlier). */
+static bool is_earlier(const json_t *vocab, const char *token, const json_t *id)
+{
+    char *marked =
+        cs_format("%s%lld:%s", CS_TOKEN_EARLIER, (long long)json_integer_value(id), token);
+    const bool is = marked && json_object_get(vocab, marked);
+    cs_free(marked);
+    return is;
+}
+
 /* One of added_tokens; its id may be in the model's vocabulary as well. */
 static cs_status take_added(const json_t *item, size_t index, const json_t *vocab, id_list *list,
                             cs_added_token *out)
@@ -77,11 +87,11 @@ static cs_status take_added(const json_t *item, size_t index, const json_t *voca
     const json_t *own = json_object_get(vocab, content);
     if (!own) {
         status = put_id(list, field, content, id, false);
-    } else if (!json_equal(own, id)) {
+    } else if (!json_equal(own, id) && !is_earlier(vocab, content, id)) {
         status =
             cs_fail(CS_ERR_INPUT, "%s.id: \"%s\" has another id in model.vocab", field, content);
     }
-    out->id = (int32_t)json_integer_value(id);
+    out->id = (int32_t)json_integer_value(own ? own : id);
     return status;
 }
 
@@ -141,8 +151,20 @@ static cs_status take_vocabulary(json_t *vocab, const json_t *added, cs_tokenize
     return status;
 }
 
+/* Files converted from SentencePiece may have a token twice: texts get its last id, and each id
+ * decodes to it, as in the package. The earlier one is stored with a mark before it that no text
+ * has, since it is no UTF-8. */
+static cs_status mark_earlier(json_t *vocab, const char *token)
+{
+    const json_int_t id = json_integer_value(json_object_get(vocab, token));
+    char *marked = cs_format("%s%lld:%s", CS_TOKEN_EARLIER, (long long)id, token);
+    const bool done = marked && json_object_set_new_nocheck(vocab, marked, json_integer(id)) == 0;
+    cs_free(marked);
+    return done ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for model.vocab");
+}
+
 /* The list of Unigram, [["token", score], ...] by id, as an object of tokens and ids; the scores to
- * t->unigram, with room for `more` tokens that have none. */
+ * t->unigram, with capacity for `more` tokens that have none. */
 static cs_status read_scores(const json_t *list, int64_t more, cs_tokenizer *t, json_t **out)
 {
     const size_t count = json_array_size(list);
@@ -154,11 +176,10 @@ static cs_status read_scores(const json_t *list, int64_t more, cs_tokenizer *t, 
         const char *token = json_string_value(json_array_get(item, 0));
         if (!token || !json_is_number(score) || json_array_size(item) != 2) {
             status = cs_fail(CS_ERR_INPUT, "model.vocab[%zu]: expected [\"token\", score]", i);
-        } else if (json_object_get(vocab, token)) {
-            status = cs_fail(CS_ERR_INPUT, "model.vocab[%zu]: \"%s\" is given twice", i, token);
         } else {
+            status = json_object_get(vocab, token) ? mark_earlier(vocab, token) : CS_OK;
             t->unigram.score[i] = json_number_value(score);
-            status = cs_json_set(vocab, token, json_integer((json_int_t)i));
+            if (status == CS_OK) status = cs_json_set(vocab, token, json_integer((json_int_t)i));
         }
     }
     *out = vocab;
@@ -238,6 +259,11 @@ static cs_status read_root(const json_t *root, cs_tokenizer *t)
     cs_status status =
         cs_json_known(root, "version, truncation, padding, added_tokens, normalizer, "
                             "pre_tokenizer, post_processor, decoder, model");
+    const json_t *version = json_object_get(root, "version");
+    const char *named = json_string_value(version);
+    if (status == CS_OK && version && (!named || strcmp(named, "1.0") != 0))
+        status = cs_fail(CS_ERR_INPUT, "version: only \"1.0\" is supported%s%s",
+                         named ? ", not " : "", named ? named : "");
     if (status == CS_OK) status = keep_parts(root, t);
     if (status == CS_OK) status = read_vocabulary(root, model, t);
     return status == CS_OK ? cs_tokenizer_finish(t, model) : status;
