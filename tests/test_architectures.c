@@ -287,7 +287,12 @@ TEST_IN_DIR(no_key_is_passed_over)
         }
         json_auto_t *unknown = json_copy(config);
         OK(cs_json_set(unknown, "memory_heads", json_integer(2)));
-        assert_true(matters(dir, golden, unknown));
+        assert_false(matters(dir, golden, unknown));
+        AUTO_FREE char *unread = NULL;
+        cs_model_config read;
+        OK(cs_model_config_parse(golden, unknown, &read));
+        OK(cs_config_unread(unknown, read.arch, &unread));
+        assert_string_equal(unread, "memory_heads");
     }
     assert_true(keys > 10 * count);
 }
@@ -425,7 +430,7 @@ TEST(bad_configurations_are_refused)
         {"gpt2", "is_causal", "null", "'is_causal' other than true"},
         {"bloom", "causal_mask", "false", "'causal_mask' other than true"},
         {"modernbert", "is_causal", "true", "'is_causal' other than false"},
-        {"t5", "is_causal", "true", "'is_causal' is not a key that architecture t5"},
+        {"t5", "is_causal", "true", "architecture t5 with 'is_causal' is not supported"},
         {"eurobert", "is_decoder", "true", "'is_decoder' other than false"},
         {"albert", "is_decoder", "true", "'is_decoder' other than false"},
         {"qwen3", "tie_last_hidden_states", "false", "'tie_last_hidden_states' other than true"},
@@ -444,8 +449,18 @@ TEST(bad_configurations_are_refused)
         {"gptj", "rotary", "false", "'rotary' other than true"},
         {"llama", "eos_token_id", "[\"a\"]", "'eos_token_id' is not a whole number"},
         {"llama", "quantization_config", "{\"bits\": 4}",
-         "'quantization_config' is not a key that architecture llama knows. Export the hidden "
+         "architecture llama with 'quantization_config' is not supported. Export the hidden "
          "states as .npy"},
+        {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "other than false"},
+        {"gpt2", "scale_attn_weights", "false", "other than true is not supported: false"},
+        {"gpt2", "hidden_size", "9", "'hidden_size' is 9, but under its other name"},
+        {"t5", "head_dim", "3", "'head_dim' is 3, but under its other name"},
+        {"distilbert", "num_hidden_layers", "9", "is 9, but under its other name"},
+        {"gpt_neox", "head_dim", "3", "'head_dim' is 3, but by the other keys it is"},
+        {"modernbert", "head_dim", "3", "'head_dim' is 3, but by the other keys it is"},
+        {"deberta-v2", "attention_head_size", "3", "is 3, but by the other keys it is"},
+        {"deberta-v2", "embedding_size", "3", "'embedding_size' is 3, but by the other keys it"},
+        {"modernbert", "rope_theta", "77", "'rope_theta' is 77, but architecture modernbert reads"},
         {"llama", "num_key_value_heads", "3",
          "config.json: 'num_key_value_heads': 4 heads are not a multiple of 3 key-value heads"},
         {"llama", "hidden_size", "0", "config.json: 'hidden_size': width 0 is not in [1, 65536]"},
@@ -516,6 +531,46 @@ TEST(bloom_in_exact_parts_is_refused)
     assert_fails(cs_model_config_parse("c", config, &out), CS_ERR_INPUT,
                  "'slow_but_exact' true with 'pretraining_tp' 2");
     OK(cs_json_set(config, "slow_but_exact", json_false()));
+    OK(cs_model_config_parse("c", config, &out));
+}
+
+/* A key that another architecture reads refuses no file. */
+TEST(keys_of_other_architectures_are_named)
+{
+    static const struct {
+        const char *model, *key, *value;
+    } fine[] = {{"roberta", "scale_attn_weights", "2"},
+                {"llama", "local_rope_theta", "7"},
+                {"bert", "head_dim", "3"},
+                {"opt", "intermediate_size", "7"},
+                {"distilbert", "intermediate_size", "7"},
+                {"qwen2", "attention_bias", "true"},
+                {"llama", "is_llama_config", "true"},
+                {"llama", "transformers.js_config", "{\"dtype\": 1}"},
+                {"llama", "unsloth_version", "\"1\""},
+                {"llama", "_commit_hash", "\"a\""},
+                {"bert", "model_max_length", "5"}};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; ++i) {
+        char path[PATH];
+        json_auto_t *config = NULL;
+        cs_model_config was, out;
+        AUTO_FREE char *names = NULL;
+        assert_true(snprintf(path, sizeof path, MODELS "%s/config.json", fine[i].model) > 0);
+        OK(cs_json_read(path, &config));
+        OK(cs_model_config_parse(path, config, &was));
+        OK(cs_json_set(config, fine[i].key, json_loads(fine[i].value, JSON_DECODE_ANY, NULL)));
+        OK(cs_model_config_parse(path, config, &out));
+        assert_memory_equal(&was, &out, sizeof out);
+        OK(cs_config_unread(config, out.arch, &names));
+        assert_non_null(names);
+        assert_string_equal(names, fine[i].key);
+    }
+    /* Other names of what the file says already. */
+    json_auto_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read(MODELS "gpt2/config.json", &config));
+    OK(cs_json_set(config, "hidden_size", json_integer(10)));
+    OK(cs_json_set(config, "num_attention_heads", json_integer(2)));
     OK(cs_model_config_parse("c", config, &out));
 }
 

@@ -322,8 +322,6 @@ TEST(test_refused_files)
     assert_refused("model_type", json_string("linear"), "'linear' is not a model_type");
     assert_refused("model_type", NULL, "'model_type' is missing");
     assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");
-    assert_refused("memory_layers", json_integer(2),
-                   "'memory_layers' is not a key that architecture roberta knows");
     assert_refused("hidden_act", json_integer(3), "unknown 'hidden_act' 3");
     assert_refused("hidden_size", NULL, "'hidden_size' is missing");
     assert_refused("hidden_size", json_string("8"), "'hidden_size' is not a whole number: \"8\"");
@@ -336,12 +334,9 @@ TEST(test_refused_files)
                    "no positions are left after the padding");
     assert_refused("position_embedding_type", json_string("relative"),
                    "'position_embedding_type' is 'relative', not absolute, relative_key or");
-    assert_refused("scale_attn_by_inverse_layer_idx", json_true(),
-                   "'scale_attn_by_inverse_layer_idx' other than false");
-    assert_refused("scale_attn_weights", json_false(),
-                   "'scale_attn_weights' other than true is not supported: false");
     assert_refused("add_cross_attention", json_true(), "'add_cross_attention' other than false");
-    assert_refused("quantization_config", json_pack("{s:i}", "bits", 8), "'quantization_config'");
+    assert_refused("quantization_config", json_pack("{s:i}", "bits", 8),
+                   "architecture roberta with 'quantization_config' is not supported");
     assert_refused("cospec", json_pack("{s:i}", "colour", 8), "unknown setting 'colour'");
     assert_refused("cospec", json_integer(1), "'cospec' is not an object");
     assert_refused("cospec", json_pack("{s:s}", "decoder_attention", "none"),

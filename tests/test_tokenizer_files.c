@@ -62,7 +62,7 @@ TEST_IN_DIR(bad_bpe_files_are_named)
         {.merges = "[\"a b c\"]", .reason = "model.merges[0]: expected two"},
         {.merges = "[[\"a\"]]", .reason = "model.merges[0]: expected two"},
         {.merges = "{}", .reason = "model.merges: expected a list"},
-        {.last = 254, .reason = "byte 0xAD"},
+        {.last = 254}, /* texts without the byte 0xAD */
         {.normalizer = "{\"type\":\"NFC\"}"},
         {.normalizer = "{\"type\":\"Odd\"}",
          .reason = "normalizer.type: \"Odd\" is not supported (NFC, "},
@@ -130,8 +130,10 @@ TEST_IN_DIR(bad_files_are_named)
          "model.vocab: expected a list of tokens and scores"},
         {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"b\"]]}}",
          "model.vocab[1]: expected [\"token\", score]"},
-        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1],[\"a\",-2]]}}",
-         "model.vocab[1]: \"a\" is given twice"},
+        {"{\"version\":\"2.0\",\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]}}",
+         "version: only \"1.0\" is supported, not 2.0"},
+        {"{\"version\":1,\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]]}}",
+         "version: only \"1.0\" is supported"},
         {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[[\"a\",-1]],\"unk_id\":null}}",
          "model.unk_id: expected the id of a token"},
         {"{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", "model.vocab: 0 tokens"},
@@ -157,6 +159,50 @@ TEST_IN_DIR(bad_files_are_named)
     }
     cs_tokenizer *t = NULL;
     assert_fails(cs_tokenizer_read(in_dir(state, "none.json"), &t), CS_ERR_IO, "none.json");
+}
+
+/* Published vocabularies lack tokens for bytes that UTF-8 never uses, and for others. */
+TEST_IN_DIR(a_byte_without_a_token_refuses_the_text_alone)
+{
+    char bytes[8192], file[16384];
+    put_bytes(bytes, sizeof bytes, 254);
+    (void)snprintf(file, sizeof file, bpe_form, "", "null", "ByteLevel", "null", "", bytes,
+                   ",\"ab\":255", "[\"a b\"]");
+    AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
+    AUTO_FREE int32_t *ids = NULL, *none = NULL;
+    int64_t count = 0;
+    OK(encode_once(t, "ab", 2, false, &ids, &count));
+    assert_int_equal(count, 2); /* and the space before the text */
+    assert_int_equal(ids[1], 255);
+    assert_fails(encode_once(t, "ab\xC3\xAD", 4, false, &none, &count), CS_ERR_INPUT,
+                 "no token for the byte 0xAD");
+}
+
+/* Files converted from SentencePiece have special tokens twice: texts get the last id, each id
+ * gives the token back, and an added token of the earlier id is the last one too (as in the package). */
+TEST_IN_DIR(a_unigram_token_may_be_given_twice)
+{
+    static const char form[] = "{\"added_tokens\":[%s],\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
+                               "\"vocab\":[[\"u\",0],[\"<s>\",0],[\"a\",-1],[\"<s>\",-2]]}}";
+    static const char *const added[] = {"", "{\"id\":1,\"content\":\"<s>\",\"special\":true}"};
+    for (size_t i = 0; i < 2; ++i) {
+        char file[1024];
+        (void)snprintf(file, sizeof file, form, added[i]);
+        AUTO(cs_tokenizer) *t = tokenizer_at(put(state, "t.json", file));
+        AUTO_FREE int32_t *ids = NULL;
+        AUTO_FREE char *back = NULL;
+        int64_t count = 0, size = 0;
+        OK(encode_once(t, "a<s>", 4, false, &ids, &count));
+        assert_int_equal(count, 2);
+        assert_int_equal(ids[0], 2);
+        assert_int_equal(ids[1], 3);
+        assert_string_equal(cs_tokenizer_token(t, 1), "<s>");
+        OK(cs_tokenizer_decode(t, (int32_t[]){1, 2, 3}, 3, false, &back, &size));
+        assert_string_equal(back, "<s> a <s>");
+        OK(cs_tokenizer_write(t, in_dir(state, "again.json")));
+        AUTO(cs_tokenizer) *again = tokenizer_at(in_dir(state, "again.json"));
+        assert_string_equal(cs_tokenizer_token(again, 1), "<s>");
+    }
 }
 
 /* --- files --- */

@@ -33,6 +33,12 @@ const cs_arch_key cs_arch_gpt2_keys[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
+static const cs_arch_key GPT2_SCALE_KEYS[] = {
+    {"scale_attn_weights", CS_KEY_ONLY, 0, 1},
+    {"scale_attn_by_inverse_layer_idx", CS_KEY_ONLY, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
 const cs_arch_key cs_arch_encoder_keys[] = {
     {"max_position_embeddings", CS_KEY_INT, CS_AT(shape.positions), NAN},
     {"hidden_act", CS_KEY_ACT, CS_AT(layer.activation), 0},
@@ -155,7 +161,7 @@ const cs_arch_row cs_arch_gpt2 = {
     .score = CS_SCORE_BARE,
     .plain = {CS_ARCH_BIASES, CS_ARCH_USUAL, CS_ARCH_NO_IDS, .layer.eps = 1e-5, .head.tied = true,
               .layer.activation = CS_ACT_GELU_TANH},
-    .keys = {cs_arch_gpt2_keys},
+    .keys = {cs_arch_gpt2_keys, GPT2_SCALE_KEYS},
     .tensors = {GPT2_TENSORS},
 };
 

@@ -56,6 +56,10 @@ static const cs_arch_key QWEN_KEYS[] = {
     {"sliding_window", CS_KEY_PAST, 0, 0},
     {"max_window_layers", CS_KEY_PAST, 0, 0},
     {"layer_types", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key QWEN3_KEYS[] = {
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
@@ -408,7 +412,7 @@ const cs_arch_row cs_arch_qwen3 = {
     .class = "Qwen3",
     .plain = {LLAMA_PLAIN, .attention.head_norm = true},
     .read = qwen_read,
-    .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS},
+    .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS, QWEN3_KEYS},
 };
 
 const cs_arch_row cs_arch_gpt_neox = {

@@ -1,5 +1,5 @@
 /* Which keys of a config.json are read, and what a value may be. A key that the reference code of the
- * architecture reads has a row or is refused (tests/oracle/config_keys.py compares the lists with
+ * architecture reads has a row or is refused (tests/oracle/config_keys_parity.py compares the lists with
  * that code). Published files have other keys too, of conversions and other programs: they are named
  * in a note, and nothing else. */
 #include <math.h>
@@ -86,9 +86,7 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
 
 /* Settings of any class, and the one value that our networks have. tie_last_hidden_states: the last
  * of the hidden states has come through the final norm. */
-static const cs_arch_key SETTING[] = {{"scale_attn_weights", CS_KEY_ONLY, 0, 1},
-                                      {"scale_attn_by_inverse_layer_idx", CS_KEY_ONLY, 0, 0},
-                                      {"tie_last_hidden_states", CS_KEY_ONLY, 0, 1},
+static const cs_arch_key SETTING[] = {{"tie_last_hidden_states", CS_KEY_ONLY, 0, 1},
                                       {"add_cross_attention", CS_KEY_ONLY, 0, 0},
                                       {"is_encoder_decoder", CS_KEY_ONLY, 0, 0}};
 
@@ -321,23 +319,27 @@ cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch)
     return CS_OK;
 }
 
-/* Sizes that follow from others in our networks, while classes of transformers 5 read them. */
+/* Sizes that follow from others in our networks, while classes of transformers read them. */
 cs_status cs_config_derived(const char *where, const json_t *json, const cs_model_config *config)
 {
     const cs_model_shape *s = &config->shape;
     const double head =
         s->head_width > 0 ? (double)s->head_width : (double)s->width / (double)s->heads;
     const struct {
+        cs_arch arch;
         const char *key;
         double is;
-    } size[] = {{"head_dim", head},
-                {"attention_head_size", head},
-                {"embedding_size", (double)s->width},
-                {"rope_theta", config->position.rotary.theta}};
+    } size[] = {{CS_ARCH_GPT_NEOX, "head_dim", head},
+                {CS_ARCH_MODERNBERT, "head_dim", head},
+                {CS_ARCH_MODERNBERT_DECODER, "head_dim", head},
+                {CS_ARCH_VIT, "head_dim", head},
+                {CS_ARCH_VIT_MAE, "head_dim", head},
+                {CS_ARCH_DEBERTA_V2, "attention_head_size", head},
+                {CS_ARCH_DEBERTA_V2, "embedding_size", (double)s->width}};
     for (size_t i = 0; i < sizeof size / sizeof *size; ++i) {
         const json_t *value = json_object_get(json, size[i].key);
         const double x = json_number_value(value);
-        if (value && !json_is_null(value) && !cs_arch_knows(config->arch, size[i].key) &&
+        if (config->arch == size[i].arch && value && !json_is_null(value) &&
             (x < size[i].is || x > size[i].is)) {
             return cs_config_way_round(cs_fail(CS_ERR_INPUT,
                                                "%s: '%s' is %g, but by the other keys it is %g",

@@ -220,7 +220,8 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
     } name[] = {
         {first_known(config->arch, theta), "rope_theta", &config->position.rotary.theta},
         {first_known(config->arch, share), "partial_rotary_factor", &config->position.rotary.share},
-        {"local_rope_theta", "local_rope_theta", &config->position.local_rotary.theta}};
+        {config->position.local_rotary.theta > 0 ? "local_rope_theta" : NULL, "local_rope_theta",
+         &config->position.local_rotary.theta}};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
         if (!name[i].read) {
