@@ -54,6 +54,16 @@ TEST_IN_DIR(idx_with_labels_packed_or_not)
     assert_memory_equal(m.pixel, idx + 16, 6);
     assert_int_equal(m.label[2], 2);
     cs_images_free(&m);
+    /* compressed under a plain name */
+    OK(cs_dir_make(in_dir(state, "p")));
+    assert_int_equal(rename(in_dir(state, names[0]), in_dir(state, "p/t-images-idx3-ubyte")), 0);
+    assert_int_equal(rename(in_dir(state, names[1]), in_dir(state, "p/t-labels-idx1-ubyte")), 0);
+    assert_true(cs_images_are(in_dir(state, "p/t-images-idx3-ubyte")));
+    OK(cs_images_load(in_dir(state, "p/t-images-idx3-ubyte"), NULL, &m));
+    assert_memory_equal(m.pixel, idx + 16, 6);
+    assert_int_equal(m.label[2], 2);
+    cs_images_free(&m);
+    assert_int_equal(rename(in_dir(state, "p/t-images-idx3-ubyte"), in_dir(state, names[0])), 0);
     put_bytes(state, "t-labels-idx1-ubyte", (uint8_t[]){0, 0, 8, 1, 0, 0, 0, 1, 2}, 9);
     assert_fails(cs_images_load(in_dir(state, names[0]), NULL, &m), CS_ERR_INPUT,
                  "t-labels-idx1-ubyte: 1 label for 3 pictures");

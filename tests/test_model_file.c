@@ -466,6 +466,38 @@ TEST_IN_DIR(ties_are_those_of_the_file)
     }
 }
 
+static const char *tied_as_output(const char *name, char *room)
+{
+    static const char *const table[][2] = {
+        {"transformer.wte.weight", "lm_head.weight"},
+        {"bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"},
+        {"model.embed_tokens.weight", "lm_head.weight"}};
+    (void)room;
+    for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
+        if (strcmp(name, table[i][0]) == 0) return table[i][1];
+    }
+    return name;
+}
+
+/* Some programs store the one matrix of tied embeddings as that of the output alone. */
+TEST_IN_DIR(tied_embeddings_under_the_name_of_the_output)
+{
+    static const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_LLAMA, CS_ARCH_GPT2};
+    AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
+    for (int i = 0; i < 3; ++i) {
+        AUTO(cs_model) model = {0}, back = {0};
+        cs_model_config config = config_of(arch[i]);
+        config.head.tied = true;
+        make(&config, backend, &model);
+        const char *dir = in_dir(state, "tied");
+        OK(cs_model_write(&model, dir));
+        rewrite(dir, tied_as_output, NULL);
+        OK(cs_model_read(dir, backend, false, &back));
+        assert_true(back.config.head.tied);
+        assert_same(&model, &back);
+    }
+}
+
 TEST_IN_DIR(weights_that_are_no_numbers_are_named)
 {
     cs_model model = {0}, back = {0};

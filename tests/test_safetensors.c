@@ -148,6 +148,17 @@ static const struct {
     {"{}", "m: 8 bytes follow the last tensor"},
 };
 
+TEST_IN_DIR(null_is_no_metadata)
+{
+    static const char header[] = "{\"__metadata__\":null," "\"a\":{" FLOATS("[2]", "[0,8]") "}}";
+    cs_safetensors *s = NULL;
+    const char *path = in_dir(state, "m");
+    put_file(path, strlen(header), header, "01234567", 8);
+    OK(cs_safetensors_open(path, &s));
+    assert_int_equal(cs_safetensors_count(s), 1);
+    cs_safetensors_free(s);
+}
+
 TEST_IN_DIR(malformed_headers_are_named)
 {
     cs_safetensors *s = NULL;

@@ -92,6 +92,25 @@ TEST_IN_DIR(gzip_is_unpacked)
     assert_null(file.bytes);
 }
 
+/* Zeros behind the last member are the padding of tapes, nothing else is. */
+TEST_IN_DIR(gzip_filled_up_with_zeros)
+{
+    AUTO_FREE char *bytes = NULL;
+    char padded[2048] = "";
+    int64_t size = 0;
+    cs_text_rules rules = {0};
+    cs_text_file file = {0};
+    OK(cs_file_read(put_packed(state, "a.txt", 2, "one line\n"), 1 << 10, &bytes, &size));
+    memcpy(padded, bytes, (size_t)size);
+    reads(put_bytes(state, "one.txt", padded, (size_t)size + 1), CS_INVALID_REFUSE,
+          "one line\none line\n", 0);
+    reads(put_bytes(state, "many.txt.gz", padded, sizeof padded), CS_INVALID_REFUSE,
+          "one line\none line\n", 0);
+    padded[sizeof padded - 1] = 1;
+    assert_fails(cs_text_read(put_bytes(state, "bad.gz", padded, sizeof padded), &rules, &file),
+                 CS_ERR_INPUT, "bad.gz: damaged gzip");
+}
+
 /* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
 TEST_IN_DIR(every_cut_of_gzip_is_refused)
 {

@@ -112,6 +112,20 @@ test_verify_model() {
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
 }
 
+# Keys that the class does not read, and code of the model, are named in one note each; adapters are refused.
+test_notes_of_published_files() {
+    ids texts.npy 1 4 5 6 7 8
+    cp -r "$golden/gpt2" other && exits 0 "$COSPEC" features other texts.npy -o plain && ! grep -q "config.json: " err || { fail "${why:-$(cat err)}"; return 1; }
+    sed -i 's/^{/{"is_llama_config": true, "unsloth_version": "1", "hidden_size": 10, "model_max_length": 9, "old": null, "auto_map": {"AutoModel": "m.M"},/' other/config.json
+    exits 0 "$COSPEC" features other texts.npy -o more &&
+        says "other/config.json: ignored, since architecture gpt2 does not read it: is_llama_config, unsloth_version, model_max_length" &&
+        says "the model's own code (auto_map) is not run; the model is read as gpt2" && cmp plain/layer-2.npy more/layer-2.npy || { fail "${why:-states}"; return 1; }
+    sed -i 's/"hidden_size": 10/"hidden_size": 11/' other/config.json && refuses 3 "'hidden_size' is 11, but under its other name" "$COSPEC" features other texts.npy -o no || return 1
+    rm other/config.json && cp "$golden/gpt2/config.json" other && echo '{"peft_type": "LORA"}' > other/adapter_config.json &&
+        refuses 3 "adapter_config.json: LoRA and other adapters are not supported; merge it" "$COSPEC" features other texts.npy -o no || return 1
+    mkdir lora && mv other/adapter_config.json lora && refuses 3 "lora: not a model directory: no config.json, only adapter_config.json" "$COSPEC" features lora texts.npy -o no
+}
+
 # What the encoder reads beside a decoder's text: that text, another, one for each, nothing.
 test_sources_of_a_decoder() {
     two_stacks "$golden" t5 && cut -f2 c.tsv > c.txt && yes 'the cat' | head -120 > same.txt && head -7 c.txt > few.txt || return 1
@@ -364,7 +378,7 @@ test_perplexity_refuses() {
         layers=1 trained spectral linear && refuses 2 "spectral loss" "$COSPEC" perplexity spectral c.tsv
 }
 
-for t in features_of_every_kind special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length unknown_tokens_of_what_is_scored nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
+for t in features_of_every_kind notes_of_published_files special_tokens same_bytes_for_any_threads choices one_meaning_of_max_length unknown_tokens_of_what_is_scored nothing_is_left_of_a_failed_run verify_model sources_of_a_decoder wrong_shapes_of_a_reference a_model_says_how_it_is_read parts_are_inputs two_stream_content query_position models_of_another_kind bad_models bad_texts no_merges \
     perplexity_is_the_evaluation perplexity_intervals perplexity_of_masked_models perplexity_unigram perplexity_refuses; do
     check $t
 done

@@ -3,6 +3,7 @@
 Several components, proportional rows and columns, empty rows and columns; every input format; all
 triplets and truncated ones, every solver; vectors checked through the normalised matrix.
 """
+import gzip
 import os
 import sys
 import tempfile
@@ -48,7 +49,7 @@ def count_components(a):
 
 def save(a, form, folder):
     path = os.path.join(folder, "matrix." + {"npy": "npy", "npy-f": "npy", "mtx": "mtx",
-                                             "mtx-dense": "mtx"}.get(form, "npz"))
+                                             "mtx-dense": "mtx", "mtx-unsigned": "mtx", "mtx-gz": "mtx.gz"}.get(form, "npz"))
     if form == "npy":
         np.save(path, a)
     elif form == "npy-f":
@@ -58,6 +59,14 @@ def save(a, form, folder):
         scipy.io.mmwrite(path, sp.coo_matrix(a), precision=17)
     elif form == "mtx-dense":
         scipy.io.mmwrite(path, a, precision=17)
+    elif form == "mtx-unsigned":
+        scipy.io.mmwrite(path, sp.coo_matrix(a.astype(np.uint32) if np.all(a == a.astype(np.uint32)) else a), precision=17)
+    elif form == "mtx-gz":
+        with gzip.open(path, "wb") as f:
+            scipy.io.mmwrite(f, sp.coo_matrix(a), precision=17)
+    elif form == "bsr":
+        size = [max(d for d in (1, 2, 3) if n % d == 0) for n in a.shape]
+        sp.save_npz(path, sp.csr_matrix(a).tobsr(tuple(size)))
     elif form == "int":
         sp.save_npz(path, sp.csr_matrix(a.astype(np.int64)))
     elif form == "unsorted":
@@ -71,7 +80,7 @@ def save(a, form, folder):
     return path
 
 
-FORMS = ["npy", "npy-f", "csr", "csc", "coo", "mtx", "mtx-dense", "int", "unsorted"]
+FORMS = ["npy", "npy-f", "csr", "csc", "coo", "mtx", "mtx-dense", "int", "unsorted", "bsr", "dia", "mtx-unsigned", "mtx-gz"]
 
 
 def expected(a, normalised):
@@ -143,7 +152,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMS:
             for blocks in (1, 3, 8):
-                integer = form == "int" or bool(rng.random() < 0.5)
+                integer = form in ("int", "mtx-unsigned") or bool(rng.random() < 0.5)
                 a = random_matrix(rng, blocks, 14, 9, 0.7, integer=integer)
                 checks.run(f"all {form} blocks={blocks}", check_all, a, form, False, {}, folder)
         for solver in ("lapack", "arpack", "block"):
