@@ -107,9 +107,9 @@ TEST_IN_DIR(mtx_of_other_programs)
                  "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n1 2 5\n"),
              2, 2, symmetric);
     const double skew[] = {0, 5, -5, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 2 5\n"),
-             2, 2, skew);
+    reads_as(
+        put(state, "a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 2 5\n"),
+        2, 2, skew);
 }
 
 static const char *packed_mtx(void **state, const char *name, const char *text)
@@ -466,8 +466,8 @@ TEST_IN_DIR(npz_diagonals)
     reads_as(diagonals_of(state, (const int64_t[]){3, 3}, 3, (const int64_t[]){7, -1, 1}, val), 3,
              3, want);
     const double wide[] = {1, 0, 9, 0, 0, 0, 2, 0, 10, 0};
-    reads_as(diagonals_of(state, (const int64_t[]){2, 5}, 3, (const int64_t[]){0, -9, 2}, inside), 2,
-             5, wide);
+    reads_as(diagonals_of(state, (const int64_t[]){2, 5}, 3, (const int64_t[]){0, -9, 2}, inside),
+             2, 5, wide);
     refused(diagonals_of(state, (const int64_t[]){3, 4}, 3, (const int64_t[]){0, 1, 2}, val),
             CS_ERR_INPUT, "row 2, column 3: value nan");
     refused(diagonals_of(state, small_shape, 2, (const int64_t[]){0, 1}, inside), CS_ERR_INPUT,

@@ -150,7 +150,8 @@ static const struct {
 
 TEST_IN_DIR(null_is_no_metadata)
 {
-    static const char header[] = "{\"__metadata__\":null," "\"a\":{" FLOATS("[2]", "[0,8]") "}}";
+    static const char header[] = "{\"__metadata__\":null,"
+                                 "\"a\":{" FLOATS("[2]", "[0,8]") "}}";
     cs_safetensors *s = NULL;
     const char *path = in_dir(state, "m");
     put_file(path, strlen(header), header, "01234567", 8);

@@ -182,8 +182,9 @@ TEST_IN_DIR(a_byte_without_a_token_refuses_the_text_alone)
  * gives the token back, and an added token of the earlier id is the last one too (as in the package). */
 TEST_IN_DIR(a_unigram_token_may_be_given_twice)
 {
-    static const char form[] = "{\"added_tokens\":[%s],\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
-                               "\"vocab\":[[\"u\",0],[\"<s>\",0],[\"a\",-1],[\"<s>\",-2]]}}";
+    static const char form[] =
+        "{\"added_tokens\":[%s],\"model\":{\"type\":\"Unigram\",\"unk_id\":0,"
+        "\"vocab\":[[\"u\",0],[\"<s>\",0],[\"a\",-1],[\"<s>\",-2]]}}";
     static const char *const added[] = {"", "{\"id\":1,\"content\":\"<s>\",\"special\":true}"};
     for (size_t i = 0; i < 2; ++i) {
         char file[1024];

@@ -224,6 +224,11 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
                        const cs_columns *read)
 {
     note_header(args, source, read);
+    if (read->returns > 0)
+        cs_output_note(args,
+                       "%s: carriage returns without a line feed, so %s read as one line; if they "
+                       "end lines, convert them with tr '\\r' '\\n'",
+                       source, read->returns == 1 ? "the file is" : "such files are");
     if (bytes > 0) {
         cs_output_note(args, "%s: %lld sequences of invalid UTF-8 %s", source, (long long)bytes,
                        cs_args_is(args, "invalid", "latin1") ? "read as Latin-1"

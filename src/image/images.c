@@ -243,8 +243,8 @@ static cs_status kind_of(const char *path, kind *out)
         *out = cifar ? IS_CIFAR_DIRECTORY : pictures ? IS_DIRECTORY : NO_IMAGES;
         return status;
     }
-    *out = cs_has_suffix(path, ".npz")   ? IS_NPZ
-           : cs_has_suffix(path, ".bin") ? IS_CIFAR
+    *out = cs_has_suffix(path, ".npz")                                     ? IS_NPZ
+           : cs_has_suffix(path, ".bin") || cs_has_suffix(path, ".bin.gz") ? IS_CIFAR
            : cs_has_suffix(path, ".npy") ? (is_npy_of_pictures(path) ? IS_NPY : NO_IMAGES)
            : begins_as_idx(path)         ? IS_IDX
                                          : NO_IMAGES;

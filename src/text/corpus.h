@@ -105,6 +105,8 @@ typedef struct {
     int64_t headers;
     /** A header calls the label "score". */
     bool numbers;
+    /** Files of lines that have carriage returns but no line feed, and are read as one line. */
+    int64_t returns;
 } cs_columns;
 
 /** The side of the split that a document belongs to. */
@@ -266,7 +268,7 @@ typedef struct {
     int64_t invalid_bytes;
     /** Documents left out because of invalid text. */
     int64_t invalid_documents;
-    /** The columns that were read; of several sources only `headers`. */
+    /** The columns that were read; of several sources only `headers` and `returns`. */
     cs_columns read;
 } cs_corpus;
 

@@ -207,7 +207,7 @@ typedef struct {
     const char *source;       /* the one that is read */
     char *listing;            /* "SHA-256  source", a line each */
     int64_t bytes, documents; /* of text that is not UTF-8 */
-    int64_t headers;
+    int64_t headers, returns; /* cs_columns */
 } joined;
 
 static cs_status take(void *to, const cs_document *document, bool held_out, bool *enough)
@@ -229,6 +229,7 @@ static cs_status add_source(joined *j, const cs_corpus_options *options)
     j->bytes += about.invalid_bytes;
     j->documents += about.invalid_documents;
     j->headers += about.read.headers;
+    j->returns += about.read.returns;
     if (status == CS_OK) cs_append(&j->listing, "%s  %s\n", about.sha256, j->source);
     cs_corpus_free(&about);
     return status;
@@ -255,6 +256,7 @@ cs_status cs_corpus_read_joined(const char *sources, const cs_corpus_options *op
         out->invalid_bytes = j.bytes;
         out->invalid_documents = j.documents;
         out->read.headers = j.headers;
+        out->read.returns = j.returns;
     }
     cs_corpus_builder_free(&j.builder);
     cs_free(j.listing);

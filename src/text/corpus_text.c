@@ -491,6 +491,12 @@ static cs_status read_text(reader *r, cs_text_format format, bool prepared, cs_t
     return status == CS_OK ? read_all(r, documents[format], file, builder) : status;
 }
 
+/* Whether lines seem to end with carriage returns alone, as on old computers. */
+static bool returns_alone(const char *text, int64_t size)
+{
+    return size > 1 && !memchr(text, '\n', (size_t)size) && memchr(text, '\r', (size_t)size - 1);
+}
+
 cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
                                const cs_corpus_options *options, cs_corpus *out)
 {
@@ -507,6 +513,7 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
     r.end = file.text ? file.text + file.size : NULL;
     if (status == CS_OK && !whole) {
         status = read_text(&r, format, prepared, &file, &builder);
+        builder.made.read.returns = returns_alone(file.text, file.size);
     } else if (status == CS_OK && file.size > 0 &&
                cs_text_keeps(&builder.rules, file.text, file.size)) {
         cs_document all = {.text = file.text, .size = file.size};

@@ -71,6 +71,30 @@ test_headers() {
     refuses 3 "semicolon.csv:1: the columns are separated by ';', not by ','; this converts it: python3 -c " "$COSPEC" data stats semicolon.csv && exits 0 "$COSPEC" data stats A.CSV && cmp -s out want || fail "${why:-A.CSV}"
 }
 
+# gzip is known by its content: under a plain name, and filled up with zeros as by tapes.
+test_gzip_by_content() {
+    forms && mkdir packed || return 1
+    head -c 3073 /dev/zero | tr '\0' '\3' > c.bin
+    for f in a.tsv h.tsv g.tsv a.csv a.jsonl c.bin; do
+        exits 0 "$COSPEC" data stats $f && cp out want && gzip -c $f > packed/$f && { cat packed/$f; head -c 900 /dev/zero; } > packed/$f.gz || return 1
+        for p in packed/$f packed/$f.gz; do
+            exits 0 "$COSPEC" data stats $p && cmp -s out want || { fail "$p: ${why:-$(head -c 300 out)}"; return 1; }
+        done
+    done
+    head -c 200 packed/a.tsv > packed/cut.tsv && refuses 3 "packed/cut.tsv: damaged gzip" "$COSPEC" data stats packed/cut.tsv
+}
+
+# Lines that end with carriage returns alone are one line, which is said once; those of CSV are refused.
+test_carriage_returns() {
+    printf 'a\tthe cat sat\rb\tthe dog ran\r' > r.tsv && printf 'the cat sat\rthe dog ran\r' > r.txt
+    for f in r.tsv r.txt; do
+        exits 0 "$COSPEC" data stats $f && says "$f: carriage returns without a line feed, so the file is read as one line; if they end lines, convert them with tr" &&
+            [ "$(grep -c carriage err)" = 1 ] || { fail "${why:-$(cat err)}"; return 1; }
+        tr '\r' '\n' < $f > n.${f#r.} && exits 0 "$COSPEC" data stats n.${f#r.} && ! grep -q carriage err || { fail "${why:-$(cat err)}"; return 1; }
+    done
+    printf 'the cat sat\r' > one.txt && exits 0 "$COSPEC" data stats one.txt && ! grep -q carriage err
+}
+
 # One side of a corpus known by name is a corpus.
 test_sides() {
     forms && exits 0 "$COSPEC" data stats wordnet:test && says '12 documents' && exits 0 "$COSPEC" data stats wordnet:train && says '48 documents' || return 1
@@ -92,6 +116,6 @@ test_tasks() {
         refuses 2 "wordnet:train is one side" "$COSPEC" probe ar wordnet:train && refuses 2 "two tasks are called a" "$COSPEC" probe ar --tasks a.csv,a.tsv -o x && refuses 3 "ar: no task" "$COSPEC" probe ar --tasks ar -o x
 }
 
-for t in everywhere headers sides tasks; do
+for t in everywhere headers gzip_by_content carriage_returns sides tasks; do
     check $t
 done
