@@ -9,6 +9,7 @@
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/compare_times.h"
+#include "cli/groups.h"
 #include "cli/model_text.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
@@ -236,11 +237,24 @@ static cs_status blame_option(const job *j, cs_status status)
     return status;
 }
 
+/* Options that every step with a model takes: --device and the roles of tokens. NULL: no memory. */
+static const char *common_options(cs_args *args)
+{
+    static const char *const name[] = {"device",    "mask-token", "pad-token",
+                                       "unk-token", "bos-token",  "eos-token"};
+    const char *all = "";
+    for (size_t i = 0; i < sizeof name / sizeof *name && all; ++i) {
+        if (cs_args_given(args, name[i]))
+            all = cs_args_format(args, "%s --%s %s", all, name[i], cs_args_text(args, name[i]));
+    }
+    return all;
+}
+
 static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
     const long long nearest = cs_args_int(j->args, "pairs");
-    const char *device = cs_args_given(j->args, "device") ? cs_args_text(j->args, "device") : NULL;
+    const char *common = common_options(j->args);
     json_t *variables = json_object_get(json, "variables");
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
     const char *one_seed = has_one_seed(j->args) ? ONE_SEED : "";
@@ -260,9 +274,10 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
             json_sprintf("%lld", (long long)cs_args_int_or(j->args, "max-length", j->positions)));
     for (size_t i = 0; i < sizeof option / sizeof *option && status == CS_OK; ++i) {
         const char *text = cs_args_text(j->args, option[i]);
-        if (device && i < 3) text = cs_args_format(j->args, "%s --device %s", text, device);
-        status =
-            cs_json_set(variables, i == 3 ? "task_list" : option[i], json_string(text ? text : ""));
+        if (i < 3) text = common ? cs_args_format(j->args, "%s%s", text ? text : "", common) : NULL;
+        status = i < 3 && !text ? CS_ERR_MEMORY
+                                : cs_json_set(variables, i == 3 ? "task_list" : option[i],
+                                              json_string(text ? text : ""));
     }
     if (status == CS_OK) status = cs_compare_tables(&c, json);
     j->written = status == CS_OK ? json_dumps(json, JSON_INDENT(1)) : NULL;
@@ -436,10 +451,11 @@ const cs_command cs_cmd_compare = {
     .name = "compare",
     .help = &cs_help_compare,
     .positional = "[NAME=]MODEL[:decoder]... CORPUS",
-    .groups = (const cs_opt *const[]){compare_options, cs_group_study_job, NULL},
+    .groups = (const cs_opt *const[]){compare_options, cs_group_roles, cs_group_study_job, NULL},
     .run = run,
     .without = "seed all",
-    .continues = "arguments max-length tasks read sources pairs positions probe finetune "
+    .continues = "mask-token pad-token unk-token bos-token eos-token arguments max-length tasks "
+                 "read sources pairs positions probe finetune "
                  "any-version jobs",
     .whole = cs_study_check_tables,
 };

@@ -347,9 +347,9 @@ static cs_status check_mode(const cs_args *args)
 {
     const bool features = cs_args_given(args, "pairs"),
                matrices = !features && !cs_args_given(args, "corpus");
-    static const cs_opt *const of_matrices[] = {cs_group_corpus, cs_group_cooc, cs_group_solver,
-                                                cs_group_moments, NULL};
-    static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_cooc, NULL};
+    static const cs_opt *const of_matrices[] = {cs_group_corpus, cs_group_roles,   cs_group_cooc,
+                                                cs_group_solver, cs_group_moments, NULL};
+    static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_roles, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
     const char *other = features ? cs_args_given_in(args, "compare k curve null hold-back") : NULL;
@@ -427,8 +427,8 @@ const cs_command cs_cmd_connectivity = {
     .positional = "[DIR|FILE|[NAME=]FEATURES...]",
     .main = "corpus compare context max-length stride jackknife curve null pairs output",
     .groups = (const cs_opt *const[]){connectivity_options, cs_group_features, cs_group_rank_rows,
-                                      cs_group_corpus, cs_group_cooc, cs_group_solver,
-                                      cs_group_moments, NULL},
+                                      cs_group_corpus, cs_group_roles, cs_group_cooc,
+                                      cs_group_solver, cs_group_moments, NULL},
     .shown =
         "series target_position metric estimate documents surrogate truth value se low high note",
     .metrics = "components,gap,sum_sigma4,sum_sigma4_corrected,mass_seen,sum_sigma4_extrapolated,"

@@ -29,9 +29,17 @@ static const cs_opt cooc_options[] = {
     CS_FLAG("mtx", "Also write matrix.mtx."),
     {0},
 };
-static const cs_opt *const cooc_groups[] = {
-    cs_group_corpus, cs_group_objective, cs_group_plan,  cs_group_target,  cs_group_plan_numbers,
-    cs_group_cooc,   cooc_options,       cs_group_ranks, cs_group_moments, NULL};
+static const cs_opt *const cooc_groups[] = {cs_group_corpus,
+                                            cs_group_roles,
+                                            cs_group_objective,
+                                            cs_group_plan,
+                                            cs_group_target,
+                                            cs_group_plan_numbers,
+                                            cs_group_cooc,
+                                            cooc_options,
+                                            cs_group_ranks,
+                                            cs_group_moments,
+                                            NULL};
 
 /* One matrix: its sizes as one row. */
 static cs_status print_build(cs_args *args, const cs_cooc_prepared *p, const cs_cooc *cooc)

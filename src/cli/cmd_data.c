@@ -13,7 +13,7 @@
 #include "io/file.h"
 #include "io/result.h"
 
-static const cs_opt *const data_groups[] = {cs_group_corpus_reading, NULL};
+static const cs_opt *const data_groups[] = {cs_group_corpus_reading, cs_group_roles, NULL};
 
 /* --- list ------------------------------------------------------------------------------------- */
 
@@ -138,6 +138,7 @@ static cs_status run_data(cs_args *args)
                        cs_args_positional(args, 1));
     }
     const char *reading = cs_args_given_of(args, cs_group_corpus_reading);
+    reading = reading ? reading : cs_args_given_of(args, cs_group_roles);
     if (reading) {
         return cs_fail(CS_ERR_USAGE, "--%s does not apply to 'data %s'", reading, verb);
     }

@@ -45,6 +45,7 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
     const char *source = cs_args_text(args, "corpus");
     cs_corpus corpus = {0};
     const char *of_text = cs_args_given_of(args, cs_group_corpus);
+    of_text = of_text ? of_text : cs_args_given_of(args, cs_group_roles);
     if (!source && !of_text) {
         return CS_OK;
     }
@@ -236,7 +237,7 @@ const cs_command cs_cmd_design = {
     .name = "design",
     .help = &cs_help_design,
     .positional = "[FAMILY]",
-    .groups = (const cs_opt *const[]){design_options, cs_group_corpus, NULL},
+    .groups = (const cs_opt *const[]){design_options, cs_group_corpus, cs_group_roles, NULL},
     .run = run,
     .without = "dry-run seed",
     .shown = "kind series next_token_weight kappa value bound gap steps",

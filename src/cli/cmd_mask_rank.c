@@ -79,7 +79,9 @@ static cs_status check_kind(const study *s, const subject *m)
                        m->text.dir, cs_kind_name(kind->kind));
     }
     if (cs_kind_masks(kind->kind) && m->text.model.config.ids.mask < 0) {
-        return cs_fail(CS_ERR_USAGE, "%s: the model has no mask token", m->text.dir);
+        return cs_fail(CS_ERR_USAGE,
+                       "%s: the model has no mask token; --mask-token names that of a tokenizer",
+                       m->text.dir);
     }
     if (kind->kind == CS_KIND_MAE && kind->delta > 0) {
         cs_output_note(s->args,
@@ -315,8 +317,8 @@ const cs_command cs_cmd_mask_rank = {
     .positional = "[NAME=]MODEL... CORPUS",
     .main = "mask-ratio rare layers tau split limit max-length blocks device output",
     .groups = (const cs_opt *const[]){mask_rank_options, cs_group_stack, cs_group_sources,
-                                      cs_group_model_text, cs_group_attention, cs_group_corpus_form,
-                                      NULL},
+                                      cs_group_model_text, cs_group_roles, cs_group_attention,
+                                      cs_group_corpus_form, NULL},
     .run = run,
     .files = "mask_rank.csv mask_rank-blocks.csv mask_rank.json gap.csv gap-blocks.csv "
              "containment.csv statements.json",

@@ -268,8 +268,8 @@ const cs_command cs_cmd_perplexity = {
     .help = &cs_help_perplexity,
     .positional = "MODEL FILE|CORPUS",
     .groups = (const cs_opt *const[]){perplexity_options, cs_group_stack, cs_group_sources,
-                                      cs_group_model_text, cs_group_attention, cs_group_corpus_form,
-                                      NULL},
+                                      cs_group_model_text, cs_group_roles, cs_group_attention,
+                                      cs_group_corpus_form, NULL},
     .run = run_perplexity,
     .files = "perplexity.json perplexity.csv by-length.csv perplexity-blocks.csv "
              "by-length-blocks.csv",

@@ -121,7 +121,7 @@ static const cs_opt tokenize_options[] = {
 };
 
 static const cs_opt *const tokenize_groups[] = {tokenize_options, picture_options,
-                                                cs_group_corpus_text, NULL};
+                                                cs_group_corpus_text, cs_group_roles, NULL};
 
 /* What each verb takes beyond the common options. */
 static const struct {
@@ -133,7 +133,7 @@ static const struct {
     {"encode", "add-special"},
     {"decode", "skip-special"},
     {"stats", "split corpus whole-file label-column text-column test-share format label-field "
-              "text-field invalid"},
+              "text-field invalid mask-token pad-token unk-token bos-token eos-token"},
 };
 
 static cs_status refuse_others(const cs_args *args, const char *verb, const char *takes)
@@ -354,7 +354,7 @@ static cs_status run_with(cs_args *args, const char *verb)
     const char *path = cs_args_positional(args, 1);
     cs_tokenizer *t = NULL;
     cs_status status = cs_args_tokenizer_input(args, path);
-    if (status == CS_OK) status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK) status = cs_args_read_tokenizer(args, path, &t);
     if (status == CS_OK)
         status = stats ? run_stats(args, t) : run_lines(args, t, strcmp(verb, "encode") == 0);
     cs_tokenizer_free(&t);

@@ -85,6 +85,7 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
         (status = cs_train_begin_with(&r->model, &r->options)) == CS_OK) {
         if (r->tokenizer) {
             cs_model_config_complete(&r->model.config, cs_special_ids_of(r->tokenizer));
+            cs_model_config_given(&r->model.config, r->tokenizer);
         }
         if (r->options.task.two_stream) {
             r->model.config.attention.blind_queries = cs_args_is(args, "query-position", "off");
@@ -100,8 +101,9 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
 {
     const bool codes = cs_args_is(args, "target", "codes");
-    cs_status status =
-        cs_args_refuse(args, "positions untied post-norm", "does not apply to --arch vit");
+    cs_status status = cs_args_refuse(
+        args, "positions untied post-norm mask-token pad-token unk-token bos-token eos-token",
+        "does not apply to --arch vit");
     if (status == CS_OK && !codes)
         status = cs_args_refuse(args, "input codes tokenizer", "needs --target codes");
     c->picture.height = r->images.height;
@@ -485,10 +487,11 @@ static cs_status run_train(cs_args *args)
     return status;
 }
 
-static const cs_opt *const train_groups[] = {
-    cs_group_corpus,         cs_group_train_objective, cs_group_plan,
-    cs_group_plan_numbers,   cs_group_train_task,      cs_group_train_model,
-    cs_group_train_pictures, cs_group_train_recipe,    NULL};
+static const cs_opt *const train_groups[] = {cs_group_corpus,          cs_group_roles,
+                                             cs_group_train_objective, cs_group_plan,
+                                             cs_group_plan_numbers,    cs_group_train_task,
+                                             cs_group_train_model,     cs_group_train_pictures,
+                                             cs_group_train_recipe,    NULL};
 
 const cs_command cs_cmd_train = {
     .name = "train",

@@ -64,19 +64,13 @@ static const cs_opt model_options[] = {
     {0},
 };
 
-static const cs_opt *const verify_groups[] = {verify_options,
-                                              cs_group_language,
-                                              model_options,
-                                              cs_group_corpus,
-                                              cs_group_toy,
-                                              cs_group_objective,
-                                              cs_group_plan,
-                                              cs_group_target,
-                                              cs_group_plan_sweeps,
-                                              cs_group_solver,
-                                              cs_group_certify,
-                                              cs_group_moments,
-                                              NULL};
+static const cs_opt *const verify_groups[] = {verify_options,     cs_group_language,
+                                              model_options,      cs_group_corpus,
+                                              cs_group_roles,     cs_group_toy,
+                                              cs_group_objective, cs_group_plan,
+                                              cs_group_target,    cs_group_plan_sweeps,
+                                              cs_group_solver,    cs_group_certify,
+                                              cs_group_moments,   NULL};
 
 /* --- the digest -------------------------------------------------------------------------------- */
 

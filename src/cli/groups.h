@@ -124,6 +124,15 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
               "Put the tokenizer's special tokens around a text. auto: yes for models from "       \
               "elsewhere; models of cospec train get the begin token they had in training.")
 
+/* --mask-token --pad-token --unk-token --bos-token --eos-token: roles of tokens, for tokenizers with
+ * other names. A command without the group gives none. */
+extern const cs_opt cs_group_roles[];
+void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES]);
+
+/* cs_tokenizer_read, with these roles. */
+cs_status cs_args_read_tokenizer(const cs_args *args, const char *path,
+                                 cs_tokenizer **out) CS_MUST_CHECK;
+
 /* The reason why `source` has no images: "<what> pictures, and SOURCE has none" (CS_ERR_USAGE), or
  * there is no such source (CS_ERR_INPUT). what: "--arch vit reads". */
 cs_status cs_args_no_pictures(const char *what, const char *source) CS_MUST_CHECK;

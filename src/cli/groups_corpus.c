@@ -86,6 +86,56 @@ const cs_opt cs_group_labelled[] = {
     {0},
 };
 
+#define ROLE(name, what)                                                                           \
+    CS_TEXT(name, "TOKEN", NULL,                                                                   \
+            what " of the tokenizer, a token of its vocabulary. Default: one with a usual name, "  \
+                 "or that its folder names (docs/reference/tokenizers.md).")
+
+const cs_opt cs_group_roles[] = {
+    CS_HEADING("Special tokens"),
+    ROLE("mask-token", "The mask"),
+    ROLE("pad-token", "The padding"),
+    ROLE("unk-token", "The unknown token"),
+    ROLE("bos-token", "The token that begins texts"),
+    ROLE("eos-token", "The token that ends texts"),
+    {0},
+};
+
+void cs_args_roles(const cs_args *args, const char *role[CS_TOKEN_ROLES])
+{
+    static const char *const name[CS_TOKEN_ROLES] = {[CS_TOKEN_UNK] = "unk-token",
+                                                     [CS_TOKEN_PAD] = "pad-token",
+                                                     [CS_TOKEN_MASK] = "mask-token",
+                                                     [CS_TOKEN_BOS] = "bos-token",
+                                                     [CS_TOKEN_EOS] = "eos-token"};
+    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
+        role[r] = cs_args_find(args, name[r], strlen(name[r])) ? cs_args_text(args, name[r]) : NULL;
+    }
+}
+
+cs_status cs_args_read_tokenizer(const cs_args *args, const char *path, cs_tokenizer **out)
+{
+    const char *role[CS_TOKEN_ROLES];
+    cs_tokenizer *t = NULL;
+    cs_args_roles(args, role);
+    cs_status status = cs_tokenizer_read(path, &t);
+    if (status == CS_OK) status = cs_tokenizer_give_roles(t, role);
+    if (status != CS_OK) {
+        cs_tokenizer_free(&t);
+        return status;
+    }
+    *out = t;
+    return CS_OK;
+}
+
+/* CS_ERR_USAGE names an option of cs_group_roles, which need a tokenizer. */
+static cs_status refuse_roles(const cs_args *args)
+{
+    const bool takes = cs_args_find(args, "mask-token", strlen("mask-token"));
+    const char *given = takes ? cs_args_given_of(args, cs_group_roles) : NULL;
+    return given ? cs_fail(CS_ERR_USAGE, "--%s needs --tokenizer FILE.json", given) : CS_OK;
+}
+
 cs_corpus_options cs_args_corpus_form(const cs_args *args)
 {
     cs_corpus_options options = {.progress = cs_output_progress(args)};
@@ -114,10 +164,12 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
                 name);
         }
         cs_status status = cs_args_tokenizer_input(args, name);
-        if (status == CS_OK) status = cs_tokenizer_read(name, encoder);
+        if (status == CS_OK) status = cs_args_read_tokenizer(args, name, encoder);
         options->encoder = *encoder;
         return status;
     }
+    cs_status status = refuse_roles(args);
+    if (status != CS_OK) return status;
     if (cs_splitter_by_name(name, &options->splitter) != CS_OK) {
         cs_reason_clear();
         return cs_fail(CS_ERR_USAGE,
@@ -449,7 +501,7 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     const char *name = cs_args_text(args, "tokenizer");
     cs_splitter_kind splitter = CS_SPLITTER_WORD;
     if (cs_args_tokenizer_file(args)) {
-        return cs_tokenizer_read(name, out);
+        return cs_args_read_tokenizer(args, name, out);
     }
     cs_status status = cs_splitter_by_name(name, &splitter);
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;

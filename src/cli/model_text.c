@@ -219,6 +219,7 @@ cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
     if (status == CS_OK) status = cs_args_model_inputs(args, dir);
     if (status == CS_OK)
         status = cs_args_backend(args, (cs_device_options){.f32 = true}, &out->backend);
+    cs_args_roles(args, out->role);
     if (status == CS_OK) status = cs_model_text_read(dir, out);
     if (status == CS_OK) status = input_record(args, dir, &out->kind);
     if (status == CS_OK && out->model.params.place)

@@ -45,7 +45,7 @@ static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
 {
     cs_corpus_options options = {0};
     cs_status status = cs_args_tokenizer_input(args, from);
-    if (status == CS_OK) status = cs_tokenizer_read(from, tokenizer);
+    if (status == CS_OK) status = cs_args_read_tokenizer(args, from, tokenizer);
     if (status == CS_OK) status = cs_args_open_corpus(args, cs_args_text(args, "corpus"), &options);
     if (status == CS_OK) {
         options.encoder = *tokenizer;
@@ -57,10 +57,10 @@ static cs_status load_by(cs_args *args, const char *from, cs_corpus *corpus,
 
 /* The model's own tokenizer in place of one with the same tokens: what it puts around a text is the
  * model's. */
-static cs_status take_same(const char *from, cs_tokenizer **tokenizer)
+static cs_status take_same(const cs_args *args, const char *from, cs_tokenizer **tokenizer)
 {
     cs_tokenizer *there = NULL;
-    cs_status status = cs_tokenizer_read(from, &there);
+    cs_status status = cs_args_read_tokenizer(args, from, &there);
     if (status == CS_OK) status = cs_tokenizer_match(from, there, *tokenizer);
     if (status == CS_OK) {
         cs_tokenizer_free(tokenizer);
@@ -101,7 +101,7 @@ cs_status cs_args_train_corpus(cs_args *args, cs_corpus *corpus, cs_tokenizer **
         status = load_by(args, from, corpus, tokenizer);
     } else if (status == CS_OK) {
         status = load_own(args, corpus, tokenizer);
-        if (status == CS_OK && cs_path_exists(path)) status = take_same(from, tokenizer);
+        if (status == CS_OK && cs_path_exists(path)) status = take_same(args, from, tokenizer);
     }
     if (status == CS_OK && cs_args_given(args, "train-documents")) {
         cs_corpus few = {0};

@@ -67,7 +67,8 @@ static cs_status check_model(const drawing *d)
         return cs_fail(CS_ERR_USAGE, "the model does not predict text tokens");
     }
     if (masks && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
-        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no mask token; --mask-token names that of a tokenizer");
     }
     if (d->begins > o->around.befores && (c->ids.bos < 0 || c->ids.bos >= c->shape.vocab)) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");

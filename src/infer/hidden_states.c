@@ -105,7 +105,8 @@ static cs_status check_masking(const cs_hidden_options *o, const cs_model_config
                                      "tokens and an encoder with full attention");
     }
     if (needs_mask && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
-        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no mask token; --mask-token names that of a tokenizer");
     }
     return cs_replacement_check(&replacement);
 }

@@ -17,6 +17,8 @@ typedef struct {
     cs_backend *backend;
     cs_model model;
     cs_tokenizer *tokenizer; /* NULL: DIR has none */
+    /* roles of its tokens for cs_model_text_read (cs_tokenizer_give_roles) */
+    const char *role[CS_TOKEN_ROLES];
     cs_model_kind kind;
     bool decoder; /* the second of two stacks is used (cs_model_text_decoder) */
     /* input of its encoder; no documents: the same text. Read by the caller */

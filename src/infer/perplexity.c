@@ -131,7 +131,8 @@ static cs_status check_kind(const cs_perplexity_options *o, const cs_model_confi
     }
     bool masks = o->kind == CS_KIND_MAE ? o->delta > 0 : o->ask != CS_ASK_PREFIX;
     if (masks && (c->ids.mask < 0 || c->ids.mask >= c->shape.vocab)) {
-        return cs_fail(CS_ERR_USAGE, "the model has no mask token");
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no mask token; --mask-token names that of a tokenizer");
     }
     if (begins && c->ids.bos < 0) {
         return cs_fail(CS_ERR_USAGE, "the model has no begin token");

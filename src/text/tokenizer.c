@@ -222,6 +222,46 @@ int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role)
     return t->role[role];
 }
 
+/* "; its special tokens are A, B, ...", for a message. */
+static void list_special(const cs_tokenizer *t, char *to, size_t size)
+{
+    size_t used = 0;
+    to[0] = '\0';
+    for (int64_t i = 0; i < t->addeds && used < size / 2; ++i) {
+        if (t->added[i].special)
+            used += (size_t)snprintf(to + used, size - used, "%s%.40s",
+                                     used ? ", " : "; its special tokens are ",
+                                     cs_tokenizer_token(t, t->added[i].id));
+    }
+}
+
+cs_status cs_tokenizer_give_roles(cs_tokenizer *t, const char *const token[CS_TOKEN_ROLES])
+{
+    static const char *const name[CS_TOKEN_ROLES] = {"unk", "pad", "mask", "bos", "eos"};
+    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
+        const int32_t id = token[r] ? cs_tokenizer_id(t, token[r]) : -1;
+        char special[256];
+        if (!token[r]) continue;
+        if (id < 0) {
+            list_special(t, special, sizeof special);
+            return cs_fail(CS_ERR_USAGE, "%s token: the tokenizer has no token '%s'%s", name[r],
+                           token[r], special);
+        }
+        if (r == CS_TOKEN_UNK && t->unknown >= 0 && id != t->unknown) {
+            return cs_fail(CS_ERR_USAGE, "unk token: the tokenizer's own is '%s', not '%s'",
+                           cs_tokenizer_token(t, t->unknown), token[r]);
+        }
+        t->role[r] = id;
+        t->given[r] = true;
+    }
+    return CS_OK;
+}
+
+bool cs_tokenizer_role_given(const cs_tokenizer *t, cs_token_role role)
+{
+    return t->given[role];
+}
+
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id)
 {
     return t->special[id] != 0;

@@ -114,6 +114,17 @@ int32_t cs_tokenizer_id(const cs_tokenizer *t, const char *token);
  */
 int32_t cs_tokenizer_special(const cs_tokenizer *t, cs_token_role role);
 
+/** Gives roles to tokens of the vocabulary, for tokenizers whose tokens have other names.
+ *
+ * \param token the token of each role; NULL: the role stays as it is
+ * \retval CS_ERR_USAGE the vocabulary has no such token, or the model has another unk_token
+ */
+cs_status cs_tokenizer_give_roles(cs_tokenizer *t,
+                                  const char *const token[CS_TOKEN_ROLES]) CS_MUST_CHECK;
+
+/** Whether cs_tokenizer_give_roles gave this role. */
+bool cs_tokenizer_role_given(const cs_tokenizer *t, cs_token_role role);
+
 /** Whether a token is declared special: decoding can skip it, and it stands for no text. */
 bool cs_tokenizer_is_special(const cs_tokenizer *t, int32_t id);
 

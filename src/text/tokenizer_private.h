@@ -40,7 +40,8 @@ struct cs_tokenizer {
     int64_t *start;      /* vocab offsets into text */
     int32_t unknown;     /* unk_token of the model, -1 if there is none */
     int32_t role[CS_TOKEN_ROLES];
-    cs_added_token *added; /* by id */
+    bool given[CS_TOKEN_ROLES]; /* by cs_tokenizer_give_roles */
+    cs_added_token *added;      /* by id */
     int64_t addeds;
     uint8_t *special;               /* vocab: declared special */
     cs_trie find[2];                /* added tokens by text: normalized false, true */

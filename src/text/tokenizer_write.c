@@ -116,7 +116,7 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length, const
         status = cs_json_set(json, "model_max_length", json_integer(length));
     for (int r = 0; r < CS_TOKEN_ROLES && status == CS_OK; ++r) {
         int32_t id = cs_tokenizer_special(t, (cs_token_role)r);
-        if (id >= 0 && cs_tokenizer_is_special(t, id)) {
+        if (id >= 0 && (cs_tokenizer_is_special(t, id) || t->given[r])) {
             status = cs_json_set(json, role[r], json_string(cs_tokenizer_token(t, id)));
         }
     }

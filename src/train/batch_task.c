@@ -5,6 +5,7 @@
  */
 #include <float.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/ints.h"
 #include "base/range.h"
@@ -103,7 +104,10 @@ static cs_status check_shares(const cs_task *task, cs_form form)
 static cs_status check_token(const char *what, int32_t id, const cs_model_config *config)
 {
     if (id < 0) {
-        return cs_fail(CS_ERR_USAGE, "the model has no %s token, which this objective needs", what);
+        return cs_fail(CS_ERR_USAGE,
+                       "the model has no %s token, which this objective needs; --%s-token names "
+                       "that of a tokenizer",
+                       what, strcmp(what, "mask") == 0 ? "mask" : "bos");
     }
     return id < config->shape.vocab
                ? CS_OK

@@ -32,6 +32,7 @@ void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *token
     cs_special_ids ids = cs_special_ids_of(tokenizer);
     ids.pad = ids.unk = -1;
     cs_model_config_complete(config, ids);
+    cs_model_config_given(config, tokenizer);
 }
 
 /* JSON of DIR/name; NULL if it is absent. */

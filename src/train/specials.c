@@ -88,6 +88,20 @@ void cs_model_config_complete(cs_model_config *config, cs_special_ids ids)
     take_missing(&config->ids.unk, ids.unk, config->shape.vocab);
 }
 
+void cs_model_config_given(cs_model_config *config, const cs_tokenizer *t)
+{
+    int32_t *const id[CS_TOKEN_ROLES] = {[CS_TOKEN_UNK] = &config->ids.unk,
+                                         [CS_TOKEN_PAD] = &config->ids.pad,
+                                         [CS_TOKEN_MASK] = &config->ids.mask,
+                                         [CS_TOKEN_BOS] = &config->ids.bos,
+                                         [CS_TOKEN_EOS] = &config->ids.eos};
+    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
+        const int32_t named = cs_tokenizer_special(t, (cs_token_role)r);
+        if (cs_tokenizer_role_given(t, (cs_token_role)r) && named < config->shape.vocab)
+            *id[r] = named;
+    }
+}
+
 cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a, const cs_tokenizer *b)
 {
     int64_t n = cs_tokenizer_vocab(a), m = cs_tokenizer_vocab(b);

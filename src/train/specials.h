@@ -14,6 +14,9 @@ cs_special_ids cs_special_ids_of(const cs_tokenizer *t);
 /* Gives the configuration those ids that it lacks and its vocabulary has. */
 void cs_model_config_complete(cs_model_config *config, cs_special_ids ids);
 
+/* Replaces the ids of roles that were given by name (cs_tokenizer_give_roles). */
+void cs_model_config_given(cs_model_config *config, const cs_tokenizer *t);
+
 /* CS_ERR_INPUT if the two give different ids, naming the first token that differs. `where` is the
  * place of the first. */
 cs_status cs_tokenizer_match(const char *where, const cs_tokenizer *a,
