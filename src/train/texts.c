@@ -12,11 +12,14 @@ static cs_status plain_form(const cs_tokenizer *t, bool begin, bool pair, cs_tex
     int32_t bos = cs_tokenizer_special(t, CS_TOKEN_BOS),
             eos = cs_tokenizer_special(t, CS_TOKEN_EOS);
     if (begin && bos < 0) {
-        return cs_fail(CS_ERR_USAGE, "the tokenizer has no begin token, which a text needs");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the tokenizer has no begin token, which a text needs; --bos-token names it");
     }
     if (pair && eos < 0) {
-        return cs_fail(CS_ERR_USAGE,
-                       "the tokenizer has no end token to separate the texts of a pair");
+        return cs_fail(
+            CS_ERR_USAGE,
+            "the tokenizer has no end token to separate the texts of a pair; --eos-token names it");
     }
     if (begin) f->piece[f->count++] = (cs_text_piece){bos, 0};
     f->piece[f->count++] = (cs_text_piece){CS_TEXT_FIRST, 0};

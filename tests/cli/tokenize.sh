@@ -138,6 +138,29 @@ test_a_model_directory() {
         grep -q model/added_tokens.json m/manifest.json && grep -q model/tokenizer_config.json m/manifest.json || fail "$(cat err)"
 }
 
+# Roles of tokens with other names, in every command that reads the tokenizer or a model.
+test_roles_of_tokens() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" tokenize train --corpus c.tsv --vocab 300 --special '<begin>' --special '<fill>' --special '<stop>' --special '<hide>' -o tok -q || return 1
+    t=tok/tokenizer.json roles="--mask-token <hide> --pad-token <fill> --bos-token <begin> --eos-token <stop>"
+    trains() { "$COSPEC" train --corpus c.tsv --tokenizer $t --objective masked --steps 2 --width 16 --layers 1 --heads 2 --batch 8 --max-length 16 --arch bert -o "$@"; }
+    refuses 2 "--mask-token names that of a tokenizer" trains no && exits 0 trains m $roles && grep -q '"mask_id": 3' m/config.json && grep -q '"pad_token_id": 1' m/config.json && grep -q '"mask_token": "<hide>"' m/tokenizer_config.json || { fail "${why:-$(cat m/config.json)}"; return 1; }
+    refuses 2 "mask token: the tokenizer has no token '<hid>'; its special tokens are <begin>, <fill>, <stop>, <hide>" trains no --mask-token '<hid>' &&
+        refuses 2 "--pad-token needs --tokenizer FILE.json" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 --pad-token x -o no &&
+        refuses 2 "--mask-token does not apply to 'tokenize encode'" "$COSPEC" tokenize encode $t c.tsv --mask-token '<hide>' || return 1
+    # the model keeps them; one whose files lack them is given them
+    exits 0 "$COSPEC" perplexity m c.tsv --limit 4 --json && nll=$(number nll out) || return 1
+    cp -r m bare && rm bare/tokenizer_config.json bare/manifest.json && sed -i 's/"mask_id": 3/"mask_id": -1/' bare/config.json
+    for command in "perplexity bare c.tsv --limit 4" "mask-rank bare c.tsv --limit 4 --blocks 2" "features bare c.tsv --mask-ratio 0.3 --limit 4 -o f --force" "generate bare --length 3"; do
+        refuses 2 "the model has no mask token; --mask-token names" "$COSPEC" $command && exits 0 "$COSPEC" $command $roles --json || return 1
+    done
+    exits 0 "$COSPEC" perplexity bare c.tsv --limit 4 $roles --json && [ "$(number nll out)" = "$nll" ] || { fail "${why:-nll}"; return 1; }
+    for command in "probe bare c.tsv --penalties 0.1" "finetune bare c.tsv --epochs 1 --seeds 1" "tokenize stats $t --corpus c.tsv" "data stats c.tsv --tokenizer $t" "cooc --corpus c.tsv --tokenizer $t --objective ar --context nearest:1 -o o --force"; do
+        exits 0 "$COSPEC" $command $roles -q && refuses 2 "no token '<x>'" "$COSPEC" $command --mask-token '<x>' || return 1
+    done
+}
+
+check roles_of_tokens
 check round_trip
 check no_line_end_at_the_end
 check special_tokens
