@@ -319,6 +319,8 @@ TEST(test_refused_files)
     assert_refused("model_type", json_string("xlnet"),
                    "dir/config.json: unknown architecture 'xlnet'");
     assert_refused("model_type", json_string("xlnet"), "(rows x width): cospec rank");
+    assert_refused("model_type", json_string("bart"), "deberta-v2). Export the hidden states");
+    assert_refused("model_type", json_string("gpt-neox"), "did you mean gpt_neox? Export");
     assert_refused("model_type", json_string("linear"), "'linear' is not a model_type");
     assert_refused("model_type", NULL, "'model_type' is missing");
     assert_refused("hidden_act", json_string("mish"), "unknown 'hidden_act' 'mish'");

@@ -324,13 +324,37 @@ TEST(nearest_names)
                  {"uniform:x", laws, ""},
                  {"cude:1", devices, "cuda:1"},
                  {"cude", devices, "cuda"},
-                 {"cqu:1", devices, "cpu"}};
+                 {"cqu:1", devices, "cpu"},
+                 {"4.4", "4.1|4.2", ""}, /* another number is another thing */
+                 {"llama4", "llama|bert", ""},
+                 {"rank2", "rank_2|rank_4", "rank_2"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_hint hint;
         (void)cs_choice_hint(cases[i].text, cases[i].choices, &hint);
         assert_string_equal(hint.name, cases[i].meant);
         assert_int_equal(hint.text[0] != '\0', cases[i].meant[0] != '\0');
     }
+}
+
+/* Of names that other things have too only another spelling is meant. */
+TEST(names_of_things)
+{
+    static const struct {
+        const char *text, *meant;
+    } cases[] = {
+        {"bart", ""},      {"mpt", ""},     {"gpt_neo", ""}, {"gpt", ""}, {"GPT-NeoX", "gpt_neox"},
+        {"gpt2", "gpt-2"}, {"Bert", "bert"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        cs_hint hint;
+        (void)cs_choice_respelled(cases[i].text, "bert|opt|gpt-2|gpt_neox", &hint);
+        assert_string_equal(hint.name, cases[i].meant);
+    }
+    static const char *const known[] = {"bert", "opt"};
+    int number = 0;
+    assert_fails(CS_THING_AMONG("network", "bart", known, &number), CS_ERR_USAGE,
+                 "unknown network 'bart' (bert, opt)");
+    assert_fails(CS_NAME_AMONG("network", "bret", known, &number), CS_ERR_USAGE,
+                 "(bert, opt); did you mean bert?");
 }
 
 static void assert_declared(const cs_command *c, const char *name)

@@ -49,6 +49,36 @@ static int edit_distance(const char *a, const char *b)
     return least;
 }
 
+/* The next character of a spelling: separators are not part of it. */
+static const char *skip_separators(const char *at)
+{
+    return at + strspn(at, "-_. ");
+}
+
+static bool respelled(const char *a, const char *b)
+{
+    for (a = skip_separators(a), b = skip_separators(b); *a && *b && same(*a, *b);
+         a = skip_separators(a + 1), b = skip_separators(b + 1)) {
+    }
+    return !*a && !*b;
+}
+
+/* Whether two names have the same digits: 4.4 is no misspelling of 4.1. */
+static bool same_digits(const char *a, const char *b)
+{
+    static const char digits[] = "0123456789";
+    for (a += strcspn(a, digits), b += strcspn(b, digits); *a && *a == *b;
+         a += 1 + strcspn(a + 1, digits), b += 1 + strcspn(b + 1, digits)) {
+    }
+    return *a == *b;
+}
+
+static void consider_name(const char *text, const char *name, bool of_things, cs_hint *hint)
+{
+    if (of_things ? respelled(text, name) : same_digits(text, name))
+        cs_hint_consider(text, name, hint);
+}
+
 void cs_hint_consider(const char *text, const char *name, cs_hint *hint)
 {
     const size_t length = strlen(text);
@@ -69,7 +99,7 @@ const char *cs_hint_text(const char *before, cs_hint *hint)
     return hint->text;
 }
 
-const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
+static const char *choice_hint(const char *text, const char *choices, bool of_things, cs_hint *hint)
 {
     char word[NAME_MAX_LENGTH + 1], one[NAME_MAX_LENGTH + 1];
     const char *number = text + strcspn(text, ":");
@@ -79,7 +109,10 @@ const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
         const size_t length = strcspn(p, PARTING), stem = strcspn(p, PARTING ":");
         const cs_hint before = *hint;
         (void)snprintf(one, sizeof one, "%.*s", (int)stem, p);
-        cs_hint_consider(word, one, hint);
+        if (stem < length) /* digits may be the number */
+            cs_hint_consider(word, one, hint);
+        else
+            consider_name(word, one, of_things, hint);
         if (stem < length && strcmp(hint->name, one) == 0 &&
             (*number || strcmp(before.name, one) != 0)) {
             (void)snprintf(hint->name, sizeof hint->name, "%s%.*s", one,
@@ -90,6 +123,16 @@ const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
         p += length;
     }
     return cs_hint_text("", hint);
+}
+
+const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint)
+{
+    return choice_hint(text, choices, false, hint);
+}
+
+const char *cs_choice_respelled(const char *text, const char *choices, cs_hint *hint)
+{
+    return choice_hint(text, choices, true, hint);
 }
 
 int cs_choice_number(const char *choices, const char *name)
@@ -121,7 +164,7 @@ bool cs_listed(const char *list, const char *name)
 }
 
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
-                         size_t stride, size_t count, void *out)
+                         size_t stride, size_t count, bool of_things, void *out)
 {
     char known[1024] = "";
     cs_hint hint = {0};
@@ -132,7 +175,7 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
             memcpy(out, &number, sizeof number);
             return CS_OK;
         }
-        cs_hint_consider(name, one, &hint);
+        consider_name(name, one, of_things, &hint);
         used += used < sizeof known ? (size_t)snprintf(known + used, sizeof known - used, "%s%s",
                                                        i > 0 ? ", " : "", one)
                                     : 0;

@@ -8,15 +8,20 @@
 
 /* Writes the index of `name` among `count` names to *out, an int or enumeration. The first name is
  * at `first`, and two are `stride` bytes apart, so a table of structs can be searched. CS_ERR_USAGE
- * "unknown WHAT 'NAME' (A, B, ...); did you mean B?". */
+ * "unknown WHAT 'NAME' (A, B, ...); did you mean B?": a name of the same digits that is spelled
+ * alike. of_things: other things have such names too, and one of them may be a letter away (bart,
+ * bert), so only case and separators may differ. */
 cs_status cs_name_number(const char *what, const char *name, const char *const *first,
-                         size_t stride, size_t count, void *out) CS_MUST_CHECK;
+                         size_t stride, size_t count, bool of_things, void *out) CS_MUST_CHECK;
 
 /* The same for an array of names, and for a table whose rows have a `name`. */
 #define CS_NAME_AMONG(what, name, array, out)                                                      \
-    cs_name_number(what, name, array, sizeof *(array), sizeof(array) / sizeof *(array), out)
+    cs_name_number(what, name, array, sizeof *(array), sizeof(array) / sizeof *(array), false, out)
+#define CS_THING_AMONG(what, name, array, out)                                                     \
+    cs_name_number(what, name, array, sizeof *(array), sizeof(array) / sizeof *(array), true, out)
 #define CS_ROW_NAMED(what, word, rows, out)                                                        \
-    cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows), out)
+    cs_name_number(what, word, &(rows)->name, sizeof *(rows), sizeof(rows) / sizeof *(rows),       \
+                   false, out)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type in parentheses declares nothing */
 /* Defines TYPE_name(x) and TYPE_by_name(name, &x), which convert between an enumeration and the
@@ -31,7 +36,6 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
         return CS_NAME_AMONG(what, name, array, out);                                              \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
-
 
 /* Whether a name is in a list of names separated by bars, spaces or commas; NULL is an empty list.
  */
@@ -58,3 +62,5 @@ const char *cs_hint_text(const char *before, cs_hint *hint);
 /* The same for choices separated by bars, spaces or commas. A choice that ends in ":N" matches text
  * with any number there, and the hint keeps the number. */
 const char *cs_choice_hint(const char *text, const char *choices, cs_hint *hint);
+/* For names of things (cs_name_number). */
+const char *cs_choice_respelled(const char *text, const char *choices, cs_hint *hint);

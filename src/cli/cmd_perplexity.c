@@ -267,6 +267,7 @@ const cs_command cs_cmd_perplexity = {
     .name = "perplexity",
     .help = &cs_help_perplexity,
     .positional = "MODEL FILE|CORPUS",
+    .main = "ask unigram split limit max-length batch device output",
     .groups = (const cs_opt *const[]){perplexity_options, cs_group_stack, cs_group_sources,
                                       cs_group_model_text, cs_group_roles, cs_group_attention,
                                       cs_group_corpus_form, NULL},

@@ -86,18 +86,15 @@ const cs_opt cs_group_labelled[] = {
     {0},
 };
 
-#define ROLE(name, what)                                                                           \
-    CS_TEXT(name, "TOKEN", NULL,                                                                   \
-            what " of the tokenizer, a token of its vocabulary. Default: one with a usual name, "  \
-                 "or that its folder names (docs/reference/tokenizers.md).")
-
 const cs_opt cs_group_roles[] = {
     CS_HEADING("Special tokens"),
-    ROLE("mask-token", "The mask"),
-    ROLE("pad-token", "The padding"),
-    ROLE("unk-token", "The unknown token"),
-    ROLE("bos-token", "The token that begins texts"),
-    ROLE("eos-token", "The token that ends texts"),
+    CS_TEXT("mask-token", "TOKEN", NULL,
+            "Token of the tokenizer that masks, if its name is not a usual one and no file of its "
+            "folder says so (docs/reference/tokenizers.md)."),
+    CS_TEXT("pad-token", "TOKEN", NULL, "Likewise the token for padding."),
+    CS_TEXT("unk-token", "TOKEN", NULL, "Likewise the token for what the vocabulary lacks."),
+    CS_TEXT("bos-token", "TOKEN", NULL, "Likewise the token that begins a text."),
+    CS_TEXT("eos-token", "TOKEN", NULL, "Likewise the token that ends a text."),
     {0},
 };
 

@@ -112,6 +112,8 @@ static cs_status check_value(cs_opt_value *v, const char *text)
                              : cs_listed("mps metal rocm xpu tpu", text) &&
                                      in_choices(o->argument, "cuda")
                                  ? "; only CPUs and NVIDIA GPUs are supported"
+                             : cs_listed("arch activation", o->name)
+                                 ? cs_choice_respelled(text, o->argument, &(cs_hint){0})
                                  : cs_choice_hint(text, o->argument, &(cs_hint){0}));
     case CS_OPT_FLAG:
         v->flag = strcmp(text, "true") == 0;
@@ -398,7 +400,7 @@ static cs_status check_metrics(const cs_args *args)
     for (int i = 0; i < given && status == CS_OK; ++i) {
         int number = 0;
         status = cs_blame(cs_name_number("metric", cs_args_text_at(args, "metric", i), name,
-                                         sizeof *name, names, &number),
+                                         sizeof *name, names, false, &number),
                           "--metric");
     }
     cs_free(known);

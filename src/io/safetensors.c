@@ -55,7 +55,9 @@ static cs_status parse_dtype(const json_t *value, cs_dtype *out)
         return cs_fail(CS_ERR_INPUT, "\"dtype\" is absent or not a string");
     }
     int number = 0;
-    if (CS_ROW_NAMED("dtype", name, types, &number) != CS_OK) return CS_ERR_INPUT;
+    if (cs_name_number("dtype", name, &types->name, sizeof *types, sizeof types / sizeof *types,
+                       true, &number) != CS_OK)
+        return CS_ERR_INPUT;
     *out = types[number].dtype;
     return CS_OK;
 }

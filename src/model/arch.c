@@ -25,7 +25,7 @@ cs_status cs_arch_by_name(const char *name, cs_arch *out)
     for (int i = 0; i < CS_ARCH_COUNT; ++i) {
         names[i] = ROW[i]->name;
     }
-    return CS_NAME_AMONG("architecture", name, names, out);
+    return CS_THING_AMONG("architecture", name, names, out);
 }
 
 bool cs_arch_causal(cs_arch arch)

@@ -20,9 +20,9 @@ cs_status cs_config_way_round(cs_status status)
     (void)snprintf(why, sizeof why, "%s", cs_reason());
     cs_reason_clear();
     return cs_fail(status,
-                   "%s. Export the hidden states as .npy (rows x width): cospec rank, connectivity "
+                   "%s%s Export the hidden states as .npy (rows x width): cospec rank, connectivity "
                    "and similarity read those of any model",
-                   why);
+                   why, why[strlen(why) - 1] == '?' ? "" : ".");
 }
 
 const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT])

@@ -184,7 +184,7 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
     if (status == CS_OK && type && !name)
         status = cs_fail(CS_ERR_INPUT, "%s: 'rope_type' is not a string", where);
     if (status == CS_OK && name) {
-        status = CS_NAME_AMONG("rotary scaling", name, SCALING, &number);
+        status = CS_THING_AMONG("rotary scaling", name, SCALING, &number);
         if (status != CS_OK) status = cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
     }
     r.scaling = (cs_rotary_scaling)number;
