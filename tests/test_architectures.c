@@ -451,6 +451,7 @@ TEST(bad_configurations_are_refused)
         {"llama", "quantization_config", "{\"bits\": 4}",
          "architecture llama with 'quantization_config' is not supported. Export the hidden "
          "states as .npy"},
+        {"bert", "is_decoder", "2", "'is_decoder' is not a boolean"},
         {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "other than false"},
         {"gpt2", "scale_attn_weights", "false", "other than true is not supported: false"},
         {"gpt2", "hidden_size", "9", "'hidden_size' is 9, but under its other name"},
@@ -572,6 +573,21 @@ TEST(keys_of_other_architectures_are_named)
     OK(cs_json_set(config, "hidden_size", json_integer(10)));
     OK(cs_json_set(config, "num_attention_heads", json_integer(2)));
     OK(cs_model_config_parse("c", config, &out));
+}
+
+/* ModernBERT's published file has it, and transformers 4 then takes the base of the other layers. */
+TEST(null_local_base_is_the_global_one)
+{
+    json_auto_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read(MODELS "modernbert/config.json", &config));
+    OK(json_object_del(config, "rope_parameters"));
+    OK(cs_json_set(config, "global_rope_theta", json_real(77)));
+    OK(cs_model_config_parse("c", config, &out));
+    assert_true(out.position.rotary.theta == 77 && out.position.local_rotary.theta == 10000);
+    OK(cs_json_set(config, "local_rope_theta", json_null()));
+    OK(cs_model_config_parse("c", config, &out));
+    assert_true(out.position.rotary.theta == 77 && out.position.local_rotary.theta == 77);
 }
 
 /* What was read comes back as a class of transformers, and under a head of classes too; of what is read

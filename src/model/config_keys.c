@@ -235,6 +235,9 @@ static cs_status check_direction(const char *where, const json_t *json, cs_arch 
 {
     static const char *const says[] = {"is_causal", "causal_mask"};
     const json_t *decoder = json_object_get(json, "is_decoder");
+    if (decoder && !json_is_boolean(decoder) && !json_is_null(decoder)) {
+        return cs_fail(CS_ERR_INPUT, "%s: 'is_decoder' is not a boolean (true or false)", where);
+    }
     bool causal = cs_arch_row_of(arch)->causal, stacks = cs_arch_knows(arch, "is_encoder_decoder");
     if (!causal && !cs_arch_knows(arch, "is_decoder")) {
         cs_status status = cs_config_only(where, "is_decoder", decoder, 0);

@@ -228,6 +228,10 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
             continue;
         }
         status = real(where, json, name[i].read, name[i].at);
+        /* null local_rope_theta of ModernBERT: the same base in all layers (transformers 4) */
+        if (name[i].at == &config->position.local_rotary.theta &&
+            json_is_null(json_object_get(json, name[i].read)))
+            *name[i].at = config->position.rotary.theta;
         double second = *name[i].at;
         if (status == CS_OK) status = real(where, json, name[i].other, &second);
         if (status == CS_OK && (second < *name[i].at || second > *name[i].at))

@@ -4,6 +4,7 @@ those of the package, line by line, through the library itself.
 
     tokenizer_kinds_oracle.py [LINES [KIND...]] [--page FILE.md]    parity; 100000 lines a kind unless told otherwise
     tokenizer_kinds_oracle.py golden FILE          tests/golden/tokenizer_kinds.json, for tests without the package
+    tokenizer_kinds_oracle.py files FOLDER [LINES] [--page FILE.md]  the same for published files, FOLDER/NAME.json or NAME.json.xz
     tokenizer_kinds_oracle.py speed [KIND...]      tokens a processor second of both, the same lines
 
 Lines hold words of made-up scripts by Zipf's law, of WordNet where COSPEC_CACHE has it, marks in any order,
@@ -12,6 +13,7 @@ noncharacters, not assigned.
 """
 import ctypes
 import json
+import lzma
 import os
 import random
 import sys
@@ -460,15 +462,24 @@ class Ours:
         return out
 
 
-def same(folder, name, theirs, lines, found):
-    """None, or how many lines differ and the first; adds (name, model, lines, lines whose ids differ, whose texts differ)."""
+def same(folder, name, theirs, lines, found, published=False):
+    """None, or how many lines differ and the first; adds (name, model, lines, lines whose ids differ, whose texts differ) and of
+    published files the lines that are refused, for a byte without a token, which the package leaves out."""
     path = os.path.join(folder, name + ".json")
-    theirs.save(path)
-    ours, bad, texts, first = Ours(path), 0, 0, None
+    if not published:
+        theirs.save(path)
+    ours, bad, texts, refused, first = Ours(path), 0, 0, 0, None
     for start in range(0, len(lines), 1000):
         some = lines[start:start + 1000]
         for line, want in zip(some, theirs.encode_batch_fast(some, add_special_tokens=True)):
-            got, ids = list(ours.encode(line.encode(), True)), want.ids
+            try:
+                got, ids = list(ours.encode(line.encode(), True)), want.ids
+            except ValueError as why:
+                if not published or "no token for the byte" not in str(why):
+                    raise
+                ours.lib.cs_reason_clear()
+                refused += 1
+                continue
             if got != ids:
                 bad += 1
                 first = first or f"{ascii(line)}: {got} from the library, {ids} expected"
@@ -478,7 +489,7 @@ def same(folder, name, theirs, lines, found):
                     if text != wanted:
                         texts += 1
                         first = first or f"{got}: {text!a} from the library, {wanted!a} expected"
-    found.append((name, type(theirs.model).__name__, len(lines), bad, texts))
+    found.append((name, type(theirs.model).__name__, len(lines), bad, texts) + ((refused,) if published else ()))
     return f"ids of {bad} and texts of {texts} of {len(lines)} lines differ, first {first}" if first else None
 
 
@@ -540,12 +551,53 @@ this page; it is not edited by hand.
 """
 
 
+FILES = """
+## Published files
+
+tokenizer.json files of public repositories, read as they are. They belong to others and are not part of this repository.
+`tokenizer_kinds_oracle.py files FOLDER` repeats the comparison. A line is refused if it needs a byte for which the
+vocabulary has no token; the package leaves such bytes out without a message.
+
+| file | model | lines | lines with other ids | texts that differ | lines refused |
+|---|---|---|---|---|---|
+"""
+
+
+def compare_files(source, lines, page):
+    checks, found = Checks("tokenizer_files"), []
+    with tempfile.TemporaryDirectory() as folder:
+        for file in sorted(os.listdir(source)):
+            if not file.endswith((".json", ".json.xz")):
+                continue
+            opened = lzma.open if file.endswith(".xz") else open
+            with opened(os.path.join(source, file), "rb") as f:
+                text = f.read().decode()
+            name = file.split(".json")[0]
+            if "vocab" not in json.loads(text).get("model", {}):
+                continue
+            with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as f:
+                f.write(text)
+            checks.run(name, same, folder, name, Tokenizer.from_str(text), lines, found, True)
+    if page:
+        with open(page, encoding="utf-8") as f:
+            before = f.read().split(FILES.splitlines()[1])[0].rstrip("\n") + "\n"
+        with open(page, "w", encoding="utf-8") as f:
+            f.write(before + FILES)
+            f.writelines(f"| `{n}` | {m} | {k:,} | {i:,} | {t:,} | {r:,} |\n" for n, m, k, i, t, r in found)
+    return checks.exit()
+
+
 def write_page(path, found):
     import tokenizers
+    files = ""
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            files = "".join(file.read().partition("\n" + FILES.splitlines()[1])[1:])
     with open(path, "w", encoding="utf-8") as file:
         lines, ids, texts = (sum(row[i] for row in found) for i in (2, 3, 4))
         file.write(PAGE.format(version=tokenizers.__version__, kinds=len(found), lines=lines, ids=ids, texts=texts))
         file.writelines(f"| `{name}` | {model} | {lines:,} | {ids:,} | {texts:,} |\n" for name, model, lines, ids, texts in found)
+        file.write(files)
 
 
 def main():
@@ -555,6 +607,8 @@ def main():
     given = given[:page]
     if given[:1] == ["golden"]:
         return write_golden(given[1])
+    if given[:1] == ["files"]:
+        return compare_files(given[1], make_lines(11, int(given[2]) if len(given) > 2 else 100000, True), path)
     with tempfile.TemporaryDirectory() as folder:
         if given[:1] == ["speed"]:
             return speed(folder)
