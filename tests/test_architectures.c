@@ -451,6 +451,8 @@ TEST(bad_configurations_are_refused)
         {"llama", "quantization_config", "{\"bits\": 4}",
          "architecture llama with 'quantization_config' is not supported. Export the hidden "
          "states as .npy"},
+        {"bert", "pruned_heads", "{\"0\": [1]}", "architecture bert with 'pruned_heads'"},
+        {"llama", "transformers_weights", "\"other.bin\"", "llama with 'transformers_weights'"},
         {"bert", "is_decoder", "2", "'is_decoder' is not a boolean"},
         {"gpt2", "scale_attn_by_inverse_layer_idx", "true", "other than false"},
         {"gpt2", "scale_attn_weights", "false", "other than true is not supported: false"},

@@ -188,8 +188,9 @@ static const char *const PAST[] = {"model_type",
                                    "_num_labels",
                                    "initializer_cutoff_factor"};
 
-/* Parts that any class may have got from another library. */
-static const char *const REFUSED[] = {"quantization_config", "quantization", "compression_config"};
+/* What the parent of all classes reads, or what another library has changed. */
+static const char *const REFUSED[] = {"quantization_config", "quantization", "compression_config",
+                                      "pruned_heads", "transformers_weights"};
 
 /* Nothing: null, false, an empty text, list or object. */
 static bool is_nothing(const json_t *value)
