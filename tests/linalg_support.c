@@ -3,6 +3,7 @@
 
 #include "io/npz.h"
 #include "io_support.h"
+#include "linalg/matrix_file.h"
 
 double max_abs_difference(const cs_dense *a, const cs_dense *b)
 {
@@ -141,4 +142,34 @@ cs_dense ldl_product(const cs_dense *f, const double *below, bool absolute)
     cs_dense_free(&d);
     cs_dense_free(&ld);
     return out;
+}
+
+/* A compared with a dense row-major matrix. */
+static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
+{
+    int64_t nnz = 0;
+    assert_int_equal(a->rows, rows);
+    assert_int_equal(a->cols, cols);
+    OK(cs_csr_check(a, false));
+    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
+    for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < cols; ++j) {
+            assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
+            nnz += want[i * cols + j] != 0;
+        }
+    }
+    assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
+}
+
+void reads_as_matrix(const char *path, int64_t rows, int64_t cols, const double *want)
+{
+    AUTO_OK(cs_csr, a, cs_matrix_read(path, &a));
+    assert_matrix(&a, rows, cols, want);
+}
+
+void refused_matrix(const char *path, cs_status code, const char *part)
+{
+    cs_csr a;
+    assert_fails(cs_matrix_read(path, &a), code, part);
+    assert_null(a.ptr);
 }

@@ -55,3 +55,7 @@ void falling_operator(csr_operator *o, int n);
 /* L D L^T of the factors that cs_dense_ldl leaves, rows as it interchanged them: d, and the entries
  * beside its diagonal, of 2 x 2 blocks. */
 cs_dense ldl_product(const cs_dense *factors, const double *below, bool absolute);
+
+/* Asserts that the matrix of a file is this row-major one; that the file is refused. */
+void reads_as_matrix(const char *path, int64_t rows, int64_t cols, const double *want);
+void refused_matrix(const char *path, cs_status code, const char *part);

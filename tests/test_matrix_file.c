@@ -1,142 +1,62 @@
 /* matrix_file: every format read and written, every way a file can be bad. */
-#include <zlib.h>
-
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "linalg/matrix_file.h"
-
-/* A compared with a dense row-major matrix. */
-static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const double *want)
-{
-    int64_t nnz = 0;
-    assert_int_equal(a->rows, rows);
-    assert_int_equal(a->cols, cols);
-    OK(cs_csr_check(a, false));
-    AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
-    for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < cols; ++j) {
-            assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
-            nnz += want[i * cols + j] != 0;
-        }
-    }
-    assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
-}
-
-static void reads_as(const char *path, int64_t rows, int64_t cols, const double *want)
-{
-    AUTO_OK(cs_csr, a, cs_matrix_read(path, &a));
-    assert_matrix(&a, rows, cols, want);
-}
-
-static void refused(const char *path, cs_status code, const char *part)
-{
-    cs_csr a;
-    assert_fails(cs_matrix_read(path, &a), code, part);
-    assert_null(a.ptr);
-}
+#include "linalg_support.h"
 
 /* --- Matrix Market ---------------------------------------------------------------------------- */
 
 TEST_IN_DIR(mtx_coordinate)
 {
     const double real[] = {0, 2.5, 0, -1e-3, 0, 7};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate real general\n"
-                 "% a comment\n"
-                 "\n"
-                 "  2 3 4\n"
-                 "2 3 3\n"
-                 "1 2 2.5\n"
-                 "2\t1   -1E-3\r\n"
-                 "2 3 4\n\n"),
-             2, 3, real); /* (2, 3) twice: added */
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix coordinate real general\n"
+                        "% a comment\n"
+                        "\n"
+                        "  2 3 4\n"
+                        "2 3 3\n"
+                        "1 2 2.5\n"
+                        "2\t1   -1E-3\r\n"
+                        "2 3 4\n\n"),
+                    2, 3, real); /* (2, 3) twice: added */
     const double symmetric[] = {1, 5, 5, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
-                 "2 2 2\n1 1 1\n2 1 5"),
-             2, 2, symmetric);
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket MATRIX Coordinate Integer Symmetric\n"
+                        "2 2 2\n1 1 1\n2 1 5"),
+                    2, 2, symmetric);
     const double skew[] = {0, -5, 5, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate real skew-symmetric\n"
-                 "2 2 1\n2 1 5\n"),
-             2, 2, skew);
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix coordinate real skew-symmetric\n"
+                        "2 2 1\n2 1 5\n"),
+                    2, 2, skew);
     const double pattern[] = {0, 1, 1, 1};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate pattern symmetric\n"
-                 "2 2 2\n2 1\n2 2\n"),
-             2, 2, pattern);
-    reads_as(put(state, "a.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"), 0, 3,
-             real);
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix coordinate pattern symmetric\n"
+                        "2 2 2\n2 1\n2 2\n"),
+                    2, 2, pattern);
+    reads_as_matrix(put(state, "a.mtx", "%%MatrixMarket matrix coordinate real general\n0 3 0\n"),
+                    0, 3, real);
 }
 
 TEST_IN_DIR(mtx_array)
 {
     const double general[] = {1, 3, 5, 2, 4, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix array real general\n"
-                 "2 3\n1\n2\n3\n4\n5\n0\n"),
-             2, 3, general);
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix array real general\n"
+                        "2 3\n1\n2\n3\n4\n5\n0\n"),
+                    2, 3, general);
     const double symmetric[] = {1, 2, 3, 2, 4, 5, 3, 5, 6};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix array integer symmetric\n"
-                 "3 3\n1\n2\n3\n4\n5\n6\n"),
-             3, 3, symmetric);
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix array integer symmetric\n"
+                        "3 3\n1\n2\n3\n4\n5\n6\n"),
+                    3, 3, symmetric);
     const double skew[] = {0, -1, -2, 1, 0, -3, 2, 3, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix array real skew-symmetric\n"
-                 "3 3\n1\n2\n3\n"),
-             3, 3, skew);
-}
-
-/* What scipy and other programs write beyond the standard. */
-TEST_IN_DIR(mtx_of_other_programs)
-{
-    const double whole[] = {0, 18446744073709551615., 3, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate unsigned-integer general\n  % indented\n\t%\n"
-                 "2 2 2\n1 2 18446744073709551615\n2 1 3\n"),
-             2, 2, whole);
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix array unsigned-integer general\n"
-                 "2 2\n0\n3\n18446744073709551615\n0\n"),
-             2, 2, whole);
-    const double symmetric[] = {1, 5, 5, 0};
-    reads_as(put(state, "a.mtx",
-                 "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n1 2 5\n"),
-             2, 2, symmetric);
-    const double skew[] = {0, 5, -5, 0};
-    reads_as(
-        put(state, "a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 2 5\n"),
-        2, 2, skew);
-}
-
-static const char *packed_mtx(void **state, const char *name, const char *text)
-{
-    const char *path = in_dir(state, name);
-    gzFile f = gzopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(gzwrite(f, text, (unsigned)strlen(text)), strlen(text));
-    assert_int_equal(gzclose(f), Z_OK);
-    return path;
-}
-
-TEST_IN_DIR(mtx_compressed)
-{
-    static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 7\n";
-    const double a[] = {0, 0, 7, 0};
-    AUTO_FREE char *bytes = NULL;
-    int64_t size = 0;
-    reads_as(packed_mtx(state, "a.mtx", text), 2, 2, a);
-    reads_as(packed_mtx(state, "a.mtx.gz", text), 2, 2, a);
-    reads_as(put(state, "plain.mtx.gz", text), 2, 2, a);
-    OK(cs_file_read(in_dir(state, "a.mtx"), 1 << 20, &bytes, &size));
-    OK(cs_file_write(in_dir(state, "cut.mtx"), bytes, size - 9));
-    refused(in_dir(state, "cut.mtx"), CS_ERR_INPUT, "damaged gzip");
-    bytes[size / 2] ^= 0x55;
-    OK(cs_file_write(in_dir(state, "bad.mtx.gz"), bytes, size));
-    refused(in_dir(state, "bad.mtx.gz"), CS_ERR_INPUT, "damaged gzip");
+    reads_as_matrix(put(state, "a.mtx",
+                        "%%MatrixMarket matrix array real skew-symmetric\n"
+                        "3 3\n1\n2\n3\n"),
+                    3, 3, skew);
 }
 
 TEST_IN_DIR(mtx_malformed)
@@ -214,8 +134,8 @@ TEST_IN_DIR(mtx_malformed)
     }
     const char nul[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\0 9\n";
     OK(cs_file_write(in_dir(state, "nul.mtx"), nul, sizeof nul - 1));
-    refused(in_dir(state, "nul.mtx"), CS_ERR_INPUT, "line 3: contains a NUL");
-    refused(in_dir(state, "none.mtx"), CS_ERR_IO, "none.mtx: cannot read: No such file");
+    refused_matrix(in_dir(state, "nul.mtx"), CS_ERR_INPUT, "line 3: contains a NUL");
+    refused_matrix(in_dir(state, "none.mtx"), CS_ERR_IO, "none.mtx: cannot read: No such file");
 }
 
 /* --- scipy archives --------------------------------------------------------------------------- */
@@ -263,7 +183,7 @@ TEST_IN_DIR(npz_formats_and_types)
                           {"indptr", CS_I64, 3, ptr},
                           {"indices", CS_I32, 6, col},
                           {"data", CS_F32, 6, val}};
-    reads_as(archive(state, 5, csr), 2, 3, small);
+    reads_as_matrix(archive(state, 5, csr), 2, 3, small);
 
     const int32_t csc_ptr[] = {0, 1, 2, 3};
     const uint8_t row[] = {1, 0, 1};
@@ -273,7 +193,7 @@ TEST_IN_DIR(npz_formats_and_types)
                           {"indptr", CS_I32, 4, csc_ptr},
                           {"indices", CS_U8, 3, row},
                           {"data", CS_I16, 3, short_val}};
-    reads_as(archive(state, 5, csc), 2, 3, small);
+    reads_as_matrix(archive(state, 5, csc), 2, 3, small);
 
     const int64_t coo_row[] = {1, 0, 1, 1}, coo_col[] = {0, 1, 2, 0};
     const double coo_val[] = {5, 2, 1, -1};
@@ -282,7 +202,7 @@ TEST_IN_DIR(npz_formats_and_types)
                           {"row", CS_I64, 4, coo_row},
                           {"col", CS_I64, 4, coo_col},
                           {"data", CS_F64, 4, coo_val}};
-    reads_as(archive(state, 5, coo), 2, 3, small);
+    reads_as_matrix(archive(state, 5, coo), 2, 3, small);
 
     const uint8_t yes[] = {1, 1, 1};
     const member boolean[] = {{"format", CS_BYTES, 1, "csc"},
@@ -291,12 +211,12 @@ TEST_IN_DIR(npz_formats_and_types)
                               {"indices", CS_U8, 3, row},
                               {"data", CS_BOOL, 3, yes}};
     const double ones[] = {0, 1, 0, 1, 0, 1};
-    reads_as(archive(state, 5, boolean), 2, 3, ones);
+    reads_as_matrix(archive(state, 5, boolean), 2, 3, ones);
 
     /* A directory stands for its matrix.npz. */
     OK(cs_dir_make(in_dir(state, "result")));
     assert_int_equal(rename(in_dir(state, "a.npz"), in_dir(state, "result/matrix.npz")), 0);
-    reads_as(in_dir(state, "result"), 2, 3, ones);
+    reads_as_matrix(in_dir(state, "result"), 2, 3, ones);
 }
 
 /* The csr file above, sorted, with member `at` replaced. */
@@ -311,15 +231,15 @@ static void spoilt(void **state, int at, member by, const char *part)
                   {"indices", CS_I32, 3, col},
                   {"data", CS_F64, 3, val}};
     int count = 5;
-    reads_as(archive(state, count, m), 2, 3, small);
+    reads_as_matrix(archive(state, count, m), 2, 3, small);
     if (by.name) {
         m[at] = by;
     } else {
         m[at] = m[--count]; /* left out */
     }
     const char *path = archive(state, count, m);
-    refused(path, CS_ERR_INPUT, part);
-    refused(path, CS_ERR_INPUT, "a.npz");
+    refused_matrix(path, CS_ERR_INPUT, part);
+    refused_matrix(path, CS_ERR_INPUT, "a.npz");
 }
 
 TEST_IN_DIR(npz_malformed)
@@ -368,117 +288,36 @@ TEST_IN_DIR(npz_malformed)
                     {"row", CS_I64, 2, row},
                     {"col", CS_I64, 2, col},
                     {"data", CS_F64, 2, val}};
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "row.npy: item 1 is 2, not in 0..1");
+    refused_matrix(archive(state, 5, coo), CS_ERR_INPUT, "row.npy: item 1 is 2, not in 0..1");
     coo[2].data = col;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "row 1, column 1: value nan");
+    refused_matrix(archive(state, 5, coo), CS_ERR_INPUT, "row 1, column 1: value nan");
     coo[4].size = 1;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "row.npy has 2 items, but data.npy has 1");
+    refused_matrix(archive(state, 5, coo), CS_ERR_INPUT, "row.npy has 2 items, but data.npy has 1");
     coo[4].size = -2;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "member data.npy: is not one-dimensional");
+    refused_matrix(archive(state, 5, coo), CS_ERR_INPUT, "member data.npy: is not one-dimensional");
     coo[4] = (member){"data", CS_F64, 2, small};
     coo[1].data = wide;
-    refused(archive(state, 5, coo), CS_ERR_INPUT, "3000000000 columns");
+    refused_matrix(archive(state, 5, coo), CS_ERR_INPUT, "3000000000 columns");
     const int64_t column[] = {0, 2, 2, 2}, half[] = {0, 1, 2, 2};
     member csc[] = {{"format", CS_BYTES, 1, "csc"},
                     {"shape", CS_I64, 2, small_shape},
                     {"indptr", CS_I64, 3, column},
                     {"indices", CS_I64, 2, col},
                     {"data", CS_F64, 2, small}};
-    refused(archive(state, 5, csc), CS_ERR_INPUT, "indptr.npy has 3 items for 3 columns");
+    refused_matrix(archive(state, 5, csc), CS_ERR_INPUT, "indptr.npy has 3 items for 3 columns");
     csc[2].size = 4;
     csc[4].data = val;
-    refused(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 0: value nan");
+    refused_matrix(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 0: value nan");
     csc[2].data = half;
-    refused(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 1: value nan");
+    refused_matrix(archive(state, 5, csc), CS_ERR_INPUT, "row 1, column 1: value nan");
 
     const char junk[] = "PK not really";
     OK(cs_file_write(in_dir(state, "junk.npz"), junk, sizeof junk));
-    refused(in_dir(state, "junk.npz"), CS_ERR_INPUT, "junk.npz");
-    refused(in_dir(state, "none.npz"), CS_ERR_IO, "none.npz");
+    refused_matrix(in_dir(state, "junk.npz"), CS_ERR_INPUT, "junk.npz");
+    refused_matrix(in_dir(state, "none.npz"), CS_ERR_IO, "none.npz");
     OK(cs_dir_make(in_dir(state, "empty")));
-    refused(in_dir(state, "empty"), CS_ERR_IO, "empty/matrix.npz");
-    refused(in_dir(state, "a.csv"), CS_ERR_USAGE, "a.csv: not a .npz, .npy or .mtx");
-}
-
-/* Blocks of 1 x 2 of a 2 x 4 matrix, one place given twice and one zero in them; `at` replaced. */
-static const char *blocks_with(void **state, int at, int64_t count, const void *data)
-{
-    static const int64_t shape[] = {2, 4}, block_shape[] = {3, 1, 2};
-    static const int32_t ptr[] = {0, 2, 3}, col[] = {1, 1, 0};
-    static const double val[] = {1, 2, 3, 0, 5, 6};
-    const char *path = in_dir(state, "bsr.npz");
-    cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, &w));
-    OK(cs_npz_add_text(w, "format", "bsr"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, (const int64_t[]){2}, at == 0 ? data : shape));
-    OK(cs_npz_add(w, "indptr", CS_I32, 1, at == 1 ? &count : (const int64_t[]){3},
-                  at == 1 ? data : ptr));
-    OK(cs_npz_add(w, "indices", CS_I32, 1, at == 2 ? &count : (const int64_t[]){3},
-                  at == 2 ? data : col));
-    OK(cs_npz_add(w, "data", CS_F64, 3, block_shape, at == 3 ? data : val));
-    OK(cs_npz_commit(&w));
-    return path;
-}
-
-TEST_IN_DIR(npz_blocks)
-{
-    enum { NONE = -1, SHAPE, INDPTR, INDICES, DATA };
-    const double want[] = {0, 0, 4, 2, 5, 6, 0, 0};
-    reads_as(blocks_with(state, NONE, 0, NULL), 2, 4, want);
-    const int64_t odd[] = {2, 5}, tall[] = {3, 4}, huge[] = {2, 3000000000};
-    refused(blocks_with(state, SHAPE, 0, odd), CS_ERR_INPUT, "do not match");
-    refused(blocks_with(state, SHAPE, 0, tall), CS_ERR_INPUT, "do not match");
-    refused(blocks_with(state, SHAPE, 0, huge), CS_ERR_INPUT, "3000000000 columns");
-    const int32_t late[] = {1, 2, 3}, beyond[] = {0, 2, 4}, falls[] = {0, 2, 1};
-    refused(blocks_with(state, INDPTR, 3, late), CS_ERR_INPUT, "indptr.npy: item 0 is 1");
-    refused(blocks_with(state, INDPTR, 3, beyond), CS_ERR_INPUT, "indptr.npy: item 2 is 4");
-    refused(blocks_with(state, INDPTR, 3, falls), CS_ERR_INPUT, "indptr.npy: item 2 is 1");
-    refused(blocks_with(state, INDPTR, 2, late), CS_ERR_INPUT, "do not match");
-    const int32_t high[] = {1, 2, 0}, low[] = {1, -1, 0};
-    refused(blocks_with(state, INDICES, 3, high), CS_ERR_INPUT, "indices.npy: item 1 is 2");
-    refused(blocks_with(state, INDICES, 3, low), CS_ERR_INPUT, "indices.npy: item 1 is -1");
-    refused(blocks_with(state, INDICES, 2, high), CS_ERR_INPUT, "do not match");
-    const double nan_value[] = {1, 2, 3, 0, NAN, 6};
-    refused(blocks_with(state, DATA, 0, nan_value), CS_ERR_INPUT, "row 1, column 0: value nan");
-}
-
-/* Diagonals of a matrix of this shape, as scipy stores them. */
-static const char *diagonals_of(void **state, const int64_t shape[2], int64_t offsets,
-                                const int64_t *offset, const double *val)
-{
-    const char *path = in_dir(state, "dia.npz");
-    cs_npz_writer *w = NULL;
-    OK(cs_npz_create(path, &w));
-    OK(cs_npz_add_text(w, "format", "dia"));
-    OK(cs_npz_add(w, "shape", CS_I64, 1, (const int64_t[]){2}, shape));
-    OK(cs_npz_add(w, "offsets", CS_I64, 1, &offsets, offset));
-    OK(cs_npz_add(w, "data", CS_F64, 2, (const int64_t[]){3, 4}, val));
-    OK(cs_npz_commit(&w));
-    return path;
-}
-
-TEST_IN_DIR(npz_diagonals)
-{
-    const double val[] = {1, 2, 3, NAN, 4, 5, 6, NAN, 7, 8, 9, 10};
-    const double inside[] = {1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 10};
-    /* column j of diagonal k has data[k, j]; what lies outside of the matrix is no part of it */
-    const double want[] = {0, 8, 0, 4, 0, 9, 0, 5, 0};
-    reads_as(diagonals_of(state, (const int64_t[]){3, 3}, 3, (const int64_t[]){7, -1, 1}, val), 3,
-             3, want);
-    const double wide[] = {1, 0, 9, 0, 0, 0, 2, 0, 10, 0};
-    reads_as(diagonals_of(state, (const int64_t[]){2, 5}, 3, (const int64_t[]){0, -9, 2}, inside),
-             2, 5, wide);
-    refused(diagonals_of(state, (const int64_t[]){3, 4}, 3, (const int64_t[]){0, 1, 2}, val),
-            CS_ERR_INPUT, "row 2, column 3: value nan");
-    refused(diagonals_of(state, small_shape, 2, (const int64_t[]){0, 1}, inside), CS_ERR_INPUT,
-            "data.npy, offsets.npy and shape.npy do not match");
-    (void)diagonals_of(state, (const int64_t[]){3, 4}, 3,
-                       (const int64_t[]){INT64_MIN, INT64_MAX, -INT64_MAX}, inside);
-    refused(in_dir(state, "dia.npz"), CS_ERR_INPUT, "offsets.npy: item 0");
-    const double none[12] = {0};
-    reads_as(diagonals_of(state, (const int64_t[]){1, 1}, 3,
-                          (const int64_t[]){INT64_MAX, -INT64_MAX, 9}, inside),
-             1, 1, none);
+    refused_matrix(in_dir(state, "empty"), CS_ERR_IO, "empty/matrix.npz");
+    refused_matrix(in_dir(state, "a.csv"), CS_ERR_USAGE, "a.csv: not a .npz, .npy or .mtx");
 }
 
 TEST_IN_DIR(npy_dense)
@@ -486,23 +325,23 @@ TEST_IN_DIR(npy_dense)
     const char *path = in_dir(state, "a.npy");
     const int32_t ints[] = {0, 2, 0, 4, 0, 1};
     OK(cs_npy_write(path, CS_I32, 2, small_shape, ints));
-    reads_as(path, 2, 3, small);
+    reads_as_matrix(path, 2, 3, small);
     OK(cs_npy_write(path, CS_F64, 2, small_shape, small));
-    reads_as(path, 2, 3, small);
+    reads_as_matrix(path, 2, 3, small);
     const int64_t six = 6;
     OK(cs_npy_write(path, CS_F64, 1, &six, small));
-    refused(path, CS_ERR_INPUT, "a.npy: has 1 dimension");
+    refused_matrix(path, CS_ERR_INPUT, "a.npy: has 1 dimension");
     const double bad[] = {0, 2, 0, 4, NAN, 1};
     OK(cs_npy_write(path, CS_F64, 2, small_shape, bad));
-    refused(path, CS_ERR_INPUT, "row 1, column 1: value nan");
+    refused_matrix(path, CS_ERR_INPUT, "row 1, column 1: value nan");
     static const char text[] = "\x93NUMPY\x01\x00\x39\x00"
                                "{'descr': '|S1', 'fortran_order': False, 'shape': (1,2)}\nab";
     OK(cs_file_write(path, text, sizeof text - 1));
-    refused(path, CS_ERR_INPUT, "a.npy: contains text, not numbers");
-    refused(in_dir(state, "none.npy"), CS_ERR_IO, "none.npy");
+    refused_matrix(path, CS_ERR_INPUT, "a.npy: contains text, not numbers");
+    refused_matrix(in_dir(state, "none.npy"), CS_ERR_IO, "none.npy");
     const int64_t no_columns[] = {2, 0};
     OK(cs_npy_write(path, CS_F64, 2, no_columns, small));
-    reads_as(path, 2, 0, small);
+    reads_as_matrix(path, 2, 0, small);
 }
 
 /* --- round trips ------------------------------------------------------------------------------ */
@@ -548,7 +387,7 @@ TEST_IN_DIR(what_is_written_reads_back)
         AUTO(cs_csr) empty = {0};
         OK(cs_csr_init(&empty, 3, 4, 0));
         OK(write[format](in_dir(state, name[format]), &empty, true));
-        reads_as(in_dir(state, name[format]), 3, 4, (const double[12]){0});
+        reads_as_matrix(in_dir(state, name[format]), 3, 4, (const double[12]){0});
         assert_fails(write[format](in_dir(state, "no/such/file"), &empty, false), CS_ERR_IO,
                      "no/such");
     }
@@ -638,7 +477,6 @@ TEST_IN_DIR(every_allocation_may_fail)
                           {"indices", CS_I64, 2, row},
                           {"data", CS_F64, 2, val}};
     fail_each_allocation(read_file, archive(state, 5, csc));
-    fail_each_allocation(read_file, blocks_with(state, -1, 0, NULL));
 }
 
 /* Last: it sets the locale. */

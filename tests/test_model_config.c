@@ -347,3 +347,74 @@ TEST(test_refused_files)
     json_auto_t *array = json_array();
     assert_fails(cs_model_config_parse("f", array, &out), CS_ERR_INPUT, "f: not a JSON object");
 }
+
+/* A key that another architecture reads refuses no file. */
+TEST(keys_of_other_architectures_are_named)
+{
+    static const struct {
+        const char *model, *key, *value;
+    } fine[] = {{"roberta", "scale_attn_weights", "2"},
+                {"llama", "local_rope_theta", "7"},
+                {"bert", "head_dim", "3"},
+                {"opt", "intermediate_size", "7"},
+                {"distilbert", "intermediate_size", "7"},
+                {"qwen2", "attention_bias", "true"},
+                {"llama", "is_llama_config", "true"},
+                {"llama", "transformers.js_config", "{\"dtype\": 1}"},
+                {"llama", "unsloth_version", "\"1\""},
+                {"llama", "_commit_hash", "\"a\""},
+                {"bert", "model_max_length", "5"}};
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; ++i) {
+        char path[256];
+        json_auto_t *config = NULL;
+        cs_model_config was, out;
+        AUTO_FREE char *names = NULL;
+        assert_true(
+            snprintf(path, sizeof path, "tests/golden/models/%s/config.json", fine[i].model) > 0);
+        OK(cs_json_read(path, &config));
+        OK(cs_model_config_parse(path, config, &was));
+        OK(cs_json_set(config, fine[i].key, json_loads(fine[i].value, JSON_DECODE_ANY, NULL)));
+        OK(cs_model_config_parse(path, config, &out));
+        assert_memory_equal(&was, &out, sizeof out);
+        OK(cs_config_unread(config, out.arch, &names));
+        assert_non_null(names);
+        assert_string_equal(names, fine[i].key);
+    }
+    /* Other names of what the file says already. */
+    json_auto_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read("tests/golden/models/gpt2/config.json", &config));
+    OK(cs_json_set(config, "hidden_size", json_integer(10)));
+    OK(cs_json_set(config, "num_attention_heads", json_integer(2)));
+    OK(cs_model_config_parse("c", config, &out));
+}
+
+/* ModernBERT's published file has it, and transformers 4 then takes the base of the other layers. */
+TEST(null_local_base_is_the_global_one)
+{
+    json_auto_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read("tests/golden/models/modernbert/config.json", &config));
+    OK(json_object_del(config, "rope_parameters"));
+    OK(cs_json_set(config, "global_rope_theta", json_real(77)));
+    OK(cs_model_config_parse("c", config, &out));
+    assert_true(out.position.rotary.theta == 77 && out.position.local_rotary.theta == 10000);
+    OK(cs_json_set(config, "local_rope_theta", json_null()));
+    OK(cs_model_config_parse("c", config, &out));
+    assert_true(out.position.rotary.theta == 77 && out.position.local_rotary.theta == 77);
+}
+
+/* BLOOM in parts leaves biases out; either key alone does nothing. */
+TEST(bloom_in_exact_parts_is_refused)
+{
+    json_auto_t *config = NULL;
+    cs_model_config out;
+    OK(cs_json_read("tests/golden/models/bloom/config.json", &config));
+    OK(cs_json_set(config, "slow_but_exact", json_true()));
+    OK(cs_model_config_parse("c", config, &out));
+    OK(cs_json_set(config, "pretraining_tp", json_integer(2)));
+    assert_fails(cs_model_config_parse("c", config, &out), CS_ERR_INPUT,
+                 "'slow_but_exact' true with 'pretraining_tp' 2");
+    OK(cs_json_set(config, "slow_but_exact", json_false()));
+    OK(cs_model_config_parse("c", config, &out));
+}
