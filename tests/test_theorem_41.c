@@ -283,7 +283,7 @@ static cs_status example_once(const char *path)
     return status;
 }
 
-/* The fixed example, by hand (theorem_41.c): 98/200 and 2/200 against 2 x 0.0196. */
+/* The fixed example, by hand (theorem_41_audit.c): 98/200 and 2/200 against 2 x 0.0196. */
 TEST(the_unweighted_example)
 {
     cs_theorem_input o = {.seed = 1, .threads = 1};

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_numbers_private.h"
+#include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
 #include "text/law.h"

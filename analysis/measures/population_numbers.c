@@ -2,13 +2,34 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_numbers_private.h"
+#include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
 #include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/build_sequences.h"
 #include "stats/student.h"
+
+void cs_population_rows_free(cs_population_rows *rows)
+{
+    for (int64_t i = 0; i < rows->count; ++i) {
+        cs_free(rows->row[i].left_out);
+    }
+    cs_free(rows->row);
+    cs_connectivity_free(&rows->plug_in);
+    memset(rows, 0, sizeof *rows);
+}
+
+cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row)
+{
+    cs_status status = cs_reserve(&rows->row, &rows->room, rows->count + 1, sizeof *rows->row);
+    if (status == CS_OK) {
+        rows->row[rows->count++] = *row;
+    } else {
+        cs_free(row->left_out);
+    }
+    return status;
+}
 
 /* --- the list --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/measures/estimable.h"
-#include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
@@ -15,27 +14,6 @@
 #include "text/law.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
-
-void cs_population_rows_free(cs_population_rows *rows)
-{
-    for (int64_t i = 0; i < rows->count; ++i) {
-        cs_free(rows->row[i].left_out);
-    }
-    cs_free(rows->row);
-    cs_connectivity_free(&rows->plug_in);
-    memset(rows, 0, sizeof *rows);
-}
-
-cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row)
-{
-    cs_status status = cs_reserve(&rows->row, &rows->room, rows->count + 1, sizeof *rows->row);
-    if (status == CS_OK) {
-        rows->row[rows->count++] = *row;
-    } else {
-        cs_free(row->left_out);
-    }
-    return status;
-}
 
 /* Adds a row with the number without[b stride] without each block, and its error and interval. */
 static cs_status add_jackknifed(cs_population_rows *rows, cs_population_row row, int64_t blocks,

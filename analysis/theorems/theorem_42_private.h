@@ -12,6 +12,7 @@
 #define CS_42_COLUMNS 1500
 
 typedef enum { CS_42_ENUMERATE, CS_42_REDUCE, CS_42_CLOSED, CS_42_METHODS } cs_42_method;
+extern const char *const cs_42_method_name[];
 
 typedef struct {
     cs_toy toy;
