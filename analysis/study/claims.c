@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/sides_private.h"
 #include "base/mem.h"
 #include "stats/decide.h"
 
@@ -24,6 +23,30 @@ const cs_claim_point *cs_claim_shown(const cs_study_claim *claim)
     for (int64_t i = claim->points - 1; claim->verdict == CS_CLAIM_NOT_REPRODUCED && i >= 0; --i)
         if (claim->point[i].verdict == CS_CLAIM_OPPOSITE) return &claim->point[i];
     return cs_claim_last(claim);
+}
+
+const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
+{
+    static const char *const name[] = {
+        "reproduced", "opposite at this scale", "not reproduced at this scale",
+        "equivalent", "undetermined",           "not tested",
+        "holds",      "holds, but vacuous",     "false as printed",
+        "false",      "not specified"};
+    return !exploratory                     ? name[verdict]
+           : verdict == CS_CLAIM_REPRODUCED ? "significant"
+           : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
+                                            : name[verdict];
+}
+
+void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+                           char out[CS_VERDICT_TEXT])
+{
+    const char *name = cs_claim_verdict_name(verdict, exploratory);
+    if (verdict == CS_CLAIM_EQUIVALENT) {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, matters);
+    } else {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s", name);
+    }
 }
 
 /* --- errors --- */

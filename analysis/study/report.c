@@ -1,7 +1,6 @@
 /* A report from a template: prose stays in the template, numbers come from the study's files, and
  * every one of them links to its file. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -12,7 +11,7 @@
 
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/threads.h"
@@ -21,30 +20,6 @@
 #include "version.h"
 
 enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = CS_REPORT_WORDS };
-
-void cs_html_text(FILE *out, const char *text)
-{
-    static const char special[] = "&<>\"'";
-    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    for (; *text; ++text) {
-        const char *at = strchr(special, *text);
-        (void)(at ? fputs(entity[at - special], out) : fputc(*text, out));
-    }
-}
-
-void cs_html_put(FILE *out, const char *html, ...)
-{
-    va_list texts;
-    va_start(texts, html);
-    for (; *html; ++html) {
-        if (*html == '%') {
-            cs_html_text(out, va_arg(texts, const char *));
-        } else {
-            (void)fputc(*html, out);
-        }
-    }
-    va_end(texts);
-}
 
 /* {{command STEP}} */
 static cs_status put_command(cs_report *r)

@@ -6,7 +6,7 @@
 
 #include "analysis/study/label.h"
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 #include "io/number.h"
 #include "io/table.h"
@@ -104,16 +104,6 @@ cs_status cs_put_verdict(cs_report *r)
 }
 
 /* --- tables --- */
-
-void cs_html_number(FILE *out, double x, double error, int digits)
-{
-    if (error > 0 && !isinf(error)) {
-        const double decimals = 1 - floor(log10(error));
-        (void)fprintf(out, "%.*f", (int)fmin(fmax(decimals, 0), 15), x);
-    } else {
-        (void)fprintf(out, "%.*g", digits, x);
-    }
-}
 
 static double number_at(const cs_pick *pick, int64_t row, const char *column)
 {

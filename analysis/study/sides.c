@@ -1,7 +1,7 @@
 /* A number over seeds is their mean; the jackknife is that of the mean, from the tables X-blocks.csv
  * that commands leave beside X.csv (docs/reference/predictions.md, Blocks). A block that holds nothing for a run
  * leaves its number as it is. */
-#include "analysis/study/sides_private.h"
+#include "analysis/study/sides.h"
 
 #include <math.h>
 #include <stdio.h>

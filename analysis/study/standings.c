@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/study/expand_private.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 #include "io/result.h"
 

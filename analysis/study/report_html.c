@@ -1,13 +1,65 @@
-/* The last pass over a report's HTML. On narrow screens a style sheet stacks the cells of a row, so every
- * cell learns the head of its column. A link to a file that is not there is text. */
+/* Pieces of a report: escaped text, numbers, badges of verdicts; and the last pass over its HTML.
+ * On narrow screens a style sheet stacks the cells of a row, so every cell learns the head of its
+ * column. A link to a file that is not there is text. */
 #include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 #include "io/file.h"
 
 enum { MOST_COLUMNS = 64, HEAD = 64 };
+
+/* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
+static const char *const badge[] = {"reproduced",   "opposite", "mixed",      "equivalent",
+                                    "undetermined", "untested", "reproduced", "mixed",
+                                    "opposite",     "opposite", "untested"};
+static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",
+                                   "&#9675;",  "&#10005;", "&#10003;", "&#10003;",
+                                   "&#10007;", "&#10007;", "&#8211;"};
+
+void cs_html_text(FILE *out, const char *text)
+{
+    static const char special[] = "&<>\"'";
+    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
+    for (; *text; ++text) {
+        const char *at = strchr(special, *text);
+        (void)(at ? fputs(entity[at - special], out) : fputc(*text, out));
+    }
+}
+
+void cs_html_put(FILE *out, const char *html, ...)
+{
+    va_list texts;
+    va_start(texts, html);
+    for (; *html; ++html) {
+        if (*html == '%') {
+            cs_html_text(out, va_arg(texts, const char *));
+        } else {
+            (void)fputc(*html, out);
+        }
+    }
+    va_end(texts);
+}
+
+void cs_html_number(FILE *out, double x, double error, int digits)
+{
+    if (error > 0 && !isinf(error)) {
+        const double decimals = 1 - floor(log10(error));
+        (void)fprintf(out, "%.*f", (int)fmin(fmax(decimals, 0), 15), x);
+    } else {
+        (void)fprintf(out, "%.*g", digits, x);
+    }
+}
+
+void cs_html_badge(FILE *out, cs_claim_verdict verdict, const char *text)
+{
+    cs_html_put(out, "<b class=\"v %\">", badge[verdict]);
+    (void)fprintf(out, "%s ", mark[verdict]);
+    cs_html_put(out, "%</b>", text);
+}
 
 /* The pass over one report. */
 typedef struct {
