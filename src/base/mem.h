@@ -32,10 +32,10 @@ void *cs_realloc(void *old, int64_t count, size_t size) CS_MUST_CHECK;
 
 /** \cond INTERNAL */
 /** Grows an array to hold at least `wanted` items. `array` is the address of the pointer to it and
- * `*room` its capacity in items, which is doubled until it suffices. Both are unchanged on
+ * `*capacity` its capacity in items, which is doubled until it suffices. Both are unchanged on
  * failure.
  */
-cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size) CS_MUST_CHECK;
+cs_status cs_reserve(void *array, int64_t *capacity, int64_t wanted, size_t size) CS_MUST_CHECK;
 
 /** As cs_alloc, aligned to 64 bytes, and from 4 MiB on to a large page, which is requested. Free it
  * with cs_free_aligned, which accepts NULL.

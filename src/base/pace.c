@@ -43,14 +43,14 @@ void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT])
     }
 }
 
-void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room)
+void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t size)
 {
     char left[CS_PACE_LEFT];
     cs_pace_left(pace, now, left);
     if (pace->total > 0) {
-        (void)snprintf(out, room, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
+        (void)snprintf(out, size, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
                        stage, left);
     } else {
-        (void)snprintf(out, room, "%lld %s", (long long)pace->last, stage);
+        (void)snprintf(out, size, "%lld %s", (long long)pace->last, stage);
     }
 }

@@ -21,4 +21,4 @@ void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT]);
 void cs_pace_seconds(double seconds, char out[CS_PACE_LEFT]); /* NAN: unknown */
 
 /* "120/400 steps, about 3 min left". */
-void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t room);
+void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t size);

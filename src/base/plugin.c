@@ -1,6 +1,6 @@
 /* Opens the plug-in with dlopen. It loads on any machine, in milliseconds; the driver's library is
- * asked for before a table of the plug-in is used, so that a machine without one answers by name.
- */
+ * loaded before a table of the plug-in is used, so that a machine without one gets an error that
+ * names it. */
 #include "base/plugin.h"
 
 #include <dlfcn.h>

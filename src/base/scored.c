@@ -25,7 +25,7 @@ static int64_t bucket_of(const cs_scored *x, int digit)
 cs_status cs_scored_sort(int64_t n, cs_scored *list)
 {
     cs_pool pool = {0};
-    cs_scored *room = cs_pool_take(&pool, n, sizeof *room), *from = list, *to = room;
+    cs_scored *buffer = cs_pool_take(&pool, n, sizeof *buffer), *from = list, *to = buffer;
     int64_t(*start)[BUCKETS] = cs_pool_take(&pool, DIGITS, sizeof *start);
     cs_status status = pool.status;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {

@@ -1,4 +1,4 @@
-/* Opens the MPI plug-in: beside the program, or in the installed lib/cospec. */
+/* Opens the MPI plug-in: from the program's folder, or in the installed lib/cospec. */
 #include "dist/carrier.h"
 
 #include <dlfcn.h>

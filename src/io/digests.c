@@ -1,5 +1,5 @@
-/* What a manifest says of files. A folder's manifest.json may be anything's (web pages and data sets
- * have one): what is not of our form is not a record, and what was of it once is damaged. */
+/* The digests of files in manifests. A folder's manifest.json may be anything's (web pages and data
+ * sets have one): what is not of our form is not a record, and what was of it once is damaged. */
 #include "io/digests.h"
 
 #include <dirent.h>
@@ -283,7 +283,7 @@ cs_status cs_digest_check_file(const char *path)
                                 : check_where(path, NULL, NULL);
 }
 
-/* What is read of a result without its models and arrays. */
+/* Tables of a result are verified when they are read; models and arrays are not. */
 static bool is_table(const json_t *entry)
 {
     const char *name = json_string_value(json_object_get(entry, "path"));
@@ -379,7 +379,7 @@ cs_status cs_digest_changed_input(const json_t *manifest, char **change)
 
 /* --- the identity of an input ------------------------------------------------------------------ */
 
-/* A folder and those that it is in, up to the one that was asked for. */
+/* A folder and those that it is in, up to the requested one. */
 typedef struct folder {
     const struct folder *above;
     const char *path;

@@ -1,9 +1,9 @@
-/* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
- * file system, so the temporary file is in the destination's own directory).
+/* Atomic replacement: write a temporary file, fsync, rename (POSIX rename is atomic within a file
+ * system, so the temporary file is in the destination's own directory).
  *
  * Limits: what a killed process leaves of a file (".partial") is removed by the next write of that
- * file, which recognises a dead writer by its process id: writers of one file on two machines, or in
- * two containers, are not to share a folder. */
+ * file, which recognises a dead writer by its process id: writers of one file on two machines, or
+ * in two containers, are not to share a folder. */
 #include "io/file.h"
 
 #include <assert.h>
@@ -151,7 +151,7 @@ static cs_status flush_to_disk(cs_outfile *file, bool synced)
 
 enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
 
-/* What stands in the file from `at` to `end`, for its digest. */
+/* Adds the bytes of the file from `at` to `end` to its digest. */
 static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_hasher *hasher)
 {
     char buffer[READ_STEP];

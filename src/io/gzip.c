@@ -1,5 +1,5 @@
-/* Gzip by zlib, told by the file's first bytes. The size that the trailer claims is not believed:
- * memory doubles as the data come, up to half of the free memory. */
+/* Gzip by zlib, recognised by the file's first bytes. The size that the trailer claims is not
+ * believed: memory doubles as the data come, up to half of the free memory. */
 #include "io/gzip.h"
 
 #include <string.h>

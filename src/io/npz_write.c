@@ -171,7 +171,7 @@ static void pack_extra(packer *p, const member *m, bool size, bool place)
     }
 }
 
-/* What a member's own header and its entry of the directory have in common: made 1980-01-01, the
+/* The fields that a member's header and its directory entry share. The date is 1980-01-01, the
  * first date there is, so that equal content gives equal bytes. */
 static void pack_common(packer *p, const member *m, bool wide, int extra)
 {

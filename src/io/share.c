@@ -1,5 +1,5 @@
-/* Two places in order; the first that has the file wins. A build has links of its own beside its
- * programs, so that no path of the building machine is in them. */
+/* Two places in order; the first that has the file wins. A build has links next to its programs, so
+ * that no path of the building machine is in them. */
 #include "io/share.h"
 
 #include <stdlib.h>

@@ -373,7 +373,8 @@ static cs_status read_rows(cs_csv *r, cs_table *t)
     return CS_OK;
 }
 
-/* What no CSV holds: nothing at all, a pointer file, a NUL byte (a binary file, or UTF-16). */
+/* Refuses contents that no CSV file has: nothing at all, a pointer file, a NUL byte (a binary file,
+ * or UTF-16). */
 static cs_status check_text(const char *path, const char *text, int64_t size)
 {
     cs_status status = cs_lfs_check(path, text, size);
