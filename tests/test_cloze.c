@@ -91,7 +91,7 @@ TEST(shifted_outputs_are_read_before_the_gap)
     }
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- answers of questions --------------------------------------------------------------------- */
 
 typedef struct {
     cs_arch arch;

@@ -4,12 +4,11 @@
  * q_0 on an empty set shared by all classes, 1 once in all, sqrt(1 - q_0) r - 1 times and
  * sqrt(lambda) r (s - 1) times. lambda is a formula of the objective's parameters, not of its pair
  * distribution. Fixed orders with a formula: ar, and group-ar and diverse-ar at the windows below.
- * With the target position given, every position is its own block and every sigma is 1 (but for a
- * shared empty set).
+ * With the target position given, every position is its own block and every sigma is 1 (a shared
+ * empty set excepted).
  *
  * Printed: LA gives ar rs ones in all. True are r (s-1) without an empty prefix, r (s-1) + 1 with a
- * shared one, rs with a class-tagged one.
- */
+ * shared one, rs with a class-tagged one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +42,7 @@ static long double one_minus_power(long double log_base, int64_t n)
 
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
-/* An objective with the law of sizes of permuted-ar has its spectrum: masked diffusion. */
+/* An objective with the distribution of sizes of permuted-ar has its spectrum: masked diffusion. */
 static cs_objective_kind law_of(const cs_objective *o)
 {
     const bool permuted =
@@ -295,7 +294,7 @@ static void closed_fixed(closed *c)
     }
 }
 
-/* Every column is a block of its own: sigma is 1, or sqrt(1 - P(empty, k) / P(k)) on the r - 1
+/* Every column is a separate block: sigma is 1, or sqrt(1 - P(empty, k) / P(k)) on the r - 1
  * directions that a shared empty row does not reach. */
 static void closed_given(closed *c)
 {

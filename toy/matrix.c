@@ -1,14 +1,13 @@
 /* The full co-occurrence matrix of the toy model, over all contents.
  *
- * A row is a conditioning set S with its tokens (and the target position if `given`, or the one that
- * is told). A content of
- * class y is a tuple of m digits in 0..T-1; its tokens' offsets within their positions are y T + d
- * (disjoint) or (y+1)(d+1) - 1 (literal, LA 4.1.2 as printed). Offsets of different positions never
- * meet, so a row is (S, offsets). With disjoint sets every (class, tuple) is a row of its own; with
- * literal sets all (class, tuple) of one S are sorted by their offsets, compared in full: equal
- * contents of different classes become one row, and nothing is left to a hash. Entries of a row are
- * then sums over its classes. Memory: 20 bytes a nonzero, known before anything is allocated.
- */
+ * A row is a conditioning set S with its tokens (and the target position if `given`, or the
+ * position named with probability theta). A content of class y is a tuple of m digits in 0..T-1;
+ * its tokens' offsets within their positions are y T + d (disjoint) or (y+1)(d+1) - 1 (literal, LA
+ * 4.1.2 as printed). Offsets of different positions never meet, so a row is (S, offsets). With
+ * disjoint sets every (class, tuple) is a separate row; with literal sets all (class, tuple) of one
+ * S are sorted by their offsets, compared in full: equal contents of different classes become one
+ * row, and nothing is left to a hash. Entries of a row are then sums over its classes. Memory: 20
+ * bytes a nonzero, known before anything is allocated. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +32,8 @@ typedef struct {
     int64_t *target_base;  /* s: first column of the target position, -1 if never predicted */
     int32_t *offset_index; /* r T: index among the offsets in use, -1 if unused */
     int64_t offsets;       /* in use */
-    double *weight;        /* of the events, those of the rows at hand */
-    content *list;         /* contents of the set at hand */
+    double *weight;        /* of the events: the weights of the current rows */
+    content *list;         /* contents of the current set */
     double *sum;           /* r T: a row's entries at one target position, by offset */
     cs_csr a, row_label;
     int64_t rows;
@@ -140,8 +139,8 @@ static void add_set(builder *b, int64_t first, int64_t last)
     }
 }
 
-/* The rows of a set by the position that is told: that of event t, where the target is that of e,
- * with probability theta [t = e] + (1 - theta) P(t | S). */
+/* The rows of a set by the named position: that of event t, where the target is that of e, with
+ * probability theta [t = e] + (1 - theta) P(t | S). */
 static void add_told(builder *b, int64_t first, int64_t last)
 {
     const double theta = b->toy->told, *w = b->pairs.weight;
@@ -208,7 +207,7 @@ static cs_status label_columns(builder *b, int64_t cols, cs_csr *out)
     return cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
 }
 
-/* Room for the matrix, its row labels and the contents of the largest set, all bounded by the
+/* Allocates the matrix, its row labels and the contents of the largest set, all bounded by the
  * limit on nonzeros. */
 static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
 {
@@ -250,7 +249,7 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
         status = cs_interrupt_check();
     }
     if (status == CS_OK) {
-        b->a.rows = b->row_label.rows = b->rows; /* merged contents leave room unused */
+        b->a.rows = b->row_label.rows = b->rows; /* merged contents leave capacity unused */
         status = label_columns(b, cols, &local.col_label);
     }
     if (status == CS_OK) {

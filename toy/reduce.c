@@ -1,11 +1,11 @@
-/* Position reduction (theorem-4-2.md): the spectrum of the toy model for any r and T from one matrix
- * over positions.
+/* Position reduction (theorem-4-2.md): the spectrum of the toy model for any r and T from one
+ * matrix over positions.
  *
  * B has rows S, columns k and entries P(S, k) / sqrt(P(S) P(k)); per class Abar = D B D'^T with
- * orthonormal columns in D and D'. The classes are orthogonal but for an empty S they share: on the
- * span of the classes' copies of one row (or column) the mean over classes sees the whole of B, and
- * the r - 1 directions orthogonal to it do not reach the shared row: sigma(B) once and sigma(B
- * without its empty row, not renormalised) r - 1 times.
+ * orthonormal columns in D and D'. The classes are orthogonal except for an empty S that they
+ * share: on the span of the classes' copies of one row (or column) the mean over classes sees the
+ * whole of B, and the r - 1 directions orthogonal to it do not reach the shared row: sigma(B) once
+ * and sigma(B without its empty row, not renormalised) r - 1 times.
  *
  * With the target position given, row (S, k) has one entry: the columns of B are orthogonal, of
  * norm 1, or sqrt(1 - P(empty, k) / P(k)) without the shared empty rows.
@@ -14,10 +14,9 @@
  * permutations of the positions, so it is a I + b J with
  *     a + b = E_q[1/(s-m)],  b = E_q[(s-m-1) / ((s-m)(s-1))],
  * eigenvalues a + s b = 1 and, s-1 times, a = E_q[m / ((s-m)(s-1))]. The empty row is constant: it
- * takes q(0) off the first eigenvalue and nothing off the others. Beside listed sets (a mixture) the
- * Gram matrix of all others is of this form less the listed ones' share, and its square root stands
- * for them: s more rows of B.
- */
+ * takes q(0) off the first eigenvalue and nothing off the others. With listed sets too (a mixture)
+ * the Gram matrix of all others is of this form less the listed ones' share, and its square root
+ * represents them: s more rows of B. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -76,7 +75,7 @@ static void put(position_law *b, int64_t row, int64_t col, double p)
     b->mass[row] += p;
 }
 
-/* Listed events, and P(empty, k), which may be listed, invariant or both, in a row of its own. */
+/* Listed events, and P(empty, k), which may be listed, invariant or both, in a separate row. */
 static void put_listed(position_law *b)
 {
     const cs_pairs *pairs = b->pairs;
@@ -90,7 +89,7 @@ static void put_listed(position_law *b)
     }
 }
 
-/* What a set of m positions, m > 0, weighs at each of its targets under the invariant part. */
+/* The weight of a set of m positions, m > 0, at each of its targets under the invariant part. */
 static double of_each(const cs_pairs *pairs, int64_t m)
 {
     double q = m > 0 ? pairs->q[m] : 0;
@@ -142,7 +141,7 @@ static cs_status put_invariant(position_law *b)
             }
         }
     }
-    /* What is below is rounding. */
+    /* Smaller values are rounding errors. */
     double floor = (diagonal + (n - 1) * beside) * n * DBL_EPSILON;
     status = cs_dense_eigh(&gram, value, false);
     for (int64_t j = 0; status == CS_OK && j < s; ++j) {
@@ -254,7 +253,7 @@ static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
     return status;
 }
 
-/* Sums over the law of |S|, without storing it: any length takes no memory. */
+/* Sums over the distribution of |S|, without storing it: any length takes no memory. */
 typedef struct {
     int64_t s;
     long double all, empty, lambda; /* sums of c(m), c(0), c(m) m / (s-m) */
@@ -313,7 +312,7 @@ static cs_status reduce_given_explicit(reduction *r, const cs_pairs *pairs)
     return status;
 }
 
-/* Invariant laws: explicit sets while they are few, by symmetry beyond. */
+/* Permutation-invariant distributions: explicit sets while they are few, by symmetry beyond. */
 static cs_status reduce_any(reduction *r)
 {
     const cs_toy *toy = r->toy;

@@ -5,7 +5,7 @@
  * class, when it is empty); each predicts T tokens of its class at each of its target positions.
  * With the literal sets contents of different classes may coincide, which only merges rows and
  * entries: the same numbers are then upper bounds. So they are where a weight is too small for a
- * double. Nothing is allocated but for plan files and mixtures, whatever the length. */
+ * double. Nothing is allocated except for plan files and mixtures, whatever the length. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static bool add_size(void *ctx, int64_t m, long double c)
     return !(isinf(sum->size->rows) && isinf(sum->size->nnz));
 }
 
-/* Listed sets, but for those that the invariant part has too. */
+/* Listed sets, without those that the invariant part has too. */
 static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *size)
 {
     for (int64_t e = 0, next; e < pairs->events; e = next) {
@@ -161,7 +161,7 @@ static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *si
     }
 }
 
-/* Any law: of plan files and mixtures. */
+/* Any distribution: of plan files and mixtures. */
 static cs_status add_law(const cs_toy *toy, matrix_size *size, double *targets)
 {
     cs_pairs pairs = {0};

@@ -1,10 +1,10 @@
-/* A target position that is told with probability theta, and the floor of sum sigma^2 (theorem-4-2.md).
+/* A target position that is known with probability theta, and the floor of sum sigma^2
+ * (theorem-4-2.md).
  *
- * Told. Given S the targets have p = P(. | S), and a told position t leaves p_t = theta e_t + (1 - theta)
- * p with probability p(t), so that E[p_t p_t^T | S] = theta^2 diag p + (1 - theta^2) p p^T: the Gram
- * form is theta^2 of the given one, the identity on the classes' positions, and 1 - theta^2 of the
- * blind one.
- */
+ * Known position. Given S the targets have p = P(. | S), and a named position t leaves p_t = theta
+ * e_t + (1 - theta) p with probability p(t), so that E[p_t p_t^T | S] = theta^2 diag p + (1 -
+ * theta^2) p p^T: the Gram form is theta^2 of the given one, the identity on the classes'
+ * positions, and 1 - theta^2 of the blind one. */
 #include <math.h>
 #include <stdio.h>
 

@@ -51,8 +51,8 @@ static cs_status check_problem(const cs_design_problem *problem)
     return CS_OK;
 }
 
-/* The least (sign 1) or largest (-1) next-token weight or misalignment of a problem's laws. False:
- * it has none. */
+/* The least (sign 1) or largest (-1) next-token weight or misalignment of a problem's
+ * distributions. False: it has none. */
 static cs_status extreme(const cs_design_problem *problem, bool next, double sign, bool *met,
                          double *out)
 {
@@ -286,7 +286,7 @@ static cs_status iterate(solver *o, cs_simplex *lp, const cs_design_options *opt
     }
 }
 
-/* What the law of x is beside its sum; the family's events become its own. */
+/* The numbers of the distribution x other than its sum; the family's events move to the design. */
 static cs_status deliver(solver *o, cs_family *family, cs_design *design)
 {
     cs_pairs *law = &family->events;
@@ -492,7 +492,7 @@ cs_status cs_design_plans(const cs_design_problem *problem, const cs_design *des
     return status == CS_OK && !*out ? CS_ERR_MEMORY : status;
 }
 
-/* Beside every objective with its parameters of training. */
+/* In addition to every objective with its parameters of training. */
 static const char *const variants[] = {"diverse-ar(t=4)",
                                        "diverse-ar(t=16)",
                                        "offset-ar(offset-weights=mix:0.25)",

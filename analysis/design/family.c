@@ -1,13 +1,13 @@
-/* Three kinds of families: a law of events (a variable an event), one law of distances (a variable a
- * distance, its events those of all prefixes), the shares of a mixture (a variable a part).
+/* Three kinds of families: a distribution over events (a variable an event), one distribution over
+ * distances (a variable a distance, its events those of all prefixes), the shares of a mixture (a
+ * variable a part).
  *
- * Permutation-invariant parts among themselves need their sizes alone; beside listed events they are
- * written out, since a set of both is one context.
+ * Permutation-invariant parts among themselves need their sizes alone; together with listed events
+ * they are written out, since a set of both is one context.
  *
  * The constraints on a family's variables, a row each: the weight of every context, that of every
  * target, or without either the sum of all; then the least weight of next tokens and the largest
- * misalignment, with a slack variable each.
- */
+ * misalignment, with a slack variable each. */
 #include "analysis/design/family_private.h"
 
 #include <inttypes.h>
@@ -140,7 +140,7 @@ static bool same_set(const cs_pairs *a, int64_t e, const cs_pairs *b, int64_t f)
                                           (size_t)of.size * sizeof(int32_t)) == 0;
 }
 
-/* Column number `j` from the law of one part: both lists of events are in one order. */
+/* Column number `j` from the distribution of one part: both lists of events are in one order. */
 static void add_part(cs_family *f, int64_t j, const cs_pairs *part)
 {
     int64_t n = f->ptr[j];
@@ -261,7 +261,7 @@ static void marginals(const cs_family *f, int64_t j, double *weight)
     }
 }
 
-/* What agrees on its contexts has sums that have them too. */
+/* Distributions that agree on the contexts of `first` have sums that agree on them too. */
 static cs_status check_contexts(const cs_family *f, double *first, double *other)
 {
     marginals(f, 0, first);

@@ -30,7 +30,7 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
     return change;
 }
 
-/* What a cut is made of: the second triplet of a connected matrix (u, v NULL: it has none), its
+/* The input of a cut: the second triplet of a connected matrix (u, v NULL: it has none), its
  * marginals, times `share` where they are those of a larger one. */
 typedef struct {
     double sigma, residual;
@@ -72,7 +72,7 @@ static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
     cs_csr at = {0};
     cs_pool pool = {0};
     cs_status status = CS_OK;
-    if (a->gram) { /* the graph's contexts are not at hand */
+    if (a->gram) { /* the graph's contexts are not available */
         cut.sweep = cut.sweep_volume = NAN;
         *out = cut;
         return CS_OK;
@@ -134,7 +134,8 @@ done:
     return status;
 }
 
-/* The heaviest component as a matrix of its own; the rows and columns that it has of the whole. */
+/* The heaviest component as a separate matrix, and the numbers of its rows and columns in the
+ * whole. */
 typedef struct {
     cs_csr a;
     int64_t rows, *row, cols, *col;

@@ -60,7 +60,7 @@ done:
 
 /* --- under an objective ----------------------------------------------------------------------- */
 
-/* What a plan takes. */
+/* The buffers of a plan. */
 typedef struct {
     cs_dense c; /* covariance of all pixels, later groups behind earlier ones, then its factor */
     int64_t *pixel; /* those pixels */

@@ -144,8 +144,8 @@ static void fill(cs_language *l)
     l->tail[0] = l->sum4;
 }
 
-/* Documents drawn from a law are as many as it has; those that stand for all of its texts are not
- * drawn. */
+/* Refuses the population itself, where every text occurs with its weight: estimates need drawn
+ * documents. */
 static cs_status check_drawn(const cs_corpus *corpus)
 {
     cs_law law = {0};

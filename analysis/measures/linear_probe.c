@@ -1,12 +1,12 @@
 /* From rows and labels to a standardised problem, f and its gradient by runs of rows, L-BFGS, the
  * closed form of a ridge, and from a solution to a probe.
  *
- * L-BFGS begins each search as if f curved alike in all directions, and learns otherwise a direction
- * an iteration: features that go together cost hundreds. So where there are no more features than rows
- * it searches R W in place of W, R^T R = h Z^T Z / n + penalty, which is the second derivative of
- * f if the shares s of all rows and classes had one curvature, h, the mean of w s (1 - s) where the
- * search begins (Boehning, Annals of the Institute of Statistical Mathematics 44, 1992, has the bound
- * h = 1/2). What is looked at, and stops it, is the gradient by W and b.
+ * L-BFGS begins each search as if f curved alike in all directions, and learns otherwise a
+ * direction an iteration: features that go together cost hundreds. So where there are no more
+ * features than rows it searches R W in place of W, R^T R = h Z^T Z / n + penalty, which is the
+ * second derivative of f if the shares s of all rows and classes had one curvature, h, the mean of
+ * w s (1 - s) where the search begins (Boehning, Annals of the Institute of Statistical Mathematics
+ * 44, 1992, has the bound h = 1/2). The search stops by the gradient with respect to W and b.
  *
  * Means and deviations are sums over rows in their order, the deviations about the mean and in
  * units of the column's largest entry, so that no square overflows.
@@ -14,8 +14,7 @@
  * libLBFGS stops at |g| < epsilon max(1, |x|), which says little where weights are large (separable
  * rows): its test is off, ours runs in its progress callback, on |g| alone. Its line search gives
  * up where f no longer changes in double; it is started again from there with its memory empty, a
- * few times, since a path of steepest descent may still shorten the gradient.
- */
+ * few times, since a path of steepest descent may still shorten the gradient. */
 #include "analysis/measures/linear_probe_private.h"
 
 #include <cblas.h>
@@ -161,7 +160,8 @@ static cs_status make_normal_equations(cs_probe_problem *q)
     return status;
 }
 
-/* Room for evaluations, and what a closed form needs; n, p, k, z, target and weight are set. */
+/* Allocates the buffers of evaluations and of the closed form; n, p, k, z, target and weight are
+ * set. */
 static cs_status prepare(cs_probe_problem *q)
 {
     int narrow;
@@ -471,7 +471,7 @@ static int on_progress(void *ctx, const lbfgsfloatval_t *u, const lbfgsfloatval_
     return s->status != CS_OK || s->gradient <= s->tolerance || s->iterations >= s->max_iterations;
 }
 
-/* u is of lbfgs_malloc: the library wants room and alignment of its own. */
+/* u comes from lbfgs_malloc: the library requires its own size and alignment. */
 static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
 {
     double *g = s->q->gradient;

@@ -98,7 +98,7 @@ static int64_t best_of(int64_t k, const double *score)
     return best;
 }
 
-/* What is asked of a list of rows: predictions, or losses against y. */
+/* The computation for a list of rows: predictions, or losses against y. */
 typedef struct {
     const cs_linear_probe *p;
     const cs_probe_sample *s;

@@ -24,7 +24,7 @@ struct cs_mask_rank_sums {
     int32_t mask_id;
     const int32_t *block;
     cs_gram *gram;                /* layers x PARTS; zeroed where a part is not kept */
-    int32_t *group;               /* PARTS x room */
+    int32_t *group;               /* PARTS x capacity */
     int64_t room, masked, others; /* rows; those at [MASK] (rare: of such tokens), and the rest */
 };
 

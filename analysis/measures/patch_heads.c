@@ -319,7 +319,7 @@ static bool box_of(const said *s, int64_t picture, int64_t place, cs_detection *
     return d->bottom > d->top && d->right > d->left;
 }
 
-/* Candidates of one class in a picture, of which those stay that no better one covers. */
+/* Candidates of one class in a picture; a candidate that a better one covers is dropped. */
 static cs_status add_best(int64_t count, const cs_detection *candidate, cs_scored *order,
                           int64_t *room, cs_patch_answer *a)
 {

@@ -26,7 +26,7 @@ cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *
                     "%s", classifier->dir);
 }
 
-/* What a walk of some pictures is by. */
+/* The pass of the classifier over some pictures. */
 typedef struct {
     cs_model_text *classifier;
     const cs_images *like;
@@ -42,7 +42,7 @@ static cs_status states_of(const walk *w, int64_t count, const float *values, fl
     int32_t label[AT_ONCE];
     cs_corpus corpus = {0};
     float *value = cs_alloc(count * picture, sizeof *value);
-    uint8_t *pixel = cs_calloc(count * picture, 1); /* not read beside values */
+    uint8_t *pixel = cs_calloc(count * picture, 1); /* not read, since values are given */
     cs_images m = {.name = w->like->name,
                    .path = w->like->path,
                    .count = count,

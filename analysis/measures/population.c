@@ -100,7 +100,7 @@ static double share(double x, double y)
     return y > 0 ? x / y : (double)NAN;
 }
 
-/* The choice at hand, with s and f of marginals(). */
+/* The current choice, with s and f of marginals(). */
 typedef struct {
     const cs_population_counts *counts;
     const cs_population_options *options;

@@ -212,8 +212,8 @@ static cs_status matrix_of(const cs_population_study *s, cs_cooc *out)
     return status;
 }
 
-/* What the distinct-document sums would be if contexts of fewer than 4, 8, ... documents were not
- * seen, less what they are: 0 where these are like the others. */
+/* The distinct-document sums without contexts of fewer than 4, 8, ... documents, less the sums with
+ * them: 0 where these are like the others. */
 static cs_status hold_back(const cs_population_study *s, cs_population_options o, double *values)
 {
     cs_status status = CS_OK;

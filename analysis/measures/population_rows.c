@@ -58,9 +58,9 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
     return status;
 }
 
-/* The interval of sigma_j or a tail of the language from M / m: noise raises eigenvalues, so that the
- * lower end of sigma_j is what is left of it without, and tails, which are less their squares, reach
- * up by as much. sigma_1 = 1 has none to speak of. */
+/* The interval of sigma_j or a tail of the language from M / m: noise raises eigenvalues, so that
+ * the lower end of sigma_j is its value without noise, and the upper ends of tails, from which
+ * squares are subtracted, rise by the same amount. sigma_1 = 1 has no noise. */
 static void noisy_interval(int number, int64_t blocks, const double *all, double *low, double *high)
 {
     const double *of = all + cs_population_number(CS_POP_DISTINCT, 0), noise = all[CS_POP_NOISE];
@@ -89,7 +89,8 @@ static cs_status add_value(cs_population_rows *rows, int i, cs_population_row ro
     if (status == CS_OK && number >= CS_POP_SIGMA &&
         i >= cs_population_number(CS_POP_CROSS_FIT, 0) &&
         i < cs_population_number(CS_POP_DISTINCT, 0)) {
-        /* of eigenvalues of Q no document tells how much of them one quarter alone has */
+        /* the eigenvalues of Q contain parts that one quarter alone has; the documents do not show
+         * how large these are */
         rows->row[rows->count - 1].low = rows->row[rows->count - 1].high = NAN;
     }
     if (status != CS_OK || !of_language || blocks < 2) return status;
@@ -239,8 +240,8 @@ cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_op
 
 /* --- a corpus --------------------------------------------------------------------------------- */
 
-/* Numbers without a block are taken of several blocks at once, each with documents and progress of its
- * own. */
+/* Numbers without a block are computed for several blocks at once, each with its own documents and
+ * progress. */
 typedef struct {
     const cs_population_study *s;
     cs_population_plan plan; /* without progress, which one thread at a time reports */

@@ -14,7 +14,7 @@ static const double SAME = 1e-9; /* of sums that differ by rounding at most */
 
 typedef struct {
     double ratio, low, high;
-    int sign;     /* of log ratio where it is decided; 0: it cannot be told */
+    int sign;     /* of log ratio where it is decided; 0: undetermined */
     int withheld; /* 1: not for the error of the ratio */
     char reason[REASON];
 } verdict;

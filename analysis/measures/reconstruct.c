@@ -203,7 +203,7 @@ static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
     return status;
 }
 
-/* Training pictures: those not held out, of which some choose the ridge. */
+/* Training pictures: those not held out. Some of them choose the ridge. */
 static cs_status fit(study *s)
 {
     enum { MOST_LEFT = 64 };

@@ -132,7 +132,8 @@ static double seeds_needed(const cs_claim_point *c)
 
 /* --- verdicts --- */
 
-/* A comparison whose adjusted p is known, in a family of which one more would be decided at `level`. */
+/* Decides a comparison whose adjusted p is known; `level` is that of one more comparison of its
+ * family. */
 static void decide(cs_claim_point *c, const cs_prior *prior, double level)
 {
     const bool wanted = *c->sides.want == '>' ? c->difference > 0 : c->difference < 0;
@@ -165,11 +166,11 @@ static const cs_claim_side *side_at(cs_claim_point *const *member, int64_t i)
     return i % 2 ? &member[i / 2]->sides.right : &member[i / 2]->sides.left;
 }
 
-/* The variances over seeds in a family, those of each side once, but for pairs. room: 4 numbers a
+/* The variances over seeds in a family, those of each side once, except in pairs. work: 4 numbers a
  * comparison. */
-static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *room, cs_prior *out)
+static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *work, cs_prior *out)
 {
-    double *variance = room, *freedom = room + 2 * count;
+    double *variance = work, *freedom = work + 2 * count;
     int64_t sides = 0;
     for (int64_t i = 0; i < 2 * count; ++i) {
         const cs_claim_side *side = side_at(member, i);
@@ -196,10 +197,10 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     double *p = cs_pool_take(&pool, count, sizeof *p);
     double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
     double *small = cs_pool_take(&pool, count, sizeof *small);
-    double *room = cs_pool_take(&pool, 4 * count, sizeof *room);
+    double *work = cs_pool_take(&pool, 4 * count, sizeof *work);
     *size = 0;
     cs_status status = pool.status;
-    if (status == CS_OK) status = prior_of(count, member, room, &prior);
+    if (status == CS_OK) status = prior_of(count, member, work, &prior);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         measure_margin(&prior, member[i]);
         p[i] = member[i]->p; /* untested ones too: a side that came out large beats its baseline */
@@ -207,10 +208,10 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
         *size += !isnan(p[i]);
     }
     if (status == CS_OK) status = cs_holm(count, p, adjusted);
-    if (status == CS_OK) status = cs_holm(count, small, room);
+    if (status == CS_OK) status = cs_holm(count, small, work);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         member[i]->adjusted = adjusted[i];
-        member[i]->small = room[i];
+        member[i]->small = work[i];
         decide(member[i], &prior, cs_holm_level(count, adjusted, alpha));
     }
     cs_pool_free(&pool);

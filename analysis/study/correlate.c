@@ -223,7 +223,7 @@ static cs_status add_quantity(atlas *t, const char *text)
     return q->name && q->value ? read_quantity(t, q) : CS_ERR_MEMORY;
 }
 
-/* What was read of a quantity: a row a run, one where it is exact. */
+/* The values of a quantity: a row a run, one row where it is exact. */
 static void add_runs(const atlas *t, int number)
 {
     const quantity *q = &t->quantity[number];
@@ -317,8 +317,8 @@ static bool same(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(a);
 }
 
-/* The objects of one budget as one each where an exact prediction, x, is the same; each member's other
- * values share the place of its run. out: room of as many. */
+/* The objects of one budget as one each where an exact prediction, x, is the same; each member's
+ * other values share the place of its run. out: a buffer of the same size. */
 static cs_rank_data merge(const cs_rank_data *data, double *out)
 {
     cs_rank_data merged = *data;
@@ -396,7 +396,7 @@ static cs_status correlate_at(atlas *t, int64_t budget)
     return status;
 }
 
-/* Refuses a list in which one word stands twice: the second would pass for one more observation. */
+/* Refuses a list that has one word twice: the second would pass for one more observation. */
 static cs_status all_differ(const char *what, int64_t count, const char *const *word)
 {
     for (int64_t i = 0; i < count; ++i) {

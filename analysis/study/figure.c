@@ -1,5 +1,6 @@
-/* gnuplot splits even quoted fields at commas, ends them at any quote, and drops the blanks at both ends: cells
- * have none of these, but for a blank before what a spreadsheet would take for a formula. */
+/* gnuplot splits even quoted fields at commas, ends them at any quote, and drops the blanks at both
+ * ends: cells have none of these, except a blank before text that a spreadsheet would read as a
+ * formula. */
 #include "analysis/study/figure.h"
 
 #include <math.h>

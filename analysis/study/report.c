@@ -362,7 +362,7 @@ static cs_status put_papers(cs_report *r)
     return CS_OK;
 }
 
-/* {{end}} of what an {{if}} has let stand */
+/* the {{end}} of an {{if}} whose condition holds */
 static cs_status put_nothing(cs_report *r)
 {
     (void)r;

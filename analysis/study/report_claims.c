@@ -276,7 +276,8 @@ static int scope_of(const cs_claims *claims, const char *prefix, const cs_study_
     return number;
 }
 
-/* What is compared: of a claim whose paper's numbers have a column the labels of both sides. */
+/* The compared objects: for a claim whose numbers of the paper have a column, the labels of both
+ * sides. */
 static void put_compared(const cs_report *r, const table *t, const cs_study_claim *c)
 {
     const cs_claim_point *last = cs_claim_last(c);
@@ -374,7 +375,7 @@ static cs_status put_source(const cs_report *r, const char *prefix, const cs_stu
     return status;
 }
 
-/* What each claim covers, once each. */
+/* The scope of each claim, once each. */
 static void put_scopes(const cs_report *r, const char *prefix)
 {
     int shown = 0;

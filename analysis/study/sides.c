@@ -1,6 +1,6 @@
-/* A number over seeds is their mean; the jackknife is that of the mean, from the tables X-blocks.csv
- * that commands leave beside X.csv (docs/reference/predictions.md, Blocks). A block that holds nothing for a run
- * leaves its number as it is. */
+/* A number over seeds is their mean; the jackknife is that of the mean, from the tables
+ * X-blocks.csv that commands write in addition to X.csv (docs/reference/predictions.md, Blocks). A
+ * block without tokens of a run does not change the run's number. */
 #include "analysis/study/sides.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static cs_status cell_number(const cs_pick *pick, int64_t row, const char *colum
                          column);
 }
 
-/* What is wanted of a file: a column of the one row that fits words. */
+/* A value of a file: a column of the one row that fits words. */
 typedef struct {
     const char *column, *error; /* error NULL: exact */
     int words;
@@ -106,7 +106,7 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
     return status;
 }
 
-/* "STEP/X-blocks.csv" beside "STEP/X.csv", NULL where there is none. */
+/* "STEP/X-blocks.csv" for "STEP/X.csv", NULL where there is none. */
 static cs_status blocks_beside(const cs_study *study, const char *file, char **out)
 {
     const char *end = strstr(file, ".csv");

@@ -39,7 +39,7 @@ typedef struct {
     known_input *input;
 } known_inputs;
 
-/* Whether a file or folder has this hash, as far as can be told. */
+/* Whether a file or folder still has this hash, as far as its digest was recorded. */
 static cs_status is_unchanged(known_inputs *known, const char *path, const char *sha256, bool *out)
 {
     known_input now = {.sha256 = ""};
@@ -61,10 +61,10 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
     return status;
 }
 
-/* What is done with an input of a step, a file or folder beside the study's folder, and its hash. */
+/* Visits an input of a step, a file or folder outside the study's folder, with its hash. */
 typedef cs_status (*input_fn)(void *ctx, const char *path, const char *sha256);
 
-/* All inputs that the manifest in `folder` names, but for those below `own`, the study's folder. */
+/* All inputs that the manifest in `folder` names, except those below `own`, the study's folder. */
 static cs_status each_input(const char *folder, const char *own, input_fn visit, void *ctx)
 {
     json_t *json = NULL, *input = NULL;
@@ -95,8 +95,8 @@ static cs_status look_at_input(void *ctx, const char *path, const char *sha256)
     return *u->same ? is_unchanged(u->known, path, sha256, u->same) : CS_OK;
 }
 
-/* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
- * names beside the study's folder, own, has the same hash. */
+/* Whether the inputs of a step are unchanged: the steps that it reads were kept, and the inputs
+ * that its manifest names outside the study's folder, own, have the same hashes. */
 static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
                                 const char *own, known_inputs *known, bool *out)
 {
@@ -129,7 +129,7 @@ static cs_status compare_input(void *ctx, const char *path, const char *sha256)
     return status;
 }
 
-/* All steps have read the same of what is beside the study. */
+/* Checks that all steps have read the same inputs outside the study. */
 static cs_status check_inputs(const cs_study *study)
 {
     known_inputs read = {0};
@@ -145,9 +145,10 @@ static cs_status check_inputs(const cs_study *study)
     return status;
 }
 
-/* What an earlier run of the study left of a step, *own the study's folder as that run named it, with
- * a slash: the words are the same where they are so with that folder in them, for a study may go on
- * elsewhere. (Records of before 24 November 2026 name none: this one.) */
+/* How far an earlier run of the study came with a step; *own: the study's folder as that run named
+ * it, with a slash. Two command lines are equal if they are equal with that folder in them, since a
+ * study may be resumed elsewhere. (Records older than 24 November 2026 name no folder: it is this
+ * one.) */
 typedef enum { NOT_BEGUN, OTHER_WORDS, BEGUN, FINISHED } past;
 
 static past past_of(const cs_study *study, const char *record, cs_step *step, char **own)
@@ -179,7 +180,7 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
     return is;
 }
 
-/* What is damaged runs again, which is said. */
+/* A damaged step runs again, with a note. */
 static bool is_whole(const cs_study_run_options *options, const char *folder)
 {
     const bool whole = cs_digest_check_all(folder) == CS_OK;
@@ -249,7 +250,8 @@ static int open_log(const char *folder, const char *name)
     return fd;
 }
 
-/* A run of this step that is still ending may finish it: what it leaves is looked at then. */
+/* An earlier run of this step that is still ending may finish it: its files are examined after
+ * that. */
 static cs_status wait_for_earlier(const char *folder)
 {
     int lock = -1;
@@ -288,7 +290,7 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
 }
 
 /* The last line of a step's stderr that it begins with its own name, for the reason; where there is
- * none and the disk has no room for it, that. "" else. */
+ * none and the disk is full, the error of the disk. "" else. */
 static void last_message(const char *folder, char *buffer, size_t room)
 {
     enum { MESSAGE_BYTES = 4096 }; /* a page */
@@ -336,8 +338,8 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
                    step->name, exit_code, message[0] ? ": " : "", message, folder);
 }
 
-/* The folder of a step: a new one, or one in which a step was run, as its record tells, or its output
- * if it was interrupted. A study that was killed may have come no further than into its record. */
+/* The folder of a step: a new one, or one with the record of a run of the step, or the output of an
+ * interrupted one. A study that was killed may have written no more than its record. */
 static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
@@ -412,8 +414,8 @@ static cs_status look_at(schedule *s, int64_t i)
     return status;
 }
 
-/* What an archive of a study lacks: of a step without a manifest there may be tables alone. So a step
- * that is to run can read nothing of it but the files that are there, by their names. */
+/* Whether an archive of a study lacks files that a step reads: a step without a manifest may have
+ * tables alone, so a step that is to run can read only the files that exist, by their names. */
 static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int64_t read, bool *out)
 {
     char *folder = cs_path_join(study->dir, study->step[read].name);
@@ -436,8 +438,8 @@ static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int6
     return status;
 }
 
-/* Which steps are kept: finished ones, but for those of which a step that is to run reads what an
- * archive has not. What was kept of their other readers stays. */
+/* Which steps are kept: finished ones, except those whose files a step that is to run needs and an
+ * archive lacks. Other readers of such steps are kept. */
 static cs_status decide_kept(schedule *s)
 {
     cs_study *study = s->study;

@@ -1,4 +1,5 @@
-/* The refinement law (refinement-and-kernel.md, ours): a context that knows more is worse connected.
+/* The refinement inequality (refinement-and-kernel.md, ours): a context that knows more is worse
+ * connected.
  *
  *   phi a function of phi', or a random garbling of it that does not look at the target, and token
  *   marginals equal:  Abar_phi^T Abar_phi <= Abar_phi'^T Abar_phi'  as quadratic forms,
@@ -14,9 +15,8 @@
  *   sigma_j <= max((sqrt(1 + delta) s_j + rho) / sqrt(1 - delta), reach)
  *
  * reach being the certificates' "no singular value above it is missing"; and what rounding moves
- * entries by, e || |Abar| || <= e. Of a Gram form the same for sigma^2. Compared is what the coarser
- * side has above its reach; where the finer has none left, above the finer one's.
- */
+ * entries by, e || |Abar| || <= e. Of a Gram form the same for sigma^2. Compared is what the
+ * coarser side has above its reach; where the finer has none left, above the finer one's. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ enum {
     FORM_COLUMNS = 600
 };
 
-/* What is compared of one context's matrix. */
+/* The compared quantities of one context's matrix. */
 typedef struct {
     int64_t cols, k;
     bool complete;              /* no singular value but the k, above reach */
@@ -233,7 +233,7 @@ static cs_refined nearest(const side *coarse, const side *fine)
             continue;
         }
         if (low[1] <= coarse->reach || (j >= fine->k && low[1] <= fine->reach)) {
-            break; /* it may hide another, or cannot be told from 0 */
+            break; /* it may hide another, or is not distinguishable from 0 */
         }
         const double error =
             fmax(low[2] - low[1] + high[1] - high[0], low[1] - low[0] + high[2] - high[1]);

@@ -267,7 +267,7 @@ static cs_status no_collapse(cs_statements *out)
         status = evaluate(&l, &next, &sides);
         first = layer == 0 ? sides.printed_residual : first;
         contraction = layer == 0 ? sides.contraction : contraction;
-        cs_dense h = l.h; /* H_R' is the next H_R, and H_M' beside it the same (U = I) */
+        cs_dense h = l.h; /* H_R' is the next H_R, and H_M' stays the same (U = I) */
         l.h = next;
         next = h;
     }

@@ -110,8 +110,7 @@ static cs_status optimal_pair(const cs_31_problem *p, const cs_spectrum *spectru
     return CS_OK;
 }
 
-/* Without all the triplets that were asked for, neither side is the one that the statement means.
- */
+/* Without all requested triplets, neither side is the one of the statement. */
 static void converged(cs_statement *s, int64_t wanted, const cs_spectrum *spectrum)
 {
     cs_statement_assume(s, "the triplets converged (value: their number)", spectrum->converged,

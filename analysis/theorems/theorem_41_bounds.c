@@ -114,7 +114,7 @@ static double total_error(const cs_41_curve *c, double lhs, bound b)
     return lhs == 0 ? 0 : b.error + c->labels.rounding * lhs;
 }
 
-/* What the t of a claim come to. */
+/* The worst of a claim's t, and their verdicts together. */
 typedef struct {
     int64_t at;          /* shown: t - 1 */
     int64_t informative; /* the first t - 1 whose right side is below the trivial bound, or -1 */

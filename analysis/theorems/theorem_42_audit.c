@@ -76,7 +76,7 @@ static cs_status strict(const cs_42_case *ar, const cs_42_case *masked, double o
     return status;
 }
 
-/* rs ones, under the three readings of the first position, and what they are beside `masked`. */
+/* rs ones, under the three readings of the first position, compared with `masked`. */
 static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_statements *out,
                                 cs_item *spectra)
 {

@@ -87,8 +87,8 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
     return status;
 }
 
-/* A position that is told with probability theta: the enumerated matrix against what the blind
- * spectrum says of it. */
+/* A position that is known with probability theta: compares the enumerated matrix with the
+ * prediction from the blind spectrum. */
 static cs_status told(const cs_toy *toy, const char *name, const cs_objective *objective,
                       cs_statements *out, cs_item *spectra)
 {

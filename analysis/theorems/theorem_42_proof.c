@@ -120,7 +120,7 @@ static sides against(range found, double claimed)
     return (sides){farthest(found, claimed), claimed};
 }
 
-/* What the blocks of the AR matrix hold, index i - 1 for prefixes of i tokens. */
+/* The ranges of the blocks of the AR matrix, index i - 1 for prefixes of i tokens. */
 typedef struct {
     cs_pool pool;
     int64_t lengths; /* s - 1 */
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-/* What the masked matrix holds, over all its entries. */
+/* The ranges of the masked matrix, over all its entries. */
 typedef struct {
     range entry, normalised, zeros; /* zeros: of a row, within its class */
     range same, other, apart;       /* Abar^T Abar: one position, two positions, two classes */

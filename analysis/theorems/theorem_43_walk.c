@@ -2,9 +2,8 @@
  *
  * First every eta (the paper's is the largest of all) and the frequencies of predicted tokens, then
  * the cases. The sets X_m of a prefix are enumerated where there are few, else drawn; delta is the
- * maximum over every mask of a sequence where these are few, else over those seen, and then a
- * number that it cannot exceed is given beside it: |z_y| <= max ||w_y|| N^p max ||g||.
- */
+ * maximum over every mask of a sequence where these are few, else over those seen, and then an
+ * upper bound is given too: |z_y| <= max ||w_y|| N^p max ||g||. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +77,7 @@ static void count_targets(cs_43_walk *w, int64_t i, int64_t n)
 
 /* No side may overflow: an infinite one, or the NaN that two leave, would say nothing and could
  * pass for a bound that holds. z and f of sums are below size, products of two of them and of ||W||
- * below its square, but for small factors. */
+ * below its square, up to small factors. */
 static cs_status check_size(const cs_43_walk *w, const cs_43_rows *r)
 {
     const double size = pow((double)r->n, 3) * (1 + w->m->frobenius) * (1 + r->term);

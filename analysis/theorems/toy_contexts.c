@@ -23,7 +23,7 @@ typedef struct {
     int64_t rows, nnz;
     int64_t *row, *col; /* triplets */
     double *val;
-    int32_t *content; /* contents of the set at hand: class, then m tokens each */
+    int32_t *content; /* contents of the current set: class, then m tokens each */
     double *chance;   /* r T: conditional distribution of one target position */
 } builder;
 

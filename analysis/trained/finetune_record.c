@@ -1,4 +1,4 @@
-/* What fine-tuning runs are reported with. */
+/* The record of fine-tuning runs. */
 #include <string.h>
 
 #include "analysis/trained/finetune_runs.h"

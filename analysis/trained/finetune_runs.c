@@ -1,5 +1,5 @@
-/* A run's folder holds log.csv, run.json and, where asked for, the model. run.json comes last: it
- * says that the rest is there, with the digest of each file and of itself, so that no damaged run is
+/* A run's folder holds log.csv, run.json and, if requested, the model. run.json comes last: it says
+ * that the rest is there, with the digest of each file and of itself, so that no damaged run is
  * kept. Its key is a hash of recipe, model and texts, so that a folder of another task is not taken
  * for this one. */
 #include "analysis/trained/finetune_runs.h"
@@ -267,7 +267,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
     o.dir = folder;
     o.stage = stage;
     cs_status status = cs_finetune_start(task, run->seed, &model);
-    if (status == CS_OK && o.epochs > 0) { /* a cloze answers untrained */
+    if (status == CS_OK && o.epochs > 0) { /* a cloze predicts untrained */
         status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
     }

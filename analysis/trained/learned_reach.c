@@ -1,12 +1,11 @@
-/* What pooled linear attention can reach on a toy model (learned_factors.h).
+/* The least loss that pooled linear attention can reach on a toy model (learned_factors.h).
  *
  * F with columns in the span of features Phi (rows scaled by sqrt(P_C)): the best M of rank d is
  * the rank d truncation of Q Q^T Abar, Q an orthonormal basis of the span, so that min L_2 = -(sum
  * of the d largest sigma_i(Q^T Abar)^2). Q comes from the eigenvectors of Phi Phi^T, a kernel of
  * the number of tokens that two contexts share: with c common tokens, n^(1-p) [token in X] has
  * n_X^(1-p) n_Y^(1-p) c, and n^-p [tokens a and b in X] over all ordered pairs has n_X^-p n_Y^-p
- * c^2. Quadratic forms never need the features themselves.
- */
+ * c^2. Quadratic forms never need the features themselves. */
 #include <math.h>
 
 #include "analysis/trained/learned_factors.h"

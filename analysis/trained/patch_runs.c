@@ -1,4 +1,4 @@
-/* What is left out of an error is pictures: patches of one are no independent examples. */
+/* Blocks of the jackknife consist of whole pictures: patches of one are no independent examples. */
 #include "analysis/trained/patch_runs.h"
 
 #include <math.h>
@@ -167,7 +167,7 @@ static cs_status add_scores(scorer *c, cs_item *in)
     return status;
 }
 
-/* What needs no seed. */
+/* Probes that need no seed. */
 static cs_status add_one(const cs_patch_study *s, const char *key, const char *probe,
                          cs_patch_answer *a, cs_item *item)
 {

@@ -73,7 +73,7 @@ int64_t cs_seed_score_room(int64_t seeds, int64_t examples)
     return seeds * (2 + blocks) + blocks + seeds;
 }
 
-/* What blocks of the jackknife are made of. */
+/* The independent units that blocks of the jackknife are made of. */
 static int64_t units_of(const cs_scoring *scoring)
 {
     return scoring->unit ? scoring->units : scoring->test->count;

@@ -1,4 +1,4 @@
-/* What a probed layer is reported with. */
+/* The record of a probed layer. */
 #include "analysis/trained/probe_runs.h"
 #include "base/mem.h"
 

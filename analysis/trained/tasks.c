@@ -214,7 +214,8 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* What a task is called, of which a folder is made: the last part of its source, without endings. */
+/* The name of a task, which becomes a folder's name: the last part of its source, without
+ * endings. */
 static const char *name_of(cs_task_list *list, const char *source, bool path)
 {
     char *whole = path ? realpath(source, NULL) : NULL; /* of "." too */
@@ -303,7 +304,7 @@ static cs_status add_pictures(cs_task_list *list, const char *source)
     return t.name && t.train ? add_task(list, &t) : CS_ERR_MEMORY;
 }
 
-/* What a corpus may be, and folders of tasks. */
+/* Adds a source of the kinds that a corpus may have, or a folder of tasks. */
 static cs_status add_one(cs_task_list *list, const char *source)
 {
     const char *side = NULL;

@@ -1,6 +1,6 @@
 /* The floor is of all held-out fields in expectation, under the plans of those evaluated, as far as
- * they are not too many: which plans they are would count for more than the fields, and
- * so the loss beside it is of the same. */
+ * they are not too many: which plans they are would count for more than the fields, and so the loss
+ * is evaluated under the same plans. */
 #include "analysis/trained/train_optimum.h"
 
 #include <math.h>

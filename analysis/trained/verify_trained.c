@@ -7,10 +7,9 @@
  *
  * Training is cs_train's without a directory, the table a graph of three operations. All of them
  * decay the learning rate to zero: AdamW's steps do not shrink by themselves, and the noise of
- * drawn plans keeps factors at a distance from the optimum that follows the rate. The tolerances are
- * what the default budget reaches with room on the objectives whose optimum the architecture holds;
- * missing them is INCONCLUSIVE.
- */
+ * drawn plans keeps factors at a distance from the optimum that follows the rate. The tolerances
+ * are reached by the default budget with a margin on the objectives whose optimum the architecture
+ * holds; missing them is INCONCLUSIVE. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -148,8 +147,8 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
 }
 
 /* A head a feature: with all features in one head, a single attention pattern has to serve them
- * all, and training settles in minima without the smallest singular direction (seen with diverse-ar
- * and group-ar for most seeds); a feature that has its own leaves them. */
+ * all, and training converges to minima without the smallest singular direction (seen with
+ * diverse-ar and group-ar for most seeds); a feature that has its own leaves them. */
 static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
 {
     cs_model model = {0};
@@ -531,7 +530,7 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
         trainer make;
         const char *model;
         double factor;
-        bool architecture; /* has limits of its own */
+        bool architecture; /* has its own limits */
     } model[] = {{trained_linear, "linear-b2", 2.0, true},
                  {trained_linear, "linear-b1", 1.0, true},
                  {trained_table, "table-b2", 2.0, false}};

@@ -1,4 +1,5 @@
-/* What an argument names, and messages for an argument of another kind than the command expects. */
+/* Recognises the kind of an argument, and words the message for an argument of another kind than
+ * the command expects. */
 #include "cli/argument_kind.h"
 
 #include <string.h>
@@ -85,7 +86,7 @@ cs_is cs_what_is(const char *path)
     return exists ? CS_IS_UNKNOWN : objective ? CS_IS_OBJECTIVE : CS_IS_ABSENT;
 }
 
-/* What is left to the readers, whose messages have the particulars, passes. */
+/* Errors left to the readers, which report details. */
 static bool passes(cs_is found, cs_is wanted)
 {
     switch (wanted) {

@@ -51,7 +51,7 @@ static cs_status check_word(const char *text)
                : CS_OK;
 }
 
-/* What the model can be asked, from its configuration, weights and tokenizer. */
+/* The steps that the model supports, from its configuration, weights and tokenizer. */
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
@@ -269,7 +269,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     return status == CS_OK && !j->written ? CS_ERR_MEMORY : status;
 }
 
-/* What the study is, for who wants it otherwise, and the table of models. */
+/* Writes the study, for users who want to change it, and the table of models. */
 static cs_status begin(cs_args *args, void *ctx)
 {
     const job *j = ctx;

@@ -30,15 +30,15 @@
 typedef struct {
     json_t *records; /* finished ones, in order; in unfinished.kept, as the next */
     json_t *inputs;  /* a hash a record, of what it was made from */
-    char input[65];  /* that of the matrix or corpus at hand */
+    char input[65];  /* that of the current matrix or corpus */
     size_t next;     /* the next record; below the size: it was kept from an earlier run */
     size_t wanted;   /* records */
-    const char *objective, *context; /* of the matrix at hand, "" where they are not known */
+    const char *objective, *context; /* of the current matrix, "" where they are not known */
     cs_unfinished unfinished;
     int64_t
-        uncovered;  /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
+        uncovered;  /* tokens of the corpus in no sequence of the current matrix; -1: no corpus */
     cs_words specs; /* of a corpus: the objectives */
-    cs_population_plan plan; /* of a corpus, but for the objective */
+    cs_population_plan plan; /* of a corpus, except the objective */
 } study;
 
 static const char *const default_specs[] = {"ar",
@@ -82,7 +82,7 @@ static cs_status take_kept(study *t, bool *kept)
     return CS_OK;
 }
 
-/* What an interrupt leaves, and how to go on. */
+/* Reports the results of an interrupted run, and how to resume it. */
 static cs_status interrupted(const study *t)
 {
     const size_t done = json_array_size(t->records);

@@ -58,7 +58,7 @@ static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir
                : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
 }
 
-/* What a built matrix is stored with. */
+/* The parts that are stored with a matrix. */
 typedef struct {
     cs_args *args;
     const cs_cooc_prepared *prepared;
@@ -334,7 +334,7 @@ static void note_target_position(const cs_args *args, const cs_cooc_options *opt
     }
 }
 
-/* Sampling where the exact weights are at hand is for studying sampling alone. */
+/* Notes that the exact weights are available: --draws serves to study sampling alone. */
 static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
 {
     bool exact = false;
@@ -348,7 +348,8 @@ static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
     return status;
 }
 
-/* What comes before the corpus. Under --mpi rank 0 alone reads and claims files. */
+/* Prepares the run up to the reading of the corpus. Under --mpi rank 0 alone reads and claims
+ * files. */
 static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_options *options,
                        int64_t lists)
 {

@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "text/encoder.h"
 
-/* Models that can take any order, but for those that are causal too. */
+/* The order of generation, for models that support any order and are not causal too. */
 static cs_status take_order(const cs_args *args, cs_generate_options *o)
 {
     const int order = cs_args_choice(args, "order");

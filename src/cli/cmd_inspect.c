@@ -17,7 +17,7 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
                          (long long)low);
 }
 
-/* Options that the lists asked for would ignore. */
+/* Refuses options that the requested lists would ignore. */
 static cs_status check_lists(const cs_args *args)
 {
     if (!cs_args_given(args, "neighbours")) {

@@ -17,7 +17,7 @@ typedef struct {
     cs_perplexity_options options;
     cs_content_masks masks;
     int32_t *token_bytes;
-    double *unigram;      /* nats of a token; NULL: not asked for */
+    double *unigram;      /* nats of a token; NULL: not requested */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     cs_perplexity_answer answer[CS_ASKS];
     int answers;
@@ -40,8 +40,8 @@ static cs_status take_kind(const cs_args *args, run *r)
     return status;
 }
 
-/* Two-stream models can be asked with their prefix under any masks; of the others the way of asking
- * says what a row sees, and another would show it what it is asked for. */
+/* Two-stream models can be evaluated with their prefix under any masks. In other models the method
+ * of evaluation fixes what a row sees, and another mask would show it the token to predict. */
 static cs_status take_masks(const cs_args *args, run *r)
 {
     const cs_kind kind = r->options.kind;
@@ -121,7 +121,7 @@ static cs_status count_bytes(cs_args *args, run *r)
 
 /* --- the baseline --- */
 
-/* A unigram of the training documents of --unigram, in the model's tokens; of the text at hand it
+/* A unigram of the training documents of --unigram, in the model's tokens; the text to be evaluated
  * is taken as it was loaded. */
 static cs_status fit_unigram(cs_args *args, run *r)
 {

@@ -70,7 +70,7 @@ typedef struct {
 
 /* --- before the work ----------------------------------------------------------------------- */
 
-/* What comes before the layers. */
+/* Records the members that precede the layers. */
 static void begin_result(run *r, int64_t layers)
 {
     const int last = cs_args_positionals(r->args) - 1;
@@ -135,7 +135,8 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
     return status;
 }
 
-/* What a run takes: one standardised copy of the training rows and the runs of partial sums. */
+/* Memory and time of a run: one standardised copy of the training rows and the runs of partial
+ * sums. */
 static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 {
     const cs_linear_probe_options *fit = &r->study.fit;
@@ -280,7 +281,8 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     return status;
 }
 
-/* The layers asked for of a model's states of pictures, or the best; `name` NULL: by their numbers. */
+/* Probes the requested layers of a model's states of pictures, or the best; `name` NULL: named by
+ * their numbers. */
 static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
                                cs_hidden_options o, const char *name)
 {
@@ -341,7 +343,8 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     return status;
 }
 
-/* Beside a model's states of pictures: those of its network before training, and the pixels. */
+/* The baselines of a model's states of pictures: the states of its network before training, and the
+ * pixels. */
 static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
                                  cs_hidden_options o)
 {

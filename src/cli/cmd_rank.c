@@ -20,7 +20,7 @@ typedef struct {
     cs_rank_options rank;
     cs_item *list; /* the matrices; NULL: there is one, which is the result itself */
     cs_item *root;
-    char partition[33]; /* of the blocks of the matrix at hand */
+    char partition[33]; /* of the blocks of the current matrix */
 } study;
 
 /* --- Gram blocks of the arguments ------------------------------------------------------------- */

@@ -94,7 +94,8 @@ static cs_status claim(cs_args *args, const cs_study *study)
     return cs_blame(status, "--resume keeps finished steps");
 }
 
-/* A figure of a table of the study, of which the manifest of a run before has another digest. */
+/* Draws a figure from a table of the study. It first removes the manifest of an earlier drawing,
+ * whose digest of the table may be another. */
 static cs_status draw(cs_study_job *j, const char *figure, const char *table, const char *folder)
 {
     const char *to = NULL, *before = cs_args_join(j->args, j->study.dir, "manifest.json");

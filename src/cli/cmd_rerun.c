@@ -12,7 +12,7 @@
 #include "io/number.h"
 #include "version.h"
 
-/* What the repetition decides for itself. */
+/* Options that the repetition does not take from the manifest. */
 static const char own_options[] = "output resume force quiet json csv config dry-run help";
 
 static cs_status add_option(cs_words *w, const char *name, const json_t *value)

@@ -238,7 +238,7 @@ static cs_status claim_all(cs_args *args)
                                          : "svd.json svd.csv tail.csv");
 }
 
-/* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
+/* After the result has been printed: CS_ERR_CONVERGE where the result is not the requested one. */
 static cs_status verdict_of(const cs_spectrum *s)
 {
     return s->converged ? cs_spectrum_require(s)
@@ -285,7 +285,7 @@ static void note_choices(const cs_args *args, const cs_spectrum *s)
     }
 }
 
-/* What one process and several take alike. */
+/* The options that one process and several share. */
 static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
 {
     cs_status status = cs_args_spectrum(args, o);
@@ -298,7 +298,7 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
     return status;
 }
 
-/* What rank 0 alone does before the work. */
+/* The work that rank 0 alone does before the solver. */
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectrum_options *options)
 {
     const char *given = cs_args_positional(args, 0);
@@ -346,7 +346,7 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
     return status == CS_OK ? cs_vectors_read(path, rows, out) : status;
 }
 
-/* What --start says to the solver; u and v are borrowed by *options. */
+/* Reads the start vectors of --start; u and v are borrowed by *options. */
 static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_csr *a, cs_dense *u,
                             cs_dense *v, cs_spectrum_options *options)
 {

@@ -123,7 +123,7 @@ static const cs_opt tokenize_options[] = {
 static const cs_opt *const tokenize_groups[] = {tokenize_options, picture_options,
                                                 cs_group_corpus_text, NULL};
 
-/* What each verb takes beyond the common options. */
+/* The options of each verb beyond the common ones. */
 static const struct {
     const char *name, *takes;
 } verb_options[] = {

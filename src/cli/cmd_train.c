@@ -96,7 +96,8 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* What pictures make of a fresh model: its sizes, what it reads and what it predicts. */
+/* Sets the parts of a fresh model that follow from its pictures: its sizes, its input and its
+ * predictions. */
 static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
 {
     const bool codes = cs_args_is(args, "target", "codes");
@@ -340,7 +341,7 @@ static cs_status prepare(cs_args *args, run *r)
     return status;
 }
 
-/* What is known before the first step. */
+/* Records the members that are known before the first step. */
 static void describe(const cs_args *args, const run *r, cs_item *root)
 {
     cs_item_take(root, "objective",

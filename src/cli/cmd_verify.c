@@ -376,7 +376,7 @@ static cs_status choose(cs_verify *v)
         v->chosen[i] = v->all ? !t->apart : strcmp(name, t->id) == 0;
         known = known || v->chosen[i];
     }
-    /* Options of a theorem that is apart go with it alone. */
+    /* An option of a theorem that is apart is valid with that theorem alone. */
     for (int i = 0; i < CS_THEOREMS && known && status == CS_OK; ++i) {
         const cs_theorem *t = cs_theorem_list[i];
         char why[32];

@@ -1,4 +1,4 @@
-/* cospec verify-model: our hidden states beside those of another program. */
+/* cospec verify-model: compares our hidden states with those of another program. */
 #include <stdio.h>
 #include <string.h>
 

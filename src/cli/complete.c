@@ -112,7 +112,8 @@ static void kind(completion *c, const char *name, size_t length)
     }
 }
 
-/* What the text of an argument allows: "masked|all", "nearest:N" up to its colon, "CORPUS". */
+/* Completes the values that the text of an argument allows: "masked|all", "nearest:N" up to its
+ * colon, "CORPUS". */
 static void argument(completion *c, const char *text, size_t length)
 {
     const char *const end = text + length;

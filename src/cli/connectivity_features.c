@@ -113,7 +113,7 @@ done:
     return status;
 }
 
-/* --- beside the truth ------------------------------------------------------------------------- */
+/* --- comparison with the truth ---------------------------------------------------------------- */
 
 static cs_status compare(study *s)
 {

@@ -20,8 +20,8 @@
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
-/* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
- * group of their own, which a command takes with or without sweeps. */
+/* Parameters of objectives as options, by their kind: choices are listed with --objective, numbers
+ * in a separate group, which a command takes with or without sweeps. */
 #define TEXT_OPTION(name, argument, help) CS_TEXT(name, argument, NULL, help),
 #define PLAN_CHOICE(name, argument, fallback, help) CS_CHOICE(name, argument, fallback, help),
 #define PLAN_OFFSETS(name, argument, fallback, help) TEXT_OPTION(name, argument, help)

@@ -304,7 +304,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
         other = "tokenizer";
     }
     if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
-        other = "test-share"; /* it has a split of its own */
+        other = "test-share"; /* it has its own split */
     }
     cs_images_options options = {.progress = cs_output_progress(args)};
     CS_ARGS_FIELDS(args, &options, test_share, seed, threads);

@@ -73,7 +73,7 @@ static json_t *inputs(const cs_args *args)
     return cs_json_whole(array, ok);
 }
 
-/* What the run has written, and other runs into the same folder. */
+/* The files that this run and other runs have written into the folder. */
 static json_t *outputs(const cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
@@ -224,7 +224,8 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
     }
     json_object_foreach(now, key, value)
     {
-        /* An option younger than the manifest had its default; what the command supposed it will again. */
+        /* An option added later than the manifest had its default; a value that the command had
+         * chosen is chosen again. */
         const json_t *old = json_object_get(then, key);
         const bool open = !old || has_name(supposed, key);
         if (json_equal(value, old) || (open && !cs_args_given(args, key))) {

@@ -186,7 +186,7 @@ cs_status cs_args_model_inputs(cs_args *args, const char *dir)
     return status == CS_OK && there ? input_shards(args, dir) : status;
 }
 
-/* What else the kind was read from. */
+/* Adds the record that the kind was read from to the inputs. */
 static cs_status input_record(cs_args *args, const char *dir, const cs_model_kind *kind)
 {
     bool there = false;

@@ -290,7 +290,7 @@ static bool is_value(const cs_args *args, const cs_opt *o, const char *word)
            !cs_args_find(args, word + 2, strlen(word + 2));
 }
 
-/* Takes the option in argv[*i], moving *i over a value in a word of its own. */
+/* Reads the option in argv[*i], and moves *i over a value that is a separate word. */
 static cs_status take_option(cs_args *args, int argc, char **argv, int *i)
 {
     const char *word = argv[*i], *value = NULL;

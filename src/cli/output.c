@@ -117,8 +117,8 @@ static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row
     return cs_args_flag(args, "all") || metric < 0 || !metrics || cs_listed(metrics, name);
 }
 
-/* Definitions are sentences, the same in many rows; a column that is empty in all rows shown, of which
- * there are `rows`, says nothing. */
+/* Definitions are sentences, the same in many rows; a column that is empty in all shown rows
+ * (`rows` of them) is left out. */
 static bool column_is_shown(const cs_args *args, const cs_table *table, int column, int64_t rows)
 {
     const char *shown = cs_args_command(args)->shown, *name = table->name[column];
@@ -161,7 +161,7 @@ static int64_t most_rows(const cs_args *args)
     return cs_args_flag(args, "all") ? 0 : rows > command->most ? rows : command->most;
 }
 
-/* What of the table answers the question. */
+/* Prints the part of the table that the user asked about. */
 static cs_status print_selection(const cs_args *args, const cs_table *table, FILE *out)
 {
     cs_table brief = {0}; /* borrows names and cells */
@@ -212,7 +212,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     return status == CS_OK && !printed ? print_selection(args, table, out) : status;
 }
 
-/* --- a result without a table of its own ------------------------------------------------------ */
+/* --- a result without a table ----------------------------------------------------------------- */
 
 static cs_status add_field(cs_table *table, const char *name, const char *value)
 {
@@ -299,7 +299,7 @@ cs_status cs_memory_close(FILE *out, cs_status status)
     return status;
 }
 
-/* Puts the form asked for into memory: standard output waits until the run is complete. */
+/* Writes the requested form to memory: standard output waits until the run is complete. */
 static cs_status set_printed(cs_args *args, const forms *f)
 {
     assert(!args->printed);

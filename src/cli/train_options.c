@@ -339,7 +339,7 @@ static cs_status set_choices(const cs_args *args, cs_model_config *c)
     return CS_OK;
 }
 
-/* What rotary positions, grouped queries and local attention leave to choose. */
+/* Sets rotary positions, grouped queries and local attention. */
 static cs_status set_rotary(const cs_args *args, cs_model_config *c)
 {
     const bool rotary = c->position.rotary.theta > 0, local = c->attention.window > 0;

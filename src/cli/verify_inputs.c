@@ -1,5 +1,4 @@
-/* What cospec verify evaluates theorems on, from the options: toy models, a matrix, trained
- * models. */
+/* The inputs of cospec verify, from its options: toy models, a matrix, trained models. */
 #include "cli/verify_inputs.h"
 
 #include <string.h>

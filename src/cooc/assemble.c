@@ -3,9 +3,8 @@
  * Integer sums are turned into doubles once an entry is complete: exactly when the whole matrix
  * holds fewer than 2^53 units, else with one rounding. Memory: the result, grown by half as needed,
  * and vocabulary x classes integers. A result that is foreseen to pass its limit moves to scratch
- * files, which take their room on the disk as it grows; every part of it that is written leaves
- * memory again.
- */
+ * files, whose space on the disk is allocated as the result grows; every part of it that is written
+ * leaves memory again. */
 #include <assert.h>
 #include <string.h>
 
@@ -100,7 +99,7 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
     if (!g->ptr) {
         return cs_csr_init(out, 0, cols, 0);
     }
-    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
+    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* allocates, so that no pointer is NULL */
         return CS_ERR_MEMORY;
     }
     *out = (cs_csr){.rows = g->rows, .cols = cols, .ptr = g->ptr, .col = g->col, .val = g->val};
@@ -108,7 +107,8 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
     return CS_OK;
 }
 
-/* A copy of what `like` says of the matrix, empty; in_col: NULL for sums of its own. */
+/* An empty assembler with the settings of `like`. It adds its sums to in_col, or keeps its own if
+ * in_col is NULL. */
 static cs_status new_assembler(const cs_assembler *like, int64_t *in_col, cs_assembler **out)
 {
     cs_assembler *a = cs_calloc(1, sizeof *a);
@@ -266,8 +266,8 @@ bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler_size *more)
            whole->key_room >= whole->matrix.rows + more->rows;
 }
 
-/* What has room for `have` and must take `more`: the whole, foreseen from a share of it, and a
- * little to spare. What is never written costs no memory, though room in a file. */
+/* The capacity for an array that holds `have` items and takes `more`, when these are `share` of the
+ * whole, with a small reserve. Unwritten capacity costs no memory, but space in a file. */
 static int64_t foresee(int64_t have, int64_t more, double share)
 {
     double all = 1.2 * (double)(have + more) / share;
@@ -379,10 +379,10 @@ cs_assembler_size cs_assembler_give(cs_assembler *whole, const cs_assembler_size
     return at;
 }
 
-/* Copies into the result, whose pages there are written for the first time: small ones, asked for a
- * part at a time. Measured on a virtual machine, first touch of small pages runs at 2.1 GB/s and at
- * 2.7 when they are asked for together, whether or not the host had taken the memory back; of large
- * ones at 10.8 where it had not, but at 1.0 to 2.7 where it had. */
+/* Copies into the result, whose pages there are written for the first time: small pages, populated
+ * a part at a time. Measured on a virtual machine, first touch of small pages runs at 2.1 GB/s and
+ * at 2.7 when they are populated together, whether or not the host had taken the memory back; of
+ * large ones at 10.8 where it had not, but at 1.0 to 2.7 where it had. */
 static void put(const cs_assembler_array *to, const cs_assembler_array *from)
 {
     const int64_t bytes = from->count * (int64_t)from->size;

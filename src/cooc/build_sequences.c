@@ -92,7 +92,7 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
         return cs_blame(CS_ERR_INPUT, "no sequence is long enough; the longest has %d tokens",
                         (int)longest);
     }
-    /* A plan file has lengths of its own, not a least one. */
+    /* A plan file lists its lengths; it has no least one. */
     const cs_plan_file *file = objective->file;
     for (int64_t p = 0; p < file->plans; ++p) {
         bool before = false;

@@ -1,11 +1,10 @@
-/* What a build may use, and what it will: estimated from above for --dry-run, from below to refuse
- * a disk that is too small before counting.
+/* The resources that a build may use and those that it will need: estimated from above for
+ * --dry-run, from below to refuse a disk that is too small before counting.
  *
  * How many contributions fall together is not known before they are counted: different rows and
- * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which takes
- * a tenth of a build's time and none of its memory, or as their mode estimates them. Where there are
- * too many to walk, each is taken for an entry and a row of its own.
- */
+ * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which
+ * takes a tenth of a build's time and none of its memory, or as their mode estimates them. Where
+ * there are too many to walk, each counts as a separate entry and row. */
 #include <math.h>
 #include <string.h>
 
@@ -62,13 +61,13 @@ double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
     return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
 }
 
-/* Entries of the class masses of at most so many rows or columns. */
+/* Nonzeros of the class masses of at most `rows` rows or columns. */
 static double class_entries(const cs_corpus *corpus, double rows, double entries)
 {
     return fmin(entries, rows * (double)corpus->labels);
 }
 
-/* Bytes of a matrix of at most so many entries, as the assembler lays it out. */
+/* Bytes of a matrix of at most `entries` entries, in the layout of the assembler. */
 static double assembled_bytes(const cs_corpus *corpus, double rows, double entries)
 {
     return (entries + class_entries(corpus, rows, entries)) * (sizeof(int32_t) + sizeof(double)) +
@@ -107,7 +106,7 @@ static double stored_at_most(const cs_corpus *c, double rows, double entries)
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
- * where the runs are too many for one merge, whose result is written beside them. */
+ * where the runs are too many for one merge, whose result is written while they still exist. */
 static double run_bytes(const cs_build_resources *b, double records)
 {
     const double slots = (double)b->budget / b->workers * 7 / 8, budget = (double)b->budget;

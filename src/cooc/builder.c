@@ -36,7 +36,7 @@ enum { BLOCK = 1 << 15 };
 
 typedef struct {
     int64_t sequence, document; /* -1: not part of the row */
-    int64_t of, sequences;      /* population: the sequence at hand, of how many */
+    int64_t of, sequences;      /* population: the current sequence, and their number */
     double scale;               /* units per unit of weight */
     double weight, exact;       /* the last weight, */
     int64_t weighed;            /* and its units: most contributions weigh as the one before */
@@ -61,7 +61,7 @@ typedef struct {
     double scale; /* units per predicted token (or document) */
     int64_t blocks, room;
     cs_block *block;
-    double expected; /* contributions: an upper bound, but for draws */
+    double expected; /* contributions: an upper bound, except for draws */
     worker *worker;
     cs_cut *cut;  /* workers: what their collectors hold at the merge */
     cs_pool pool; /* of these two */
@@ -73,7 +73,7 @@ typedef struct {
     bool whole;        /* every block is wholly in the sums, or not at all */
     double due;   /* cs_seconds of the next checkpoint, for which blocks that have not begun wait */
     int64_t kept; /* blocks of the last one */
-    bool collects; /* the general way, of which there are checkpoints */
+    bool collects; /* the general method with collectors, the only one that writes checkpoints */
     json_t *identity;
     cs_checkpoint *checkpoint; /* to go on from */
 } build;
@@ -357,7 +357,7 @@ static cs_checkpoint_state state_of(build *b, cs_collector **collector)
     return s;
 }
 
-/* What the first builds have found becomes the start of the first worker. */
+/* Gives the contributions of the interrupted builds to the first worker. */
 static cs_status take_up(build *b)
 {
     cs_collector *collector[CS_BUILD_WORKERS];
@@ -397,8 +397,8 @@ static cs_status write_checkpoint(build *b)
     return status;
 }
 
-/* Between blocks, for the interrupt that leaves no time to write all of it. A disk that has no room
- * for it ends no build. */
+/* Between blocks, for the interrupt that leaves no time to write all of it. A full disk does not
+ * end the build. */
 static cs_status save_meanwhile(build *b)
 {
     enum { SHARE = 20 };
@@ -496,7 +496,8 @@ static cs_status add_ranks(cs_comm *c, int64_t *contributions, int64_t *units, b
     return CS_OK;
 }
 
-/* What the blocks of all ranks have dropped, each block's from the rank that counted it. */
+/* The weight that the blocks of all ranks have dropped: each block's from the rank that counted
+ * it. */
 static cs_status share_dropped(build *b)
 {
     double *dropped = cs_alloc(b->blocks, sizeof *dropped);

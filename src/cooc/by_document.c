@@ -181,7 +181,7 @@ cs_status cs_contexts_of(const cs_cooc *rows, const uint8_t *part, cs_csr *out)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* What one context has of the chosen parts. */
+/* The sums of one context over the chosen parts. */
 typedef struct {
     int64_t groups, entries, rows;
     double all;    /* documents that are not left out: n_X */
@@ -237,7 +237,7 @@ static bool makes_pairs(const cs_pair_options *o, const context_size *s)
     return s->groups >= (o->least > 2 ? o->least : 2);
 }
 
-/* What was gathered, times root, as a row. */
+/* Appends the gathered sums, times root, as a row. */
 static void add_row(pairing *b, double root)
 {
     cs_csr *a = &b->p.plus;
@@ -296,7 +296,8 @@ static void put_context(pairing *b, const int64_t *row, const int64_t *end, doub
     }
 }
 
-/* The contexts that make pairs, room for their sums, and the sums N, in the order of the rows. */
+/* Allocates for the contexts that make pairs and their sums, and adds up the sums N, in the order
+ * of the rows. */
 static cs_status make_room(pairing *b, double *all, double *chosen)
 {
     const cs_csr *a = &b->rows->matrix.a;

@@ -51,7 +51,7 @@ static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
                              o->offset,      o->segmentation, o->groups};
     cs_hash128 h = cs_hash(real, sizeof real, 0);
     h = cs_checkpoint_chain(h, whole, sizeof whole);
-    if (o->target_weight != CS_TARGETS_PLAN) { /* files of before hold the others alone */
+    if (o->target_weight != CS_TARGETS_PLAN) { /* older files contain only the other fields */
         h = cs_checkpoint_chain(h, &o->target_weight, sizeof o->target_weight);
     }
     if (o->columns >= 0) {
@@ -100,7 +100,8 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
     cs_checkpoint_digest(hash_corpus(corpus), content);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, options->seed);
     (void)snprintf(context, sizeof context, "%s", cs_context_names[options->context.mode]);
-    if (options->context.columns > 0) /* else as checkpoints of before planes have it */
+    /* compatible with checkpoints older than contexts in the plane */
+    if (options->context.columns > 0)
         (void)snprintf(context, sizeof context, "%s@%lld", cs_context_names[options->context.mode],
                        (long long)options->context.columns);
     json_t *o = json_object();
@@ -226,7 +227,8 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
     return status == CS_OK && s->held > 0 ? flush(s) : status;
 }
 
-/* Whether it has reached the disk its digest tells. */
+/* Commits without waiting for the disk after an interrupt: the digest detects an incomplete
+ * write. */
 static cs_status commit(cs_outfile *file)
 {
     cs_status status = cs_outfile_settle(file, cs_interrupt_late);

@@ -175,7 +175,7 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
     return plan->table ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* Scratch room of a walker. */
+/* The sizes of a walker's scratch buffers. */
 static void plan_scratch(cs_context_plan *plan)
 {
     bool sets = plan->draws > 0;
@@ -198,8 +198,8 @@ static void plan_scratch(cs_context_plan *plan)
     }
 }
 
-/* `nearest` under invariant laws: refuses a corpus with more contributions than can be
- * sorted, with what would bring its longest sequences down to the mean that can. */
+/* `nearest` under permutation-invariant objectives: refuses a corpus with more contributions than
+ * can be sorted, with what would bring its longest sequences down to the mean that can. */
 static cs_status check_total(const cs_sequences *sequences, cs_context_plan *plan)
 {
     double total = 0, targets = 0;

@@ -1,25 +1,25 @@
-/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target (spectra.md).
+/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target
+ * (spectra.md).
  *
- * Order the s-1 positions other than k by nearness. Under an invariant law S is a uniform m-subset
- * of them with probability q(m), so a given set of n positions whose farthest has rank i is exactly
- * the n nearest with probability
+ * Order the s-1 positions other than k by nearness. Under a permutation-invariant objective S is a
+ * uniform m-subset of them with probability q(m), so a given set of n positions whose farthest has
+ * rank i is exactly the n nearest with probability
  *
  *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
  *
- * the same for every target, and in whatever way positions are ordered (in the plane: context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all
- * of them, wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences
- * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor
- * (s-1-i-(m-n)) / (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S
- * follows from drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the
- * enumeration stops once it is below plan->tail of a target's share of the law, and that rest is
- * dropped.
+ * the same for every target, and in whatever way positions are ordered (in the plane:
+ * context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all of them,
+ * wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences of
+ * positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor (s-1-i-(m-n)) /
+ * (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S follows from
+ * drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the enumeration stops
+ * once it is below plan->tail of a target's share of the distribution, and the rest is dropped.
  *
  * Limits: n a handful. The patterns of one target, about (ln tail / ln rho)^n / n! for mask ratio
  * rho, are bounded by max_events, and those of a corpus by 2^36 (context.c), because objectives
  * with few unmasked tokens at long lengths have a context everywhere. Sampling is no way out: few
  * draws leave far patterns unique. A larger tail is, whose dropped weight is counted, or shorter
- * pieces.
- */
+ * pieces. */
 #include "cooc/context_private.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ enum { MARK = -1 };
 
 static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
 
-/* --- weights of an invariant law -------------------------------------------------------------- */
+/* --- weights of a permutation-invariant objective --------------------------------------------- */
 
 /* The sizes m >= n with q(m) > 0: what is known of each after i ranks. */
 typedef struct {
@@ -108,7 +108,8 @@ static int64_t affordable_length(const cs_context_plan *plan, double limit)
     for (;; ++s) {
         double choices = 0;
         for (int64_t m = 0; m <= n && choices <= limit; ++m) {
-            choices += cs_binomial(s, m); /* of the s positions beside a target, at length s + 1 */
+            /* of the s positions other than the target, at length s + 1 */
+            choices += cs_binomial(s, m);
         }
         if (choices > limit) {
             break;

@@ -46,7 +46,7 @@ static int by_distance(const void *x, const void *y)
     return order != 0 ? order : (a->step > b->step) - (a->step < b->step);
 }
 
-/* All offsets of a grid of so many rows but (0, 0), the nearest first: how many. */
+/* All offsets except (0, 0) of a grid of this size, the nearest first; returns their number. */
 static int64_t sort_offsets(int64_t rows, int64_t width, int64_t columns, offset *out)
 {
     int64_t n = 0;

@@ -142,7 +142,7 @@ static void move_arrays(cs_comm *c, int to, int from, cs_assembler *a, const cs_
     }
 }
 
-/* What a rank has sent, behind what is there. */
+/* Appends the part that a rank has sent. */
 static void take_part(cs_exchange *x, int rank, const part_sums *n, int64_t *in_col,
                       cs_assembler *whole)
 {

@@ -38,8 +38,8 @@ enum {
 typedef cs_fold_lanes lanes;
 static const double QUARTER_WEIGHT = 8;
 
-/* What is made of the counts of a pattern: a and b by half; left and right so that left(u) right(v)
- * has T_f(u) T_g(v) of pair of quarters j. */
+/* The products of a pattern's counts: a and b by half; left and right so that left(u) right(v) is
+ * T_f(u) T_g(v) of pair of quarters j. */
 typedef struct {
     lanes half[2], left, right;
 } made;

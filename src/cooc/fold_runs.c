@@ -142,7 +142,7 @@ static cs_status pattern_of(maker *m, const double *counts, int32_t *out)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* Room for a run of so many entries, which begins. */
+/* Begins a run of at most `entries` entries, for which it makes space. */
 static cs_status begin_run(cs_fold_list *l, int64_t context, int64_t entries)
 {
     cs_status status = cs_reserve(&l->ptr, &l->run_room, l->runs + 2, sizeof *l->ptr);
@@ -214,7 +214,7 @@ static void gather(maker *m, int64_t row)
     }
 }
 
-/* What was gathered, at most `most` entries, as a run. */
+/* Writes the gathered entries, at most `most`, as a run. */
 static cs_status put_context(maker *m, int64_t most)
 {
     cs_fold_list *l = &m->r.contexts;

@@ -1,4 +1,4 @@
-/* What a matrix, a row, a singular vector or a word looks like. */
+/* Describes a matrix, a row, a singular vector or a word for a reader. */
 #include "cooc/inspect.h"
 
 #include <assert.h>

@@ -74,7 +74,8 @@ static void go_on(const cs_law_spread *s, int64_t class, int64_t gap, const doub
     }
 }
 
-/* The states behind word v at the place at hand, in s->after; its probability with what is before. */
+/* The probabilities of the states after word v at the current position, into s->after; returns the
+ * probability of v with the words before it. */
 static double read_word(cs_law_spreader *s, int64_t class, int64_t v, const double *before)
 {
     const cs_law_spread *d = s->spread;

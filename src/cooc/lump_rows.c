@@ -1,4 +1,4 @@
-/* Which rows are proportional, and which rows and columns need not be looked at.
+/* Which rows are proportional, and which rows and columns need not be examined.
  *
  * Method. A row whose hash of columns no other row shares is its own lump, whatever its values;
  * mostly that is nearly all of them. Columns are hashed by a sum over their rows, which needs no
@@ -11,12 +11,11 @@
  * products, exactly; other values after division by their sums, entry by entry, to a relative
  * tolerance.
  *
- * Rows of one entry, which are most where contexts are long, are proportional where their columns are
- * the same: the first that has a column represents the others.
+ * Rows of one entry, which are most where contexts are long, are proportional where their columns
+ * are the same: the first that has a column represents the others.
  *
  * Limits: agreement to a tolerance is not transitive; each row of a lump agrees with the lump's
- * first row in signature order. O(nnz + rows log rows).
- */
+ * first row in signature order. O(nnz + rows log rows). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -52,13 +52,13 @@ double cs_moment2(const cs_csr *abar)
     return abar->gram ? trace(abar) : cs_square_norm(abar);
 }
 
-/* What the estimate works on: Q (entries here x known + sketched) and the operator. */
+/* The input of the estimate: Q (entries here x known + sketched) and the operator. */
 typedef struct {
     const cs_moment4_operator *a;
     const cs_moment4_sampling *s;
     int64_t first, held; /* entries of a right vector that are here */
     double *signs;       /* a whole vector, where only part of it is here */
-    cs_dense own;        /* room of Q where there is a sketch */
+    cs_dense own;        /* holds Q where there is a sketch */
     cs_pool pool;
     const cs_dense *q; /* NULL: nothing is taken out */
     int64_t known, sketch;
@@ -117,7 +117,7 @@ static bool multiplies_at_once(const estimate *e)
     return !e->a->comm && e->a->op->normal && e->a->op->room >= 0;
 }
 
-/* Room for A^T A z; released by release_room, also after a failure. */
+/* Allocates A^T A z; released by release_room, also after a failure. */
 static cs_status take_room(estimate *e)
 {
     const cs_linop *op = e->a->op;
@@ -186,7 +186,7 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
     return status;
 }
 
-/* Q = [V, a basis of M S beside it]. */
+/* Q = [V, W]: W is a basis of M S, orthogonal to V. */
 static cs_status sketch(estimate *e)
 {
     const cs_moment4_sampling *s = e->s;

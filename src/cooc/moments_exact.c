@@ -40,7 +40,7 @@ enum {
     MOST_ITEMS = 1024,
     LEAST_WORK = 1 << 18, /* multiply-adds of an item */
     STRETCH = 2048,       /* squares added before they join a compensated sum */
-    SPARSE = 4, /* squared in place when a tile has so many entries for each that is hit */
+    SPARSE = 4, /* a tile is squared in place when it has this many entries for each that is hit */
     AHEAD = 4   /* centres between a request to the caches and its use */
 };
 
@@ -251,8 +251,8 @@ static void take_hit(const strip *s, double *sum, double *lost)
     }
 }
 
-/* What the walks that begin in one group add. Within the group each pair of it is met from both
- * sides, beyond it every pair once. */
+/* Adds the walks that begin in one group. Each pair within the group is met from both sides, every
+ * other pair once. */
 static void walk_group(const half *h, int64_t group, double *tile, double *sum, double *lost)
 {
     int64_t width = group < h->side->panels ? PANEL : 1, first = cs_walk_first(h->side, group);

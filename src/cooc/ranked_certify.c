@@ -97,8 +97,8 @@ static cs_status estimate4(cs_ranked *r, const cs_spectrum_options *o, const cs_
     return cs_moment4_estimate_over(&a, &sampling, &s->sum4);
 }
 
-/* sum sigma^2 and, with what the options say of it, sum sigma^4: exact by blocks of the smaller
- * side's Gram matrix, of which width^2 / 2 numbers are summed over the ranks, where neither its
+/* sum sigma^2 and, if the options ask for it, sum sigma^4. It is exact by blocks of the smaller
+ * side's Gram matrix (width^2 / 2 numbers of a block are summed over the ranks), where neither its
  * multiply-adds nor these numbers pass the budget; else by cs_moment4_estimate_over with the known
  * triplets (s->sigma, `v` slice x k) taken out. */
 static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,

@@ -12,7 +12,7 @@ typedef struct {
     int64_t rows, nnz;
 } part_size;
 
-/* Room on rank 0 for the whole and for the largest part. */
+/* Allocates, on rank 0, the whole matrix and the largest part. */
 static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r, cs_csr *whole,
                            cs_csr *part)
 {

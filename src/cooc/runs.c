@@ -328,7 +328,7 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
         }
         if (status == CS_OK) status = flush(&r);
     }
-    if (status == CS_OK) { /* the old runs go with `merged`; the locks stay where they are */
+    if (status == CS_OK) { /* the old runs are deleted with `merged`; the locks remain */
         int old_fd = runs->fd;
         cs_run *old_run = runs->run;
         runs->fd = merged.fd;

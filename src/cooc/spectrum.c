@@ -98,7 +98,7 @@ static int64_t count_absent(const int32_t *of, int64_t n)
     return absent;
 }
 
-/* What is known of the input before anything is solved. */
+/* Sets the members that are known before anything is solved. */
 static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system *system,
                      cs_spectrum *s)
 {
@@ -151,7 +151,8 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
     s.interrupted = parts.interrupted;
-    /* What is known by now is lifted all the same, for no certificate. */
+    /* After an interrupt the triplets found so far are lifted for the result, not for a
+     * certificate. */
     if (s.interrupted) keep = !options->values_only;
     if (options->partial) cs_interrupt_hold(true);
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);
@@ -202,7 +203,7 @@ static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
                               (long long)k, (long long)a->rows, (long long)a->cols);
 }
 
-/* What is indexed by row, back to the whole. */
+/* Expands results with one entry for each nonempty row to all rows. */
 static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
 {
     cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->row_mass};

@@ -1,14 +1,13 @@
-/* The spectrum of a matrix of which there is only the Gram form (cs_csr.gram).
+/* The spectrum of a matrix that is given by its Gram form alone (cs_csr.gram).
  *
- * Method. Divided by its own marginals, which are P_G on both sides, the Gram form is
- * M = Abar^T Abar: symmetric, positive semidefinite, with sum lambda = tr M = sum sigma^2 and
- * sum lambda^2 = ||M||_F^2 = sum sigma^4. The stages take M as they take any matrix, but do not lump
- * it, so that its rows and columns keep one order. What they find, and what probe and inertia say of
- * it, is lambda = sigma^2, and becomes sigma here, in one place. Where ||M v - lambda v|| <= r, the
+ * Method. Divided by its own marginals, which are P_G on both sides, the Gram form is M = Abar^T
+ * Abar: symmetric, positive semidefinite, with sum lambda = tr M = sum sigma^2 and sum lambda^2 =
+ * ||M||_F^2 = sum sigma^4. The stages take M as they take any matrix, but do not lump it, so that
+ * its rows and columns keep one order. What they find, and what probe and inertia say of it, is
+ * lambda = sigma^2, and becomes sigma here, in one place. Where ||M v - lambda v|| <= r, the
  * triplet (Abar v / sigma, sigma, v) has the residual r / sigma.
  *
- * Limits: values below the root of the solver's floor count as zero. There are no left vectors.
- */
+ * Limits: values below the root of the solver's floor count as zero. There are no left vectors. */
 #include <math.h>
 #include <string.h>
 

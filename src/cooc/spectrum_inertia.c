@@ -13,14 +13,13 @@
  * tau^2 - E. Where low_k^2 is not large against E, [0 B; B^T 0] - tau I takes its place: E is then
  * relative to sigma_1 and not to its square, on matrices of the order of both sides together.
  *
- * tau is low_k less twice the E expected (of all triplets: the least tau at which 0 is told apart),
- * and once counted, low_k must exceed the upper end by the E that came out; otherwise tau moves
- * away by twice that. When more than k values exceed tau, a second count just above those that
- * equal sigma_k tells a cut through equal values from a missed one.
+ * tau is low_k less twice the E expected (of all triplets: the least tau that the count
+ * distinguishes from 0), and once counted, low_k must exceed the upper end by the E that came out;
+ * otherwise tau moves away by twice that. When more than k values exceed tau, a second count just
+ * above those that equal sigma_k distinguishes a cut through equal values from a missed one.
  *
  * The reduced matrix is Abar itself, or has its singular values to the tolerance of the lumping
- * (1e-13 relative in every entry, rows and then columns): CS_LUMPED || |Abar| || for all of it.
- */
+ * (1e-13 relative in every entry, rows and then columns): CS_LUMPED || |Abar| || for all of it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -160,7 +159,7 @@ static cs_status count_above(counting *c, double tau, tally *out)
 }
 
 /* Where to count so that all within `error` of it lies above x (side 1) or below (side -1); at most
- * 0 where that cannot be told from 0. */
+ * 0 where that is not distinguishable from 0. */
 static double place(const counting *c, double x, double error, int side)
 {
     double from = x + side * 2 * c->slack;
@@ -209,8 +208,8 @@ static cs_status count_below(counting *c, const cs_spectrum *s, bool complete, t
     return status;
 }
 
-/* Values returned above the ones that cannot be told from sigma_k by a count of this error; *tau:
- * between them. */
+/* The number of returned values that a count of this error separates from sigma_k; *tau lies
+ * between them and sigma_k. */
 static int64_t above_cluster(const counting *c, const cs_spectrum *s, double error, double *tau)
 {
     int64_t j = s->k - 1;

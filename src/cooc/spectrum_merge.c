@@ -271,8 +271,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     return status;
 }
 
-/* What the parts say together: floor, convergence, completeness, the solver of the largest block.
- */
+/* Combines the parts: floor, convergence, completeness, the solver of the largest block. */
 static void summarise(const cs_reduction *r, const cs_parts *parts, bool *complete,
                       cs_spectrum *out)
 {

@@ -39,8 +39,8 @@ static bool squares_keep(const cs_csr_entries *all)
     return !all->negative && all->least >= 1e-140 && all->largest <= 1e140;
 }
 
-/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list (room for n), and
- * the starts of count + 1 groups in `start` (count + 2, zeros). */
+/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list (at least n items),
+ * and the starts of count + 1 groups in `start` (count + 2, zeros). */
 static void sort_by_group(const int64_t *group, int64_t n, int64_t count, int64_t *list,
                           int64_t *start)
 {
@@ -101,7 +101,7 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
 }
 
 /* Orders rows and columns by block: both sides but weights and lifts, and `a`, not yet normalised,
- * which takes that of the lumping over; where the input stays as it is, its Abar, if it is at hand
+ * which takes that of the lumping over; where the input stays as it is, its Abar, if available
  * (`as_it_is`), is shared in place of a copy. A row's columns share its component and a component's
  * columns keep their order, so columns still ascend. */
 static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_csr *as_it_is,

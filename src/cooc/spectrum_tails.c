@@ -9,7 +9,7 @@
 #include "cooc/spectrum.h"
 #include "stats/student.h"
 
-/* What a residual may hide of sigma^4. */
+/* The largest error of sigma^4 that the residual allows. */
 static double drift(const cs_spectrum *s, int64_t j)
 {
     return 4 * pow(s->sigma[j] + s->residual[j], 3) * s->residual[j];

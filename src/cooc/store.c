@@ -210,7 +210,7 @@ static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
     return status;
 }
 
-/* What the files are written from. */
+/* The sources of the files. */
 typedef struct {
     char *const *path;
     const cs_cooc *cooc;

@@ -42,7 +42,7 @@ static void put_corpus(cs_status *status, json_t *parent, const cs_corpus *c)
     cs_json_put(status, parent, "corpus", w);
 }
 
-/* What was built, in the form that all results have (docs/reference/results-of-commands.md). */
+/* Describes the build in the form of all results (docs/reference/results-of-commands.md). */
 static void put_terms(cs_status *status, json_t *w, const cs_cooc_options *o)
 {
     char *objective = cs_objective_describe(&o->objective);

@@ -1,13 +1,11 @@
 /* Groups of counted rows become the result: in the order of the groups, as soon as all before them
  * are there (windows.c).
  *
- * Whoever has counted a group places it, and those that waited for it. Where a group goes is
- * settled under the lock; the copy is made outside, so that several are made at once, but for the
- * moment in which the result grows: nothing is copied into it then. Nobody ever waits: what cannot
- * be placed now is placed by the one that it waits for. The buffers of placed groups are
- * filled again by the next ones, so that the result is the only large memory written for the first
- * time.
- */
+ * Whoever has counted a group places it, and those that waited for it. The place of a group is
+ * chosen under the lock; the copy is made outside, so that several are made at once, except while
+ * the result grows: nothing is copied into it then. Nobody ever waits: what cannot be placed now is
+ * placed by the one that it waits for. The buffers of placed groups are filled again by the next
+ * ones, so that the result is the only large memory written for the first time. */
 #include "cooc/windows_private.h"
 
 cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows)
@@ -22,8 +20,8 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
     return status == CS_OK && (*p)->key_room < rows ? cs_assembler_key_room(*p, rows) : status;
 }
 
-/* Room for the part and, so that the result seldom moves, for as many entries as all groups will
- * have if the others are like those that are counted. */
+/* Makes space for the part and, so that the result seldom moves, for the entries that all groups
+ * will have if the others are like those already counted. */
 static cs_status make_room(const cs_window_counter *c, const cs_assembler_size *part)
 {
     const double placed = (double)(c->assembler->matrix.nnz + part->entries);

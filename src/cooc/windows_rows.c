@@ -4,9 +4,8 @@
  * While an occurrence is added up, the cells of one AHEAD of it are fetched, and those of the first
  * ones of the next row, which costs bandwidth and not latency; the sums of a window do not wait for
  * one another, so what of the accumulator is not in the cache comes while others are added. A row
- * whose windows hold few cells beside the vocabulary remembers the columns it touches
- * (windows_take.c).
- */
+ * whose windows hold few cells compared with the vocabulary remembers the columns it touches
+ * (windows_take.c). */
 
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
@@ -60,8 +59,8 @@ static inline int64_t note(const int32_t *token, int64_t count, int64_t units, i
     return noted;
 }
 
-/* The same with the units of each cell, some of which may be 0: near the ends of a sequence. Adds
- * them to *sum. */
+/* The same with the units of each cell; some units may be 0: near the ends of a sequence. Adds them
+ * to *sum. */
 static int64_t note_cells(const int32_t *token, const int64_t *units, int64_t count, int64_t *sum,
                           cs_window_tally *y, int64_t noted)
 {

@@ -52,13 +52,13 @@ static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
     return c->left ? before + after : before;
 }
 
-/* What a sequence is worth, in units of the weights of its table. */
+/* The weight of a sequence, in units of the weights of its table. */
 static double weight_of(const cs_window_counter *c, const cs_context_table *t)
 {
     return c->job->options->weight_by_document ? 1 : t->predicted;
 }
 
-/* Weighs targets from..to-1 of a length: adds to *l, and writes units where they are asked for.
+/* Weighs targets from..to-1 of a length: adds to *l, and writes units unless `units` is NULL.
  * Mirrors `walk` and `emit` of the builder term by term, so that what is dropped is the same
  * double. */
 static void weigh(const cs_window_counter *c, const cs_context_table *t, int64_t from, int64_t to,

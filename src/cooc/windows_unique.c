@@ -38,7 +38,7 @@ static double types_bytes(const cs_windows_job *job)
            sizeof(int64_t) * (double)job->sequences->count;
 }
 
-/* Bytes but for places and types. */
+/* Bytes of everything except places and types. */
 static double other_bytes(const cs_windows_job *job)
 {
     const double units = (2 * (double)cs_unique_reach(job->plan) + 1) * sizeof(int64_t);
@@ -77,7 +77,7 @@ static int64_t tell_types(const cs_window_counter *c, int64_t sequence, cs_windo
     return types;
 }
 
-/* Counts the types of each sequence of a share, or, where there is room for them, writes them. */
+/* Counts the types of each sequence of a share; writes them once they have been allocated. */
 static cs_status type_share(void *ctx, int64_t item)
 {
     cs_unique *u = ctx;

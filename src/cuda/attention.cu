@@ -4,8 +4,7 @@
  * Forward keeps a running maximum and sum over pieces of 32 keys, one a lane. Backward forms the
  * probabilities again from lse: one kernel a query for q', one a key for k' and v' (no two warps
  * add to the same place), one for the table of relative positions: the last of them also where
- * tensor cores did the rest and had no room for the table.
- */
+ * tensor cores did the rest and had no memory for the table. */
 #include "cuda/attention.cuh"
 #include "cuda/columns.cuh"
 

@@ -4,9 +4,8 @@
  * the scores once more. Tiles and masks as in attention_tiles.cuh.
  *
  * The gradient of relative positions, S' summed by bucket, is taken by the kernel of q' as it forms
- * S': each thread adds to floats of its own, one a bucket, neighbouring threads in neighbouring
- * banks. Positions may come in any order.
- */
+ * S': each thread adds to its own floats, one a bucket, neighbouring threads in neighbouring banks.
+ * Positions may come in any order. */
 #include "cuda/attention_tiles.cuh"
 
 /* --- q': rows are queries --------------------------------------------------------------------- */
@@ -127,7 +126,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
 
 /* --- k' and v': rows are keys ----------------------------------------------------------------- */
 
-/* What the kernel of k' and v' needs of a tile of queries, beside q and y'. */
+/* The numbers of a tile of queries that the kernel of k' and v' needs in addition to q and y'. */
 struct QueryRows {
     float *lse, *delta; /* lse times log2 e */
     int32_t *lim, *pos;

@@ -1,7 +1,6 @@
 /* Softmax attention in bf16 on tensor cores, forward, after Dao, "FlashAttention-2" (2023): scores
- * are never stored; a running maximum and sum of each row go with the tiles of keys. Also which
- * shapes the family takes (attention_tiles.cuh).
- */
+ * are never stored; a running maximum and sum of each row are updated for each tile of keys. Also
+ * which shapes the family takes (attention_tiles.cuh). */
 #include "cuda/attention_tiles.cuh"
 
 static constexpr float LN_2 = 0.6931471805599453F;

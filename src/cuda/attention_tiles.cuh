@@ -32,7 +32,8 @@ template <typename Run> static cs_status by_form(const Half *a, Run run)
     return a->table.x ? run(Form<false, true>{*a}) : run(Form<false, false>{*a});
 }
 
-/* Tile rows of the walked side, and whether a warp keeps the A fragments of its own side. */
+/* Tile rows of the walked side, and whether a warp keeps the A fragments of the rows that it
+ * owns. */
 template <int WIDE> struct Shape {
     static constexpr int STRIDE = WIDE + 8;
     static constexpr int KEYS = 64;                    /* forward: keys a tile */
@@ -103,7 +104,7 @@ template <int WIDE> static inline int64_t forward_bytes(const Half *a)
                       ceil_div(a->length_k, KEYS), 0);
 }
 
-/* more: bytes beside the tiles, their bounds and the biases. */
+/* more: bytes in addition to the tiles, their bounds and the biases. */
 template <int WIDE>
 static inline int64_t backward_bytes(const Half *a, int64_t walked, int64_t more)
 {
@@ -265,7 +266,7 @@ static __device__ inline float bias_at(const float *bias, int32_t reach, int32_t
     return bias[d + reach];
 }
 
-/* What masking needs of the walked keys ... */
+/* The numbers of the walked keys that masking needs ... */
 struct Keys {
     const int32_t *vis, *pos; /* of the sequence; pos NULL: no relative positions */
     const float *bias;        /* shared */
@@ -481,7 +482,7 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
 
 /* --- kernels whose rows are queries ----------------------------------------------------------- */
 
-/* What a block works on, which walks over keys: OWN tiles of its queries (q, and y' backward) are
+/* The queries of a block, which walks over keys: OWN tiles of its queries (q, and y' backward) are
  * on their way into shared memory. */
 template <int WIDE, int KEYS, int OWN> struct QueryBlock {
     Place at;

@@ -1,4 +1,4 @@
-/* What kernels share: items, sums of warps and blocks, dropout, activations. */
+/* Shared by kernels: items, sums of warps and blocks, dropout, activations. */
 #pragma once
 
 #include "cuda/launch.cuh"
@@ -54,7 +54,7 @@ template <typename T, int N> static __device__ inline void store(T *to, const fl
     *reinterpret_cast<Pack<T, N> *>(to) = pack;
 }
 
-/* What is stored is what is used from here on: x rounded to T. */
+/* x rounded to T, so that computations continue with the stored value. */
 template <typename T> static __device__ inline float rounded(float x)
 {
     return to_float(from_float<T>(x));
@@ -102,7 +102,7 @@ template <typename T> static __device__ inline T block_sum(T x, T *room)
 
 /* --- dropout ---------------------------------------------------------------------------------- */
 
-/* What a kernel needs to draw; threshold 0 keeps everything. */
+/* The numbers from which a kernel draws dropout; threshold 0 keeps everything. */
 struct Drop {
     const cs_run_key *key;
     uint32_t purpose, threshold;

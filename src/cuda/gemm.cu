@@ -92,11 +92,12 @@ static cs_status own(Cuda *c, const Product *p)
     return status;
 }
 
-/* Weight gradients chosen by time: algorithms asked for, runs of each that are timed. */
+/* Weight gradients chosen by time: algorithms requested from the heuristics, runs of each that are
+ * timed. */
 enum { MAX_PLANS = 1024, OFFERS = 8, RUNS = 3 };
 static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
 
-/* What tells two plans apart. */
+/* The identity of a plan. */
 struct PlanKey {
     int64_t m, n, k, lda, ldb, ldd, ld_before;
     uint32_t align_a, align_b, align_d, align_bias, align_before; /* bytes; 0: not there */
@@ -281,8 +282,8 @@ static bool describe(Gemm *g, Plan *plan, const Product *p)
     return ok && set_pointers(g, plan, p);
 }
 
-/* What an algorithm may assume of D. There is no such wish for the pointers of the epilogue, whose
- * vectors go with those of D: the least of the three stands for all. */
+/* The alignment of D that an algorithm may assume. The epilogue's pointers have no such preference,
+ * and its vectors are as long as those of D, so D gets the least alignment of the three. */
 static uint32_t output_alignment(const PlanKey *key)
 {
     uint32_t least = key->align_d;
@@ -351,8 +352,8 @@ static float least_time(const Cuda *c, Gemm *g, const Plan *plan, const Product 
     return ok ? least : INFINITY;
 }
 
-/* The fastest of what is offered, by a clock, on memory of its own in place of D: neither D nor
- * scratch, which captured graphs may hold, is touched. None that runs: the plan is not usable. */
+/* The fastest of the offered algorithms, by a clock, on separate memory in place of D: neither D
+ * nor scratch, which captured graphs may hold, is touched. If none runs, the plan is not usable. */
 static cs_status choose_by_time(Cuda *c, Gemm *g, Plan *plan, const Product *p)
 {
     cublasLtMatmulHeuristicResult_t offer[OFFERS] = {};

@@ -24,7 +24,7 @@ cs_status cuda_memory(const Device *c, int64_t bytes, void **out)
                        (double)bytes / mib, (double)free_bytes / mib, (double)all / mib);
     }
     if (cudaMalloc(out, bytes > 0 ? (size_t)bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told here */
+        (void)cudaGetLastError(); /* reported here */
         return c->fail(CS_ERR_MEMORY,
                        "GPU memory: %.1f MiB requested; %.1f MiB are free, but not contiguous",
                        (double)bytes / mib, (double)free_bytes / mib);

@@ -132,8 +132,8 @@ static cs_status gpu_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
 
 /* --- libraries -------------------------------------------------------------------------------- */
 
-/* All three are asked for, so that one message names all that are missing. The libraries stay
- * loaded: unloading them costs and gains nothing. */
+/* All three are opened, so that one message names all that are missing. The libraries stay loaded:
+ * unloading them costs and gains nothing. */
 static cs_status open_libraries(Gpu *g)
 {
     static const char *const name[] = {"libcublas.so.13", "libcusolver.so.12", "libcusparse.so.12"};

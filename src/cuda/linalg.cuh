@@ -100,7 +100,7 @@ template <typename T> static inline cs_status gpu_room(const Gpu *g, int64_t cou
 }
 void gpu_release(const Gpu *g, std::initializer_list<void *> rooms); /* or NULL */
 
-/* What a library made, where it has. */
+/* Destroys an object of a library unless it is null. */
 template <typename F, typename T> static inline void destroy(F function, T made)
 {
     if (made) {

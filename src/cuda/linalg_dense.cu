@@ -2,11 +2,11 @@
  *
  * A matrix comes over the bus as runs of sparse rows and is spread out on the device; what is
  * deflated is subtracted there by one product. Xgesvd (QR iteration, as LAPACK's gesvd) has the 64-
- * bit interface; gesvdj (Jacobi) stands in where it does not converge. For A^T A the runs of rows
+ * bit interface; gesvdj (Jacobi) replaces it where it does not converge. For A^T A the runs of rows
  * pass by and only the Gram matrix stays.
  *
- * Limits: gesvdj has sizes below 2^31. A library call cannot be interrupted, only what is between.
- */
+ * Limits: gesvdj has sizes below 2^31. A library call cannot be interrupted, only what is
+ * between. */
 #include "cuda/linalg.cuh"
 
 enum { PIECE = 1 << 24 /* nonzeros that travel at once */ };
@@ -14,11 +14,11 @@ static constexpr int64_t CHUNK = (int64_t)256 << 20; /* bytes of dense rows for 
 
 /* --- a matrix spread out ---------------------------------------------------------------------- */
 
-/* Rows of A on their way: room for a run of them, and what is to be subtracted. */
+/* Rows of A in transfer: buffers for a run of rows, and the vectors to be subtracted. */
 struct Spread {
     const Gpu *g = NULL;
     const cs_linop *a = NULL;
-    int64_t entries = 0; /* room in col and val */
+    int64_t entries = 0; /* capacity of col and val */
     int64_t *ptr = NULL;
     int32_t *col = NULL;
     double *val = NULL;
@@ -110,8 +110,8 @@ static cs_status spread_rows(const Spread *s, int64_t first, int64_t count, doub
 
 /* --- cuSOLVER --------------------------------------------------------------------------------- */
 
-/* A problem of the library and its rooms; the sizes of its workspaces do not depend on where the
- * data lie, and `info` stands for all of them where none are there yet. */
+/* A problem of the library and its buffers. The sizes of its workspaces do not depend on where the
+ * data are, so they are queried with `info` as the address of every array. */
 struct Problem {
     const Gpu *g;
     cs_gpu_method method;
@@ -281,7 +281,7 @@ static void problem_close(Problem *p)
     gpu_release(p->g, {p->a, p->s, p->u, p->v});
 }
 
-/* The first k vectors and all values; A's room takes V. */
+/* Copies the first k vectors and all values to the host; V replaces A in memory. */
 static cs_status bring_home(const Problem *p, int64_t k, double *sigma, cs_dense *u, cs_dense *v)
 {
     const double *right = p->v;

@@ -56,16 +56,16 @@ static Space *space_of(cs_space *s)
     return static_cast<Space *>(s->ctx);
 }
 
-/* *room becomes at least `count` items. */
-template <typename T> static cs_status grow(const Gpu *g, int64_t count, T **room, int64_t *has)
+/* Grows *buffer to at least `count` items. */
+template <typename T> static cs_status grow(const Gpu *g, int64_t count, T **buffer, int64_t *has)
 {
     if (count <= *has) {
         return CS_OK;
     }
-    gpu_release(g, {*room});
-    *room = NULL;
+    gpu_release(g, {*buffer});
+    *buffer = NULL;
     *has = 0;
-    cs_status status = gpu_room(g, count, room);
+    cs_status status = gpu_room(g, count, buffer);
     *has = status == CS_OK ? count : 0;
     return status;
 }

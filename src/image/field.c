@@ -17,7 +17,7 @@ enum { STEPS = 4096, MOST_SIDE = 256 };
 
 static const char NAME[] = "field", LAW[] = "field:";
 
-/* What a source says. */
+/* The parameters of a source. */
 typedef struct {
     int64_t side, fields, seed;
     double correlation;

@@ -253,7 +253,7 @@ bool cs_images_are(const char *source)
         return false;
     }
     if (kind_of(source, &found) != CS_OK) {
-        cs_reason_clear(); /* whoever reads it will be told */
+        cs_reason_clear(); /* whoever reads it will report it */
     }
     return cs_images_named(source) || found == IS_FIELD ||
            (found != NO_IMAGES && cs_path_exists(source));

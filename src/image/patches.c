@@ -81,7 +81,7 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
     return CS_OK;
 }
 
-/* The next number of a patch, each once; `seen` has where it stood, from 1. */
+/* The next number of a patch, each once; `seen` has its place, from 1. */
 static cs_status take_patch(const char *in, const char *unit, long long place, const char *digits,
                             int64_t patches, int64_t *seen, int64_t at, int32_t *order)
 {
@@ -103,8 +103,8 @@ static cs_status take_patch(const char *in, const char *unit, long long place, c
     return CS_OK;
 }
 
-/* Numbers parted by the characters of `parting`, each once. lines: they are said to be at lines, else
- * at places. */
+/* Numbers separated by the characters of `parting`, each once. lines: they are said to be at lines,
+ * else at places. */
 static cs_status read_list(const char *in, char *text, const char *parting, bool lines,
                            int64_t patches, int32_t *order)
 {

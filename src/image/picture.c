@@ -1,5 +1,5 @@
 /* Which decoder a picture needs, what sizes are read, and the binary forms of Netpbm (pgm(5),
- * ppm(5)), of which the first picture of a file is taken. */
+ * ppm(5)). Only the first picture of a Netpbm file is read. */
 #include "image/picture_private.h"
 
 #include <string.h>

@@ -131,7 +131,7 @@ static void decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_
     jpeg_save_markers(j, JPEG_APP0 + 1, 65535);
     jpeg_mem_src(j, bytes, (unsigned long)size);
     (void)jpeg_read_header(j, TRUE);
-    w->turns = turns_of(orientation(w)); /* the markers go with the last row */
+    w->turns = turns_of(orientation(w)); /* the markers are freed with the last row */
     if (j->jpeg_color_space == JCS_CMYK || j->jpeg_color_space == JCS_YCCK) {
         w->status = cs_fail(CS_ERR_INPUT,
                             "%s: CMYK colours are not supported; convert the picture to RGB first",
@@ -156,7 +156,7 @@ static void decode(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_
     (void)jpeg_finish_decompress(j);
 }
 
-/* A function of its own: what changes between setjmp and longjmp is none of its variables. */
+/* A separate function, so that none of its variables changes between setjmp and longjmp. */
 static void decode_or_jump(jpeg_work *w, const uint8_t *bytes, int64_t size, bool sizes_only)
 {
     if (setjmp(w->out) == 0) {

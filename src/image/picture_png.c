@@ -34,7 +34,7 @@ static void on_error(png_structp png, png_const_charp said)
     png_longjmp(png, 1);
 }
 
-/* What libpng can go on after: only the ancillary, which is not shown. */
+/* Warnings concern ancillary chunks only, which are not shown. */
 static void on_warning(png_structp png, png_const_charp said)
 {
     (void)png;
@@ -102,7 +102,7 @@ static void decode(png_work *w, bool sizes_only)
     png_read_end(w->png, NULL);
 }
 
-/* A function of its own: what changes between setjmp and longjmp is none of its variables. */
+/* A separate function, so that none of its variables changes between setjmp and longjmp. */
 static void decode_or_jump(png_work *w, bool sizes_only)
 {
     if (setjmp(png_jmpbuf(w->png)) == 0) {

@@ -146,7 +146,7 @@ const cs_corpus_source *cs_source_at(int i)
     return i < texts ? &text[i] : i - texts < images ? &image[i - texts] : NULL;
 }
 
-/* Their names, but for the sets of glyphs; of all of them the most alike is considered. */
+/* Their names, without the sets of glyphs; of all of them the most alike is considered. */
 static char *names_of_all(const char *source, cs_hint *hint)
 {
     char *all = cs_strdup("");

@@ -10,7 +10,7 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, CLASSES = 10 };
 
-/* Takes the records of one file into out, which has room for them from picture `first` on. */
+/* Reads the records of one file into out, from picture `first` on. */
 static cs_status take(const char *path, const uint8_t *bytes, int64_t records, int64_t first,
                       cs_images *out)
 {

@@ -199,7 +199,7 @@ static cs_status first_file(const char *path, char **out)
     return status;
 }
 
-/* Names that text has not, so that what is wrong in such a file is told. */
+/* Endings that no text file has, so that an error of such a file is reported. */
 static bool is_named_picture(const char *path)
 {
     static const char *const suffix[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm"};

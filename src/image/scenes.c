@@ -70,7 +70,7 @@ static int tint(const shape *s, int64_t y, int64_t x)
     }
 }
 
-/* Places a shape apart from the `count` before it; false: there was no room. */
+/* Places a shape apart from the `count` before it; false: no free place was found. */
 static bool place(cs_rng *rng, const shape *before, int count, shape *s)
 {
     for (int t = 0; t < TRIES; ++t) {

@@ -1,5 +1,5 @@
-/* All texts of a batch are at the same step, so that a pass has rows of one length; each has a generator
- * of its own. A pass rereads what is revealed: no keys and values are kept. */
+/* All texts of a batch are at the same step, so that a pass has rows of one length; each has its
+ * own generator. A pass rereads what is revealed: no keys and values are kept. */
 #include "infer/generate.h"
 
 #include <math.h>

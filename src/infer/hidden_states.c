@@ -176,7 +176,7 @@ static uint64_t number_of(const piece *p)
     return (uint64_t)p->document << PIECE_BITS | (uint64_t)p->number;
 }
 
-/* What each row of a piece is of. */
+/* Describes the token of each row of a piece. */
 static void describe(const walk *w, const piece *p)
 {
     const cs_hidden_options *o = &w->options;
@@ -209,7 +209,7 @@ static void describe(const walk *w, const piece *p)
 
 /* --- a batch -----------------------------------------------------------------------------------*/
 
-/* What sequence b of a batch reads: the piece with the ids around it. */
+/* The text that sequence b of a batch reads: the piece with the ids around it. */
 static cs_text_rows text_of(walk *w, const piece *p, int64_t b)
 {
     const cs_corpus *c = w->corpus;

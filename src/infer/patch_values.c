@@ -1,5 +1,5 @@
-/* Each group is a plan of two groups: what is shown by now, and all that is not, of which the next
- * group's predictions are kept. */
+/* Each group is a plan of two groups: the patches shown so far and all others. Of the others'
+ * predictions those of the next group are kept. */
 #include "infer/patch_values.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ void cs_patch_reader_close(cs_patch_reader *reader)
     *reader = (cs_patch_reader){0};
 }
 
-/* What makes the rows of the form that the model was trained in; the plans are ours. */
+/* The task of the rows in the form that the model was trained in; the plans are made here. */
 static cs_status set_task(const cs_model_kind *kind, cs_patch_reader *r)
 {
     const bool masks = kind->pretrained == CS_ATTENTION_BIDIRECTIONAL;

@@ -152,13 +152,13 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     status = cs_sources_check(o->sources, corpus, c->shape.vocab,
                               o->around.befores + o->around.afters, &o->source_rows);
     if (status != CS_OK) return status;
-    o->from_nothing = o->from_nothing && !o->decoder; /* it has a start token of its own */
+    o->from_nothing = o->from_nothing && !o->decoder; /* it has its own start token */
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
-    /* A begin token of the model's own takes nothing of the length that was asked for, so that models
-     * which read it as one row more have the pieces of those that read it in place of the last
-     * token: but where it needs a row that the positions lack. */
+    /* A begin token of the model does not shorten the requested length, so that models which read
+     * it as one row more have the same pieces as those that read it in place of the last token. The
+     * exception: it needs a row that the positions lack. */
     const int64_t around = o->around.befores + o->around.afters, more = cs_ask_beside(o) - around,
                   rows = o->max_length > 0 ? cs_model_config_positions(c) : 1;
     status = cs_pieces_limits(c, around, &o->max_length, &o->batch);
@@ -181,8 +181,8 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* The masks of a piece of which `most` tokens may be masked: draw d of D masks n tokens, n uniform in the
- * stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
+/* The masks of a piece with `most` tokens that may be masked: draw d of D masks n tokens, n uniform
+ * in the stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
 static void add_masks(walk *w, cs_ask_job job, int64_t most)
 {
     const cs_perplexity_options *o = &w->options;
@@ -320,9 +320,9 @@ static cs_status run_pieces(walk *w)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The ratio of the sums of blocks, and its jackknife error over those with something below. room:
- * a number a block; left_out: NULL, or the ratios without each block, `stride` apart. */
-static double ratio(int64_t blocks, const double *above, const double *below, double *room,
+/* The ratio of the sums of blocks, and its jackknife error over those with something below. work: a
+ * number a block; left_out: NULL, or the ratios without each block, `stride` apart. */
+static double ratio(int64_t blocks, const double *above, const double *below, double *work,
                     double *se, double *left_out, int64_t stride)
 {
     double a = 0, b = 0;
@@ -336,20 +336,20 @@ static double ratio(int64_t blocks, const double *above, const double *below, do
             left_out[i * stride] = below[i] > 0 ? (a - above[i]) / (b - below[i]) : (double)NAN;
         }
         if (below[i] > 0) {
-            room[used++] = (a - above[i]) / (b - below[i]);
+            work[used++] = (a - above[i]) / (b - below[i]);
         }
     }
-    *se = cs_jackknife_error(used, room, 1);
+    *se = cs_jackknife_error(used, work, 1);
     return b > 0 ? a / b : (double)NAN;
 }
 
-/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. room:
+/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. work:
  * three numbers a block. */
-static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *room,
+static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *work,
                              cs_beside *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *above = room, *below = room + blocks;
+    double *above = work, *below = work + blocks;
     out->nll_at = cs_alloc(lengths, sizeof *out->nll_at);
     out->se_at = cs_alloc(lengths, sizeof *out->se_at);
     out->left_out = cs_alloc(blocks * (lengths + 1), sizeof *out->left_out);
@@ -363,7 +363,7 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
                 below[b] += w->weight[at];
             }
         }
-        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se, out->left_out + k,
+        double se, mean = ratio(blocks, above, below, work + 2 * blocks, &se, out->left_out + k,
                                 lengths + 1);
         *(k < lengths ? &out->nll_at[k] : &out->nll) = mean;
         *(k < lengths ? &out->se_at[k] : &out->se) = se;
@@ -372,13 +372,13 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
 }
 
 /* The reference and the difference; NaN over all where there is none. */
-static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p)
+static cs_status compare_reference(const walk *w, double *work, cs_perplexity *p)
 {
     p->reference.nll = p->reference.se = p->difference.nll = p->difference.se = (double)NAN;
     cs_status status = CS_OK;
     if (w->reference &&
-        (status = fill_beside(w, w->reference, NULL, room, &p->reference)) == CS_OK) {
-        status = fill_beside(w, w->sum, w->reference, room, &p->difference);
+        (status = fill_beside(w, w->reference, NULL, work, &p->reference)) == CS_OK) {
+        status = fill_beside(w, w->sum, w->reference, work, &p->difference);
     }
     return status;
 }
@@ -386,7 +386,7 @@ static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p
 static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *room = cs_alloc(4 * blocks, sizeof *room), *above = room, *below = room + blocks;
+    double *work = cs_alloc(4 * blocks, sizeof *work), *above = work, *below = work + blocks;
     cs_beside own = {0};
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
@@ -396,14 +396,14 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .bits_left_out = cs_alloc(blocks, sizeof *p.bits_left_out),
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
     cs_status status =
-        room && p.bits_left_out && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = fill_beside(w, w->sum, NULL, room, &own);
+        work && p.bits_left_out && p.tokens_at ? compare_reference(w, work, &p) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = fill_beside(w, w->sum, NULL, work, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
     p.left_out = own.left_out;
     if (status != CS_OK) {
         cs_perplexity_free(&p);
-        cs_free(room);
+        cs_free(work);
         return status;
     }
     p.nll = own.nll;
@@ -417,8 +417,8 @@ static cs_status finish(const walk *w, cs_perplexity *out)
         below[b] = w->bytes[b] * log(2.0);
     }
     p.bits_per_byte =
-        ratio(blocks, above, below, room + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
-    cs_free(room);
+        ratio(blocks, above, below, work + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
+    cs_free(work);
     *out = p;
     return CS_OK;
 }

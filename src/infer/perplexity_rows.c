@@ -1,5 +1,5 @@
-/* What each kind of model reads when a token is to be predicted. Rank masks are those of training
- * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+/* The rows that each kind of model reads when a token is to be predicted. Attention masks are those
+ * of training (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
 #include "base/ints.h"
 #include "base/mem.h"
 #include "infer/perplexity_private.h"
@@ -160,7 +160,7 @@ static void fill_queries(const filler *f)
     }
 }
 
-/* The prefix of one token under the masks asked for, and a query that sees all of it. */
+/* The prefix of one token under the chosen masks, and a query that sees all of it. */
 static cs_status fill_prefix(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
@@ -180,7 +180,7 @@ static cs_status fill_prefix(const filler *f)
     return status;
 }
 
-/* Whether token t of the piece is shown when the job's target is asked for. */
+/* Whether token t of the piece is shown when the job's target is predicted. */
 static bool shown(const filler *f, int64_t t)
 {
     return f->options->ask == CS_ASK_PSEUDO ? t != f->job->target : t < f->job->target;
@@ -203,7 +203,7 @@ static void fill_masked(const filler *f)
     }
 }
 
-/* A mask of so many tokens, all sets alike. */
+/* A mask of the job's number of tokens; all sets of this size have the same probability. */
 static void fill_elbo(const filler *f)
 {
     const cs_perplexity_options *o = f->options;

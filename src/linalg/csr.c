@@ -408,7 +408,8 @@ static cs_status test_integers(void *ctx, int64_t piece, int worker)
     const int64_t from = piece * TESTED, end = cs_least(from + TESTED, cs_csr_nnz(t->a));
     bool all = !atomic_load(&t->broken);
     for (int64_t p = from; p < end && all; ++p) {
-        /* from 2^52 on doubles are integers, and one below it, with 2^52 added, has no room for more */
+        /* from 2^52 on doubles are integers, and adding 2^52 to one below it rounds it to an
+         * integer */
         const double x = fabs(t->a->val[p]), whole = (x + 0x1p52) - 0x1p52;
         all = x < 0x1p53 && (whole == x || x >= 0x1p52);
     }

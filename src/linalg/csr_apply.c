@@ -41,8 +41,8 @@ typedef struct {
     int64_t width, chunks;
 } product;
 
-/* One row of A times a tile of eight, whose lines are asked for AHEAD nonzeros before their turn,
- * those of the rows after it too (x may be larger than the second cache). */
+/* One row of A times a tile of eight. The lines of the tile are prefetched AHEAD nonzeros before
+ * their turn, and so are those of the next rows (x may be larger than the L2 cache). */
 static inline __attribute__((always_inline)) v8 row_of_8(const cs_csr *a, const double *x,
                                                          int64_t i, int64_t last)
 {

@@ -31,7 +31,8 @@ enum {
 typedef struct {
     const cs_csr *a;
     const double *x;
-    double *y, *room; /* Y of the first chunk is y itself, of chunk c > 0 the (c - 1)-th of room */
+    /* Y of the first chunk is y itself, of chunk c > 0 the (c - 1)-th of this buffer */
+    double *y, *room;
     int64_t chunks;
     const double *z; /* of both products: Y = A^T Z, product = A X; NULL: Z = A X */
     double *product;
@@ -149,8 +150,7 @@ static cs_status multiply(normal_product *t, int threads)
     return status || t->chunks == 1 ? status : cs_parallel(items, threads, reduce_rows, t);
 }
 
-/* What is written is written through a normal_product.
- * NOLINTBEGIN(readability-non-const-parameter) */
+/* The arrays are written through a normal_product. NOLINTBEGIN(readability-non-const-parameter) */
 cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
                               int threads)
 {

@@ -21,7 +21,7 @@ static const double ROUNDING = 1e-12; /* of a sample's mass */
 static const double WIDTH = 1.5;      /* times top / degree: a bias below 1e-5 of an even density */
 static const double LEVEL = 0.95;
 
-/* What is averaged: 2 sums, and 5 curves of `points` values. */
+/* The averaged quantities: 2 sums, and 5 curves of `points` values. */
 enum { SUM2, SUM4, SUMS };
 enum { DENSITY, ABOVE_LOW, ABOVE_HIGH, FOURTH_LOW, FOURTH_HIGH, CURVES };
 

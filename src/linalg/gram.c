@@ -34,7 +34,7 @@ static int64_t ceiling(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* What one run of rows tells beside its panels. */
+/* Row statistics gathered along with the panels. */
 typedef struct {
     double square, heaviest_square;
     int64_t heaviest, zeros, vanished;
@@ -44,7 +44,8 @@ typedef struct {
     cs_gram *g;
     const cs_rows *rows;
     const cs_tile_kernels *kernels;
-    const int64_t *order;                 /* row numbers by group, or NULL: as they stand */
+    /* row numbers by group, or NULL: in the order of the matrix */
+    const int64_t *order;
     int64_t panels, block_panels, blocks; /* of the columns */
     int64_t item;                         /* bytes of a number */
     bool widen;                           /* rows are read as floats and packed as doubles */
@@ -122,8 +123,8 @@ static cs_status bad_row(const adder *a, int64_t row)
     return cs_tile_bad_row(a->rows, row, a->g->wide);
 }
 
-/* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float,
- * 2^62 in double, with room for the centring's product of sums. */
+/* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float, 2^62
+ * in double, with a margin for the centring's product of sums. */
 static bool in_range(const adder *a, double square)
 {
     return square <= (a->g->wide ? DBL_MAX * 0x1p-128 : (double)FLT_MAX * 0x1p-13);
@@ -210,7 +211,7 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
     }
 }
 
-/* The run's rows, which ascend, where they stand in memory; NULL when they do not. */
+/* The run's rows, which ascend, in memory without a copy; NULL when they are not contiguous. */
 static const char *in_place(const adder *a, int64_t from, int64_t count)
 {
     const char *data =
@@ -407,7 +408,7 @@ static void adder_free(adder *a)
     cs_free(a->facts);
 }
 
-/* The geometry, a matter of the number of columns alone, and room. */
+/* The geometry, which depends on the number of columns alone, and the buffers. */
 static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder *a)
 {
     const int64_t item = g->wide ? sizeof(double) : sizeof(float);

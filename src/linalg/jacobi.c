@@ -27,8 +27,8 @@ static const double AT_NODE = 1e-12; /* times the norm */
 static const double NOTHING = 1e-15; /* times the norm: the discrete measure has no more nodes */
 
 /* Of ARPACK (no header declares it): the symmetric tridiagonal matrix of diagonal d and n - 1
- * entries e beside it; d becomes its eigenvalues, ascending, z the last row of their vectors. work:
- * max(1, 2 n - 2). */
+ * off-diagonal entries e; d becomes its eigenvalues, ascending, z the last row of their vectors.
+ * work: max(1, 2 n - 2). */
 void dstqrb_(const int *n, double *d, double *e, double *z, double *work, int *info);
 
 /* End for end. */

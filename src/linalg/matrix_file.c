@@ -19,8 +19,9 @@
 #include "linalg/matrix_stream_private.h"
 #include "linalg/mtx_private.h"
 
-/* What the smallest analysis of a matrix takes for a row or column, nonzeros or not: pointers of
- * the matrix, its transpose and their reduced copies, masses, maps, and a row of one panel. */
+/* Bytes that the smallest analysis of a matrix takes for each row or column, with or without
+ * nonzeros: pointers of the matrix, its transpose and their reduced copies, masses, maps, and a row
+ * of one panel. */
 enum { SIDE_BYTES = 160 };
 
 cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held)

@@ -18,7 +18,7 @@ typedef struct {
     cs_npz *npz;
     cs_npz_items *indptr, *indices, *data;
     int64_t rows, cols, entries; /* entries: of the members */
-    int64_t *ptr;                /* ROWS + 1: of the rows at hand */
+    int64_t *ptr;                /* ROWS + 1: of the current rows */
     int32_t *col;
     double *val;
     int64_t room;
@@ -48,8 +48,8 @@ static cs_status open_members(stream *s)
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }
 
-/* What nearly all files hold is looked over and copied at once; false: not of this type, or not all
- * in its range. */
+/* Checks and copies the columns of nearly all files in one pass; false: not of this type, or not
+ * all in its range. */
 static bool plain_columns(const cs_array *from, int64_t cols, int32_t *to)
 {
     uint32_t most = 0;
@@ -79,8 +79,8 @@ static bool plain_values(const cs_array *from, double *to)
     return infinite == 0;
 }
 
-/* The entries of rows `from` .. `to` - 1 of those at hand, the first of which is row `first` of the
- * matrix, into col and val. */
+/* Reads the entries of the current rows `from` .. `to` - 1 into col and val. The first current row
+ * is row `first` of the matrix. */
 static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to)
 {
     const cs_array *indices = NULL, *data = NULL;
@@ -112,7 +112,7 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
     return status;
 }
 
-/* Rows first .. first + count - 1, whose pointers are at hand. */
+/* Rows first .. first + count - 1, whose pointers have been read. */
 static cs_status visit_rows(stream *s, int64_t first, int64_t count)
 {
     cs_status status = CS_OK;

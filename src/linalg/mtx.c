@@ -1,12 +1,11 @@
 /* Matrix Market files.
  *
  * Format: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats: Initial Design, NISTIR
- * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped wherever they
- * stand. Symmetric matrices store their lower triangle (an entry above the diagonal is refused, as
- * it may or may not stand for two), skew-symmetric ones strictly. Limits: integers beyond 2^53 are
- * rounded to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix)
- * beside the result. An empty row costs nothing, so a short file may claim any number of them.
- */
+ * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped everywhere.
+ * Symmetric matrices store their lower triangle (an entry above the diagonal is refused, as it may
+ * or may not represent two), skew-symmetric ones strictly. Limits: integers beyond 2^53 are rounded
+ * to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix) in addition
+ * to the result. An empty row costs nothing, so a short file may claim any number of them. */
 #include "linalg/mtx_private.h"
 
 #include <errno.h>
@@ -67,7 +66,7 @@ static cs_status push(triplets *t, int64_t row, int64_t col, double val)
     return CS_OK;
 }
 
-/* The next line as it stands, its end cut off; r->end when there is none. */
+/* The next line without its newline; sets r->end when there is none. */
 static cs_status raw_line(reader *r)
 {
     errno = 0;

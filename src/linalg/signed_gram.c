@@ -25,7 +25,7 @@ enum {
     MOST_ITEMS = 512,
     LEAST_WORK = 1 << 16, /* multiply-adds of an item */
     FEW = 3,              /* lanes that are filled one by one */
-    AHEAD = 8,            /* rows whose entries are asked for before their turn */
+    AHEAD = 8,            /* rows whose entries are prefetched before their turn */
     SPARSE = 8,           /* columns of a pass for each entry that is looked up instead */
     POWERS = 12           /* steps of the bound of Collatz and Wielandt */
 };

@@ -1,17 +1,16 @@
 /* A sum of outer products with fewer rows.
  *
- * A solver reads B and E some thirty times. Rows of one entry are all on the diagonal. Of the rows of two
- * entries, sums of which a language has many on few pairs of columns, those on columns u and v become
- * one: with S_uu, S_uv, S_vv the sums of products of their entries, its entries are
+ * A solver reads B and E some thirty times. Rows of one entry are all on the diagonal. A language
+ * has many sums with two entries on few pairs of columns. The rows of two entries on columns u and
+ * v become one: with S_uu, S_uv, S_vv the sums of products of their entries, its entries are
  *
  *   p = sqrt(S_uv sqrt(S_uu / S_vv)),   q = sqrt(S_uv sqrt(S_vv / S_uu)),
  *
- * and the diagonal has S_uu - p^2 and S_vv - q^2 besides, which are not negative by Cauchy and Schwarz.
- * The others are sorted by their last column: what a product fetches of a rare column it then fetches
- * once, while the frequent ones stay in the cache.
+ * and the diagonal has S_uu - p^2 and S_vv - q^2 besides, which are not negative by Cauchy and
+ * Schwarz. The others are sorted by their last column: what a product fetches of a rare column it
+ * then fetches once, while the frequent ones stay in the cache.
  *
- * Limits: the same matrix but for rounding of its entries, each some units in the last place.
- */
+ * Limits: the same matrix except for rounding of its entries, each some units in the last place. */
 #include <math.h>
 #include <string.h>
 

@@ -1,16 +1,15 @@
 /* Truncated SVD by an own block Krylov method, over the operations of a space (space.h).
  *
  * Method: block Lanczos with thick restart on A^T A, A taken with its smaller side as columns
- * (svd_block_krylov.c); then A V = U R and the small SVD of R, which makes both sides
- * orthonormal to rounding (svd_block_left.c). The Gram form
- * gives a residual of about 4 eps sigma_1^2 / sigma_j. When one of the wanted values is too small
- * for that (sigma_k below 4 eps / tol or 1e-6 or the floor, all times sigma_1), the whole is done
- * again by block Golub-Kahan, whose residuals are eps sigma_1, at the price of a second, taller
- * basis. A Ritz value is a lower bound, so that this is known as soon as the small ones have
- * settled.
+ * (svd_block_krylov.c); then A V = U R and the small SVD of R, which makes both sides orthonormal
+ * to rounding (svd_block_left.c). The Gram form gives a residual of about 4 eps sigma_1^2 /
+ * sigma_j. When one of the wanted values is too small for that (sigma_k below 4 eps / tol or 1e-6
+ * or the floor, all times sigma_1), the whole is done again by block Golub-Kahan, whose residuals
+ * are eps sigma_1, at the price of a second, taller basis. A Ritz value is a lower bound, so that
+ * this is known as soon as the small ones have converged.
  *
- * Where A is symmetric without a negative eigenvalue (space.h), A takes the place of A^T A, and what
- * is written of singular values holds for those of its root, but for the residual, which is A's. The
+ * Where A is symmetric without a negative eigenvalue (space.h), A takes the place of A^T A, and
+ * statements on singular values hold for those of its root, except the residual, which is A's. The
  * steps that exclude missed copies are then those for roots.
  *
  * Multiple values: the Krylov space of a random block of 8 columns holds min(8, m) of m copies of a
@@ -19,19 +18,18 @@
  * triplets found are kept and a fresh random block, orthogonal to them, is sent in, until one has
  * run for the steps of svd_block_probe.c, or to the end of its space, and changed nothing. Then a
  * value that was missed has probability below 1e-6; where no cluster is that large and the space
- * had no end it has probability 0 in exact arithmetic. That a block's worth of copies
- * has converged is acted upon before the rest has: these are locked, blocks filtered for the same
- * value bring more of them (svd_block_copies.c), and the rest of the Krylov space is dropped.
- * Locked triplets stay where they are: small eigenproblems and rotations leave them out.
+ * had no end it has probability 0 in exact arithmetic. That a block's worth of copies has converged
+ * is acted upon before the rest has: these are locked, blocks filtered for the same value bring
+ * more of them (svd_block_copies.c), and the rest of the Krylov space is dropped. Locked triplets
+ * stay where they are: small eigenproblems and rotations leave them out.
  *
  * A block has 8 columns: a row of a panel is then a cache line, which is what the product fetches
  * for each nonzero, whatever is used of it; wider blocks cost as much a column, and more columns.
  *
  * Memory: basis of cols x 6 k, or k and a fresh block's run, about 200 (a budget below the latter
- * restarts within the run, for which the probability is not proved); results (rows + cols) k;
- * one left panel, rows x 8 (Golub-Kahan: the basis has rows + cols). The three panels of a filter
- * have room in the basis, which is down to fewer than k columns, all locked, when a filter runs.
- */
+ * restarts within the run, for which the probability is not proved); results (rows + cols) k; one
+ * left panel, rows x 8 (Golub-Kahan: the basis has rows + cols). The three panels of a filter fit
+ * in the basis, which is down to fewer than k columns, all locked, when a filter runs. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -60,7 +58,7 @@ static const double CLUSTER = 1e-6; /* values this near may be copies */
 typedef enum {
     GOES_ON,
     SETTLED,  /* with all that was wanted, or all that there is */
-    TOO_DEEP, /* settled, but with values that are not for the Gram form */
+    TOO_DEEP, /* converged, but some values are too small to be accurate from A^T A */
     STOPPED_BY_LIMIT,
     STOPPED_BY_INTERRUPT
 } stop_reason;
@@ -69,13 +67,14 @@ typedef struct {
     cs_space *space;
     const cs_svd_options *options;
     cs_krylov k;
-    cs_pool pool;   /* of the arrays below */
-    cs_ritz ritz;   /* of the last look, beside what is locked; of the present basis */
+    cs_pool pool; /* of the arrays below */
+    /* of the last Rayleigh-Ritz step, without the locked ones; of the present basis */
+    cs_ritz ritz;
     int64_t locked; /* full panels of triplets found, the first of the basis */
     int64_t count;  /* of these and the Ritz triplets together, values descending: */
     double *value, *estimate;
     int64_t *ritz_of; /* -1: locked */
-    int64_t *which;   /* room for numbers of Ritz triplets */
+    int64_t *which;   /* a buffer for numbers of Ritz triplets */
     int64_t capacity; /* panels */
     int64_t steps, most_steps;
     double tol;
@@ -106,8 +105,8 @@ static double locked_value(const search *s, int64_t j)
     return s->k.bidiagonal ? value : sqrt(value);
 }
 
-/* Ritz triplets of what is not locked, merged with what is. Locked values descend but for rounding
- * and late finds, which are sorted in. */
+/* Ritz triplets of the unlocked part, merged with the locked ones. Locked values descend except for
+ * rounding and late finds, which are sorted in. */
 static cs_status find_ritz(search *s)
 {
     cs_ritz_free(&s->ritz);
@@ -149,7 +148,7 @@ static bool settled_below(const search *s, int64_t j)
     return s->value[j] < limit && s->estimate[j] < 0.25 * limit * limit;
 }
 
-/* How many of the first n values are above what this process can tell from 0. */
+/* How many of the first n values are distinguishable from 0 for this process. */
 static int64_t above_floor(const search *s, int64_t n)
 {
     double part = s->k.bidiagonal ? (double)s->space->rows * DBL_EPSILON : gram_limit(s);
@@ -247,8 +246,8 @@ static int64_t find_cluster(const search *s, int64_t n)
     return n;
 }
 
-/* What has settled, of what is wanted; a run that verifies has settled all and is not at its end.
- */
+/* Reports how many of the wanted triplets have converged; a run that verifies has all of them and
+ * continues. */
 static void report(const search *s)
 {
     char stage[96];
@@ -258,8 +257,9 @@ static void report(const search *s)
     cs_progress_report(s->options->progress, stage, settled, k);
 }
 
-/* Copies of a value, until there are no more to be had so; `below`: the next one that is not kept,
- * `first`: the largest. A degree beyond what a Krylov space needed by far: values stand between. */
+/* Finds copies of a value by filters, until a filter finds no more; `below`: the next one that is
+ * not kept, `first`: the largest. It stops when the degree exceeds by far what a Krylov space
+ * needed: there are values in between. */
 static cs_status sweep(search *s, double value, double below, double first)
 {
     double found_value[B];
@@ -339,7 +339,7 @@ static bool found_more(const search *s, int64_t n)
     return false;
 }
 
-/* All wanted values have settled: the end, or a fresh block. */
+/* All wanted values have converged: ends the run, or starts a fresh block. */
 static cs_status settled(search *s, int64_t n)
 {
     bool ended = s->k.next_active == 0;
@@ -354,7 +354,7 @@ static cs_status settled(search *s, int64_t n)
     return CS_OK;
 }
 
-/* Thick restart: the wanted Ritz vectors and half of the others that there is room for. */
+/* Thick restart: the wanted Ritz vectors and half of the others that fit. */
 static cs_status restart(search *s, double worst)
 {
     int64_t k = s->options->k, room = (s->capacity - SPARE) * B;
@@ -396,7 +396,7 @@ static cs_status look(search *s)
     if (panels >= s->capacity) {
         return restart(s, fmax(worst, 2));
     }
-    if (ended) { /* with values not settled: only where a look came in between */
+    if (ended) { /* with unconverged values: only where a Rayleigh-Ritz step came in between */
         return verify(s, n);
     }
     plan_look(s, fmax(worst, 2));
@@ -568,7 +568,7 @@ cs_status cs_svd_block_space(cs_space *space, const cs_svd_options *options, cs_
     return status;
 }
 
-/* Where the panels live. On a GPU the basis may have what is left there beside the results. */
+/* Where the panels live. On a GPU the basis may take the memory that the results leave. */
 static cs_status open_space(const cs_linop *tall, cs_svd_options *o, cs_space *space)
 {
     if (!o->gpu) {

@@ -202,7 +202,7 @@ cs_status cs_basis_orthonormalise(const cs_basis *b, double noise, cs_panel *w, 
         status = whitening(g, d, s, inverse, lambda);
         if (status != CS_OK) break;
         accumulate(inverse, r);
-        done = true; /* orthogonal but for rounding: then this turn makes them so */
+        done = true; /* orthogonal except for rounding: then this turn makes them so */
         for (int j = 0; j < *active; ++j) {
             done = done && fabs(lambda[j] - 1) < 1e-6;
         }

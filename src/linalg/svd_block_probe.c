@@ -81,7 +81,7 @@ static cs_status lock(cs_krylov *k, const cs_dense *v)
     return status;
 }
 
-/* The least ratio that `taken` steps tell apart with this probability, to 1e-12, from 1.01 on. */
+/* The least ratio, from 1.01 on, that `taken` steps distinguish with this probability, to 1e-12. */
 static double ratio_told(int64_t n, int columns, int64_t taken, double failure)
 {
     double low = CS_PROBE_RATIO, high = CS_PROBE_RATIO;

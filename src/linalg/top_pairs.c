@@ -31,7 +31,7 @@ enum {
     SORTED_PARTS = 8,
 };
 
-/* What a worker holds. */
+/* The state of a worker. */
 typedef struct {
     float *tiles;   /* BLOCK_ITEMS */
     uint64_t *bins; /* BINS */
@@ -158,9 +158,9 @@ static void raise_bound(finder *f, worker_state *w, uint32_t key)
     }
 }
 
-/* Makes room. The worker's own counts say how many of its values lie in a bin or above: the lower
- * edge of the bin that holds the K-th is a bound. Where ties in that bin would leave the store more
- * than three quarters full, the K first are selected. */
+/* Frees space in the store. The worker's own counts say how many of its values lie in a bin or
+ * above: the lower edge of the bin that holds the K-th is a bound. Where ties in that bin would
+ * leave the store more than three quarters full, the K first are selected. */
 static void cut(finder *f, worker_state *w)
 {
     uint64_t above = 0;

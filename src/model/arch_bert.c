@@ -40,8 +40,8 @@ const cs_arch_key cs_arch_encoder_keys[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* Vectors of distances beside queries (Shaw et al. 2018), with relative_key_query beside keys too
- * (Huang et al. 2020), in place of those of positions. */
+/* Vectors of distances in the scores of queries (Shaw et al. 2018), with relative_key_query in
+ * those of keys too (Huang et al. 2020), in place of vectors of positions. */
 cs_status cs_places_read(const char *where, const json_t *json, cs_model_config *config)
 {
     const json_t *type = json_object_get(json, "position_embedding_type");

@@ -35,7 +35,7 @@ static const cs_arch_key KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* Terms of the scores: a list of names, or one text of them parted by bars. */
+/* Terms of the scores: a list of names, or one text of them separated by bars. */
 static bool has_term(const json_t *json, const char *term)
 {
     const json_t *types = json_object_get(json, "pos_att_type");

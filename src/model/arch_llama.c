@@ -50,7 +50,7 @@ static const cs_arch_key MISTRAL_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* use_sliding_window and what goes with it are read by windows_read. */
+/* use_sliding_window and the keys that depend on it are read by windows_read. */
 static const cs_arch_key QWEN_KEYS[] = {
     {"use_sliding_window", CS_KEY_PAST, 0, 0},
     {"sliding_window", CS_KEY_PAST, 0, 0},
@@ -83,7 +83,8 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     {"hidden_activation", CS_KEY_ACT, CS_AT(layer.activation), 0},
     {"classifier_activation", CS_KEY_ACT, CS_AT(head.activation), 0},
     {"norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
-    {"layer_norm_eps", CS_KEY_PAST, 0, 0}, /* files have it beside norm_eps; the class does not */
+    /* files have it in addition to norm_eps; the class does not */
+    {"layer_norm_eps", CS_KEY_PAST, 0, 0},
     {"norm_bias", CS_KEY_BOOL, CS_AT(layer.norm_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
@@ -265,7 +266,8 @@ static void modernbert_write(const cs_model_config *config, json_t *json, cs_sta
     cs_rotary_write(config, json, status);
 }
 
-/* The class wants a number or no key. A head of classes has no logits that the layers' biases go with. */
+/* The class wants a number or no key. A head of classes has no logits, so the layers' biases are
+ * not written. */
 static void eurobert_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
     cs_rotary_write(config, json, status);

@@ -497,7 +497,7 @@ static const cs_arch_key T5_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* What it reads the output matrix with is divided by the root of the width unless the config says
+/* The rows that the output matrix reads are divided by the root of the width unless the config says
  * scale_decoder_outputs false or, as files from before that key, tie_word_embeddings false. */
 static cs_status t5_decoder(const char *where, const json_t *json, cs_model_config *config)
 {

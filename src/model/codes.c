@@ -153,8 +153,8 @@ cs_status cs_codes_read(const char *path, int threads, cs_codes **out)
 
 /* --- by a network ----------------------------------------------------------------------------- */
 
-/* What the network's part makes of some pictures, PICTURES at a time: of patches (their codes), of
- * vectors (patches). */
+/* Applies one part of the network to pictures, PICTURES at a time: the encoder turns patches into
+ * codes, the decoder turns vectors into patches. */
 static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threads, int32_t *code)
 {
     const cs_vq_sizes *s = &codes->vq->sizes;

@@ -2,8 +2,7 @@
  *
  * Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
  * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
- * are ours, for a CPU. Dropout is 0 unless asked for, as in cramming.
- */
+ * are ours, for a CPU. Dropout is 0 by default, as in cramming. */
 #include "model/config.h"
 
 #include <math.h>
@@ -23,7 +22,7 @@ static const struct {
     const char *name;
     int64_t layers, width, heads, positions;
 } PRESET[] = {
-    {"1m", 4, 128, 4, 128},         /* 0.8M parameters beside the token table */
+    {"1m", 4, 128, 4, 128},         /* 0.8M parameters in addition to the token table */
     {"4m", 6, 192, 6, 128},         /* 2.7M */
     {"small", 6, 256, 4, 512},      /* 4.7M */
     {"base", 12, 768, 12, 512},     /* 85M */
@@ -512,7 +511,7 @@ static cs_status classifier(const cs_model_config *c)
                  : CS_OK;
 }
 
-/* What the single layer of Theorem 4.3 has not. */
+/* Parts that the single layer of Theorem 4.3 lacks. */
 static cs_status plain_linear(const cs_model_config *c)
 {
     if (c->arch != CS_ARCH_LINEAR) {

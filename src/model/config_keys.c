@@ -1,5 +1,5 @@
 /* Which keys of a config.json are known, and what a value may be. A part of a network must not be
- * ignored, so a key that stands in no list is refused, unless its value says that there is nothing. */
+ * ignored, so a key in no list is refused, unless its value says that there is nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,8 +89,8 @@ static const cs_arch_key SETTING[] = {{"scale_attn_weights", CS_KEY_ONLY, 0, 1},
                                       {"add_cross_attention", CS_KEY_ONLY, 0, 0},
                                       {"is_encoder_decoder", CS_KEY_ONLY, 0, 0}};
 
-/* What bears on no state: names, labels, heads of tasks, generation, training, versions. What ends in
- * "dropout" is of training too. */
+/* Ignored keys, which do not affect hidden states: names, labels, heads of tasks, generation,
+ * training, versions. Keys that end in "dropout" concern training too. */
 static const char *const PAST[] = {"model_type",
                                    "architectures",
                                    "cospec",

@@ -32,7 +32,7 @@ static bool matches(const char *pattern, const char *name, size_t length, long *
     return name == end;
 }
 
-/* What the marks before a name say, and the name behind them. */
+/* The meaning of the marks before a name, and the name after them. */
 typedef struct {
     const char *name, *open, *close; /* braces; NULL: none */
     bool outside, transposed, by_head, whole, convolved;
@@ -58,8 +58,8 @@ static pattern pattern_of(const char *theirs)
     return p;
 }
 
-/* Writes their name of part `part`: prefix, the name with the layer's number for an N that stands
- * alone, then the last word. */
+/* Writes their name of part `part`: prefix, the name with the layer's number in place of a separate
+ * N, then the last word. */
 static void spell(const char *prefix, const pattern *p, long number, int part, const char *last,
                   char name[CS_HF_NAME])
 {
@@ -96,7 +96,7 @@ static const char *theirs_of(cs_arch arch, const char *ours)
     return "";
 }
 
-/* The name of the head's copy of the logits' bias, which stands beside the output matrix; "": the
+/* The name of the head's copy of the logits' bias, which is stored with the output matrix; "": the
  * class has one bias. */
 static const char *second_bias(cs_arch arch)
 {

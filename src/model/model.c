@@ -72,7 +72,7 @@ static void add_positions(table *t, int64_t width, const char *name)
     if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
 }
 
-/* What the configuration fixes. */
+/* Adds a parameter that the configuration fixes. */
 static void add_constant(table *t, int64_t cols, const char *name)
 {
     add(t, 1, cols, false, "%s", name);

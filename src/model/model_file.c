@@ -2,7 +2,7 @@
  *
  * Reading takes each parameter from its tensors and refuses what is missing, left over or of
  * another shape; hashes that the file carries are checked first. Streamed parameters are checked
- * likewise, and read when they are asked for. */
+ * likewise, and read when they are needed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -236,7 +236,7 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                           shape_text(ndim, shape, wants));
 }
 
-/* Whether the parameter's rows are the file's as they stand. */
+/* Whether the parameter's rows are stored in the file in the same order and layout. */
 static bool as_stored(const cs_hf_piece *piece)
 {
     return !piece->transposed && piece->by_head == 0 && piece->channels == 0;
@@ -373,8 +373,8 @@ static cs_status read_weights(const weights *w, cs_model *model)
     return status == CS_OK ? check_left_over(w, &model->config) : status;
 }
 
-/* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a
- * head with a transform, with a bias or with a matrix of its own, are the embeddings: training may begin
+/* Files of a bare model have no head: the configuration is cut down to the existing parameters. A
+ * head with a transform, a bias or its own matrix is reduced to the embeddings: training may begin
  * from them, but nothing that was trained predicts tokens. */
 static void fit_head(const weights *w, bool training, cs_model_config *config)
 {
@@ -428,8 +428,9 @@ static cs_status same(const weights *w, const cs_safetensors_entry *a,
     return status;
 }
 
-/* An output matrix, or a second bias of the logits, that a file has beside the one that it is tied
- * to, and other than that: it is used, whatever config.json says of ties, as in transformers 5. */
+/* An output matrix, or a second bias of the logits, that a file has in addition to the one it is
+ * tied to, with other values: it is used, whatever config.json says of ties, as in transformers
+ * 5. */
 static cs_status fit_ties(const weights *w, cs_model_config *config)
 {
     const cs_model_config *c = config;

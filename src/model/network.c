@@ -184,9 +184,9 @@ cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
     return stream;
 }
 
-/* Multi-token prediction (Gloeckle et al. 2024): the layers but the last are a trunk, on which each
- * offset has a last layer of its own, the next token the model's; final norm and output matrix are
- * shared. A loss row reads the layer of its offset. */
+/* Multi-token prediction (Gloeckle et al. 2024): all layers except the last are a trunk, and each
+ * offset has its own last layer on it; the next token has the model's last layer. Final norm and
+ * output matrix are shared. A loss row reads the layer of its offset. */
 static int emit_offsets(cs_emitter *e)
 {
     const int64_t last = e->config->shape.layers - 1;
@@ -481,7 +481,7 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     return check_sizes(c, o);
 }
 
-/* Dropout tells operations apart by ten bits (tensor/dropout.h). */
+/* Dropout distinguishes operations by ten bits (tensor/dropout.h). */
 static cs_status check_dropout(const cs_model_config *c, const cs_network *net)
 {
     bool drops = c->training.dropout > 0 || c->training.attention_dropout > 0 ||

@@ -139,7 +139,7 @@ const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_R
     return buffer;
 }
 
-/* The layer's vectors of distances: a table of its own, or those of all layers through its matrices,
+/* The layer's vectors of distances: a separate table, or those of all layers through its matrices,
  * which may be those of queries and keys. */
 static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
 {
@@ -284,7 +284,7 @@ int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
                        position);
 }
 
-/* What the heads make of the rows `in`, before their output matrix. */
+/* The heads' outputs for the rows `in`, before their output matrix. */
 static int attend(cs_emitter *e, const cs_layer *layer, int in)
 {
     const cs_projections p = cs_emit_project(e, layer, in, true);
@@ -311,7 +311,7 @@ int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *str
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
 
-/* What a sublayer made, through the norm behind it where the architecture has one. */
+/* A sublayer's output, through the norm after it where the architecture has one. */
 static int after(cs_emitter *e, const cs_layer *layer, int made, const char *name)
 {
     return e->config->layer.sandwich && !e->decoder

@@ -4,9 +4,9 @@
  * The decoder's row of a kept position starts from the encoder's output there, of a masked one from
  * the decoder's own mask vector, both plus the decoder's own embedding of the position (section 3;
  * its appendix C: absolute positions only, also behind an encoder whose are rotary). It has no
- * dropout (appendix C). Norms stand where the encoder's do. A decoder of another width is joined by
- * linear layers on both sides; the paper names the first, the second lets head and output embedding
- * be those of the encoder.
+ * dropout (appendix C). Norms are in the same places as in the encoder. A decoder of another width
+ * is joined by linear layers on both sides; the paper names the first, the second lets head and
+ * output embedding be those of the encoder.
  *
  *   self           bidirectional self-attention
  *   self-cross     the same, then attention to the encoder's rows
@@ -14,10 +14,9 @@
  *                  position is predicted (after BART)
  *   cross          rows at masked positions attend to the encoder's rows alone
  *
- * A stack (t5, Raffel et al. 2020) is a causal-cross decoder of the encoder's form: rows are tokens of
- * the encoder's table, places enter by buckets of the distances to the left, which the layers share;
- * attention to the encoder's rows knows no places.
- */
+ * A stack (t5, Raffel et al. 2020) is a causal-cross decoder of the encoder's form: rows are tokens
+ * of the encoder's table, places enter by buckets of the distances to the left, which the layers
+ * share; attention to the encoder's rows knows no places. */
 #include <math.h>
 
 #include "model/arch_private.h"

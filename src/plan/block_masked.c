@@ -1,23 +1,22 @@
-/* block-masked: blocks of neighbouring patches are masked (BEiT, Bao et al. 2022, Algorithm 1, as its
- * code's MaskingGenerator has it).
+/* block-masked: blocks of neighbouring patches are masked (BEiT, Bao et al. 2022, Algorithm 1, as
+ * its code's MaskingGenerator has it).
  *
- * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side of a
- * square where it is not given; where C does not divide s the last row is shorter. n = round(rho s) of them
- * are masked (ratio.h), in blocks of at least m = round(16 s / 196), at least 1. With r patches to go, a
- * trial draws
+ * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side
+ * of a square where it is not given; where C does not divide s the last row is shorter. n =
+ * round(rho s) of them are masked (ratio.h), in blocks of at least m = round(16 s / 196), at least
+ * 1. With r patches to go, a trial draws
  *
  *     a uniform among the whole numbers from min(m, r) to max(m, r),    u uniform in (-L, L), L = ln(1 / 0.3),
  *     h = round(sqrt(a e^u)),   w = round(sqrt(a e^-u)),
  *
- * and where h <= R and w <= C one of the (R - h + 1) (C - w + 1) places; the block is taken if it has
- * from 1 to r patches that are not masked yet. After 10 trials in a row that take none the rest is
- * drawn uniformly from the patches that are left, as the generator of BEiT's second version does, so
- * that the number of masked patches is exact (the first version stops below it). Areas are whole, as
- * in the paper; its code draws them as reals, and wants h < R, w < C.
+ * and where h <= R and w <= C one of the (R - h + 1) (C - w + 1) places; the block is taken if it
+ * has from 1 to r patches that are not masked yet. After 10 trials in a row that take none the rest
+ * is drawn uniformly from the patches that are left, as the generator of BEiT's second version
+ * does, so that the number of masked patches is exact (the first version stops below it). Areas are
+ * whole, as in the paper; its code draws them as reals, and wants h < R, w < C.
  *
- * The exact law is a sum over all masks of s patches, in their numeric order, which puts every mask
- * behind those that it comes from: up to 18 patches (4 x 4).
- */
+ * The exact distribution is a sum over all masks of s patches, in their numeric order, so that
+ * every mask comes after those that lead to it: up to 18 patches (4 x 4). */
 #include <assert.h>
 #include <math.h>
 
@@ -113,7 +112,7 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     return CS_OK;
 }
 
-/* --- the exact law ---------------------------------------------------------------------------- */
+/* --- the exact distribution ------------------------------------------------------------------- */
 
 static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
@@ -166,8 +165,8 @@ static void list_trials(const rule *g, trials *t)
     }
 }
 
-/* What a mask of probability `mass` becomes: by a block in one of the trials, or, after the last, by
- * patches one by one (into `fill`). */
+/* The successors of a mask of probability `mass`: after a block in one of the trials, or, after the
+ * last, after patches one by one (into `fill`). */
 static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, double *law,
                       double *fill)
 {

@@ -4,10 +4,10 @@
  *
  * A mask of n of s tokens has probability B(n+1, s-n+1) = 1 / ((s+1) C(s, n)) over t, and given it
  * the mean of 1 / t is B(n, s-n+1) / B(n+1, s-n+1) = (s+1) / n. That mean is the weight of its
- * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh
- * s + 1 together, and every number of unmasked tokens has the weight 1: the law of sizes, hence the
- * matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as probable.
- */
+ * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh s
+ * + 1 together, and every number of unmasked tokens has the weight 1: the distribution of sizes,
+ * hence the matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as
+ * probable. */
 #include "plan/laws_private.h"
 
 static double token_weight(int64_t s, int64_t n)

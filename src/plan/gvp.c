@@ -1,28 +1,4 @@
-/* The law of GVP's conditioning sizes, summed exactly.
- *
- * Given n_{K-1} = N, a size m < N is a boundary followed by a gap; its expected gap is the chance
- * that some of the other K-1 draws is >= m (hockey stick):
- *
- *     c(m | N) = 1 - C(m-1, K-1) / C(N-1, K-1) = sum_{j=m}^{N-1} C(j-1, K-2) / C(N-1, K-1),
- *
- * the right-hand sum has positive terms only, so it keeps its relative accuracy where the left one
- * cancels. Averaged over N it is a two-term recurrence downwards in j. Under `mask` weights a plan
- * counts 1 / (s - n_0): the sum over n_0 = a < m stays, O(s^2), and cancels by at most a factor s,
- * which extended precision absorbs at the lengths allowed. Recurrences over up to 10^6 steps run in
- * long double: 10^6 steps of relative error 2^-64 stay below 1e-12.
- *
- * GVP's listing for `mixed` says variance 0.1 in a comment and passes std=0.1 to the generator; the
- * standard deviation is what it would compute, and what we use. It has no guard where
- * n_{K-1} < K or >= s; we clamp and report the probability.
- *
- * Along the sequence itself (permutation none) conditioning sets are prefixes. k is predicted from
- * the first m where m is a boundary and none of m+1..k is:
- *
- *     w(m, k) = last(m) + sum_{N > k} last(N) C(N-2-(k-m), K-2) / C(N-1, K-1),    1 <= m <= k < s,
- *
- * one running sum for every distance k - m, O(s^2). Mask weights, which count n_0 too, are summed
- * over all plans.
- */
+/* The distribution of GVP's conditioning sizes, summed exactly. */
 #include "plan/gvp.h"
 
 #include <inttypes.h>
@@ -72,7 +48,7 @@ static long double last_at(const cs_objective *o, int64_t s, int64_t n, long dou
                       : above * (long double)(n + 1 - groups) / (long double)n;
 }
 
-/* What `mixed` clamps to K and to s-1; nothing for `random`. */
+/* The probabilities that `mixed` clamps to K and to s-1; nothing for `random`. */
 static void clamped_ends(const cs_objective *o, int64_t s, long double *below, long double *above)
 {
     bool mixed = o->segmentation == CS_SEGMENT_MIXED;

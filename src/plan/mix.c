@@ -6,9 +6,8 @@
  * `mask` every plan that predicts anything counts once: share_j times the probability that one of
  * part j does. Event weight and empty prefix are those of the mixture, for all its parts.
  *
- * Laws of sizes mix with laws of sizes and listed events with listed events (pairs.h), so a mixture
- * exists at every length where its parts do.
- */
+ * Distributions of sizes mix with distributions of sizes, and listed events with listed events
+ * (pairs.h), so a mixture exists at every length where its parts do. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -81,7 +80,7 @@ cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
     return CS_OK;
 }
 
-/* What is out of range by an expression is an error, not a length without the objective. */
+/* A value that an expression puts out of range is an error, not a length without the objective. */
 static cs_status blame_values(const cs_mix_part *part, int64_t s)
 {
     char text[256] = "";
@@ -401,7 +400,7 @@ static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     return status;
 }
 
-/* --- the exact law --- */
+/* --- the exact distribution ------------------------------------------------------------------- */
 
 /* Of one plan of the part. */
 static cs_status weight_of(const cs_objective *part, int64_t s, double *out)

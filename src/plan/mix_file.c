@@ -1,7 +1,7 @@
-/* Mixtures as they are read, from a file or from a command line (spec.c), which is brought into the
- * same form. A law of a parameter is a group with a part a value, two laws of one part are a group
- * within a group. What is constant is set and checked here, the rest where a length is known (mix.c).
- */
+/* Mixtures as they are read, from a file or from a command line (spec.c), which is converted to the
+ * same form. A distribution of a parameter is a group with a part for each value, and two
+ * distributions in one part are a group within a group. Constants are set and checked here, the
+ * rest where a length is known (mix.c). */
 #include "plan/mix_private.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ typedef struct source {
     const struct source *outer;
 } source;
 
-/* What is read into: the part, -1 for the whole file, and its name for messages. */
+/* The part that is read, -1 for the whole file, and its name for messages. */
 typedef struct {
     cs_plan_file *file;
     const source *source;
@@ -129,7 +129,8 @@ static cs_status set_objective(cs_objective_kind kind, json_t *const value[], pl
     return status == CS_OK && !part->varies ? cs_objective_check(&any) : status;
 }
 
-/* Chooses the parameters from number i on: of a law every value, each in a part of its own. */
+/* Chooses the parameters from number i on: of a distribution every value, each in a separate
+ * part. */
 static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
                         json_t *value[CS_PARAMETERS_ALL], place at)
 {
@@ -177,8 +178,8 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
     return cs_blame(status, "%s", from->path);
 }
 
-/* A part that is a file, by a path relative to the file that it stands in: its contents join the
- * part, unless they are there from before. */
+/* A part that is a file, by a path relative to the file that names it: its contents join the part,
+ * unless they are there from before. */
 static cs_status read_file(json_t *part, place at)
 {
     json_t *root = NULL;
@@ -265,7 +266,7 @@ static cs_status read_content(json_t *object, place at)
         part->group = false;
         part->objective = cs_objective_default(CS_OBJ_FILE);
         part->objective.file = own;
-        at.file->varies = true; /* it has lengths of its own */
+        at.file->varies = true; /* it has its own lengths */
         status = own && (own->path = cs_strdup(at.where)) ? CS_OK : CS_ERR_MEMORY;
         return status == CS_OK ? cs_plans_read(plans, own) : status;
     }

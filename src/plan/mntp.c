@@ -1,11 +1,11 @@
-/* mntp: masked next-token prediction (BehnamGhader et al. 2024, LLM2Vec; Charpentier and Samuel 2024,
- * GPT-BERT). Masked tokens are predicted from the others, as in masked, each by the output of the row
- * before it, as in ar: one network serves both.
+/* mntp: masked next-token prediction (BehnamGhader et al. 2024, LLM2Vec; Charpentier and Samuel
+ * 2024, GPT-BERT). Masked tokens are predicted from the others, as in masked, each by the output of
+ * the row before it, as in ar: one network serves both.
  *
- * The first token has no row before it. Without an empty prefix it is always given, and n of the s - 1
- * others are masked, all sets alike: masked at length s - 1 with the first token known. With one a begin
- * token precedes the text, any token may be masked, and the law is that of masked.
- */
+ * The first token has no row before it. Without an empty prefix it is always given, and n of the s
+ * - 1 others are masked, all sets alike: masked at length s - 1 with the first token known. With
+ * one a begin token precedes the text, any token may be masked, and the distribution is that of
+ * masked. */
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"

@@ -6,7 +6,7 @@
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
-/* Keys of the two values of a range, or of the law and its value. */
+/* Keys of the two values of a range, or of the distribution and its value. */
 static void keys_of(const cs_parameter *p, char key[2][32])
 {
     bool range = p->kind == CS_PARAMETER_NUMBERS || p->kind == CS_PARAMETER_RATIOS;
@@ -81,7 +81,7 @@ static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective
     double *ratio = member;
     keys_of(p, key);
     switch (p->kind) {
-    case CS_PARAMETER_CHOICE: /* files of before do not have these: the default */
+    case CS_PARAMETER_CHOICE: /* older files do not have these: the default */
         if (json_object_get(r->object, key[0]) ||
             (member != &o->target_weight && member != &o->permutation)) {
             get_choice(r, key[0], p, member);

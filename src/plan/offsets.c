@@ -1,6 +1,6 @@
-/* Drawing distances by inversion: the running sums of d^-a serve every prefix, since the law of a
- * shorter rest is the same one cut off. mix is the next token with probability l, else any token
- * left. */
+/* Drawing distances by inversion: the running sums of d^-a serve every prefix, since the
+ * distribution of a shorter rest is the same one, truncated. mix is the next token with probability
+ * l, else any token left. */
 #include "plan/offsets.h"
 
 #include <assert.h>

@@ -1,10 +1,9 @@
-/* Laws with explicit conditioning sets: the expansion of invariant ones, plan files, sums over all
- * plans, mixtures.
+/* Distributions with explicit conditioning sets: the expansion of invariant ones, plan files, sums
+ * over all plans, mixtures.
  *
  * Sets are ordered by size, then lexicographically by their ascending positions. Events of several
  * sources are collected with their sets, sorted by (S, k), and equal ones added in the order of the
- * sources.
- */
+ * sources. */
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +104,7 @@ static cs_status merge_events(set_event *event, int64_t n, double total, cs_pair
     return CS_OK;
 }
 
-/* The listed events of laws, times weight / total. */
+/* The listed events of distributions, times weight / total. */
 static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t count, double total,
                             cs_pairs *out)
 {
@@ -174,8 +173,8 @@ static void expand_size(const cs_pairs *pairs, int64_t m, int64_t *used, cs_pair
         }
         *used += m;
         int32_t *next = out->position + *used;
-        /* The room ends with the last set of the last size: write a successor only if there is one.
-         */
+        /* The buffer ends with the last set of the last size: write a successor only if there is
+         * one. */
         more = m > 0 && subset[0] < s - m;
         if (more) {
             memcpy(next, subset, (size_t)m * sizeof *next);

@@ -1,6 +1,5 @@
-/* Rows of the objectives whose functions serve several (objective.h has what the members are); each
- * other row is in the file of its own functions.
- */
+/* Rows of the objectives whose functions serve several (objective.h has the meaning of the
+ * members); each other row is in the file with its functions. */
 #include "plan/laws_private.h"
 
 const cs_objective_row cs_row_AR = {

@@ -1,10 +1,9 @@
 /* Sizes of conditioning sets of permutation-invariant objectives (objectives.md).
  *
- * Each law is a formula or a recurrence in m, so that nothing is stored. Under `mask` weights c(m)
- * shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli mask of
- * nothing, or of everything without an empty prefix) has no events: it lowers `predicted` and is
- * left out under `mask`. Recurrences of up to 2^31 steps run in long double.
- */
+ * Each distribution is a formula or a recurrence in m, so that nothing is stored. Under `mask`
+ * weights c(m) shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli
+ * mask of nothing, or of everything without an empty prefix) has no events: it lowers `predicted`
+ * and is left out under `mask`. Recurrences of up to 2^31 steps run in long double. */
 #include "plan/sizes.h"
 
 #include <math.h>
@@ -60,8 +59,8 @@ static bool tell_bernoulli(const cs_objective *o, int64_t s, const cs_size_visit
     return tell(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
 }
 
-/* The binomial law of m from its mode outwards, by ratios: no logarithms, no underflow where it
- * matters. */
+/* The binomial distribution of m from its mode outwards, by ratios: no logarithms, no underflow
+ * where it matters. */
 cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                              cs_size_facts *facts)
 {

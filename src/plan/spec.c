@@ -45,7 +45,7 @@ cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const
             append(p->name, sizeof taken, taken);
         }
         if (strcmp(p->name, name) == 0) {
-            /* What is so without being said may be said. */
+            /* The default may be given explicitly. */
             bool said = i == CS_PARAMETER_ID_EVENT_WEIGHT && strcmp(value, "token") == 0;
             *index = i;
             return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
@@ -181,8 +181,8 @@ static cs_status parameters_of(char *text, json_t *object)
 
 static cs_status parts_of(char *text, json_t *parts);
 
-/* "SHARE*SPEC", in place, as a part of a plan file; the share may have a '*' of its own. A mixture
- * within is mix(SHARE*SPEC+...). */
+/* "SHARE*SPEC", in place, as a part of a plan file; the share may contain '*' too. A nested mixture
+ * is mix(SHARE*SPEC+...). */
 static cs_status part_of(char *text, json_t *part)
 {
     json_t *inner = NULL;

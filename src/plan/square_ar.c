@@ -1,15 +1,14 @@
 /* square-ar: the squares of a grid of patches one after another in a random order, the patches of a
- * square at once (RandSAC, Hua et al. 2023: segments of a picture, serialised at random; its blobs and
- * its hierarchy of segments are not here).
+ * square at once (RandSAC, Hua et al. 2023: segments of a picture, serialised at random; its blobs
+ * and its hierarchy of segments are not here).
  *
  * The s positions are the patches of a picture along rows of C, C the side of a square of patches
- * where it is not given; where C does not divide s the last row is shorter. Squares have t x t patches
- * from the upper left corner; those that the right or lower edge cuts off are groups all the same. The
- * first square is given, or with an empty prefix predicted too.
+ * where it is not given; where C does not divide s the last row is shorter. Squares have t x t
+ * patches from the upper left corner; those that the right or lower edge cuts off are groups all
+ * the same. The first square is given, or with an empty prefix predicted too.
  *
  * With n squares, one is predicted from each set of m others with probability m! (n - 1 - m)! / n!.
- * The exact law is a sum over all n! orders: up to 8 squares.
- */
+ * The exact distribution is a sum over all n! orders: up to 8 squares. */
 #include <inttypes.h>
 #include <math.h>
 

@@ -74,7 +74,7 @@ cs_status cs_pairs_level(cs_pairs *pairs)
 
 typedef struct {
     double *factor;
-    double *weight; /* of the plan at hand, which is filled anew each time */
+    double *weight; /* of the current plan, which is filled anew each time */
     cs_plan_visit visit;
     void *ctx;
 } leveling;

@@ -1,10 +1,10 @@
-/* What the Python module calls. A call names a command, is given arguments in memory one by one, and runs
- * with the words of a command line, in which "memory:NAME" stands for an argument. Its result is the JSON of
- * the command, and arrays that live until the call is freed.
+/* The functions that the Python module calls. A call names a command, is given arguments in memory
+ * one by one, and runs with the words of a command line, in which "memory:NAME" denotes an
+ * argument. Its result is the JSON of the command, and arrays that live until the call is freed.
  *
- * Plain numbers and pointers pass here, and no struct of the library is mirrored in Python, so that the two
- * cannot disagree. Options, defaults and errors are those of the command. Arguments are borrowed until the
- * call is freed. */
+ * Plain numbers and pointers pass here, and no struct of the library is mirrored in Python, so that
+ * the two cannot disagree. Options, defaults and errors are those of the command. Arguments are
+ * borrowed until the call is freed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,7 +198,7 @@ static void add_dense(call *c, const char *name, const cs_dense *a)
         c->at[c->arrays++] = (array){name, "f8", 2, {a->rows, a->cols}, {1, a->ld}, a->data};
 }
 
-/* What the command left besides its record. */
+/* Adds the command's arrays to its record. */
 static void add_arrays(call *c)
 {
     cs_spectrum *s = &c->memory.spectrum;

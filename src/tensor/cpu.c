@@ -1,6 +1,6 @@
 /* The fast CPU backend: memory, scratch, the optimizer, the table of operations.
  *
- * Operations stand in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
+ * Operations are in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
  * cpu_loss.c, the matrix product in cpu_gemm.c, everything that depends on the vector unit in
  * cpu_kernels.c. tests/backend_ref.c is the specification.
  *
@@ -15,8 +15,7 @@
  *   other activations and their gradients                            0.9
  *   gradients zeroed, measured, AdamW                                0.25
  * so with one tile of the AVX-512 kernels at 190 GFLOP/s a core, two cores need 0.23 s for the
- * products and the memory 0.04 s, most of it meanwhile. Measured: docs/results/bench.md.
- */
+ * products and the memory 0.04 s, most of it meanwhile. Measured: docs/results/bench.md. */
 #include <math.h>
 #include <string.h>
 

@@ -22,7 +22,7 @@
 
 enum {
     SLACK = 64,
-    SAME_SET = 256 /* rows of scores, so many floats apart, push each other out of the cache */
+    SAME_SET = 256 /* rows of scores at this distance in floats evict each other from the cache */
 };
 
 static int64_t take(float **at, float **field, int64_t items)
@@ -301,7 +301,7 @@ static const float *keep_of(const cs_cpu_head *c, int64_t i)
     return ranked;
 }
 
-/* What a row does not see of what its block does. */
+/* Zeros the part of a row that its block computes but the row does not see. */
 static void zero_beyond(const cs_cpu_head *c, int64_t seen, float *row)
 {
     if (seen < c->seen) {

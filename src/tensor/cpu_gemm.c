@@ -4,14 +4,14 @@
  * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
  * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
  * level cache, and run the tiles. Where C is only a few panels wide, packing A costs a good part of
- * the product, and where it has few rows, packing B; the tiles then read them as they stand. What is
- * added when is a matter of the shape alone, so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
- * threads of BLAS alone, allow work on A before and on C after a tile while it is in cache, and know
- * the vector unit where an older OpenBLAS does not know the processor.
+ * the product, and where it has few rows, packing B; the tiles then read them without packing. The
+ * order of additions depends on the shape alone, so bits do not depend on the number of threads.
+ * Own kernels rather than BLAS: they leave the threads of BLAS alone, allow work on A before and on
+ * C after a tile while it is in cache, and know the vector unit where an older OpenBLAS does not
+ * know the processor.
  *
  * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
- * BLOCK_ROWS x BLOCK_STEPS floats a worker.
- */
+ * BLOCK_ROWS x BLOCK_STEPS floats a worker. */
 #include "base/ints.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
@@ -20,9 +20,9 @@ enum {
     BLOCK_STEPS = 384, /* a block of A: 192 KB of the second level cache with its rows */
     BLOCK_ROWS = 128,
     BLOCK_COLS = 1024,   /* a block of C: 512 KB of the second level */
-    LEAST_BLOCKS = 8,    /* blocks are halved until there are so many, */
+    LEAST_BLOCKS = 8,    /* blocks are halved until there are this many, */
     FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
-    MOST_BLOCKS = 64,    /* or there are so many */
+    MOST_BLOCKS = 64,    /* or there are this many */
     MOST_PACKED = 1 << 24,
     SPLITS = 4,       /* items of packing in a block of k */
     AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
@@ -30,7 +30,7 @@ enum {
     LEAST_ROWS = 16,  /* of a block of C */
     FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
     FEW_ROWS = 256,   /* or of C, for which packing B does not, */
-    SAME_SET = 512    /* unless rows, so many floats apart, push each other out of the cache */
+    SAME_SET = 512    /* unless rows at this distance in floats evict each other from the cache */
 };
 
 static int64_t ceiling(int64_t a, int64_t b)
@@ -105,11 +105,11 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
 typedef struct {
     cs_cpu *cpu;
     const cs_cpu_product *p;
-    int64_t col, cols, k0, k;       /* the part at hand */
+    int64_t col, cols, k0, k;       /* the current part */
     int64_t row_blocks, col_blocks; /* of C */
     int64_t row_block, col_block;   /* their size */
     int64_t step_blocks, wide;      /* blocks of k; cols rounded up to panels */
-    bool bare;                      /* B is read as it stands */
+    bool bare;                      /* B is read without packing */
     bool before, after, add;
 } job;
 
@@ -274,7 +274,7 @@ cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
     const int64_t tile_cols = cpu->kernels->cols;
     job t = {.cpu = cpu, .p = product};
     cs_status status = CS_OK;
-    /* as deep as fits beside all columns, or beside BLOCK_COLS of them */
+    /* as deep as fits with all columns, or with BLOCK_COLS of them */
     const int64_t wide = cs_least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
     const int64_t step_part = cs_least(MOST_PACKED / wide, product->k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;

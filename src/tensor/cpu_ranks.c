@@ -1,8 +1,8 @@
-/* Rank masks made prefixes: keys sorted by vis, queries by the number of keys they see.
+/* Attention masks by rank become prefixes: keys sorted by vis, queries by the number of keys they
+ * see.
  *
  * Sorting (value, place) pairs packed in 64 bits gives one order whatever the method; most masks
- * come sorted already (causal: positions; bidirectional: zeros), which one look tells.
- */
+ * come sorted already (causal: positions; bidirectional: zeros), which is detected in one pass. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -75,7 +75,8 @@ static cs_status rank_sequence(void *ctx, int64_t item)
     const int64_t keys = t->vis.length, queries = t->lim.length;
     int32_t *key = (int32_t *)(void *)t->cpu->ranked + item * room(keys, queries);
     int32_t *query = key + keys, *seen = query + queries;
-    uintptr_t at = ((uintptr_t)(seen + queries) + 7) / 8 * 8; /* room was rounded up for it */
+    /* the size of the buffer includes this rounding */
+    uintptr_t at = ((uintptr_t)(seen + queries) + 7) / 8 * 8;
     uint64_t *a = (uint64_t *)at;
     const int32_t *vis = t->visible + item * keys, *lim = t->limit + item * queries;
     for (int64_t j = 0; j < keys; ++j) {

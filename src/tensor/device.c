@@ -72,7 +72,8 @@ cs_status cs_device_open(const char *device, const cs_device_options *options, c
     if (status != CS_OK || kind == CS_DEVICE_CPU)
         return status ? status : cs_backend_cpu(o.threads, out);
     o.number = number > 0 ? number : o.number;
-    bool clean = cs_reason()[0] == '\0'; /* the reason that will stand is ours to forget */
+    /* whether the reason of a failure is that of this call, and may be cleared */
+    bool clean = cs_reason()[0] == '\0';
     status = cs_backend_cuda(NULL, &o, out);
     if (kind == CS_DEVICE_CUDA || status != CS_ERR_DEVICE) return status;
     if (why && room > 0) {

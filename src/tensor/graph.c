@@ -25,7 +25,7 @@ static int fail(cs_graph *graph, cs_status status, const char *format, ...)
     return CS_NONE;
 }
 
-/* Room for one more item of a growing array. */
+/* Grows an array by one item. */
 static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *room, size_t size)
 {
     bool grown = cs_reserve(array, room, used + 1, size) == CS_OK;
@@ -115,7 +115,8 @@ int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name)
 
 static int view(cs_graph *graph, int tensor, int64_t shift, int64_t rows, int64_t cols)
 {
-    for (int i = 0; i < graph->tensors; ++i) { /* one view one id: their gradients are told apart */
+    /* equal views share one id, since gradients are stored by id */
+    for (int i = 0; i < graph->tensors; ++i) {
         const cs_tensor *t = at(graph, i);
         if (t->parent == tensor && t->shift == shift && t->rows == rows && t->cols == cols) {
             return i;
@@ -169,7 +170,7 @@ void cs_graph_keep(cs_graph *graph, int tensor)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* The operand is there, in one of two spaces, with the rows and columns asked for (-1: any). */
+/* Checks that the operand exists, in one of two spaces, with these rows and columns (-1: any). */
 static bool takes(cs_graph *graph, const char *what, int id, cs_tensor_space space, int row_set,
                   int64_t rows, int64_t cols)
 {
@@ -422,8 +423,8 @@ int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner
     return append_output(graph, &op, &op.gate.y, like.row_set, like.cols, "gate");
 }
 
-/* What both kinds of attention take: k and v of equal rows, vis by these, lim by `rows` of the
- * output, equal batches, heads that divide the width. */
+/* The operands of both kinds of attention: k and v of equal rows, vis by these, lim by `rows` of
+ * the output, equal batches, heads that divide the width. */
 static int64_t key_heads(const cs_attention_options *o)
 {
     return o->kv_heads > 0 ? o->kv_heads : o->heads;

@@ -71,7 +71,7 @@ static cs_status put_decay(cs_params *params)
     return status;
 }
 
-/* What stays of streamed parameters. */
+/* Allocates the part of streamed parameters that is always in memory. */
 static cs_status allocate_places(cs_params *params)
 {
     cs_status status = CS_OK;

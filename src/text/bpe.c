@@ -140,7 +140,7 @@ static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
     }
 }
 
-/* Room for `size` first tokens. */
+/* Makes the buffers large enough for `size` first tokens. */
 static cs_status make_room(cs_bpe_scratch *s, int64_t size)
 {
     if (size > 1 << 30) {

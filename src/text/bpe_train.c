@@ -1,6 +1,6 @@
 /* BPE training with counts kept up to date (Sennrich et al., ACL 2016, Algorithm 1 and the remark
  * on its data structures): a merge only touches the pieces that hold its pair, and changes the
- * counts of the pairs beside each occurrence.
+ * counts of the pairs next to each occurrence.
  *
  * A merge may spell a token that is there already, joined from other parts (a run of one character
  * grows by several ways): it then gives that token, and the vocabulary does not grow. Here we
@@ -202,7 +202,7 @@ static cs_status pair_table_top(pair_table *t, int32_t *pair)
         if (count == t->pair[*pair].count) {
             return CS_OK;
         }
-        /* A larger count has an entry of its own. */
+        /* A larger count has its own entry. */
         if (t->pair[*pair].count < count) {
             status = push(t, *pair);
         }
@@ -380,7 +380,8 @@ static cs_status add_merge(trainer *r, const cs_bpe_merge *merge)
     return status;
 }
 
-/* Merges one piece in place from the left, with the changes of the pairs beside each occurrence. */
+/* Merges one piece in place from the left, with the changes of the pairs next to each
+ * occurrence. */
 static cs_status merge_piece(trainer *r, int32_t piece, const cs_bpe_merge *m)
 {
     int32_t *token = r->token + r->pieces.start[piece];
@@ -458,7 +459,7 @@ static cs_status set_parts(cs_tokenizer *t, bool add_prefix_space)
 {
     cs_status status =
         cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, byte_level(add_prefix_space));
-    if (status == CS_OK) /* what a decoder of this kind is told has no effect */
+    if (status == CS_OK) /* this decoder's options have no effect */
         status = cs_tokenizer_set_part(t, CS_PART_DECODER, byte_level(true));
     if (status != CS_OK) return status;
     return cs_tokenizer_set_part(t, CS_PART_MODEL,

@@ -1,6 +1,6 @@
-/* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
- * one pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a
- * text are read side by side, each thread with a builder of its own, whose words become one. Words of dropped
+/* Tokenizes each document once into words numbered by first appearance, then renumbers by rank: one
+ * pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a text
+ * are read side by side, each thread with its own builder, whose words are merged. Words of dropped
  * documents do not count towards the vocabulary; those of held-out documents do. */
 #include "text/corpus_builder_private.h"
 
@@ -222,7 +222,7 @@ typedef struct {
     int64_t token, document, number; /* the first */
 } place;
 
-/* What the words and labels of a builder are called in the whole. */
+/* The numbers of a builder's words and labels in the merged corpus. */
 typedef struct {
     int32_t *word, *label;
 } names;
@@ -461,7 +461,7 @@ done:
     return status;
 }
 
-/* Gives back the room that growth left over. */
+/* Frees the capacity that growth left over. */
 static void trim(void **p, int64_t count, size_t size)
 {
     void *smaller = cs_realloc(*p, count, size);

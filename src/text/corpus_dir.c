@@ -164,7 +164,7 @@ cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *op
 /* Their documents one after the other, each on the side that its own source puts it, its class the
  * source that it is from. */
 
-/* Whether a KEY=VALUE stands there: a parameter of the synthetic language before it. */
+/* Whether the text there is KEY=VALUE, a parameter of the synthetic language before it. */
 static bool is_parameter(const char *at)
 {
     at += strspn(at, " ");

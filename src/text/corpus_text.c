@@ -1,7 +1,7 @@
-/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a time;
- * parts of a large one side by side, each thread with a builder of its own. A line ends at LF or CR LF; empty
- * lines are no documents. Columns of TSV are split at every tab, without quoting; records of CSV, which may
- * take several lines, are read on one thread. */
+/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
+ * time; parts of a large one side by side, each thread with its own builder. A line ends at LF or
+ * CR LF; empty lines are no documents. Columns of TSV are split at every tab, without quoting;
+ * records of CSV, which may take several lines, are read on one thread. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -63,7 +63,7 @@ static bool next_line(reader *r)
     return false;
 }
 
-/* Tells how far the reading is and looks at the interrupt flag, every so many lines. */
+/* Reports the progress of reading and checks for an interrupt, once in a fixed number of lines. */
 static cs_status pause_between(const reader *r, int64_t size)
 {
     if (r->number % REPORT_EVERY != 0) {
@@ -319,7 +319,7 @@ typedef struct {
     cs_text_file *file;         /* whose checksum is an item more, the first */
 } division;
 
-/* Where a part begins: behind the end of the line that stands at its share of the bytes. */
+/* The beginning of a part: after the end of the line at its share of the bytes. */
 static char *part_begin(const division *d, int64_t part)
 {
     const reader *r = d->whole;

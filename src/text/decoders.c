@@ -162,7 +162,7 @@ static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
     return write_all(s, write_unmarked, p);
 }
 
-/* The end of a word is a blank, but for the last. */
+/* The end of a word becomes a blank, except the last. */
 static cs_status write_ended(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
     const char *at = p->text + token.from, *end = p->text + token.to;

@@ -185,7 +185,7 @@ static const cs_added_token *match(const cs_tokenizer *t, bool normalized, const
     return index < 0 ? NULL : &t->added[index];
 }
 
-/* Whether characters of words stand on neither side of text[from .. to-1]. */
+/* Whether neither neighbour of text[from .. to-1] is a character of a word. */
 static bool is_single(const char *text, int64_t size, int64_t from, int64_t to)
 {
     const uint8_t *bytes = (const uint8_t *)text;
@@ -226,8 +226,8 @@ static int64_t blanks_after(const char *text, int64_t at, int64_t size)
     return at;
 }
 
-/* What is done with the text between added tokens; `lead`: it begins with the whole input's first
- * character. */
+/* Encodes the text between added tokens; `lead`: it begins with the first character of the whole
+ * input. */
 typedef cs_status (*between)(cs_encoder *e, const char *text, int64_t size, bool lead);
 
 /* Cuts a text at the added tokens of one kind: the next is looked for where the last one ended,

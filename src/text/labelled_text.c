@@ -198,7 +198,7 @@ static cs_status begin(reader *r)
     return status;
 }
 
-/* What was read becomes *out. */
+/* Moves the texts read to *out. */
 static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
 {
     cs_labelled_text *t = &r->made;
@@ -216,7 +216,7 @@ static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
-/* Which side of which source. */
+/* The side and the source that a name denotes. */
 static cs_status side_of(const char *source, reader *r, const char **name)
 {
     const cs_labelled_options *o = r->options;
@@ -294,7 +294,7 @@ cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_
     if (status == CS_OK) status = cs_labelled_text_read(source[1], &o, &side[0], &side[1]);
     if (status == CS_ERR_INPUT && refused.files > 0 && side[0].count == 0 &&
         strcmp(source[0], source[1]) != 0) {
-        cs_reason_clear(); /* which other files are no UTF-8 is told in the same run */
+        cs_reason_clear(); /* other files that are no UTF-8 are reported in the same run */
         status = cs_labelled_text_read(source[1], &o, NULL, &unused);
         cs_labelled_text_free(&unused);
     }
@@ -369,7 +369,7 @@ cs_status cs_labels_of_array(const char *name, const cs_array *array, bool regre
 cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
                              cs_labelled_text *out)
 {
-    /* A line is a label: as the text it must not be empty, as the rest it is not looked at. */
+    /* A line is a label: as the text it must not be empty, as the rest it is not examined. */
     cs_refused refused = {0};
     const cs_labelled_options options = {.corpus = {.format = CS_FORMAT_TSV,
                                                     .label_column = 1,

@@ -1,10 +1,11 @@
-/* Laws of text: from a command line or a file to start, transitions and emissions.
+/* Synthetic languages: from a command line or a file to start, transitions and emissions.
  *
- * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a grammar is a
- * chain by law_grammar_private.h, so that all laws are hidden Markov chains. Dirichlet's rows are gamma
- * variables in proportion (Marsaglia and Tsang, ACM TOMS 26, 2000), in logarithms: shapes far below 1
- * underflow otherwise. The stationary law is by elimination without subtractions (Grassmann, Taksar and
- * Heyman, Operations Research 33, 1985), which keeps the relative accuracy of small probabilities. */
+ * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a
+ * grammar is a chain by law_grammar_private.h, so that all synthetic languages are hidden Markov
+ * chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and Tsang, ACM TOMS 26,
+ * 2000), in logarithms: shapes far below 1 underflow otherwise. The stationary distribution is
+ * found by elimination without subtractions (Grassmann, Taksar and Heyman, Operations Research 33,
+ * 1985), which keeps the relative accuracy of small probabilities. */
 #include "text/law.h"
 
 #include <math.h>
@@ -30,7 +31,7 @@ static const struct {
     int kind;
 } kinds[] = {{"markov", MARKOV}, {"hmm", HMM}, {"grammar", GRAMMAR}};
 
-/* What a source says. `states` of a grammar are its symbols. */
+/* The parameters of a source. `states` of a grammar are its symbols. */
 typedef struct {
     int kind;
     int64_t states, words, order, depth, classes, length, documents, seed, sample;
@@ -252,8 +253,8 @@ static void base_law(int64_t n, double zipf, double *out)
     (void)cs_to_one(n, out);
 }
 
-/* Row i of the whole law goes to the states that follow: of a chain of words, to the tuples with each
- * word behind those of the row. */
+/* Row i of the transition matrix assigns its probabilities to the next states. In a chain of words
+ * these are the tuples with each word after those of the row. */
 static cs_status draw_rows(const spec *s, cs_law *law)
 {
     const int64_t h = law->states, v = law->words, wide = s->kind == HMM ? h : v;

@@ -1,8 +1,8 @@
-/* Corpora of laws: documents that are drawn, every text with its weight, and what the law itself says
- * of documents.
+/* Corpora of synthetic languages: drawn documents, every text with its weight, and the
+ * probabilities of documents in the language itself.
  *
- * All go through the forward algorithm: a(z) is the probability of the tokens so far together with the
- * state z that emits the next one. */
+ * All go through the forward algorithm: a(z) is the probability of the tokens so far together with
+ * the state z that emits the next one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +121,7 @@ void cs_law_step(int64_t states, const double *a, const double *next, double *ou
     }
 }
 
-/* The mean law of the state where sequences of this length begin. */
+/* The mean distribution of the state where sequences of this length begin. */
 static cs_status start_of(const cs_law *law, int64_t label, const cs_sequences *s, int32_t length,
                           double *at, double *further, double *out)
 {
@@ -169,7 +169,7 @@ static cs_status cut_of(const cs_law *law, int64_t max_length, int64_t stride, c
     return status;
 }
 
-/* Words and classes, and room for a document of each class and length. */
+/* Words and classes, and the capacity for a document of each class and length. */
 static cs_status begin_frame(const cs_law *law, const char *source, const cut *c, cs_corpus *out)
 {
     char name[24];
@@ -245,7 +245,7 @@ cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t s
     return CS_DELIVER(status, out, made, cs_corpus_free);
 }
 
-/* --- what the law says of documents ----------------------------------------------------------- */
+/* --- probabilities of documents in the language ----------------------------------------------- */
 
 bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus)
 {

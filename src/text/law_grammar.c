@@ -1,5 +1,5 @@
-/* Grammars as chains (law_grammar_private.h): the laws of the way down to the leftmost leaf of a
- * subtree, level by level, then a row a state. */
+/* Grammars as chains (law_grammar_private.h): the distributions of the path to the leftmost leaf of
+ * a subtree, level by level, then a row a state. */
 #include "text/law_grammar_private.h"
 
 #include <string.h>
@@ -15,8 +15,8 @@ int64_t cs_grammar_states(int64_t symbols, int64_t depth, int64_t most)
     return states <= most ? states : most + 1;
 }
 
-/* below[a][leaf and owed] of a subtree one level higher: its left child's law, and the right child owed
- * as the last digit. width: S^(1 + levels) of the lower one. */
+/* below[a][leaf and owed] of a subtree one level higher: its left child's distribution, and the
+ * right child owed as the last digit. width: S^(1 + levels) of the lower one. */
 static void rise(int64_t s, int64_t width, const double *rule, const double *lower, double *below)
 {
     for (int64_t a = 0; a < s; ++a) {

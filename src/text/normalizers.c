@@ -119,7 +119,7 @@ static cs_status put_form(const char *text, int64_t size, int form, cs_pieces *p
     return status;
 }
 
-/* A character that has no form stands by itself, and nothing joins it. */
+/* A character that has no form is kept alone, and nothing joins it. */
 static cs_status put_known(const char *text, int64_t size, int form, cs_pieces *p)
 {
     cs_status status = CS_OK;

@@ -265,7 +265,7 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
     char *out = status == CS_OK ? cs_alloc(p.size + 1, 1) : NULL;
     if (status == CS_OK && !out) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
-        memcpy(out, p.text, (size_t)p.size); /* tokens stand end to end after every step */
+        memcpy(out, p.text, (size_t)p.size); /* tokens are contiguous after every step */
         out[p.size] = '\0';
         *text = out;
         *size = p.size;

@@ -5,7 +5,7 @@
  * 1. added_tokens_decoder of tokenizer_config.json, by id; without that key added_tokens.json, by
  *    id. Only in the latter case special_tokens_map.json replaces members of tokenizer_config.json.
  * 2. Named special tokens: bos_token and the other six, then all other members X_token.
- * 3. extra_special_tokens, or additional_special_tokens, the name of before version 5.
+ * 3. extra_special_tokens, or additional_special_tokens, the name before version 5.
  *
  * A token that is in tokenizer.json keeps its id there. A new one takes the next free id: the ids
  * of 1 give the order only. The flags of 1 replace those of tokenizer.json. */

@@ -2,7 +2,7 @@
  * lists. Anything else is refused by its name, since a tokenizer read half-way would give other ids
  * without a word.
  *
- * Limits: no dropout, no merge given twice, no prefix or suffix beside byte_fallback. */
+ * Limits: no dropout, no merge given twice, no prefix or suffix together with byte_fallback. */
 #include <string.h>
 
 #include "base/mem.h"

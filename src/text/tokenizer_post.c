@@ -96,7 +96,7 @@ static cs_status take_named(const cs_tokenizer *t, const json_t *post, bool bert
     return status;
 }
 
-/* What one post-processor makes of a text or a pair. */
+/* Reads the form that one post-processor gives to a text or a pair. */
 static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_text_form *f)
 {
     const char *type = json_string_value(json_object_get(post, "type"));

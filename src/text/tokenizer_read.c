@@ -1,5 +1,5 @@
 /* tokenizer.json in: vocabulary, added tokens, and the parts that are read elsewhere (steps.c,
- * tokenizer_model.c, tokenizer_post.c). A key that is not known is refused wherever it stands. */
+ * tokenizer_model.c, tokenizer_post.c). An unknown key is refused everywhere. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +142,7 @@ static cs_status take_vocabulary(json_t *vocab, const json_t *added, cs_tokenize
 }
 
 /* The list of Unigram, [["token", score], ...] by id, as an object of tokens and ids; the scores to
- * t->unigram, with room for `more` tokens that have none. */
+ * t->unigram, with capacity for `more` tokens that have none. */
 static cs_status read_scores(const json_t *list, int64_t more, cs_tokenizer *t, json_t **out)
 {
     const size_t count = json_array_size(list);
@@ -200,7 +200,7 @@ static cs_status name_type(const json_t *given, json_t *model)
     return cs_json_set(model, "type", json_string(type));
 }
 
-/* The parts as they are, and the model but for its two large members. */
+/* The parts as they are, and the model without its two large members. */
 static cs_status keep_parts(const json_t *root, cs_tokenizer *t)
 {
     static const char *const key[CS_PARTS] = {[CS_PART_NORMALIZER] = "normalizer",

@@ -138,7 +138,7 @@ int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size
 
 cs_status cs_word_table_find_key(cs_word_table *t, const cs_word_key *key, int32_t *out)
 {
-    /* Room first, so that the free slot found below is the one to fill. */
+    /* Grows the table first, so that the free slot found below is the one to fill. */
     cs_status status = make_room(t, key->size);
     if (status != CS_OK) return status;
     cs_word_slot *slot = probe(t, key);

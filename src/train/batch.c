@@ -1,8 +1,8 @@
-/* Building a batch: check, draw every plan, measure, lay out padding, let the form fill.
+/* Building a batch: check, draw every plan, measure, lay out padding, let the form fill rows and
+ * attention masks.
  *
- * Each sequence draws from generators of its own, indexed by step * 2^20 + row and separate for
- * plan, replacements and kept [MASK]s: nothing depends on which other sequences share the batch.
- */
+ * Each sequence draws from its own generators, indexed by step * 2^20 + row and separate for plan,
+ * replacements and kept [MASK]s: nothing depends on which other sequences share the batch. */
 #include "train/batch.h"
 
 #include <inttypes.h>
@@ -150,8 +150,9 @@ static rows_taken single_rows(const cs_draft *draft, int64_t b)
     return rows;
 }
 
-/* What row `row` of sequence b predicts, place k or, with heads of offsets, the next ones from k on:
- * the head of each is its offset's, and they share the weight of the prefix (LA Eq. 3). */
+/* Sets the targets of row `row` of sequence b: place k or, with heads of offsets, the next ones
+ * from k on: the head of each is its offset's, and they share the weight of the prefix (LA Eq.
+ * 3). */
 static void predict_next(cs_draft *draft, int64_t b, int64_t row, int64_t k)
 {
     const cs_plan *plan = &draft->plan[b];
@@ -407,7 +408,7 @@ static void mae_fill(cs_draft *draft, int64_t b)
     }
 }
 
-/* What a form is: rows of sequence b, and its values over the padding. Neither fails. */
+/* The functions of a form: rows of sequence b, and its values over the padding. Neither fails. */
 static const struct {
     rows_taken (*rows)(const cs_draft *draft, int64_t b);
     void (*fill)(cs_draft *draft, int64_t b);

@@ -1,8 +1,7 @@
-/* What a task asks of a model, and the sizes of its batches: both without looking at a text.
+/* The requirements of a task on a model, and the sizes of its batches: neither depends on a text.
  *
  * The largest sizes are those of the largest length, since every count below rises with the length:
- * round(rho s) clamped into 1..s-1 does, and so does what is left of s.
- */
+ * round(rho s) clamped into 1..s-1 does, and so does the rest of s. */
 #include <float.h>
 #include <inttypes.h>
 
@@ -73,7 +72,7 @@ bool cs_task_hides(const cs_task *task, const cs_model_config *config)
 
 /* --- checks --- */
 
-/* Nothing that is asked for may be ignored. */
+/* No given option may be ignored. */
 static cs_status check_shares(const cs_task *task, cs_form form)
 {
     const char *name = cs_objective_name(task->objective.kind);

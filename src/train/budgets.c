@@ -10,7 +10,8 @@ char *cs_train_budget_dir(const char *dir, int64_t steps)
     return cs_format("%s/budget-%lld", dir, (long long)steps);
 }
 
-/* The steps that a run of so many shares with a longer one, or with one of as many. */
+/* The steps that a run of `steps` steps shares with a longer one, or with one of the same
+ * number. */
 static int64_t shared(const cs_train_options *options, int64_t steps)
 {
     cs_train_options o = *options;

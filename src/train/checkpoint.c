@@ -153,7 +153,7 @@ static cs_status remove_finished(const char *folder)
     return status;
 }
 
-/* What an unfinished one holds was never read by anyone. */
+/* Removes an unfinished checkpoint, which nobody has read. */
 static void remove_unfinished(const char *folder)
 {
     DIR *d = opendir(folder);

@@ -82,7 +82,7 @@ cs_status cs_detector_draw(cs_detector *detector, const cs_batch *masked, const 
     return status == CS_OK ? cs_parallel(masked->events, 0, draw_row, &d) : status;
 }
 
-/* The masked batch with the drawn tokens, every row of which is a loss row. */
+/* The masked batch with the drawn tokens; every row is a loss row. */
 static cs_status fill_in(cs_detector *d, const cs_batch *masked)
 {
     const int64_t rows = masked->batch * masked->length;

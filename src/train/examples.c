@@ -1,4 +1,4 @@
-/* Sequences of the split at hand, their order by Fisher and Yates, and the exact distribution of
+/* Sequences of the current split, their order by Fisher and Yates, and the exact distribution of
  * their targets (spectra.md: a column's mass). */
 #include "train/examples.h"
 

@@ -58,7 +58,7 @@ typedef struct {
     const cs_texts *texts;
     const cs_content_masks *masks;
     int32_t *rank;         /* texts->longest */
-    double smoothing, own; /* share that each text keeps of its own; 1: it is not mixed */
+    double smoothing, own; /* share of a text's own vector in mixup; 1: no mixing */
     double *z;             /* of spans: outputs of all rows, then their gradient */
     cs_pass pass;
 } machine;
@@ -123,7 +123,7 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
     return status == CS_OK && (!m->rank || (texts->span && !m->z)) ? CS_ERR_MEMORY : status;
 }
 
-/* What text t is to be: its value, or the shares of the classes. */
+/* The target of text t: its value, or the shares of the classes. */
 static void set_goal(const machine *m, int64_t t, int64_t classes, double *goal)
 {
     goal[0] = m->texts->value[t];
@@ -241,8 +241,9 @@ static double span_loss(double *z, int h, int64_t n, int64_t right, double scale
     return loss;
 }
 
-/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward begins. On
- * a device too the loss is taken here: 2 numbers a row each way, beside a pass. */
+/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward
+ * begins. On a device too the loss is taken here: 2 numbers a row each way, little compared with a
+ * pass. */
 static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool train,
                             double *loss)
 {
@@ -439,7 +440,7 @@ static cs_status take(const machine *m, const cs_by_length *item, int64_t count,
     return CS_OK;
 }
 
-/* Outputs and loss of a batch, means over the draws of its masks. z: room for two batches. */
+/* Outputs and loss of a batch, means over the draws of its masks. z: a buffer of two batches. */
 static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t count, int64_t *text,
                                float *z, double *predicted, double *loss)
 {

@@ -1,4 +1,4 @@
-/* Limit: the record is taken at its word; a model that was changed afterwards keeps its kind. */
+/* Limit: the record is trusted; a model that was changed afterwards keeps its kind. */
 #include "train/model_kind.h"
 
 #include <string.h>
@@ -182,7 +182,7 @@ static const char *query_position(cs_kind kind, bool blind)
     return kind != CS_KIND_TWO_STREAM ? NULL : blind ? "off" : "on";
 }
 
-/* What config.json says. */
+/* The kind by config.json. */
 static cs_status take_own(const json_t *own, cs_model_kind *out)
 {
     const char *kind = json_string_value(json_object_get(own, "kind")),
@@ -208,8 +208,8 @@ static cs_status take_own(const json_t *own, cs_model_kind *out)
     return status == CS_ERR_USAGE ? cs_blame(CS_ERR_INPUT, "'trained'") : status;
 }
 
-/* A training run of before: its objective in `record`, loss and shares among `options`, where no
- * loss means the objective's own. */
+/* A training run of an older version: its objective in `record`, loss and shares among `options`,
+ * where no loss means the objective's own. */
 static cs_status take_record(const json_t *record, const json_t *options,
                              const cs_model_config *config, cs_model_kind *out)
 {
@@ -256,8 +256,8 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
     out->spectral_factor = 2;
 }
 
-/* The record of a run beside config.json: train.json, whose options are the manifest's, or a
- * checkpoint's trainer.json, which has both under "run". */
+/* The record of a run in the folder of config.json: train.json, whose options are the manifest's,
+ * or a checkpoint's trainer.json, which has both under "run". */
 static cs_status take_neighbour(const char *dir, const cs_model_config *config, bool *there,
                                 cs_model_kind *out)
 {

@@ -234,7 +234,7 @@ static cs_status add_question(work *w, const cs_squad *squad, int64_t i)
     return status;
 }
 
-/* What pairs have, and of a causal model a last row that sees all. */
+/* The form of pairs; a causal model needs a last row that sees all. */
 static cs_status choose_form(work *w)
 {
     const cs_spans_options *o = w->options;
@@ -283,7 +283,8 @@ void cs_spans_free(cs_spans *spans)
     *spans = (cs_spans){0};
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- spans that answer questions
+ * ------------------------------------------------------------------ */
 
 /* The best span of a window's context; its score goes up with it. */
 static void best_of(const cs_spans *s, const cs_span_window *w, const float *z, int64_t longest,

@@ -91,7 +91,7 @@ static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, 
     return status == CS_OK ? cs_pass_open(t->model, &sizes, out) : status;
 }
 
-/* The detector's pass beside the step's. */
+/* The detector's pass, in addition to the step's. */
 static cs_status open_detector(const cs_trainer *t, cs_detector *out)
 {
     const cs_train_options *o = &t->options;

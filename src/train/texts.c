@@ -41,7 +41,7 @@ typedef struct {
     int64_t specials; /* tokens around the texts */
     int64_t gap;      /* the piece that the place is; pieces: the last row */
     cs_encoder encoder;
-    int32_t *id; /* of the texts at hand, one behind the other */
+    int32_t *id; /* of the current texts, one after the other */
     int64_t id_room, token_room, type_room;
 } work;
 
@@ -54,7 +54,7 @@ static cs_status add_pieces(work *w, int64_t count, const cs_text_piece *piece)
     return status;
 }
 
-/* A template stands where a single text would; where it ends at the gap nothing comes behind it. */
+/* A template replaces a single text; a template that ends at the gap has nothing after it. */
 static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, bool pair, work *w)
 {
     const cs_cloze *cloze = o->cloze;

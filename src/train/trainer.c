@@ -1,7 +1,7 @@
 /* The loop around the steps: log, evaluation, checkpoints, interrupts.
  *
  * Interrupts are held while it runs, so that no parallel loop of a step stops halfway; the flag is
- * looked at between steps. A checkpoint is written after its step's log row, so that the log of a
+ * checked between steps. A checkpoint is written after its step's log row, so that the log of a
  * resumed run has every row once. */
 #include "train/trainer.h"
 
@@ -129,8 +129,9 @@ cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options)
     return status;
 }
 
-/* What a run is: everything that its numbers follow from but the model's own configuration. Keys
- * are the names of the command's options. How often a run logs, evaluates and saves is not in it. */
+/* The identity of a run: all settings that affect its results, except the model's own
+ * configuration. Keys are the names of the command's options. How often a run logs, evaluates and
+ * saves is not in it. */
 static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_t **out)
 {
     const cs_train_options *o = &t->options;
@@ -178,8 +179,8 @@ static cs_status match_steps(const char *where, json_t *recorded, const json_t *
                                where, (long long)was, (long long)is);
 }
 
-/* A setting younger than some runs, which had none of it, or which their model's configuration
- * says too. */
+/* A field added later; older runs had none of it, or have it in their model's configuration: they
+ * use the default. */
 static cs_status young(json_t *recorded, const char *key, json_t *value)
 {
     if (json_object_get(recorded, key)) {
@@ -252,7 +253,7 @@ static cs_status resume(session *s)
     return status;
 }
 
-/* What the model says of itself: that of the phase at hand. */
+/* The kind of the model in the current phase. */
 static cs_status describe(const cs_trainer *t)
 {
     cs_model *model = t->model;
@@ -394,7 +395,7 @@ static cs_status loop(session *s)
 
 /* --- ending ------------------------------------------------------------------------------------*/
 
-/* A model whose last steps changed nothing is not the one that was asked for. */
+/* Fails if the last steps changed nothing, since the model is then not the requested one. */
 static cs_status finish(const session *s)
 {
     const char *dir = s->t.options.dir;
