@@ -283,8 +283,7 @@ void cs_spans_free(cs_spans *spans)
     *spans = (cs_spans){0};
 }
 
-/* --- spans that answer questions
- * ------------------------------------------------------------------ */
+/* --- spans that answer questions -------------------------------------------------------------- */
 
 /* The best span of a window's context; its score goes up with it. */
 static void best_of(const cs_spans *s, const cs_span_window *w, const float *z, int64_t longest,
