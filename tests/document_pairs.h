@@ -1,5 +1,5 @@
-/* What a corpus is for estimates of its language, in plain loops: one event a contribution, and all
- * pairs of events. */
+/* A corpus as the input of estimates of its language, in plain loops: one event a contribution, and
+ * all pairs of events. */
 #pragma once
 
 #include "cooc/by_document.h"

@@ -1,4 +1,4 @@
-/* Laws of text by sums over all paths of states. */
+/* Synthetic languages by sums over all paths of states. */
 #pragma once
 
 #include "test.h"

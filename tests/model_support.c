@@ -163,7 +163,7 @@ static void fill_decoder(model_data *d, const cs_model_config *c, cs_rng *rng)
     }
 }
 
-/* What classifiers read: every text has a target; a limit of 0 or more, which rank 0 answers. */
+/* The inputs of classifiers: every text has a target; a limit of 0 or more, which rank 0 passes. */
 static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 2);
@@ -355,7 +355,7 @@ static void close_over(int64_t rows, const int32_t *vis, const int32_t *lim, uin
     }
 }
 
-/* What of the content rows a limit shows. */
+/* The content rows that a limit shows. */
 static uint64_t shown(int64_t rows, const int32_t *vis, int32_t lim, const uint64_t *set)
 {
     uint64_t seen = 0;
@@ -394,7 +394,7 @@ dependence data_dependence(const model_data *d, const model_world *world, int64_
     int64_t top = form == CS_FORM_SINGLE ? d->length
                   : form == CS_FORM_MAE  ? d->decoder_length
                                          : d->queries;
-    bool mean = world->net.readout_lim != CS_NONE; /* whatever its query, of its own text */
+    bool mean = world->net.readout_lim != CS_NONE; /* the mean over the query's text */
     if (r < 0 && !mean) {
         return (dependence){0, 0, 0};
     }

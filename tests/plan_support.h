@@ -1,4 +1,4 @@
-/* What the tests of src/plan share. */
+/* Shared by the tests of src/plan. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 #include "plan/plan_file.h"
 
-/* Objectives of every kind, the examples of their rows, each of which exists at a length from 2 to 6
- * or says so; the last two texts that were returned are good. */
+/* Objectives of every kind: the examples of their rows. Each exists at a length from 2 to 6 or
+ * reports that it does not. The last two returned texts are valid. */
 int plan_spec_count(void);
 const char *plan_spec(int n);
 

@@ -126,7 +126,7 @@ static void embed_given(cs_tensor_net *net)
     cs_net_output(net, cs_graph_embed(&net->graph, x, rows, 1, &table, &index));
 }
 
-/* x and four tables, of which two are the same and one is rows of another. */
+/* x and four tables: two are the same and one is rows of another. */
 static void embed_many(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 4, 9, 3, 5);
@@ -175,7 +175,7 @@ static void add_dropped(cs_tensor_net *net)
     cs_net_output(net, cs_graph_add(&net->graph, a, b, 0.3));
 }
 
-/* drop(b) alone, of which one use is of views. */
+/* drop(b) alone; one use is of views. */
 static void add_nothing(cs_tensor_net *net)
 {
     cs_graph *g = &net->graph;
@@ -220,7 +220,7 @@ static void norm_one_column(cs_tensor_net *net)
     cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, affine(gain, bias), NULL));
 }
 
-/* x read again beside the norm; no bias. */
+/* x has another reader than the norm; no bias. */
 static void norm_beside(cs_tensor_net *net)
 {
     cs_graph *g = &net->graph;

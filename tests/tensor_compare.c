@@ -259,7 +259,7 @@ static double rounding(const cs_tensor_block *rough, const cs_tensor_block *exac
     return size > 0 ? sqrt(apart / size) : 0;
 }
 
-/* What a result is compared with; rough: of the rounded reference, NULL but for bf16. */
+/* The reference of a result; rough: of the rounded reference, NULL except for bf16. */
 typedef struct {
     cs_tensor_result exact, *rough;
 } expectation;

@@ -1,4 +1,4 @@
-/* What every backend promises beyond numbers that agree: attention hides what is masked, and the
+/* Promises of every backend beyond numbers that agree: attention hides what is masked, and the
  * optimizer follows its equations. */
 #include "auto.h"
 #include "tensor_support.h"

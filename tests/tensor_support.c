@@ -1,4 +1,4 @@
-/* Building a case, filling it and running it. The cases stand in tensor_cases.c, the checks in
+/* Building a case, filling it and running it. The cases are in tensor_cases.c, the checks in
  * tensor_compare.c. */
 #include "tensor_support.h"
 #include "auto.h"

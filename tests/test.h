@@ -91,7 +91,7 @@ pid_t test_fork(void);
 /* Waits until the child ends: its exit code, or -signal. */
 int exit_code(pid_t child);
 
-/* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
+/* Zeroed memory for `count` items, freed after the test; for the test's own thread. */
 void *test_room(int64_t count, size_t size);
 
 /* The held reason contains `part`; it is cleared. */

@@ -141,7 +141,7 @@ static cs_status count_item(void *ctx, int64_t item)
     return CS_OK;
 }
 
-/* Holds its worker's number while it runs a loop of its own. */
+/* Holds its worker's number while it runs its own loop. */
 static cs_status use_scratch(void *ctx, int64_t item, int worker)
 {
     (void)item;

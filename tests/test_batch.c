@@ -91,7 +91,7 @@ TEST(replacements_keep_their_shares)
     task.keep = 0.1;
     task.random = 0.3;
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    config.ids.eos = 30; /* special ids need not stand together */
+    config.ids.eos = 30; /* special ids need not be contiguous */
     config.ids.unk = -1;
     config.ids.pad = BOS; /* nor be distinct */
     double kept = 0, masked = 0, other = 0, n = 0;

@@ -1,5 +1,5 @@
-/* What is trained is the objective: the events (conditioning set, target) that batches show, read
- * off their masks, against the exact distribution cs_pairs_of(). */
+/* Training follows the objective: the events (conditioning set, target) of batches, derived from
+ * their attention masks, against the exact distribution cs_pairs_of(). */
 #include "batch_support.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"

@@ -1,4 +1,5 @@
-/* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
+/* Batches of tasks of every form: draws of a sequence do not depend on the others, sizes, bad
+ * input. */
 #include "batch_support.h"
 #include "plan_support.h"
 
@@ -147,8 +148,9 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* cs_task_sizes holds every batch, and no number is larger than some batch needs: but for linear
- * and blind queries, which are bounded by tokens where they are groups, and for rare draws. */
+/* cs_task_sizes holds every batch, and no number is larger than some batch needs. The exceptions
+ * are linear and blind queries, which are bounded by tokens where they are groups, and rare
+ * draws. */
 TEST(sizes_hold_any_batch)
 {
     cs_task task;
@@ -285,7 +287,7 @@ TEST(tasks_that_cannot_be_are_refused)
     cs_reason_clear();
 }
 
-/* What a form does not read, a model need not have. */
+/* A model need not have special tokens that a form does not read. */
 TEST(needless_special_tokens_may_be_absent)
 {
     cs_task masked = batch_task("masked:unmasked=2");

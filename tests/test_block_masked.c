@@ -1,6 +1,5 @@
-/* block-masked: its law against its rule, trial by trial; its events against all plans and drawn
- * ones; blocks of a large grid.
- */
+/* block-masked: its distribution against its rule, trial by trial; its events against all plans and
+ * drawn ones; blocks of a large grid. */
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -17,7 +16,7 @@ TEST(events_are_those_of_all_plans)
     plan_compare_kernel("block-masked(mask-ratio=0.4,columns=2)");
 }
 
-/* The rule of a 3 x 3 grid, 4 patches of which are masked; m = round(16 9 / 196) = 1. */
+/* The rule of a 3 x 3 grid with 4 masked patches; m = round(16 9 / 196) = 1. */
 enum {
     SIDE = 3,
     CELLS = SIDE * SIDE,

@@ -201,7 +201,7 @@ TEST(signed_matrices_have_no_components_certificate)
 }
 
 /* Two blocks (3 1; 1 3) joined by an entry of 1e-11 are one component with one sigma = 1; the
- * second value is 1 - O(1e-11), which no solver tells from 1: reported, and no proof. */
+ * second value is 1 - O(1e-11), which no solver distinguishes from 1: reported, and no proof. */
 TEST(a_value_near_one_is_no_proof)
 {
     AUTO(cs_csr) a =
@@ -215,7 +215,7 @@ TEST(a_value_near_one_is_no_proof)
         assert_true(s.cert_components.value == 2 && s.cert_components.bound == 1);
         assert_int_equal(s.near_ones, 1);
         cs_spectrum_free(&s);
-        /* With one value wanted the nearby one is not looked at. */
+        /* With one value wanted the nearby one is not computed. */
         s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.k = 1, .normalised = given});
         assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
         assert_int_equal(s.near_ones, 0);
@@ -314,7 +314,7 @@ TEST(residuals_widen_the_moments)
 
 /* All triplets of (1 0 1; 0 1 1; 1 1 2) / 4, which has the values 3/4, 1/4 and 0, or of the same
  * with its first row cut into four halves, which lumping joins again; inertia counts at tau = 1/8,
- * twice the floor it is told. */
+ * twice the given floor. */
 static cs_spectrum counted_at_an_eighth(bool cut)
 {
     const double whole[] = {.25, 0, .25, 0, .25, .25, .25, .25, .5};
@@ -336,9 +336,9 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     return s;
 }
 
-/* What a count proves reaches no further than its backward error, and what lumping may have moved,
- * allow. G - tau^2 I has norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u
- * of that (linalg/inertia.h). */
+/* A count proves no more than its backward error, and the error of lumping, allow. G - tau^2 I has
+ * norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u of that
+ * (linalg/inertia.h). */
 TEST(inertia_keeps_its_margins)
 {
     AUTO(cs_spectrum) whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);

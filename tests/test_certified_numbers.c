@@ -31,8 +31,9 @@ static void make(made *m, int64_t k, const double *sigma, const double *residual
 
 static const cs_spectrum_options UNSCALED = {.normalised = true, .certify = CS_CERTIFY_MOMENTS};
 
-/* All triplets of a rank of k + room: what is missing has squares that sum to no more than what the
- * sums leave over, and their error: residuals, values below the floor, and (k + 32) eps of the sum. */
+/* All triplets of a rank of k + `room`: the squares of the missing values sum to no more than the
+ * remainder of the sums and their error: residuals, values below the floor, and (k + 32) eps of the
+ * sum. */
 TEST(the_sums_of_all_triplets)
 {
     static const double sigma[] = {1, 0.5}, residual[] = {0x1p-10, 0x1p-12};
@@ -276,7 +277,7 @@ TEST(the_worst_residual_counts)
 }
 
 /* Multiply-adds of a count: n^3 / 6 for each component of n on its smaller side, and of its Gram
- * matrix d (d + 1) / 2 for each line of d entries on the other. Only lengths are looked at. */
+ * matrix d (d + 1) / 2 for each line of d entries on the other. Only lengths matter. */
 TEST(counts_beyond_their_limit_are_not_run)
 {
     enum { LINES = 1000, SMALL = 3, DEGREE = 30000, BLOCKS = 3, ORDER = 8192 };

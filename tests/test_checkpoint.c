@@ -55,8 +55,8 @@ static json_t *identity_of(const cs_corpus *corpus)
     return identity;
 }
 
-/* A word, where documents end, a class, the split, the law of a population: each tells corpora apart
- * that have the same sizes; the law's name alone does not. */
+/* A word, where documents end, a class, the split, the language of a population: each distinguishes
+ * corpora of the same sizes; the language's name alone does not. */
 TEST(corpora_are_told_by_their_content)
 {
     int64_t length[] = {3, 4, 5};
@@ -84,7 +84,7 @@ TEST(other_builds_are_refused)
     first.resume = true;
     static const struct {
         const char *words;
-        cs_cooc_options o; /* beside those of `first` */
+        cs_cooc_options o; /* in addition to those of `first` */
     } other[] = {{"its context_size is 3, not 2", {.context.n = 2}},
                  {"its target_given is true, not false", {.context.given = true}},
                  {"its max_length is 0, not 20", {.max_length = 20}},
@@ -125,7 +125,7 @@ TEST(other_builds_are_refused)
     corpus.token[17] = (token + 1) % 300;
     assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
     corpus.token[17] = token;
-    o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever stands there */
+    o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever exists */
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
@@ -184,7 +184,8 @@ TEST(damage_is_named)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
+/* A disk that is full at the second checkpoint: the failure is reported, the first checkpoint
+ * remains. */
 TEST(full_disks_keep_the_older_checkpoint)
 {
     AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
@@ -331,7 +332,7 @@ TEST(what_a_build_cannot_have_made_is_refused)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* More runs than the file has room for the lengths of: refused before memory is taken for them. */
+/* More runs than the file has lengths of: refused before memory is taken for them. */
 TEST(sizes_beyond_the_file_are_refused_first)
 {
     AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
@@ -358,13 +359,13 @@ TEST(sizes_beyond_the_file_are_refused_first)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
- * stands, and the next attempt succeeds. */
+/* Memory that ends while a checkpoint is written, or its build is described, is reported; the older
+ * one remains, and the next attempt succeeds. */
 TEST(writing_survives_failed_allocations)
 {
     AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
-    for (int round = 0; round < 3; ++round) { /* the first one, and one beside another */
+    for (int round = 0; round < 3; ++round) { /* the first one, and one after another */
         AUTO(kept) k = {0};
         kept_init(&k);
         EACH_ALLOCATION_FAILS(n) {

@@ -38,7 +38,7 @@ TEST(resumed_is_uninterrupted)
             assert_same_cooc(&whole, &m);
             cs_cooc_free(&m);
             assert_true(
-                cs_path_exists(checkpoint_index)); /* stands until the caller has the matrix */
+                cs_path_exists(checkpoint_index)); /* kept until the caller has the matrix */
             OK(cs_cooc_checkpoint_remove(checkpoint_dir));
             assert_false(cs_path_exists(checkpoint_dir));
         }

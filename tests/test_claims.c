@@ -142,9 +142,9 @@ TEST(baselines_do_not_sharpen_decisions)
     assert_true(open > 0.9 * FAMILIES * FAMILY);
 }
 
-/* Families of which some comparisons are as large as what matters, which is the hardest to tell from
- * less, and the others are nil: none of the former is found small but in .05 of families, and of the
- * latter most are. Seeds and documents are drawn. */
+/* Families in which some differences are exactly as large as the threshold, which is the hardest to
+ * distinguish from less, and the others are nil. None of the former is found small except in .05 of
+ * families, and most of the latter are. Seeds and documents are drawn. */
 TEST(large_differences_are_rarely_found_small)
 {
     enum { FAMILY = 6, FAMILIES = 2000, SEEDS = 5 };

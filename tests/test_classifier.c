@@ -1,5 +1,5 @@
 /* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
- * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
+ * the mean; the places of dropout; what is refused; encoders that are taken over, files. */
 #include "backend_ref.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -218,8 +218,8 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
     return equal;
 }
 
-/* Of a two-stream model with a decoder's parameters beside it: the encoder moves, the head keeps
- * its own values, also where both have one. */
+/* Of a two-stream model with the parameters of a decoder too: the encoder moves, the head keeps its
+ * own values, also where both have one. */
 TEST(encoders_are_taken)
 {
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};

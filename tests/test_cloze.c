@@ -1,4 +1,4 @@
-/* train/cloze: where gap and texts of a template come to stand, answers that are the language model's own,
+/* train/cloze: the places of gap and text in a template, predictions equal to the language model's,
  * learning from few examples, bad templates and words, every allocation failed. */
 #include "io_support.h"
 #include "model/pass.h"
@@ -91,7 +91,7 @@ TEST(shifted_outputs_are_read_before_the_gap)
     }
 }
 
-/* --- answers of questions --------------------------------------------------------------------- */
+/* --- texts that answer questions --- */
 
 typedef struct {
     cs_arch arch;

@@ -119,7 +119,7 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
 
 typedef cs_status (*asking)(cs_model *model, const char *dir, said *s);
 
-/* CS_OK: it answers. */
+/* CS_OK: it has a result. */
 static cs_status answers(const char *dir, asking ask, said *s)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));

@@ -126,9 +126,9 @@ TEST(two_components_report_the_heavier)
     cs_reason_clear();
 }
 
-/* The matrix of group_ar_has_the_known_gap beside a lighter component whose second value, 0.99 /
- * 1.01, is larger. Of one value below 1 the heavier's is not among those of the whole; of two it is:
- * the same cut, a cut of the component. */
+/* The matrix of group_ar_has_the_known_gap with a lighter component whose second value, 0.99 /
+ * 1.01, is larger. Of one value below 1 the heavier's is not among those of the whole; of two it
+ * is: the same cut, a cut of the component. */
 TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
 {
     enum { N = 7 };

@@ -1,5 +1,6 @@
-/* What src/cooc tells of its progress: every stage counts up to its total, in order; and an interrupt
- * raised in any stage ends the work with nothing made. Sums over blocks of a large Gram matrix. */
+/* The progress that src/cooc reports: every stage counts up to its total, in order; and an
+ * interrupt raised in any stage ends the work with nothing made. Sums over blocks of a large Gram
+ * matrix. */
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/moments.h"
@@ -16,7 +17,7 @@ typedef struct {
     const char *stage;
     int64_t step; /* from one report to the next; 0: any */
     int64_t reports, others, first, last, total;
-    bool again; /* a stage may begin anew once it has told of all but its last one */
+    bool again; /* a stage may begin anew once it has reported all but its last step */
     bool stops; /* raises the interrupt at the second report, or the first of a stage of one */
 } listener;
 

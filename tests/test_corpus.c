@@ -94,7 +94,8 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
                  "absent.txt: no such file");
 }
 
-/* One rule for headers: it is no document, and says where label and text are, but for what options say. */
+/* One rule for headers: a header is no document, and names the columns of label and text unless
+ * options do. */
 TEST_IN_DIR(headers_are_no_documents)
 {
     static const struct {
@@ -426,7 +427,7 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
         assert_int_equal(part.vocab, c.vocab);
         for (int64_t d = 0; d < part.documents; ++d) {
             told += part.held_out[d];
-            now[part.token[d]] = 1; /* each document a word of its own */
+            now[part.token[d]] = 1; /* each document a separate word */
         }
         assert_int_equal(told, held);
         for (int v = 0; v < 32; ++v) {

@@ -64,7 +64,7 @@ TEST(bounds_are_the_sharp_ones)
             for (int64_t k = 0; k <= q; ++k) {
                 sum += pow(sin((double)(k + 1) * angle) / sin(angle), 2);
             }
-            /* Near a Gauss node (U_q(x) near 0) the plain inequalities stand in. */
+            /* Near a Gauss node (U_q(x) near 0) the plain inequalities replace them. */
             if (fabs(sin((double)(q + 1) * angle) / sin(angle)) > 0.1) {
                 assert_true(fabs(high - low - 1 / sum) < 1e-10);
                 ++compared;
@@ -84,7 +84,7 @@ TEST(near_a_node_the_plain_inequalities_stand)
     enum { Q = 12 };
     static const struct {
         double off;
-        int low, high; /* nodes above, those from x on, beside k - 1 */
+        int low, high; /* nodes above, those from x on, in addition to k - 1 */
     } cases[] = {{0, -1, 2}, {1e-14, -1, 2}, {-1e-14, -1, 2}, {1e-9, -1, 1}, {-1e-9, 0, 2}};
     double own[2 * Q], from_above[Q + 1] = {0}; /* weights of the first k nodes, descending */
     cs_jacobi j = semicircle(Q, own);
@@ -456,7 +456,7 @@ static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
     assert_int_equal(total, (s->samples + 7) / 8 * s->degree);
 }
 
-/* Groups of eight samples, each of so many steps. */
+/* Groups of eight samples, each of the same number of steps. */
 TEST(steps_are_told)
 {
     static const int64_t samples[] = {2, 8, 9, 17};

@@ -1,6 +1,6 @@
-/* Designed objectives: the published optima, laws and grids beside the bound, gradients by central
- * differences, closed forms where there are any, a text counted by hand. The same programmes by scipy
- * are tests/oracle/design_oracle.py. */
+/* Designed objectives: the published optima, distributions and grids against the bound, gradients
+ * by central differences, closed forms where there are any, a text counted by hand. The same
+ * programmes by scipy are tests/oracle/design_oracle.py. */
 #include "analysis/design/sums_private.h"
 #include "analysis/theorems/tradeoff.h"
 #include "base/threads.h"
@@ -109,7 +109,8 @@ TEST(optima_of_scipy)
     }
 }
 
-/* tr (Abar Abar')^2 - 1 of a joint law of prefixes 1..s-1 and targets, by its left Gram matrix. */
+/* tr (Abar Abar')^2 - 1 of a joint distribution of prefixes 1..s-1 and targets, by its left Gram
+ * matrix. */
 static double tail_of(int64_t s, const double *a)
 {
     double row[16] = {0}, col[16] = {0}, sum = -1;
@@ -127,8 +128,8 @@ static double tail_of(int64_t s, const double *a)
     return sum;
 }
 
-/* s = 4, contexts fixed: all laws on a grid of 1/60; the least of them is within a few h^2 of the
- * optimum, and none is below the bound. */
+/* s = 4, contexts fixed: all distributions on a grid of 1/60; the least of them is within a few h^2
+ * of the optimum, and none is below the bound. */
 TEST(no_law_of_a_grid_is_better)
 {
     enum { S = 4, N = 60 };
@@ -177,8 +178,8 @@ static void fill_gram(int64_t s, double *gram)
     }
 }
 
-/* Every matrix and every choice of marginals: 300 laws, none of them below the bound; which holds
- * whether the gap closes or, where contexts have lost their weight, does not. */
+/* Every matrix and every choice of marginals: 300 distributions, none of them below the bound; the
+ * bound holds whether the gap closes or, where contexts have lost their weight, does not. */
 TEST(no_drawn_law_is_below_the_bound)
 {
     enum { S = 7, EVENTS = S * (S - 1) / 2 };
@@ -254,8 +255,8 @@ TEST(gradients_by_central_differences)
     check_gradient(masks, 7, CS_DESIGN_TOY, CS_DESIGN_SIGMA4);
 }
 
-/* What is refused, and why: with both marginals free many random pairs lie below their mean (how many
- * depends on how they are drawn: here entries u^6); with either fixed none does. */
+/* Refused problems, and why: with both marginals free many random pairs lie below their mean (how
+ * many depends on how they are drawn: here entries u^6); with either fixed none does. */
 TEST(convex_with_a_marginal_fixed_only)
 {
     enum { S = 3, PAIRS = 2000 };

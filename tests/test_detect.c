@@ -1,5 +1,5 @@
 /* Replaced-token detection: the draws are the model's own probabilities, the second pass reads them
- * and is told what was replaced, its gradient is that of its loss, and runs keep their bytes. */
+ * and is given the replaced tokens, its gradient is that of its loss, and runs keep their bytes. */
 #include "backend_ref.h"
 #include "io_support.h"
 #include "train/detect.h"
@@ -52,9 +52,9 @@ static void world_close(world *w)
     free_training(&w->t);
 }
 
-/* Of each masked token every word comes up as often as its probability p says: but for a chance of
- * 1e-6 all shares of n draws are within sqrt(2 p x / n) + 2 x / 3 n of it, x the logarithm of two
- * million times the shares (Bernstein). */
+/* Of each masked token every word comes up as often as its probability p says: with a chance of at
+ * least 1 - 1e-6, all shares of n draws are within sqrt(2 p x / n) + 2 x / 3 n of it, x the
+ * logarithm of two million times the shares (Bernstein). */
 TEST(draws_are_from_the_predictions)
 {
     AUTO_BY(world_close, world) w = {0};
@@ -254,9 +254,10 @@ TEST(what_has_no_replaced_tokens_is_refused)
                  "no detector of replaced tokens");
 }
 
-/* The matrix of detection, (text, position) against replaced or not, of two independent tokens of law q of
- * which a share rho is drawn anew from q: by enumeration of originals, masks and draws, in plain sums. One
- * singular value beside 1, rho sd q(v) / sqrt(p (1 - p)); 0 where q is uniform. */
+/* The matrix of detection, (text, position) against replaced or not, of two independent tokens of
+ * distribution q. A share rho of the tokens is drawn anew from q: by enumeration of originals,
+ * masks and draws, in plain sums. One singular value other than 1, rho sd q(v) / sqrt(p (1 - p)); 0
+ * where q is uniform. */
 TEST(detection_has_one_singular_value)
 {
     enum { V = 4, TEXTS = V * V };

@@ -45,7 +45,7 @@ TEST(absent_plugin)
     cs_reason_clear();
 }
 
-/* Asked for by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
+/* Requested by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
  * same. */
 TEST(nothing_falls_back_silently)
 {

@@ -72,7 +72,7 @@ static void build(const cs_corpus *corpus, const char *objective, const char *co
     OK(cs_cooc_build(corpus, &o, out));
 }
 
-/* The same bits: the two have one law. */
+/* The same bits, since both have one distribution. */
 TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
 {
     const char *const context[] = {"all", "nearest:2", "each:2"};
@@ -104,7 +104,7 @@ TEST(it_mixes)
                            2);
 }
 
-/* In one stream, alone and beside other masks. */
+/* In one stream, alone and with other masks. */
 TEST(a_network_reads_masks)
 {
     AUTO(cs_plan_file) file = {0};

@@ -60,8 +60,8 @@ TEST_IN_DIR(digests_are_of_the_bytes)
     assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 3);
 }
 
-/* What was hashed while the disk was waited for is known without a second reading, for as long as the
- * file is that one: replaced or changed in place it is read. */
+/* The digest of a file that was hashed while it was written is known without a second reading,
+ * until the file is replaced or changed in place. */
 TEST_IN_DIR(a_settled_file_is_known)
 {
     char known[33], now[33], expected[33];
@@ -289,7 +289,7 @@ TEST_IN_DIR(records_of_other_runs_stay)
     assert_int_equal(json_array_size(outputs), 2);
 }
 
-/* What `rerun` asks: do the inputs of a run still have the bytes that it read? */
+/* The check of `rerun`: do the inputs of a run still have the bytes that it read? */
 TEST_IN_DIR(changed_inputs_are_named)
 {
     const char *path = in_dir(state, "in");

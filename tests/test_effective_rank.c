@@ -93,8 +93,8 @@ TEST(spectra_at_the_edge)
     assert_true(v[CS_RANK_TAU] == 2);
 }
 
-/* The numbers of docs/explanation/effective-rank.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
- * jackknife's errors, of which five are allowed. */
+/* The numbers of docs/explanation/effective-rank.md for 20000 x 768 with lambda_k = 1/k: sampling
+ * leaves about the jackknife's error; five such errors are allowed. */
 TEST(the_numbers_of_the_theory)
 {
     enum { N = 20000, D = 768 };
@@ -148,7 +148,7 @@ TEST(fewer_rows_than_columns)
     assert_int_equal(r.count, N);
     assert_true(r.value[CS_RANK_NUMERICAL] == N);
     cs_effective_rank_free(&r);
-    o.centred = true; /* one dimension goes with the mean */
+    o.centred = true; /* the mean takes one dimension */
     OK(cs_effective_rank_of(&g, &o, &r));
     assert_true(r.value[CS_RANK_NUMERICAL] == N - 1);
     assert_true(r.se[CS_RANK_STABLE] > 0 && isnan(r.se[CS_RANK_NUMERICAL]));
@@ -486,10 +486,10 @@ TEST(the_corrected_rank_stays_in_its_range)
     assert_true(above > 0 && below >= SAMPLES);
 }
 
-/* What nominal 95 % intervals cover of the population's value, in 100 samples of Gaussian rows with
- * covariance diag(1/k): the plain rank's less, that of the corrected with its own error enough, which
- * is larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of docs/explanation/effective-rank.md is by
- * tests/bench/rank_coverage.py. */
+/* The coverage of nominal 95 % confidence intervals in 100 samples of Gaussian rows with covariance
+ * diag(1/k): the plain rank's is too low, that of the corrected with its own error enough, which is
+ * larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of
+ * docs/explanation/effective-rank.md is by tests/bench/rank_coverage.py. */
 static void covers(int d, int64_t n, uint64_t seed)
 {
     enum { B = 20, SAMPLES = 100, LEAST = 86 };

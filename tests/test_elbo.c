@@ -1,5 +1,6 @@
-/* The bound of a masked model drawn in any order, beside all orders of small texts: its mean over draws
- * is the exact one, which is above the exact -log p; one token is exact; the number of masked tokens. */
+/* The bound of a masked model drawn in any order, against all orders of small texts: its mean over
+ * draws is the exact one, which is above the exact -log p; one token is exact; the number of masked
+ * tokens. */
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"

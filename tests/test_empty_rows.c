@@ -96,7 +96,7 @@ TEST_IN_DIR(rows_without_entries_cost_nothing)
                  "csc.npz: a matrix of 9000000000000000000 rows and 3 columns takes");
 }
 
-/* What stores its rows: csr and dense. The whole comes back from the rows that are kept. */
+/* Forms that store rows: csr and dense. The whole comes back from the rows that are kept. */
 TEST_IN_DIR(stored_rows_are_left_out)
 {
     enum { ROWS = 20000, LAST = 17001 };
@@ -126,7 +126,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     }
     cs_csr_free(&whole);
 
-    /* An array without columns has no rows to speak of, however many it claims. */
+    /* An array without columns has no rows, however many it claims. */
     AUTO_FREE char *header = NULL;
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));

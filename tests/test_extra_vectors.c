@@ -20,7 +20,7 @@ static float *of_param(const cs_model *model, const char *name)
     return value;
 }
 
-/* Two pictures alike but for their vectors. */
+/* Two pictures that differ in their vectors alone. */
 static cs_images make_two(void)
 {
     cs_images all = make_pictures(), m = {0};
@@ -79,7 +79,7 @@ static void states_of(cs_model *model, const cs_images *m, float *to)
     OK(cs_hidden_states(model, &patches, &o, keep, &to));
 }
 
-/* What is predicted of half of the patches. */
+/* The predictions of half of the patches. */
 static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to)
 {
     const cs_model_kind kind = {.kind = two_stream                         ? CS_KIND_TWO_STREAM

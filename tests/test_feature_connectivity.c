@@ -215,8 +215,8 @@ TEST(jackknife_by_definition)
     }
 }
 
-/* A quantity of one row alone: K = all pairs with 2 rows left has no spread to speak of; where a
- * block leaves no pair there is no standard error. */
+/* A quantity of one row alone: K = all pairs with 2 rows left has no spread; where a block leaves
+ * no pair there is no standard error. */
 TEST(too_few_rows_for_errors)
 {
     const double x[] = {1, 0, 1, 1};
@@ -232,7 +232,7 @@ TEST(too_few_rows_for_errors)
 
 enum { MANY = 24, FEW = 6 };
 
-/* Row i is (i + 1) e_i: inner products with themselves tell which rows were taken. */
+/* Row i is (i + 1) e_i: inner products with themselves show which rows were taken. */
 /* Returns a number that differs between sets. */
 static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hits[MANY])
 {

@@ -204,8 +204,8 @@ TEST(nuclei_are_the_likeliest_tokens)
     expect_law(vocab, p, seen);
 }
 
-/* Each token of a greedy text is that which perplexity scores highest behind the prefix. Of masked models
- * the number of [MASK]s behind it tells, so their last token alone. */
+/* Each token of a greedy text is that which perplexity scores highest behind the prefix. Masked
+ * models see the number of [MASK]s after it, so their last token alone is compared. */
 TEST(greedy_is_the_argmax_of_scores)
 {
     for (int n = 0; n < LEFTS; ++n) {

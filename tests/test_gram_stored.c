@@ -365,7 +365,7 @@ TEST(widths_about_the_ends_of_blocks)
     assert_memory_equal(seen.done, want, sizeof want);
 }
 
-/* What has been freed is as if it had never been. */
+/* Freed objects are zeroed. */
 TEST(what_is_freed_is_zero)
 {
     static const char zero[1024];

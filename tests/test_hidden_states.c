@@ -86,8 +86,7 @@ TEST(rows_are_in_order)
     }
 }
 
-/* Alone or in company, with any window: the same but for the rounding of products of other shapes.
- */
+/* Alone or in company, with any window: the same up to the rounding of products of other shapes. */
 TEST(company_does_not_matter)
 {
     const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
@@ -304,7 +303,7 @@ TEST(masked_tokens_are_kept_or_random)
     }
     rows *spelled = states_of(&t, &(cs_hidden_options){0});
     assert_same_rows(some, spelled, 0);
-    /* all kept: the text as it is, the same rows told apart; no mask token is needed */
+    /* all kept: the text as it is, the same rows distinguished; no mask token is needed */
     for (int64_t i = 0; i < t.corpus.tokens; ++i) {
         t.corpus.token[i] = some->about[i].token;
     }

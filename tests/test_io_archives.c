@@ -288,7 +288,7 @@ TEST_IN_DIR(damaged_members_are_refused)
     OK(cs_file_read(path, 1 << 20, &bytes, &n));
     char *data = memmem(bytes, (size_t)n, image, (size_t)size);
     assert_non_null(data);
-    data[200] ^= 1; /* inside the zeros: only the checksum can tell */
+    data[200] ^= 1; /* inside the zeros: only the checksum can detect it */
     OK(cs_file_write(path, bytes, n));
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
                  "bad.npz: member x.npy: cannot decompress: CRC error");
@@ -388,7 +388,7 @@ TEST_IN_DIR(what_is_no_archive_is_named)
     assert_null(npz);
 }
 
-/* Members "aa" and "bb" of which the second takes the name of the first: in its own header, in the
+/* Members "aa" and "bb"; the second takes the name of the first: in its own header, in the
  * directory, in both. */
 TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
 {

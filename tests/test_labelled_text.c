@@ -187,7 +187,7 @@ static void assert_example(cs_labelled_text *t, int64_t i, const char *class, co
     assert_string_equal(t->text[i], text);
 }
 
-/* What a corpus can be, labelled texts can be. */
+/* Every form of a corpus is a form of labelled texts. */
 TEST_IN_DIR(every_format_of_corpora)
 {
     cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
@@ -207,7 +207,7 @@ TEST_IN_DIR(every_format_of_corpora)
         state, "p.jsonl", "{\"u\": \"a\", \"pair\": \"b\", \"y\": 0.5}\n{\"u\": \"c\", \"y\": 1}");
     assert_fails(cs_labelled_text_read(pairs, &o, NULL, &t), CS_ERR_INPUT,
                  "p.jsonl:2: expected an object with a string under \"pair\"");
-    o.limit = 1; /* what lies behind it is not looked at */
+    o.limit = 1; /* text after the limit is not read */
     t = read_text(pairs, &o, NULL);
     assert_true(t.count == 1 && t.value[0] == 0.5);
     assert_string_equal(t.pair[0], "b");

@@ -1,5 +1,5 @@
-/* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and p_max,
- * alpha~, E and Theorem 4.1's bound against the matrix of a law of text itself. */
+/* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and
+ * p_max, alpha~, E and Theorem 4.1's bound against the matrix of a synthetic language itself. */
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorems.h"
 #include "document_pairs.h"
@@ -105,7 +105,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
         length[d] = 3 + cs_rng_below(&rng, 5);
     }
     AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
-    corpus.label[3] = -1; /* is a class of its own */
+    corpus.label[3] = -1; /* is a separate class */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
     }
@@ -131,7 +131,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
     assert_fails(cs_language_labels_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "no document");
 }
 
-/* --- a law ------------------------------------------------------------------------------------ */
+/* --- a synthetic language --- */
 
 static const char LAW[] = "hmm:states=2,words=6,classes=2,emission=0.05,concentration=0.2,length=4,"
                           "documents=3000,zipf=0.5,seed=2,sample=2";

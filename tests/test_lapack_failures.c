@@ -1,6 +1,5 @@
-/* What LAPACK and ARPACK report beside success, as errors: the libraries' functions are put before
- * by ones that say what the test wants.
- */
+/* Failures that LAPACK and ARPACK report become errors: functions of the test precede the
+ * libraries' and return the wanted results. */
 #include <dlfcn.h>
 #include <limits.h>
 
@@ -12,7 +11,7 @@
 
 typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
 
-/* What each returns, 0: what the library returns; and how often it was asked. */
+/* The result of each routine, 0: that of the library; and the number of its calls. */
 static lapack_int told[ROUTINES];
 static int asked[ROUTINES];
 
@@ -131,7 +130,7 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     told[GESVD] = 0;
     (void)cs_mem_fail_at(1); /* the copy */
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "5 x 3");
-    (void)cs_mem_fail_at(2); /* what gesvd leaves beside the values */
+    (void)cs_mem_fail_at(2); /* the vectors of gesvd, computed in addition to the values */
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "allocation 2 failed");
     (void)cs_mem_fail_at(0);
     assert_int_equal(asked[GESVD], 0);
@@ -262,7 +261,7 @@ static struct {
     int least;         /* converged values are no more than that, where positive */
 } arpack;
 
-/* What each run was asked for. */
+/* The request of each run. */
 enum { MOST_RUNS = 20 };
 static struct {
     int n, nev, ncv, shifts, iterations, mode;

@@ -1,5 +1,5 @@
-/* text/law: the rows of a source, documents drawn from it, its population and what the law says of
- * documents, against sums over all paths of states. */
+/* text/law.c: the rows of a source, documents drawn from it, its population and the probabilities of
+ * documents in the language, against sums over all paths of states. */
 #include "corpus_support.h"
 #include "io_support.h"
 #include "law_support.h"
@@ -11,8 +11,8 @@ static cs_law law_of(const char *source)
     return law;
 }
 
-/* Two classes of three hidden states and two words, the first not started in its stationary law,
- * with zeros in both. */
+/* Two classes of three hidden states and two words, the first not started in its stationary
+ * distribution, with zeros in both. */
 static const char hidden[] =
     "{\"classes\": [\n"
     " {\"weight\": 3, \"initial\": [1, 0, 0], \"transition\": [[0.5, 0.5, 0], [0, 0.25, 0.75],"
@@ -118,8 +118,9 @@ TEST(words_count_in_letters)
     }
 }
 
-/* Pieces of two of five tokens begin at 0 and 2, a last of one at 4; windows begin everywhere. The first
- * class is not stationary, so that these have laws of their own: P(word) of their first places. */
+/* Pieces of two of five tokens begin at 0 and 2, a last of one at 4; windows begin everywhere. The
+ * first class is not stationary, so that these have their own distributions: P(word) of their first
+ * places. */
 TEST_IN_DIR(populations_have_the_mean_of_their_places)
 {
     const char *source = hidden_source(state, ",length=5");
@@ -184,7 +185,7 @@ TEST_IN_DIR(documents_follow_the_law)
     assert_true(chi2 > 0.1 && chi2 < 25.7);
 }
 
-/* The vocabulary is that of the law whatever is drawn, ids stay under a smaller one, and every
+/* The vocabulary is that of the language whatever is drawn, ids stay under a smaller one, and every
  * splitter reads the same text. */
 TEST(corpora_have_the_words_of_the_law)
 {

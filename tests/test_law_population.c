@@ -1,5 +1,5 @@
-/* The population of a law: its matrices against those of a corpus that has each text as often as its
- * probability says, closed forms, and what sampled matrices come to. */
+/* The population of a synthetic language: its matrices against those of a corpus that has each text
+ * in proportion to its probability, closed forms, and the limits of sampled matrices. */
 #include "analysis/measures/population_rows.h"
 #include "cooc/store.h"
 #include "cooc_compare.h"
@@ -84,8 +84,8 @@ static void assert_proportional(const cs_csr *a, const cs_csr *b)
     }
 }
 
-/* The same rows, entries and class masses. A unit is 2^-61 of the whole, of which an entry takes fewer
- * than a thousand. */
+/* The same rows, entries and class masses. A unit is 2^-61 of the whole, and an entry takes fewer
+ * than a thousand units. */
 static void assert_population(const char *source, const cs_corpus *corpus, const cs_cooc_options *o)
 {
     AUTO(cs_cooc) a = population_of(source, o), b = {0};
@@ -213,7 +213,8 @@ TEST_IN_DIR(two_states_have_one_eigenvalue)
     }
 }
 
-/* H(X+ | X) of whole prefixes is what the law says of the documents, in the mean over all of them. */
+/* H(X+ | X) of whole prefixes is the language's entropy of the documents, in the mean over all of
+ * them. */
 TEST(entropy_is_the_mean_score)
 {
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
@@ -311,7 +312,8 @@ TEST(samples_come_to_the_population)
     assert_near(mean / (1.0 / 3 - squares), 1, 0.1);
 }
 
-/* Documents of a law have rows of the truth behind their own, unless its texts are too many. */
+/* Documents of a synthetic language have rows of the truth after their own, unless its texts are
+ * too many. */
 TEST(estimates_stand_beside_the_truth)
 {
     static const char *const source = "markov:states=6,length=8,documents=60,concentration=0.3";

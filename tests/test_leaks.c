@@ -1,11 +1,10 @@
-/* What a prediction must not see does not change it by one bit, and what it may see does: through
- * real networks of every form, objective and backend.
+/* Tokens that a prediction must not see do not change it by one bit, and tokens that it may see do:
+ * through real networks of every form, objective and backend.
  *
  * Which tokens a target may see is worked out here from the plan's definition (earlier groups), not
  * from the masks. The test knows only the draws' keys (seed, stream, step * 2^20 + row) and draws
  * the plan once more. Then each token in turn is changed, the batch is built again and run: rows
- * that may see the token must change, all others must keep their bits.
- */
+ * that may see the token must change, all others must keep their bits. */
 #include "backend_ref.h"
 #include "batch_support.h"
 #include "plan_support.h"

@@ -89,7 +89,7 @@ TEST(statements_of_planted_rows)
     assert_true(s->verdict == CS_PASS && fabs(s->rhs - 1) < 1e-12);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
-    /* inside: whether something sticks out cannot be told from rounding, and is not claimed */
+    /* inside: whether something sticks out is not distinguishable from rounding, and is not claimed */
     memset(p->state, 0, sizeof p->state);
     axes(p, 1, 2);
     OK(study(p, p, &o, &r));

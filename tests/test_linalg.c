@@ -175,7 +175,7 @@ static void solve_all(int64_t n, double *out)
     OK(cs_dense_orthonormalise(&a[4]));
 }
 
-/* What OpenBLAS shares among threads it rounds by their number. */
+/* Products that OpenBLAS shares among threads round by their number. */
 TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
 {
     const int before = openblas_get_num_threads();
@@ -364,7 +364,7 @@ TEST(product_has_the_same_bits_for_any_threads)
     product_with(&long_row, NULL, 8);
 }
 
-/* So many columns that a tile of eight and one of six are packed in several parts; small integers,
+/* Enough columns that a tile of eight and one of six are packed in several parts; small integers,
  * whose sums are exact. */
 TEST(long_vectors_are_packed_whole)
 {

@@ -81,7 +81,7 @@ static void normals_agree(const cs_linop *op)
         OK(cs_linop_panel(op, !turn, half.data, want.data));
         double *room = cs_csr_panel_alloc(sided[turn]->room / CS_PANEL);
         assert_non_null(room);
-        for (int again = 0; again < 2; ++again) { /* room that has been used */
+        for (int again = 0; again < 2; ++again) { /* a buffer that has been used */
             OK(cs_linop_normal(sided[turn], x.data, got.data, room));
         }
         double scale = 0;
@@ -215,7 +215,7 @@ TEST(operators_are_adjoint_to_their_transposes)
     panels_agree(&deflated);
     normals_agree(&op);
     normals_agree(&turned);
-    assert_null(deflated.normal); /* these triplets are none of its own */
+    assert_null(deflated.normal); /* the triplets are not those of the deflated operator */
     cs_linop bare = op;
     bare.panel = NULL;
     deflated = cs_linop_deflated(&deflated_ctx, &bare, &u, s, &v, true);

@@ -102,7 +102,7 @@ static planted *random_rows(uint64_t index, double power)
     return p;
 }
 
-/* Values of the rows that stand in no document of a block (-1: all). */
+/* Values of the rows in no document of a block (-1: all). */
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];

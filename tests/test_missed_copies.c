@@ -189,7 +189,7 @@ TEST(wrong_triplets_are_caught)
     assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
 }
 
-/* The cycle's values are double but for the first: an even k cuts a pair, an odd one does not. */
+/* The cycle's values are double except the first: an even k cuts a pair, an odd one does not. */
 TEST(a_cut_through_equal_values_is_told)
 {
     AUTO(cs_csr) a = cycle(64);

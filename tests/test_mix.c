@@ -1,5 +1,5 @@
-/* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
- * what networks read, its text and JSON, what is refused. */
+/* mix: the distribution of a mixture against all plans of its parts and drawn ones, its shape at
+ * any length, what networks read, its text and JSON, what is refused. */
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
@@ -46,8 +46,8 @@ TEST(parts_weigh_by_their_tokens)
     }
 }
 
-/* Laws of sizes mix at any length: two masks of the same kind are a mask in the mean, exactly
- * (variable-masked under token weights, theorem-4-2.md). */
+/* Distributions of sizes mix at any length: two masks of the same kind are a mask in the mean,
+ * exactly (variable-masked under token weights, theorem-4-2.md). */
 TEST(invariant_parts_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};
@@ -185,7 +185,7 @@ TEST(shares_are_read_as_they_come)
     }
 }
 
-/* What is printed is the same mixture to the last bit, whatever the shares sum to. */
+/* The printed form is the same mixture to the last bit, whatever the shares sum to. */
 TEST(printed_shares_read_back)
 {
     cs_rng rng = cs_rng_at(1, CS_STREAM_AUDIT, 0);
@@ -258,8 +258,8 @@ TEST(bad_mixtures_are_named)
                  "a mixture is not allowed here");
 }
 
-/* Listed prefixes stay prefixes beside sizes. ar and masked with m = 170 of s = 200 predict 199 and
- * 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
+/* Listed prefixes remain prefixes when they are mixed with sizes. ar and masked with m = 170 of s =
+ * 200 predict 199 and 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
 TEST(forms_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};

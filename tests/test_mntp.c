@@ -13,7 +13,7 @@
 
 static const char *const MIXED = "mix:1*ar+2*mntp(mask-ratio=0.4)";
 
-/* --- the law ---------------------------------------------------------------------------------- */
+/* --- the distribution --- */
 
 TEST(events_are_those_of_all_plans)
 {
@@ -145,8 +145,8 @@ static void ask(subject *s, const int32_t *token, int64_t step)
     OK(cs_run_get_f32(s->pass.run, s->pass.network.logits, s->logits));
 }
 
-/* The token at place i is another one: not a bit of its own prediction moves, and some other's does.
- * By plans that mask (one token of each is given at least) and by those of ar. */
+/* The token at place i is another one: no bit of its prediction changes, and some other prediction
+ * does. By plans that mask (one token of each is given at least) and by those of ar. */
 TEST(a_prediction_never_sees_its_token)
 {
     const char *const specs[] = {"mntp(mask-ratio=0.5)", MIXED};
@@ -273,8 +273,8 @@ TEST(its_kind_says_how_it_is_asked)
     }
 }
 
-/* Behind a begin token the same model reads the same pieces either way, as long as asked for; the mask
- * needs a row more, and has none where a piece would take all positions. */
+/* Behind a begin token the same model reads the same pieces either way, of the given length; the
+ * mask needs a row more, and has none where a piece would take all positions. */
 TEST(a_length_asked_for_gives_the_same_pieces)
 {
     AUTO_BY(close_subject, subject) s = {0};

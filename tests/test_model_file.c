@@ -384,7 +384,7 @@ TEST_IN_DIR(old_names_and_extra_buffers_are_read)
     assert_same(&model, &back);
 }
 
-/* Buffers and heads that published files have beside the model, and one that none has. */
+/* Buffers and heads that published files have in addition to the model, and one that none has. */
 TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
 {
     static const struct {

@@ -105,7 +105,7 @@ static void check_direction(probe *p, int64_t only, const char *name)
 }
 
 /* Direction = unit gradient + unit random vector, over one parameter or all: the derivative is then
- * not small beside the gradient, and a wrong item of it shows. */
+ * not small compared with the gradient, and a wrong item of it shows. */
 static void draw_direction(probe *p, int64_t only, uint64_t number)
 {
     double g = 0, r = 0;

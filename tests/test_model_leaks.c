@@ -1,5 +1,5 @@
-/* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
- * sizes at hand below the network's move nothing either. */
+/* model: tokens that a prediction must not see cannot change one bit of its logits, on every
+ * backend; and sizes of a batch below the network's change nothing either. */
 #include "backend_ref.h"
 #include "model_support.h"
 
@@ -132,7 +132,7 @@ TEST(test_two_stream_targets)
 }
 
 /* A query that sees nothing has the logits of its start vector and place alone: the same in any
- * batch, beside any text. */
+ * batch, with any other text. */
 TEST(test_empty_query)
 {
     const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};

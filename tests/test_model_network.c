@@ -1,5 +1,5 @@
-/* model: which operations networks are made of: where dropout stands and with which rate, which
- * attention has relative positions, the activation of the head. Rates are told apart by
+/* model: which operations networks are made of: where dropout is and with which rate, which
+ * attention has relative positions, the activation of the head. Rates are distinguished by
  * case_config's three values. */
 #include "backend_ref.h"
 #include "model_support.h"

@@ -340,7 +340,7 @@ static void assert_declared(const cs_command *c, const char *name)
     }
 }
 
-/* --metric is looked at before the work: commands declare what their libraries measure. */
+/* --metric is checked before the work: commands declare what their libraries measure. */
 TEST(metrics_are_declared)
 {
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {

@@ -420,7 +420,7 @@ TEST(linear_boxes_are_found)
     assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     json_decref(layer);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
-        x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer told apart */
+        x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer distinguishable */
     }
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);

@@ -1,5 +1,6 @@
-/* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits for
- * any number of threads, and laws whose matrix is known: independent words and a Markov chain. */
+/* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits
+ * for any number of threads, and languages whose matrix is known: independent words and a Markov
+ * chain. */
 #include "analysis/measures/population.h"
 #include "document_pairs.h"
 #include "plan/spec.h"
@@ -172,11 +173,11 @@ TEST(estimates_are_those_of_all_pairs_of_events)
     compare(&corpus, options_of("diverse-ar:t=2", "nearest:1", true, 0), part);
 }
 
-/* --- laws ------------------------------------------------------------------------------------- */
+/* --- synthetic languages --- */
 
 enum { STATES = 4, WINDOW = 3, WINDOWS = STATES * STATES * STATES };
 
-/* A chain of STATES states, the start from its stationary law. */
+/* A chain of STATES states, the start from its stationary distribution. */
 typedef struct {
     double start[STATES], next[STATES][STATES];
 } law;
@@ -218,8 +219,8 @@ static cs_corpus corpus_of(const law *l, int64_t documents, int64_t tokens, uint
     return c;
 }
 
-/* sum sigma^2 and sum sigma^4 of the law's own matrix: every window, its probability, and the events
- * of one half-masked objective (one of three tokens shown) or of `ar`, by hand. */
+/* sum sigma^2 and sum sigma^4 of the language's own matrix: every window, its probability, and the
+ * events of one half-masked objective (one of three tokens shown) or of `ar`, by hand. */
 static void truth(const law *l, bool masked, bool given, double *sum2, double *sum4)
 {
     /* a row: which positions are shown, their tokens, the target; a column: its token */
@@ -352,7 +353,7 @@ TEST(bits_do_not_depend_on_threads)
         AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, threads == 1 ? &one : &other));
     }
-    for (int j = 0; j < CS_LEADING; ++j) { /* not asked for */
+    for (int j = 0; j < CS_LEADING; ++j) { /* not requested */
         assert_true(isnan(one.distinct.lambda[j]) && isnan(other.cross_fit.lambda[j]));
     }
     assert_true(one.corrected4 == other.corrected4 && one.corrected2 == other.corrected2);

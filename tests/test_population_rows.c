@@ -177,7 +177,7 @@ TEST(intervals_leave_blocks_out)
     cs_population_rows_free(&s.rows);
 }
 
-/* Drifts are differences, with blocks; what is corrected has the interval and blocks of its own. */
+/* Drifts are differences, with blocks; a corrected number has its own interval and blocks. */
 TEST(rows_with_the_number_without_each_block)
 {
     blocked s;

@@ -28,7 +28,7 @@ static bool one_set(const model_data *d, int64_t r, int64_t q)
     return seen[0] == both && seen[1] == both && (both == 0 || r / QUERIES == q / QUERIES);
 }
 
-/* Logits of one loss row a query of two sequences, whatever places are asked for. */
+/* Logits of one loss row a query of two sequences, whatever places are given. */
 static void ask(backend_open open, const cs_model_config *config, int32_t place, model_data *d,
                 float *logits)
 {
@@ -50,7 +50,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
 }
 
 /* Bit for bit, on every backend: two queries of one set have one row of logits, whichever positions
- * are asked for; given queries differ. Without relative positions a blind network is the given one
+ * are predicted; given queries differ. Without relative positions a blind network is the given one
  * whose queries sit nowhere. */
 TEST(blind_queries_of_one_set_coincide)
 {

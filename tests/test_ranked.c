@@ -8,7 +8,7 @@
 #include "linalg/matrix_file.h"
 #include "spectrum_support.h"
 
-/* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
+/* Values of two runs of a solver with tolerance 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;
 
 enum { ALL = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA };
@@ -376,7 +376,7 @@ TEST_IN_DIR(estimates_and_bits)
                 const cs_sum4 *mine = &all[t][0].sum4;
                 assert_true(mine->error > 0);
                 assert_true(all[t][0].sum_sigma4_error == mine->error);
-                assert_int_equal(all[t][0].cert_probe.state, CS_CERT_NOT_RUN); /* not asked for */
+                assert_int_equal(all[t][0].cert_probe.state, CS_CERT_NOT_RUN); /* not requested */
                 assert_true(fabs(mine->value - sum.sum_sigma4) <= 5 * mine->error);
                 assert_int_equal(mine->samples, one.sum4.samples);
                 assert_int_equal(mine->sketch, one.sum4.sketch);

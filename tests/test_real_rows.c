@@ -1,5 +1,5 @@
 /* Sequences of real vectors from source to batch to network: rows made by hand, where an id names
- * what the row's vector is, so that a model can learn to tell them. */
+ * what the row's vector is, so that a model can learn to predict them. */
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "io_support.h"
@@ -86,7 +86,7 @@ TEST_IN_DIR(training_on_vectors)
     cs_train_result vectors = trained(&t);
     assert_true(vectors.finished &&
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
-    /* What was trained is written and read, and its states depend on the vectors. */
+    /* The trained model is written and read, and its states depend on the vectors. */
     AUTO_OK(cs_model, again, cs_model_read(in_dir(state, "run"), t.backend, false, &again));
     assert_int_equal(again.config.shape.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);

@@ -52,7 +52,7 @@ TEST(linear_prediction_of_two)
     assert_true(fabs((double)to[0] - 1) < 1e-6 && fabs((double)to[1] - 2) < 1e-6);
 }
 
-/* Of rows of rank one everything is known from one value, but for the ridge. */
+/* Rows of rank one are determined by one value, up to the ridge. */
 TEST(linear_prediction_of_a_line)
 {
     enum { N = 40, D = 6 };
@@ -99,8 +99,8 @@ static void draw_groups(int64_t groups, int32_t *group)
     }
 }
 
-/* Shown patches stay, hidden ones do not bear on what is predicted, and two groups are two fillings,
- * of which the second is shown what the first made. */
+/* Shown patches stay, and hidden ones do not affect predictions. Two groups are two fillings; the
+ * second sees the results of the first. */
 TEST(filling_by_groups)
 {
     for (const picture_form *form = picture_forms; form->target != CS_TARGET_IDS; ++form) {

@@ -275,7 +275,7 @@ static cs_status interrupted(const char *path)
     return status;
 }
 
-/* What an interrupt left undone is not said to have failed to converge. */
+/* An interrupted computation is not reported as unconverged. */
 TEST(interrupts)
 {
     assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);

@@ -256,10 +256,9 @@ TEST(nearest_rows)
     }
 }
 
-/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about
- * d / sqrt(N) (one parameter of an exponential), of which five are allowed, and a bias of the
- * curvature.
- */
+/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about d /
+ * sqrt(N) (one parameter of an exponential), five times that is allowed, and a bias of the
+ * curvature. */
 TEST(two_nn_finds_the_dimension)
 {
     enum { N = 2500, D = 12 };

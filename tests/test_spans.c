@@ -1,6 +1,7 @@
-/* Answers in contexts: SQuAD's files and what is refused of them, its scorer (expected values by the
- * definition in Python), windows and their bytes, the best span by hand, the loss and its gradient by
- * differences, a task that can be learned, threads. Against transformers: tests/oracle/spans_parity.py. */
+/* Extractive question answering: SQuAD's files and what is refused of them, its scorer (expected
+ * values by the definition in Python), windows and their bytes, the best span by hand, the loss and
+ * its gradient by differences, a task that can be learned, threads. Against transformers:
+ * tests/oracle/spans_parity.py. */
 #include "analysis/measures/answer_scores.h"
 #include "backend_ref.h"
 #include "io/file.h"
@@ -311,7 +312,7 @@ static double loss_of(cs_model *model, const cs_texts *texts, const cs_finetune_
     return loss;
 }
 
-/* What one step leaves as gradients, against a central difference of the loss before it along a random
+/* The gradients of one step, against a central difference of the loss before it along a random
  * direction of norm 1: truncation h^2 / 6 of the third derivative, rounding 1e-16 / h. */
 TEST(the_gradient_is_that_of_the_loss)
 {

@@ -229,8 +229,8 @@ TEST(sparse_solver_serves_large_blocks)
     assert_orthonormal(&sparse.u);
 }
 
-/* A named sparse solver serves the large components only: small ones, and one of which everything
- * is wanted, are dense, so that no component refuses the whole matrix. */
+/* A named sparse solver serves the large components only: small ones, and one that is wanted
+ * completely, are dense, so that no component refuses the whole matrix. */
 TEST(a_named_solver_refuses_no_component)
 {
     AUTO(cs_csr) a = multiplicity_matrix(false, 64, 3), abar = normalised(&a);
@@ -464,7 +464,7 @@ TEST(many_rows_keep_their_digits)
     assert_true(s.residual[0] < 1e-13);
 }
 
-/* Two columns of 3 and many of 1, a row for every pair: beside 1 the largest value is sqrt(3/4),
+/* Two columns of 3 and many of 1, a row for every pair: after 1 the largest value is sqrt(3/4),
  * once, with left entries +-1/sqrt(rows), whose squares add up with one-sided rounding, 6e-12 for
  * this number. */
 TEST(norms_of_long_vectors_are_exact)
@@ -485,7 +485,8 @@ TEST(norms_of_long_vectors_are_exact)
     assert_true(fabs(s.sigma[1] - sqrt(0.75)) < 1e-14);
     assert_true(s.residual[0] < 1e-13 && s.residual[1] < 1e-13);
     /* A column of 126,000 nonzeros goes through as many additions in one pass, or through 256 and
-     * as many as it has runs of them: the default says which, and what is asked for stays. */
+     * the number of its runs of 256: the default depends on which, and a given tolerance is
+     * kept. */
     assert_true(s.tol >= 1e-12 && s.tol < 4 * (MANY + 40) * 0x1p-53);
     assert_true(s.cert_residual.bound == s.tol * s.sigma[0]);
     cs_spectrum_free(&s);

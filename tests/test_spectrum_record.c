@@ -165,7 +165,7 @@ TEST(a_record_says_what_it_does_not_know)
         strstr(json_string_value(at(json, "certificates.moments.meaning")), "bound on"));
     expect_text(json, "definition", "singular values of the matrix as given");
     expect_text(json, "solver", cs_solver_name(CS_SOLVER_LAPACK));
-    expect_number(json, "sum_sigma4_budget", 0); /* what is asked for when it is to be sampled */
+    expect_number(json, "sum_sigma4_budget", 0); /* given to have it sampled */
     json_decref(json);
     s.gram = true;
     json = recorded(&o, &s);

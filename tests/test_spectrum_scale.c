@@ -144,8 +144,8 @@ TEST(small_values_are_values)
     }
 }
 
-/* diag(3, 3, 3, 1) 10^e with one value asked for: two as large are missing, and whatever the size,
- * no certificate says otherwise; inertia counts them. */
+/* diag(3, 3, 3, 1) 10^e with one value requested: two equal values are missing, and whatever the
+ * size, no certificate says otherwise; inertia counts them. */
 TEST(a_missed_copy_is_seen_at_any_size)
 {
     for (int e = -300; e <= 300; e += 50) {
@@ -228,8 +228,8 @@ TEST(every_failed_allocation_is_reported)
     }
 }
 
-/* 1 / (i + j + 1), counts: values from 1 to below 1e-14 beside a closed form, on which the vectors
- * of the smallest ones lean by eps / sigma. */
+/* 1 / (i + j + 1), counts: values from 1 to below 1e-14 together with a closed form; the vectors of
+ * the smallest ones have components of eps / sigma along it. */
 TEST(small_vectors_are_orthonormal)
 {
     enum { ROWS = 26, COLS = 25 };

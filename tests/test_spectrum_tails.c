@@ -36,9 +36,9 @@ TEST(truncated_and_full_agree)
     }
 }
 
-/* Without the budget for the exact sum: over 60 seeds the interval at 99.73% holds the truth but
- * for one or two, as does that of the density, which knows the same triplets or none; two intervals
- * that hold one number meet. */
+/* Without the budget for the exact sum: over 60 seeds the interval at 99.73% holds the truth with
+ * one or two exceptions, as does that of the density, which knows the same triplets or none; two
+ * intervals that hold one number meet. */
 TEST(estimates_and_densities_agree)
 {
     enum { SEEDS = 60, K = 6 };
@@ -88,7 +88,7 @@ TEST(the_toy_model_has_known_tails)
         assert_true(holds(&tail[t], truth) && tail[t].high - tail[t].low < 1e-11);
     }
     cs_spectrum_free(&s);
-    /* What nothing is left of: never below 0. */
+    /* A remainder of nothing: never below 0. */
     s = spectrum_of(&m.a, (cs_spectrum_options){.k = 18, .moment4 = true});
     cs_spectrum_tails(&s, 0, tail);
     assert_true(tail[18].low == 0 && tail[18].value >= 0 && tail[18].high < 1e-11);

@@ -1,5 +1,5 @@
-/* svd: what a solver says that it did against what was asked of the operator; what it tells on its
- * way; that it stops when it can; where one solver gives way to another. */
+/* svd: the counts that a solver reports against the calls of the operator; its progress; that it
+ * stops when it can; where one solver replaces another. */
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
@@ -207,7 +207,7 @@ static cs_status count_products(cs_space *s, int64_t p, cs_panel *const *panels,
     return real_gram(s, p, panels, w, h);
 }
 
-/* How often a block's worth more has settled. */
+/* How often one more block of values has converged. */
 typedef struct {
     int64_t last;
     int blocks;
@@ -248,7 +248,8 @@ TEST(filters_save_orthogonalisation)
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
 }
 
-/* What auto takes shows in the first product: 64 columns of the identity, or a panel. */
+/* The solver that auto chooses shows in the first product: 64 columns of the identity, or a
+ * panel. */
 static int64_t first_width;
 
 static cs_status note_width(void *ctx, bool turn, const cs_dense *x, cs_dense *y)

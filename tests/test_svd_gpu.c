@@ -1,6 +1,5 @@
-/* What the program asks of a GPU's linear algebra and does with its answers, on a device made of
- * LAPACK: which solver, whether it fits, that wrong values are noticed, and how a plug-in is taken.
- */
+/* The use of a GPU's linear algebra, on a device made of LAPACK: which solver, whether it fits,
+ * that wrong values are noticed, and how a plug-in is taken. */
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd.h"
@@ -215,7 +214,7 @@ TEST(wrong_values_of_a_device_are_noticed)
     }
 }
 
-/* What is told of the work, in order. */
+/* The reported stages, in order. */
 static void take_stage(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     char *told = ctx;
@@ -233,7 +232,7 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
     cs_progress progress = {take_stage, told};
     eight(&f, true);
     device_of(&d);
-    for (int way = 0; way < 2; ++way) { /* the device's room, the limit of the caller */
+    for (int way = 0; way < 2; ++way) { /* the device's memory, the limit of the caller */
         cs_svd_options o = {
             .k = 3, .solver = CS_SOLVER_CUSOLVER, .gpu = &d.gpu, .progress = &progress};
         d.need[CS_GPU_GESVD] = d.free_bytes + (way == 0);

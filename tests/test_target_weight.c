@@ -1,5 +1,6 @@
-/* Uniform target weights: the law of events is that of all plans with each target's events scaled to
- * one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that law. */
+/* Uniform target weights: the distribution of events is that of all plans with each target's events
+ * scaled to one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that
+ * distribution. */
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "plan/parameter.h"
@@ -234,8 +235,8 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
     return made;
 }
 
-/* Entry by entry, up to the rounding of a contribution to units, of which a column of a row has at
- * most one a token. */
+/* Entry by entry, up to the rounding of a contribution to units: a column of a row has at most one
+ * such rounding a token. */
 static void expect_same_law(const cs_cooc *a, const cs_cooc *b, const char *what)
 {
     const cs_csr *x = &a->matrix.a, *y = &b->matrix.a;
@@ -326,14 +327,14 @@ TEST(target_weights_are_said_and_read)
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_UNIFORM);
-    assert_int_equal(json_object_del(json, "target_weight"), 0); /* a file of before */
+    assert_int_equal(json_object_del(json, "target_weight"), 0); /* an older file */
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_PLAN);
     assert_fails(
         cs_objective_parse_held("mix:0.5*ar+0.5*group-ar(t=2,target-weight=uniform)", &held, &o),
         CS_ERR_USAGE, "be given for the whole mixture");
     assert_fails(cs_objective_parse("ar:target-weight=even", &o), CS_ERR_USAGE, "uniform");
-    /* sets of masks are too many to list beside prefixes */
+    /* sets of masks are too many to list together with prefixes */
     cs_pairs pairs;
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(mask-ratio=0.5),target-weight=uniform", &held,
                                &o));

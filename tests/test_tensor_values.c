@@ -1,5 +1,5 @@
-/* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
- * constant of forward. Double. */
+/* The operations of src/tensor by hand: errors that comparisons and gradients do not show, such as
+ * a wrong constant of forward. Double. */
 #include "backend_ref.h"
 #include "tensor/relative.h"
 #include "tensor_support.h"
@@ -25,7 +25,7 @@ static int close_all(void **state)
 
 TEST_PROGRAM(open_backend, close_all)
 
-/* --- a case at hand --------------------------------------------------------------------------- */
+/* --- the current case --- */
 
 /* The one before is closed. */
 static void open_world(const cs_tensor_case *what)
@@ -98,7 +98,7 @@ static double input_of(int tensor, int64_t item)
     return ((const double *)cs_run_matrix(world.run, tensor).x)[item];
 }
 
-/* --- values by hand: gradients cannot tell a wrong constant of forward ------------------------ */
+/* --- values by hand: gradients do not show a wrong constant of forward --- */
 
 /* torch.nn.functional.gelu, both forms. */
 TEST(test_activations)
@@ -142,7 +142,7 @@ TEST(test_linear)
 }
 
 /* With gain 1 and bias 0 rows have mean 0 and mean square var / (var + eps); a shift of x and a
- * scale (but for eps) change nothing. */
+ * scale (up to eps) change nothing. */
 TEST(test_layer_norm)
 {
     open_case("layer norm");

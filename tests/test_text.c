@@ -108,8 +108,8 @@ TEST(bad_utf8_is_placed)
     }
 }
 
-/* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are
- * what was put in. More words than the first table has room for. */
+/* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are what
+ * was put in. More words than the first table holds. */
 TEST(word_table_finds_what_it_holds)
 {
     enum { N = 20000 };

@@ -92,7 +92,8 @@ TEST_IN_DIR(gzip_is_unpacked)
     assert_null(file.bytes);
 }
 
-/* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
+/* Among them the one whose text ends exactly at the end of its buffer: the first buffer has 1
+ * MiB. */
 TEST_IN_DIR(every_cut_of_gzip_is_refused)
 {
     enum { LONG = (1 << 20) + (1 << 16) };

@@ -1,4 +1,4 @@
-/* train/texts and the pair form of post-processors: what stands around one text and two, token
+/* train/texts and the pair form of post-processors: the tokens around one text and two, token
  * types, cutting, bad forms and input, every allocation failed. */
 #include "io/json.h"
 #include "io_support.h"

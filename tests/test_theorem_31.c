@@ -48,7 +48,7 @@ TEST(corrected_holds_printed_fails)
     }
 }
 
-/* The optimal factors come from the solver that is asked for, and its failure is not hidden. */
+/* The optimal factors come from the chosen solver, and its failure is reported. */
 TEST(solver_options_reach_the_optimum)
 {
     AUTO(cs_csr) a = {0};

@@ -96,7 +96,7 @@ TEST(the_default_toy)
     assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
 }
 
-/* Too large to be enumerated: where a formula stands on both sides nothing is verified, neither by
+/* Too large to be enumerated: where both sides are the same formula nothing is verified, neither by
  * itself nor by the printed one; where a matrix was solved the verdict stays. */
 TEST(one_formula_verifies_nothing)
 {

@@ -109,7 +109,7 @@ TEST_IN_DIR(no_part_is_passed_over)
                     differs = ids[k] != json_integer_value(json_array_get(want, (size_t)k));
                 }
             }
-            /* gemma cuts at blanks, of which its normaliser leaves none */
+            /* gemma splits at blanks, which its normaliser removes */
             differs = differs || (strcmp(kind, "gemma") == 0 && i == 1);
             if (!differs) {
                 fail_msg("%s: the same ids without its %s", kind, part[i]);

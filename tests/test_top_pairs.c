@@ -78,8 +78,8 @@ TEST(ties_are_in_order)
     }
 }
 
-/* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 with
- * room for 17,000. */
+/* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 in a
+ * store of 17,000. */
 TEST(bounds_lose_nothing)
 {
     const int64_t n = 901, d = 6;

@@ -1,4 +1,4 @@
-/* toy: golden spectra by three roads, and their agreement beyond the golden set. */
+/* toy: golden spectra by three methods, and their agreement beyond the golden set. */
 #include <jansson.h>
 
 #include "plan/spec.h"

@@ -107,8 +107,9 @@ TEST(quoted_values)
     }
 }
 
-/* The sizes allocate nothing and the spectrum is summed without storing the law of |S|; it meets
- * the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst case. */
+/* The sizes allocate nothing and the spectrum is summed without storing the distribution of |S|; it
+ * equals the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst
+ * case. */
 TEST(any_length_takes_no_memory)
 {
     const int64_t s = (int64_t)1 << 24;

@@ -1,5 +1,5 @@
-/* A target position that is told with some probability, multi-token prediction, masked diffusion and
- * the floor of sum sigma^2: the toy model against matrices made here, content by content. */
+/* A target position that is known with some probability, multi-token prediction, masked diffusion
+ * and the floor of sum sigma^2: the toy model against matrices made here, content by content. */
 #include "linalg/dense.h"
 #include "plan_support.h"
 #include "test.h"
@@ -57,8 +57,9 @@ static int members(unsigned set)
     return __builtin_popcount(set);
 }
 
-/* m of s positions unmasked, uniformly; one of the n = s - m others is told, right with probability
- * 1 - eps, each wrong one with eps / (n - 1). Classes of T tokens a position, all different. */
+/* m of s positions unmasked, uniformly; one of the n = s - m others is named, correct with
+ * probability 1 - eps, each wrong one with eps / (n - 1). Classes of T tokens a position, all
+ * different. */
 static void noisy_masks(int r, int s, int tokens, int m, double eps, joint *j)
 {
     const int n = s - m;

@@ -96,7 +96,7 @@ TEST(test_epochs_are_permutations)
         }
     }
     assert_true(moved > 0); /* epochs differ */
-    /* Asked in another order, the same answers. */
+    /* In another order, the same examples. */
     int64_t late = at_of(&again, 2 * e.count + 1);
     assert_int_equal(late, at_of(&e, 2 * e.count + 1));
 }
@@ -251,7 +251,7 @@ TEST_IN_DIR(test_threads)
     }
 }
 
-/* Two micro-batches of 4 are one batch of 8 but for the order of sums. */
+/* Two micro-batches of 4 are one batch of 8, up to the order of sums. */
 TEST_IN_DIR(test_accumulation)
 {
     double loss[2];
@@ -270,7 +270,7 @@ TEST_IN_DIR(test_accumulation)
 }
 
 /* As on a GPU: batches padded to one shape, norms and losses read at rows of the log alone. The
- * numbers are those of the other way but for the order of sums over padding. */
+ * numbers are those of synchronous runs, up to the order of sums over padding. */
 TEST_IN_DIR(test_asynchronous)
 {
     static const cs_objective_kind kinds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_GVP};
@@ -353,9 +353,9 @@ TEST_IN_DIR(test_first_loss_linear)
 
 /* --- by heart ----------------------------------------------------------------------------------*/
 
-/* Four documents in which no token stands twice: one token seen tells the document, and with the
- * position all of the rest, so that the best cross-entropy is 0. The bound is that of giving every
- * target a probability of 0.9. */
+/* Four documents in which no token occurs twice: one visible token determines the document, and
+ * with the position all of the rest, so that the best cross-entropy is 0. The bound is that of
+ * giving every target a probability of 0.9. */
 static void learn(void **state, recipe r, int64_t steps, double bound)
 {
     char name[64];
@@ -393,9 +393,9 @@ TEST_IN_DIR(test_by_heart)
     learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}, 300, bound);
 }
 
-/* The spectral loss of factor 2 is -sum sigma_j^2 at best, over as many singular values as the
- * width has room for. Every prefix here is followed by one token of its own: 20 events, sigma = 1
- * for each, so the best is -20; below -10 more than half of the spectrum has been found. */
+/* The spectral loss of factor 2 is -sum sigma_j^2 at best, over at most as many singular values as
+ * the width. Every prefix here is followed by its own token: 20 events, sigma = 1 for each, so the
+ * best is -20; below -10 more than half of the spectrum has been found. */
 TEST_IN_DIR(test_spectral_by_heart)
 {
     learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR, .loss = CS_LOSS_SPECTRAL}, 400,

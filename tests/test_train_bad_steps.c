@@ -41,7 +41,7 @@ TEST_IN_DIR(test_bad_steps_are_skipped)
     cs_progress progress = {corrupt, &p};
     t.options.progress = &progress;
     cs_train_result result = trained(&t);
-    assert_int_equal(result.skipped, 2); /* steps 4 and 5, of which 4 would have been saved */
+    assert_int_equal(result.skipped, 2); /* steps 4 and 5; 4 would have been saved */
     assert_true(p.same);
     assert_true(isfinite(result.loss) && result.finished);
 }

@@ -28,7 +28,7 @@ TEST(the_rate_is_constant_and_falls)
     assert_int_equal(cs_train_cool(&o), 3); /* half away from zero */
 }
 
-/* A folder's name of its own: those of in_dir are given out in turn. */
+/* A separate folder for each name: those of in_dir are given out in turn. */
 static const char *folder(void **state, const char *name)
 {
     const char *dir = in_dir(state, name);
@@ -67,7 +67,7 @@ static const char *const parts[] = {"model.safetensors", "config.json", "tokeniz
 static const char *const kept[] = {"model.safetensors", "config.json", "tokenizer.json",
                                    "optimizer.safetensors", "trainer.json"};
 
-/* The last rows of the longer log, but for its columns of time and memory. */
+/* The last rows of the longer log, without its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
     AUTO(cs_table) x = {0}, y = {0};
@@ -86,7 +86,7 @@ static void assert_log_ends(const char *longer, const char *shorter, int64_t row
     }
 }
 
-/* Against runs of so many steps each by itself, of their own folders and nothing kept. */
+/* Against runs of each number of steps alone, in separate folders with nothing kept. */
 static void assert_budgets(const recipe *r, const char *dir, void **state)
 {
     for (int i = 0; i <= BUDGETS; ++i) {
@@ -133,7 +133,7 @@ typedef struct {
     int signal;
 } stop_after;
 
-/* Once so many steps were reported, over all of the runs. */
+/* Stops once this number of steps has been reported, over all of the runs. */
 static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     stop_after *s = ctx;
@@ -227,8 +227,8 @@ static bool is_kept(void **state, const char *dir, int step)
     return cs_path_exists(in_dir(state, name));
 }
 
-/* Those that are named stay beside the last two, over interrupts too; a run begun anew leaves none,
- * nor logs of its budgets. */
+/* Named checkpoints are kept in addition to the last two, over interrupts too; a run begun anew
+ * leaves none, nor logs of its budgets. */
 TEST_IN_DIR(named_checkpoints_stay)
 {
     static const int64_t steps[] = {9, 2, 3};
@@ -320,7 +320,8 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before the cool-down");
 }
 
-/* A checkpoint of before had no cool-down, no query position and no model it began with, and another form of the objective. */
+/* A checkpoint of an older version had no cool-down, no query position and no initial model, and
+ * another form of the objective. */
 TEST_IN_DIR(checkpoints_of_before_go_on)
 {
     const recipe r = {.kind = CS_OBJ_GVP};

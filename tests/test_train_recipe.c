@@ -1,7 +1,7 @@
-/* What a step does, against the same written out by hand: gradients of the same batches, AdamW from
- * the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches. Then
- * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
- * skipped step. */
+/* A step of training against the same computation by hand: gradients of the same batches, AdamW
+ * from the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches.
+ * Then values that are read late or not at all: steps that predict nothing, norms that wait, a stop
+ * after a skipped step. */
 #include "base/threads.h"
 #include "io/table.h"
 #include "io_support.h"
@@ -104,7 +104,7 @@ static double forward(hand *h, const cs_batch *batch, double scale, uint32_t ste
     return loss;
 }
 
-/* The loss of a step; its gradient stands in the parameters. */
+/* The loss of a step; its gradient is in the parameters. */
 static double gradient(hand *h, int64_t step)
 {
     cs_batch batch[MICRO];
@@ -243,7 +243,7 @@ TEST(test_steps_by_hand)
     end(&h);
 }
 
-/* What the steps above were held against does differ from step to step and from micro-batch to
+/* The references of the steps above do differ from step to step and from micro-batch to
  * micro-batch. */
 TEST(test_plans_and_dropout_differ)
 {
@@ -320,7 +320,7 @@ TEST(test_groups_are_shuffled)
 
 /* --- steps that predict nothing ----------------------------------------------------------------*/
 
-/* Batches of one sequence of which a token is rarely masked. */
+/* Batches of one sequence in which a token is rarely masked. */
 static training make_rare(const char *dir)
 {
     recipe r = {.kind = CS_OBJ_BERNOULLI_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
@@ -361,7 +361,7 @@ TEST(test_unwritten_norms)
 }
 
 /* The log of a run now and of one whose batches keep one shape: empty cells in the same rows, the
- * same numbers in the others but for the order of sums. */
+ * same numbers in the others up to the order of sums. */
 TEST_IN_DIR(test_log_of_empty_steps)
 {
     cs_table log[2] = {{0}};

@@ -44,7 +44,7 @@ static cs_status add_event(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
-/* What is to be found: the Gram form, the same by class, and the matrix itself. */
+/* The expected matrices: the Gram form, the same by class, and the matrix itself. */
 typedef struct {
     double gram[VOCAB][VOCAB], of_class[VOCAB][CLASSES];
     int64_t rows, entries, windows, room[3];
@@ -456,7 +456,7 @@ TEST_IN_DIR(stored_forms_come_back)
         OK(cs_cooc_row_text(&back, r, &text));
         assert_string_equal(text, corpus.word[r]);
     }
-    /* A matrix of counts in its place is told apart. */
+    /* A matrix of counts in its place is recognised. */
     m.matrix.a.gram = false;
     cs_cooc_store_free(&back);
     OK(cs_cooc_write(dir, &corpus, &o, &m, false, true));

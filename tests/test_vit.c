@@ -222,8 +222,8 @@ TEST_IN_DIR(another_run)
 
 /* --- learning, files, sines --- */
 
-/* A wave is told by a few of its patches: the error must fall to half the variance of the values,
- * 0.5 (100 / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75; of codes to 0.9 log CODES. */
+/* A few patches determine a wave: the error must fall to half the variance of the values, 0.5 (100
+ * / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75; of codes to 0.9 log CODES. */
 TEST_IN_DIR(learns_waves)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {

@@ -133,7 +133,7 @@ TEST(classes)
     }
 }
 
-/* What is predicted of hidden patches, under the masks that transformers drew. */
+/* The predictions of hidden patches, under the masks that transformers drew. */
 TEST(masked_autoencoder)
 {
     static double hidden[N * GRID], theirs[N * GRID * OF_PATCH];

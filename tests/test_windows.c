@@ -91,8 +91,8 @@ TEST(streams_fit_in_the_budget)
     }
 }
 
-/* Tokens must be rows whose targets weigh the same wherever they stand, and nothing may be drawn, kept
- * apart by document or weighed by document. */
+/* Tokens must be rows whose targets have the same weight at every place. No build with draws,
+ * documents kept apart or weights by document is counted by row. */
 TEST(other_builds_are_not_counted_by_row)
 {
     static const struct {

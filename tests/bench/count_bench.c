@@ -10,8 +10,8 @@
  * seconds and cpu: of the count alone; pairs: contributions; peak_mib: largest resident size of the
  * process, base_mib: before the count; collect_cpu: cpu until the sort and merge of what is left;
  * bits: a hash of all that the count returns, witnesses included; entries and pattern: sums over
- * the entries of hashes of (row's token, column, value) and (row's token, column), the same in
- * whatever order the rows stand (each:W). */
+ * the entries of hashes of (row's token, column, value) and (row's token, column), the same for
+ * every order of the rows (each:W). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ static const cs_population_row *row_of(const cs_population_rows *rows, const cha
     abort();
 }
 
-/* What COUNT metrics are of the law's own matrix. */
+/* The values of COUNT metrics for the language's own matrix. */
 static void truth_of(const law *l, cs_cooc_options build, const char *const *metric, int count,
                      double *truth)
 {

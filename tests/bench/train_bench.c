@@ -1,12 +1,10 @@
-/* One training step of a GPT on the CPU backend, timed beside PyTorch by train_bench.py.
+/* One training step of a GPT on the CPU backend, timed together with PyTorch by train_bench.py.
  *
- * train_bench FILE THREADS [--profile]
- * FILE: seven int64 (layers, width, heads, vocabulary, batch, length, parameters), then the
- * parameters as floats in the order of gpt_graph.h, then batch x length tokens and as many targets as
- * int32. Reads lines "steps N" and answers each with one line of JSON: the seconds of each step
- * (forward, backward, AdamW) and the loss of the last; with --profile the seconds of each operation
- * at the end.
- */
+ * train_bench FILE THREADS [--profile] FILE: seven int64 (layers, width, heads, vocabulary, batch,
+ * length, parameters), then the parameters as floats in the order of gpt_graph.h, then batch x
+ * length tokens and as many targets as int32. Reads lines "steps N" and replies to each with one
+ * line of JSON: the seconds of each step (forward, backward, AdamW) and the loss of the last; with
+ * --profile the seconds of each operation at the end. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

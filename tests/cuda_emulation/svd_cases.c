@@ -106,7 +106,7 @@ static cs_status blocks(cs_csr *out)
     return of_triplets(200, 120, 600, draw_blocks, out);
 }
 
-/* A diagonal from 1 to 1e-9: below what A^T A can tell from 0. */
+/* A diagonal from 1 to 1e-9: its end is not distinguishable from 0 in A^T A. */
 static void draw_falling(int64_t t, int64_t *row, int64_t *col, double *val)
 {
     *row = (t * 7 + 3) % 160;

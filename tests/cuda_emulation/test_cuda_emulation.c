@@ -84,8 +84,8 @@ static const cs_tensor_case *case_of(const cs_tensor_case *list, const char *nam
     return list;
 }
 
-/* A library without an algorithm for odd rows: the numbers stay right, and it is told. Logits of
- * any vocabulary have even ones. */
+/* A library without an algorithm for odd rows: the numbers stay right, and the refusal is reported.
+ * Logits of any vocabulary have even ones. */
 TEST(refused_products)
 {
     static const char *const names[] = {"vocabulary of 50257", "vocabulary of 30522",
@@ -124,7 +124,7 @@ TEST(kernels_are_timed)
     cs_backend_free(&backend);
 }
 
-/* The gradient of relative positions is no pass of its own but where it has to be. */
+/* The gradient of relative positions takes a separate pass only where it has to. */
 TEST(relative_positions_on_the_way)
 {
     static const char *const names[] = {

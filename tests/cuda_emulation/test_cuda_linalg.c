@@ -261,7 +261,7 @@ TEST(too_little_memory)
     OK(cs_gpu_estimate(gpu, &w.a, 5, &bytes));
     assert_true(bytes.dense > 8 * (2 * 400 + 230) * 230 && bytes.gram > 8 * 230 * 230);
     assert_true(bytes.sparse > 24 * cs_csr_nnz(&w.a) && bytes.free_bytes > bytes.dense);
-    /* Too little for a dense copy: the Gram matrix stands in, as its floor tells. */
+    /* Too little for a dense copy: the Gram matrix replaces it, as the floor shows. */
     emulate_memory(bytes.dense - 1);
     cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
     emulate_memory(bytes.gram + 8 * 1024 < bytes.dense ? bytes.gram + 8 * 1024 : bytes.dense - 1);

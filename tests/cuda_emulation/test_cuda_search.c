@@ -1,7 +1,6 @@
-/* Weight gradients by the fastest of cuBLASLt's algorithms (gemm.cu), of a stand-in whose algorithms
- * take emulated time (libraries_products.cpp): which one is called how often, what the search leaves
- * alone, and what becomes of algorithms, memory and calls that fail.
- */
+/* Weight gradients by the fastest of cuBLASLt's algorithms (gemm.cu), replaced here by an emulation
+ * whose algorithms take emulated time (libraries_products.cpp): which one is called how often, what
+ * the search leaves alone, and what becomes of algorithms, memory and calls that fail. */
 #include "../test.h"
 #include "base/mem.h"
 #include "emulated.h"
@@ -12,8 +11,8 @@ int64_t emulate_pieces(void);
 void emulate_usable_algorithms(int count);
 int64_t emulate_algorithm_calls(int algorithm);
 
-/* Of the stand-in (libraries_products.cpp): the first offered, two that cannot be used, one that
- * fails when run, the fastest, the second fastest. */
+/* The emulated algorithms (libraries_products.cpp): the first offered, two that cannot be used, one
+ * that fails when run, the fastest, the second fastest. */
 enum { FIRST, REFUSED, TOO_LARGE, FAILING, FASTEST, SECOND, ALGORITHMS };
 
 static const cs_device_options searching = {.search_products = true};
@@ -77,7 +76,7 @@ TEST(fastest_products)
     }
 }
 
-/* Not asked for, or of products in float. */
+/* Not requested, or products in float. */
 TEST(first_products)
 {
     static const cs_device_options plain[] = {{.f32 = false},
@@ -161,7 +160,8 @@ static calls alone(cs_device_options options, int usable, int refusals, double o
     return made;
 }
 
-/* The next best; our own kernel where none is left, which is told. Sums of these numbers are exact. */
+/* The next best; our own kernel where none is left, which is reported. Sums of these numbers are
+ * exact. */
 TEST(products_that_fail_when_timed)
 {
     double own[ALONE], got[ALONE];

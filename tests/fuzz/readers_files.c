@@ -200,7 +200,7 @@ cs_status fuzz_config(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
-/* config.json beside weights that are what they are. */
+/* config.json with unchanged weights. */
 cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
 {
     (void)path;

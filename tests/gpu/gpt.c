@@ -199,8 +199,8 @@ static double distance(int64_t n, const double *a, const double *b)
 
 /* Of loss and gradient as a whole, as cs_tensor_compare has it, but rounding errors of a sum of n
  * terms add up as sqrt(n), with a factor of 4 (Higham and Mary 2019). Gradients of a single matrix
- * (gains of norms) may cancel: HALF of its norm tells rounding from what is missing, added twice or
- * transposed, which is off by 1 or more. */
+ * (gains of norms) may cancel: HALF of its norm separates rounding from a gradient that is missing,
+ * added twice or transposed, which is off by 1 or more. */
 static const double HALF = 0.5;
 
 static double agreement(const gpt *g)

@@ -1,4 +1,4 @@
-/* What a network gives, for checks against other implementations (development only).
+/* The outputs of a network, for checks against other implementations (development only).
  *
  *   parity_tool CASES.json OUT_PREFIX
  *
@@ -11,8 +11,7 @@
  *             before each), values after the last, gradients before it
  *   write     a directory to write the model to, by cs_model_write
  *
- * Ends with 0, or 1 and the reason on stderr.
- */
+ * Ends with 0, or 1 and the reason on stderr. */
 #include <stdio.h>
 
 #include "base/mem.h"
