@@ -35,7 +35,7 @@ import tempfile
 import threading
 import time
 
-# What is found on a line, and what is put there. clang-format has a space on each side of a binary operator.
+# A pattern on a line, and its replacement. clang-format has a space on each side of a binary operator.
 OPERATORS = [
     ("boundary", r" (<|<=|>|>=) ", {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}),
     ("negation", r" (<|<=|>|>=|==|!=) ", {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}),

@@ -155,7 +155,7 @@ SHOWN = {"source", "says", "scope", "label", "about", "title", "metric", "part",
          "tuned_on", "detail", "untested", "no_need", "family", "tables_here", "left_out"}
 
 
-# Directives of templates that write words of their own: a claim in a sentence; a line of a table or a block of its own.
+# Directives of templates that write their own words: a claim in a sentence; a line of a table or a separate block.
 DIRECTIVE = re.compile(r"\{\{(\w+).*?\}\}", re.S)
 BLOCK_DIRECTIVES = {"head", "papers", "made", "tally", "claims", "curves", "differences", "course", "standings", "statement", "table",
                     "figure", "figures", "picture", "command", "steps", "commands", "if", "end"}

@@ -109,7 +109,7 @@ test_nearest_is_given() {
     done
 }
 
-# What was built is said in one form wherever it is said, an alias in its own name.
+# A build is described in the same form everywhere, an alias by its own name.
 test_objective_and_context_have_one_form() {
     small_corpus c.tsv
     exits 0 cooc --corpus c.tsv --objective masked --mask-ratio 0.3 --context window:3 -o m && exits 0 "$COSPEC" svd m -k 2 -o s &&
@@ -229,7 +229,7 @@ test_no_permission() {
     refuses 3 "/proc/" "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o /proc/cospec-test
 }
 
-# What row by row would take is said where --memory alone rules it out, and is enough.
+# The memory that counting row by row needs is reported where --memory alone rules it out, and is enough.
 test_lacking_memory() {
     awk 'BEGIN { srand(3); for (d = 0; d < 400; ++d) { for (i = 0; i < 400; ++i) printf "w%d ", int(exp(rand() * 7)); print "" } }' > c.txt
     build="--corpus c.txt --tokenizer whitespace --objective ar --context each:4"
@@ -247,7 +247,7 @@ test_interrupt() {
     "$COSPEC" cooc --corpus big.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --context each:10 --memory 8M --scratch scratch -o d > out 2> err &
     pid=$!
     tries=0
-    # The runs stand in a file that is unlinked at once.
+    # The runs are in a file that is unlinked at once.
     until ls -l /proc/$pid/fd 2> /dev/null | grep -q scratch || [ $tries = 300 ]; do sleep 0.1; tries=$((tries + 1)); done
     kill -INT $pid
     wait $pid
@@ -260,7 +260,7 @@ test_interrupt() {
     {
         refuses 2 "--resume to continue" "$COSPEC" cooc $args --context each:10 || return 1
         refuses 2 "its context_size is 10, not 9" "$COSPEC" cooc $args --context each:9 --resume || return 1
-        # the form of an objective in checkpoints of before
+        # the form of an objective in older checkpoints
         sed -i 's/"masked(mask-ratio=0.5)"/"masked mask-ratio=0.5 event-weight=token"/' d/checkpoint/*.json && grep -q "event-weight=token" d/checkpoint/*.json || { fail "no objective in the checkpoint"; return 1; }
         exits 0 cooc $args --context each:10 --threads 1 --resume || return 1
         [ ! -e d/checkpoint ] || { fail "the checkpoint stays"; return 1; }

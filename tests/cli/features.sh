@@ -112,7 +112,7 @@ test_verify_model() {
     cp "$golden/bert/reference.npz" cut.npz && truncate -s 3000 cut.npz && refuses 3 "cut.npz" "$COSPEC" verify-model "$golden/bert" cut.npz
 }
 
-# What the encoder reads beside a decoder's text: that text, another, one for each, nothing.
+# The texts that the encoder reads with a decoder's text: the same text, another, one for each, nothing.
 test_sources_of_a_decoder() {
     two_stacks "$golden" t5 && cut -f2 c.tsv > c.txt && yes 'the cat' | head -120 > same.txt && head -7 c.txt > few.txt || return 1
     nll() { exits 0 "$COSPEC" perplexity t5 c.tsv --stack decoder --json "$@" && number nll out | head -1; }
@@ -162,7 +162,7 @@ test_special_tokens() {
     rm -r model && trained model ar --empty-prefix shared && want=1 && rows model c.tsv && want=0 && rows model c.tsv --special no && want=$tokens && asks model c.tsv
 }
 
-# A model is read as it was trained, wherever it lies: its folder, a checkpoint, fine-tuned, one of before that has train.json alone.
+# A model is read as it was trained, in every form: its folder, a checkpoint, fine-tuned, an older one that has train.json alone.
 test_a_model_says_how_it_is_read() {
     small_corpus c.tsv
     trained model masked --arch gpt2 --save-every 3 && exits 0 "$COSPEC" features model c.tsv --layers last --json -o a && grep -q '"attention": "bidirectional"' out || { fail "${why:-$(cat out)}"; return 1; }
@@ -235,7 +235,7 @@ test_query_position() {
     done
     [ "$(sort -u nll | wc -l)" = 4 ] || { fail "likelihoods: $(tr '\n' ' ' < nll)"; return 1; }
     grep -q '"blind_queries": true' masked-off/config.json && ! grep -q blind_queries masked-on/config.json || { fail "$(cat masked-off/config.json)"; return 1; }
-    # another query position is another run; --init-from keeps the model's, or takes the one that is asked for
+    # another query position is another run; --init-from keeps the model's, or takes the given one
     refuses 2 "masked-off contains a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
     from() { exits 0 "$COSPEC" train --corpus c.tsv --max-length 16 --steps 1 --init-from "$@" --force -o next; }
     from masked-off --objective gvp && grep -q '"query_position": "off"' next/config.json && from masked-off --objective gvp --query-position on && grep -q '"query_position": "on"' next/config.json &&

@@ -66,7 +66,7 @@ test_against() {
     near "$(awk -F, '$3 == "accuracy" { print $5 }' rows)" "$(sed -n 4p want | cut -d' ' -f1)" 1e-8 && near "$(awk -F, '$3 == "accuracy" { print $10 }' rows)" "$(sed -n 4p want | cut -d' ' -f2)" 1e-8 || return 1
     # the first seed's p, without error or interval
     near "$(awk -F, '$3 == "mcnemar_p" { print $5 }' rows)" "$(sed -n 1p want | cut -d' ' -f1)" 1e-8 && grep -q ',mcnemar_p,,[^,]*,,,,,,80,difference$' rows || { fail "${why:-$(cat rows)}"; return 1; }
-    # cospec probe writes files of the same form; a table for the eye tells scores from differences
+    # cospec probe writes files of the same form; a table for people separates scores from differences
     exits 0 "$COSPEC" probe model c.tsv c.tsv -o states && exits 0 "$COSPEC" $fine $quick --epochs 6 --against states/predictions.csv || return 1
     [ "$(head -1 out | awk '{ print $NF }')" = seed ] && [ "$(grep -c ' median$' out)" = 2 ] && [ "$(grep -c ' difference$' out)" = 3 ] || { fail "$(cat out)"; return 1; }
     exits 0 "$COSPEC" finetune model values.tsv values.tsv --regression $quick --seeds 1 --epochs 2 -o v && exits 0 "$COSPEC" finetune model values.tsv values.tsv \
@@ -121,7 +121,7 @@ test_resume() {
     [ -n "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" ] || fail "a run of other texts was kept"
 }
 
-# What is kept of a run is what it wrote: another run's model or numbers are no part of it.
+# A resumed run keeps only files that it wrote: another run's model or numbers are not part of it.
 test_damaged_runs() {
     task; trained model masked
     run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 2 --seeds 2 --save-model -o d "$@"; }
@@ -142,7 +142,7 @@ test_damaged_runs() {
     # also where the study was not finished, so that its manifest has no digests
     rm d/finetune.* d/predictions.csv && sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/; s/"outputs"/"outputs before"/' d/manifest.json
     cp $runs-0/model.safetensors $runs-1/ && made "$runs-1/run.json " unfinished || return 1
-    # of before there were digests: whether the model is the run's is not known
+    # older runs have no digests: whether the model is the run's is not known
     sed -i 's/"outputs"/"outputs before"/; s/"sha256"/"sha256 before"/' $runs-0/run.json && made "$runs-0/run.json " "without digests"
 }
 
@@ -178,7 +178,7 @@ test_plugin() {
     done
 }
 
-# A head of spans on a device: batches of one shape, the last one not full, windows of several lengths; the same loss and answers (of one epoch: Adam lets rounding grow).
+# A head of spans on a device: batches of one shape, the last one not full, windows of several lengths; the same loss and predicted spans (of one epoch: Adam lets rounding grow).
 test_spans_on_a_device() {
     [ -f "$plugin" ] || { skip spans_on_a_device "no C++ compiler"; return 0; }
     task; squad s.json
@@ -244,7 +244,7 @@ test_cloze() {
         refuses 2 "--regression cannot be combined with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
 }
 
-# squad FILE: 36 questions which number stands in a context; every third context has none.
+# squad FILE: 36 questions for the number in a context; every third context has none.
 squad() {
     {
         printf '{"data": [{"paragraphs": ['
@@ -264,7 +264,8 @@ squad() {
     } > "$1"
 }
 
-# Answers in contexts: learned by a masked and a causal model, in the files of SQuAD's scorer, kept with their head, and what is refused.
+# Extractive question answering: learned by a masked and a causal model, in the files of SQuAD's scorer, kept with their head, and
+# what is refused.
 test_spans() {
     task; squad s.json
     for objective in masked ar; do
@@ -272,7 +273,7 @@ test_spans() {
         [ "$(metric exact)" = 1.0 ] && [ "$(metric f1-answered)" = 1.0 ] && [ "$(metric exact-unanswerable)" = 1.0 ] && [ "$(number n out)" = 36 ] && [ "$(number windows_test out)" -gt 36 ] ||
             { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
         grep -q '"q0": "one"' d-$objective/runs/seed-0/predictions.json && grep -q '"q9": ""' d-$objective/runs/seed-1/predictions.json && grep -q '"q9": [0-9]' d-$objective/runs/seed-1/null_odds.json || { fail "predictions"; return 1; }
-        # the head that was kept answers as it did
+        # the saved head predicts the same
         exits 0 "$COSPEC" finetune d-$objective/runs/seed-1 s.json s.json --head spans --max-length 10 --stride 3 --epochs 0 --seeds 1 -o again --force --json && [ "$(metric exact)" = 1.0 ] &&
             cmp again/runs/seed-0/predictions.json d-$objective/runs/seed-1/predictions.json || return 1
     done

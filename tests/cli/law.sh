@@ -1,4 +1,4 @@
-# Laws of text as corpora: documents, populations, and what no model passes.
+# Synthetic languages as corpora: documents, populations, and limits that no model passes.
 . tests/cli/lib.sh
 
 cooc() { "$COSPEC" cooc "$@"; }
@@ -29,7 +29,7 @@ test_population_of_a_file() {
 
 test_truth_stands_beside_estimates() {
     exits 0 "$COSPEC" connectivity --corpus markov:states=5,length=8,documents=40 --max-length 3 --stride 1 --compare ar --compare masked:unmasked=1 --jackknife 4 -k 4 --csv -o d && cp out c.csv || return 1
-    # With one token of three shown and the target's place unknown, the law itself is the better connected.
+    # With one token of three shown and the target's place unknown, the language itself is better connected.
     grep -q '^masked(unmasked=1),blind,ar,blind,population,0.*,more connected,' d/verdicts.csv || { fail "$(cat d/verdicts.csv)"; return 1; }
     exits 0 cooc --corpus markov:states=5,length=8 --population --max-length 3 --stride 1 --objective ar -o p && exits 0 "$COSPEC" connectivity p --csv || return 1
     near "$(row sum_sigma4 population c.csv)" "$(row sum_sigma4 plug-in out)" 1e-12 || return 1

@@ -65,7 +65,7 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --force -o d && ! cmp -s d/manifest.json m
 }
 
-# What svd and density say of a matrix is in matrix.json.
+# The record of svd and density describes a matrix by its matrix.json.
 test_changed_sidecar() {
     small_corpus c.tsv
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && cp m/matrix.json whole || return 1
@@ -153,7 +153,7 @@ test_all_or_nothing_of_vectors() {
     leaves_nothing 20 svd m.mtx -k 20 --vectors && [ -f d/u.npy ]
 }
 
-# What stood in the folder before is not the run's to remove.
+# A run does not remove files that were in the folder before.
 # shellcheck disable=SC2086
 test_failure_spares_other_files() {
     mkdir -p d/manifest.json && echo mine > d/mine.txt && echo mine > d/toy.csv

@@ -25,7 +25,7 @@ test_table() {
 
 small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"probability": 1, "groups": [1, 0, 2, 2]}]}\n' > p.json; }
 
-# A phase that no step is of is told before the first step; one that has some is not.
+# A phase without steps is reported before the first step; one that has some is not.
 test_phases_without_steps() {
     small_corpus c.tsv
     exits 0 train --objective "ar until 0.001, masked" --steps 10 -o a && says "phase 1 (ar) of --objective gets 0 of the 10 steps" && ! grep -q "phase 2" err &&
@@ -111,7 +111,7 @@ test_rotary() {
         refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
 }
 
-# The second loss of replaced tokens: told in the result, kept in the model, part of what a run is.
+# The second loss of replaced tokens: reported in the result, kept in the model, part of a run's identity.
 test_replaced_tokens() {
     small_corpus c.tsv
     # shellcheck disable=SC2086
@@ -231,7 +231,7 @@ test_more_steps() {
     refuses 2 "with --schedule constant, steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
 }
 
-# Budgets are the runs of so many steps, also taken up after an interrupt; kept checkpoints are models.
+# Budgets are runs of these numbers of steps, also resumed after an interrupt; kept checkpoints are models.
 test_budgets() {
     small_corpus c.tsv
     args="--objective ar --schedule constant --cool-down 0.25 --log-every 1 --save-every 3"
@@ -289,7 +289,7 @@ test_init_from() {
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
 
-# What --init-from reads is held against its manifest, and is an input of the run.
+# The files that --init-from reads are checked against their manifest, and are inputs of the run.
 test_init_from_changed() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 4 -o d && exits 0 train --objective masked --steps 4 --seed 9 -o other || return 1
@@ -312,7 +312,7 @@ test_init_from_changed() {
     exits 0 "$COSPEC" rerun e/manifest.json -o f && cmp f/model.safetensors e/model.safetensors || fail "${why:-rerun}"
 }
 
-# What a shorthand of --objective says of the model must be so.
+# The settings that a shorthand of --objective implies for the model must hold.
 test_init_from_another_kind() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 2 -o d && exits 0 train --objective mae-lm --steps 2 -o m || return 1
@@ -471,7 +471,7 @@ test_bpe() {
     # Nothing else changed, for training shows nothing around a text.
     for t in bpe d; do sed '/"post_processor"/,/"decoder"/d' $t/tokenizer.json > $t.rest; done
     cmp -s bpe.rest d.rest || { fail "the tokenizer changed: $(diff bpe.rest d.rest | head -5)"; return 1; }
-    # What comes with a model stays, also where --tokenizer names the same words.
+    # Files that belong to a model are kept, also where --tokenizer names the same words.
     edited d; cp bpe/tokenizer.json d/
     for own in "" "--tokenizer bpe/tokenizer.json"; do
         # shellcheck disable=SC2086
@@ -485,7 +485,7 @@ test_words_stand_bare() {
         grep -q '"post_processor": null' d/checkpoint-2/tokenizer.json || fail "${why:-tokens go around a text: $(grep -A3 post_processor d/tokenizer.json)}"
 }
 
-# A share is refused where the corpus has a split of its own.
+# A share is refused where the corpus has its own split.
 test_own_split() {
     refuses 2 "--test-share 0.5 does not apply to 'wordnet', which has its own split" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
         refuses 2 "--test-share 0.3 does not apply to 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3

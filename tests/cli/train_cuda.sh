@@ -56,7 +56,7 @@ test_search_products() {
         exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --search-products --resume -o d
 }
 
-# The library has no algorithm: told, by the product's sizes.
+# The library has no algorithm: reported, with the product's sizes.
 test_refused_products() {
     [ -f "$plugin" ] || { skip refused_products "no C++ compiler"; return 0; }
     [ -z "${CUDA_PLUGIN:-}" ] || { skip refused_products "a GPU cannot be made to refuse"; return 0; }

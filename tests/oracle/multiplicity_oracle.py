@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 
 from harness import Checks, cospec, differ
 
-EXTRA = 8  # triplets asked for beyond the copies
+EXTRA = 8  # triplets requested beyond the copies
 
 
 def block(rng, kind):

@@ -275,7 +275,7 @@ def unigram(text, size, normalizer, pre, special, unk="<unk>", bytes_too=False):
     return t
 
 
-# A few rules that the golden file has room for.
+# A few rules that fit in the golden file.
 SMALL_RULES = {"\u00bd": "1\u20442", "\ufb01": "fi", "\uff21": "A", "\u00a0": " ", "\t": " ", "\r": " ", "\u200b": "",
                "e\u0301": "\u00e9", "\u2026": "...", "\x01": "", "\u3099": " \u3099", "\u00a8": " \u0308", "\n": " "}
 

@@ -93,7 +93,7 @@ class Picture:
     """A figure of `cospec plot`. A notebook shows it; `path` is the folder with its SVG, PNG, PDF and data."""
 
     def __init__(self, figure: str, result: "Result", path: Optional[str] = None) -> None:
-        self._result = result  # its folder goes with it
+        self._result = result  # its folder is removed with it
         self.figure = figure
         self.path = path or cast(str, result.path)
 
