@@ -6,7 +6,6 @@
  * or may not represent two), skew-symmetric ones strictly. Limits: integers beyond 2^53 are rounded
  * to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix) in addition
  * to the result. An empty row costs nothing, so a short file may claim any number of them. */
-#include "linalg/mtx_private.h"
 
 #include <errno.h>
 #include <math.h>
