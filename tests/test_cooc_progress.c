@@ -126,7 +126,7 @@ TEST(spectra_tell_their_components)
     l = (listener){.stage = "inertia", .step = 1, .again = true};
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 6, .certify = CS_CERTIFY_INERTIA}, &s));
     assert_true(l.reports % 2 == 0 && l.first == 0 && l.last == 1 && l.total == 2);
-    assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
 }
 
 TEST(sums_of_fourth_powers_tell_their_samples_and_items)
@@ -207,7 +207,7 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
     OK(cs_matrix_write_npz(path, &a, true));
     AUTO_OK(cs_shard, shard, cs_shard_read(&alone, path, true, &shard));
     AUTO_OK(cs_spectrum, s, cs_ranked_spectrum(&shard, &o, &s));
-    assert_true(fabs(s.sum_sigma4 - 3.0 * N / 8) < 1e-10);
-    assert_true(fabs(s.sum_sigma2 - N / 2.0) < 1e-10);
+    assert_true(fabs(s.moments.sum_sigma4 - 3.0 * N / 8) < 1e-10);
+    assert_true(fabs(s.moments.sum_sigma2 - N / 2.0) < 1e-10);
     assert_true(l.reports == 2 && l.first == (1 << 21) / N && l.last == N && l.total == N);
 }

@@ -181,13 +181,15 @@ static void pair_free(pair *p)
 static void same_values(const cs_spectrum *a, const cs_spectrum *b)
 {
     assert_int_equal(a->k, b->k);
-    assert_int_equal(a->components, b->components);
+    assert_int_equal(a->input.components, b->input.components);
     assert_memory_equal(a->sigma, b->sigma, (size_t)a->k * sizeof *a->sigma);
     assert_memory_equal(a->residual, b->residual, (size_t)a->k * sizeof *a->residual);
-    assert_memory_equal(&a->sum_sigma2, &b->sum_sigma2, sizeof a->sum_sigma2);
-    assert_memory_equal(&a->sum_sigma4, &b->sum_sigma4, sizeof a->sum_sigma4);
-    assert_int_equal(a->cert_probe.state, b->cert_probe.state);
-    assert_memory_equal(&a->cert_probe.value, &b->cert_probe.value, sizeof a->sum_sigma2);
+    assert_memory_equal(&a->moments.sum_sigma2, &b->moments.sum_sigma2,
+                        sizeof a->moments.sum_sigma2);
+    assert_memory_equal(&a->moments.sum_sigma4, &b->moments.sum_sigma4,
+                        sizeof a->moments.sum_sigma4);
+    assert_int_equal(a->cert.probe.state, b->cert.probe.state);
+    assert_memory_equal(&a->cert.probe.value, &b->cert.probe.value, sizeof a->moments.sum_sigma2);
 }
 
 /* The bits of the matrix without them; what has a row each is 0 in theirs. */
@@ -222,19 +224,20 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         if (turn != 2) {
             same_values(&filled, &whole);
         }
-        assert_int_equal(whole.rows, p.whole.rows);
-        assert_int_equal(kept.rows, p.whole.rows);
-        assert_int_equal(whole.zero_rows, p.kept.rows - p.kept.count);
-        assert_int_equal(kept.zero_rows, p.kept.rows - p.kept.count);
+        assert_int_equal(whole.input.rows, p.whole.rows);
+        assert_int_equal(kept.input.rows, p.whole.rows);
+        assert_int_equal(whole.input.zero_rows, p.kept.rows - p.kept.count);
+        assert_int_equal(kept.input.zero_rows, p.kept.rows - p.kept.count);
         assert_int_equal(whole.u.rows, p.whole.rows);
         assert_int_equal(kept.u.rows, p.kept.count);
-        assert_memory_equal(&kept.departure, &whole.departure, sizeof kept.departure);
+        assert_memory_equal(&kept.solution.departure, &whole.solution.departure,
+                            sizeof kept.solution.departure);
         for (int64_t i = 0, at = 0; i < p.whole.rows; ++i) {
             const bool is = at < p.kept.count && p.kept.row[at] == i;
             assert_each(j, 0, whole.k,
                         whole.u.data[i + j * whole.u.ld] ==
                             (is ? kept.u.data[at + j * kept.u.ld] : 0));
-            assert_true(turn == 1 || whole.row_mass[i] == (is ? kept.row_mass[at] : 0));
+            assert_true(turn == 1 || whole.input.row_mass[i] == (is ? kept.input.row_mass[at] : 0));
             at += is;
         }
     }
@@ -252,10 +255,10 @@ TEST(sizes_are_those_of_the_whole)
     cs_spectrum_options o = {.k = 4, .rows = &kept};
     cs_spectrum s = {0};
     OK(cs_spectrum_of(&a, &o, &s));
-    assert_int_equal(s.rows, INT64_C(1) << 61);
+    assert_int_equal(s.input.rows, INT64_C(1) << 61);
     assert_int_equal(s.k, 2);
     assert_int_equal(s.zeros, 2);
-    assert_int_equal(s.zero_cols, 2);
+    assert_int_equal(s.input.zero_cols, 2);
     cs_spectrum_free(&s);
     o.k = 5;
     assert_fails(

@@ -169,7 +169,7 @@ TEST_IN_DIR(vectors_have_their_ends)
         LIST(&s, 1, l, cs_inspect_vector(&in, &p, vector));
         assert_int_equal(found, 2); /* the largest of each side; one sign alone */
     }
-    p.gram = true; /* as of a matrix whose contexts are not available */
+    p.input.gram = true; /* as of a matrix whose contexts are not available */
     LIST(&s, 9, l, cs_inspect_vector(&in, &p, 1 + vector_of(&p, B)));
     assert_int_equal(found, 2);
     line_is(&l[0], l[0].what, 1, "b", 2.0 / 3);

@@ -112,7 +112,7 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
     out[CORRECTED4] = p.corrected4;
     out[SEEN] = p.seen_halves;
     out[CROSS4] = p.cross_fit.sum_sigma4;
-    out[PLUG2] = c.spectrum.sum_sigma2;
+    out[PLUG2] = c.spectrum.moments.sum_sigma2;
     out[GAP] = c.gap;
 }
 

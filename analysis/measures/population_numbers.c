@@ -183,7 +183,8 @@ cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_op
     for (int64_t j = 0; j < CS_LEADING; ++j) {
         lambda[j] = j < p->k ? p->sigma[j] * p->sigma[j] : p->rank >= 0 ? 0 : (double)NAN;
     }
-    put_sums(p->sum_sigma2, !keep && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4, lambda,
+    put_sums(p->moments.sum_sigma2,
+             !keep && p->moments.sum4.samples > 0 ? (double)NAN : p->moments.sum_sigma4, lambda,
              values + cs_population_number(CS_POP_PLUG_IN, 0));
     if (keep) {
         *keep = c;

@@ -413,7 +413,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
         cs_item_reals(root, "sigma", p->k, p->sigma);
         cs_item *sigma_se = cs_item_array(root, "sigma_se");
         for (int64_t j = 0; j < p->k; ++j) {
-            const int64_t below = j - p->components;
+            const int64_t below = j - p->input.components;
             const bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
             cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : (double)NAN);
         }

@@ -67,8 +67,8 @@ typedef struct {
 static cs_status departure_of(const cs_spectrum *s, double *out)
 {
     cs_dense product = {0};
-    *out = s->departure;
-    if (!s->gram || s->k == 0) {
+    *out = s->solution.departure;
+    if (!s->input.gram || s->k == 0) {
         return CS_OK;
     }
     cs_status status = cs_dense_init(&product, s->k, s->k);
@@ -83,7 +83,7 @@ static cs_status departure_of(const cs_spectrum *s, double *out)
 
 static double least_reach(const cs_spectrum *s)
 {
-    const cs_certificate *of[] = {&s->cert_moments, &s->cert_probe, &s->cert_inertia};
+    const cs_certificate *of[] = {&s->cert.moments, &s->cert.probe, &s->cert.inertia};
     double reach = INFINITY;
     for (int i = 0; i < 3; ++i) {
         const bool speaks = of[i]->state == CS_CERT_PASSED || of[i]->state == CS_CERT_INCONCLUSIVE;
@@ -99,19 +99,19 @@ static cs_status bound_values(const cs_spectrum *s, side *out)
     cs_status status = departure_of(s, &delta);
     if (status != CS_OK) return status;
     for (int64_t j = 0; j < s->k; ++j) {
-        const double r = s->residual[j] * (s->gram ? s->sigma[j] : 1);
+        const double r = s->residual[j] * (s->input.gram ? s->sigma[j] : 1);
         square += r * r;
     }
     delta = isnan(delta) ? INFINITY : delta;
     const double rho = sqrt(square) + out->rounding;
     for (int64_t j = 0; j < s->k; ++j) {
-        const double x = s->gram ? s->sigma[j] * s->sigma[j] : s->sigma[j];
+        const double x = s->input.gram ? s->sigma[j] * s->sigma[j] : s->sigma[j];
         double low = delta < 1 ? (sqrt(1 - delta) * x - rho) / sqrt(1 + delta) : 0;
         double high = delta < 1 ? (sqrt(1 + delta) * x + rho) / sqrt(1 - delta) : INFINITY;
         low = fmax(low, 0);
         out->sigma[j] = s->sigma[j];
-        out->low[j] = s->gram ? sqrt(low) : low;
-        out->high[j] = fmax(s->gram ? sqrt(high) : high, out->reach);
+        out->low[j] = s->input.gram ? sqrt(low) : low;
+        out->high[j] = fmax(s->input.gram ? sqrt(high) : high, out->reach);
     }
     for (int64_t j = 0; j < s->k && j < out->ones; ++j) { /* one a component: by Perron */
         out->low[j] = out->sigma[j] = out->high[j] = 1;
@@ -183,9 +183,9 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     out->cols = a->cols;
     out->k = spectrum.k;
     out->complete = spectrum.rank >= 0;
-    out->converged =
-        spectrum.converged && !cs_spectrum_failed(&spectrum) && isfinite(least_reach(&spectrum));
-    out->ones = spectrum.perron ? spectrum.components : 0;
+    out->converged = spectrum.solution.converged && !cs_spectrum_failed(&spectrum) &&
+                     isfinite(least_reach(&spectrum));
+    out->ones = spectrum.cert.perron ? spectrum.input.components : 0;
     out->kept = m.mass / (m.mass + m.dropped_mass);
     /* Marginals are sums of rows and columns; each entry is a quotient by their roots. Weights that
      * are no integers over a denominator are rounded to half a unit each. */
@@ -195,7 +195,7 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     CS_POOL_FIELDS(&out->pool, out->k + 1, out, low, sigma, high);
     out->mass = cs_pool_take(&out->pool, a->cols, sizeof *out->mass);
     if ((status = out->pool.status) != CS_OK) goto done;
-    memcpy(out->mass, spectrum.col_mass, (size_t)a->cols * sizeof *out->mass);
+    memcpy(out->mass, spectrum.input.col_mass, (size_t)a->cols * sizeof *out->mass);
     status = bound_values(&spectrum, out);
     if (status == CS_OK && a->cols <= FORM_COLUMNS) status = form_of(a, out);
 done:

@@ -113,9 +113,9 @@ static cs_status optimal_pair(const cs_31_problem *p, const cs_spectrum *spectru
 /* Without all requested triplets, neither side is the one of the statement. */
 static void converged(cs_statement *s, int64_t wanted, const cs_spectrum *spectrum)
 {
-    cs_statement_assume(s, "the triplets converged (value: their number)", spectrum->converged,
-                        (double)spectrum->k);
-    if (!spectrum->converged) {
+    cs_statement_assume(s, "the triplets converged (value: their number)",
+                        spectrum->solution.converged, (double)spectrum->k);
+    if (!spectrum->solution.converged) {
         cs_statement_withhold(s);
         cs_statement_int(s, "t_wanted", wanted);
     }

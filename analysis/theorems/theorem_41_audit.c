@@ -46,7 +46,7 @@ static cs_status arrays(cs_41_curve *c)
 /* Tails from the end where all sigma are known, else from the moments. */
 static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
 {
-    if (!c->full && isnan(s->sum_sigma4)) {
+    if (!c->full && isnan(s->moments.sum_sigma4)) {
         return cs_fail(CS_ERR_USAGE,
                        "Theorem 4.1 from the top %lld triplets needs sum sigma^4, but the spectrum "
                        "does not have it",
@@ -55,9 +55,9 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
     cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
     if (!tail) return CS_ERR_MEMORY;
     cs_spectrum_tails(s, LEVEL, tail);
-    c->source = c->full               ? "all singular values"
-                : s->sum4.samples > 0 ? "estimated sum sigma^4 less the top t"
-                                      : "exact sum sigma^4 less the top t";
+    c->source = c->full                       ? "all singular values"
+                : s->moments.sum4.samples > 0 ? "estimated sum sigma^4 less the top t"
+                                              : "exact sum sigma^4 less the top t";
     for (int64_t j = 0; j < c->t_max; ++j) {
         const cs_interval *x = &tail[j + 1];
         c->tail4[j] = x->value;
@@ -73,7 +73,7 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
     }
     for (int64_t j = 0; !c->full && j < c->t_max; ++j) {
         before2 += s->sigma[j] * s->sigma[j];
-        c->tail2[j] = fmax(0, s->sum_sigma2 - before2);
+        c->tail2[j] = fmax(0, s->moments.sum_sigma2 - before2);
     }
     for (int64_t j = 0; j < c->t_max; ++j) {
         bool known = j + 1 < s->k;

@@ -42,7 +42,8 @@ static spacing spacing_of(const cs_spectrum *s, int64_t k)
     const double rounding = 64 * DBL_EPSILON * s->sigma[0];
     bool next = s->k > k;
     return (spacing){.value = s->sigma[k - 1] - (next ? s->sigma[k] : 0),
-                     .error = s->residual[k - 1] + (next ? s->residual[k] : s->floor) + rounding};
+                     .error = s->residual[k - 1] + (next ? s->residual[k] : s->solution.floor) +
+                              rounding};
 }
 
 /* The leading k right singular vectors of a store. */

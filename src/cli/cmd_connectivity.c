@@ -120,7 +120,7 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     const cs_population_source source = {series,   t->objective, t->context,
                                          position, t->uncovered, t->plan.seed};
     json_t *record = NULL;
-    cs_status status = p->sigma && !p->converged
+    cs_status status = p->sigma && !p->solution.converged
                            ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
                                      series, position)
                        : same ? cs_population_record_as(same, position, &record)

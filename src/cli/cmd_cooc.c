@@ -197,8 +197,9 @@ static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, 
     if (status == CS_OK) {
         cs_item *item = cs_item_object(list, NULL);
         cs_cooc_record(cs_args_text(args, "corpus"), p, &cooc, item);
-        *converged = *converged && spectrum.converged;
-        CS_ITEM_FIELDS(item, &spectrum, components, sum_sigma2, sum_sigma4, sum_sigma4_error);
+        *converged = *converged && spectrum.solution.converged;
+        CS_ITEM_FIELDS(item, &spectrum.input, components);
+        CS_ITEM_FIELDS(item, &spectrum.moments, sum_sigma2, sum_sigma4, sum_sigma4_error);
         cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
         cs_item_reals(item, "residual", spectrum.k, spectrum.residual);
     }

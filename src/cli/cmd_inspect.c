@@ -98,7 +98,7 @@ static cs_status fill(const cs_args *args, const cs_inspection *in, const cs_spe
     cs_status status = CS_OK;
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
     int64_t number = 0;
-    if (vectors > 0 && s->gram) {
+    if (vectors > 0 && s->input.gram) {
         cs_output_note(args,
                        "a Gram form has vectors for its tokens only, so no contexts are listed");
     }

@@ -103,11 +103,11 @@ static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
     double cost = 0;
     cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, false, &cost) : CS_OK;
     status = status ? status : cs_spectrum_of(a, &o, out);
-    if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->sum4);
-    if (status == CS_OK && !out->converged)
+    if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->moments.sum4);
+    if (status == CS_OK && !out->solution.converged)
         cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
                        (long long)out->k, (long long)(o.k > 0 ? o.k : side));
-    if (status == CS_OK && out->converged) { /* a certificate may fail */
+    if (status == CS_OK && out->solution.converged) { /* a certificate may fail */
         status = cs_spectrum_require(out);
     }
     return status;
@@ -129,7 +129,7 @@ static void note_probe(const cs_verify *v)
 static cs_status probe(cs_verify *v, const cs_cooc_store *store, const char *name)
 {
     const cs_spectrum *leading = v->input.leading;
-    if (!leading->converged) {
+    if (!leading->solution.converged) {
         cs_output_note(v->args, "no held-out probe: it needs all triplets");
         return CS_OK;
     }

@@ -93,13 +93,13 @@ bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s)
         cs_inertia_bytes(sides, (double)r->nnz) + 24 * (double)r->nnz + 16 * (double)s->k * sides;
     bool room = half <= 0 || bytes <= half; /* rank 0 decides */
     if (!room) {
-        cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
+        cs_certificate_why(&s->cert.inertia, CS_CERT_NOT_RUN,
                            "rank 0 would have to store the whole matrix and its vectors, %.3g GB, "
                            "above half of its free memory, %.3g GB",
                            bytes / 1e9, half / 1e9);
     }
     cs_comm_spread(c, &room, sizeof room);
-    cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
+    cs_comm_spread(c, &s->cert.inertia, sizeof s->cert.inertia);
     return room;
 }
 
@@ -122,6 +122,6 @@ cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
     if (c->rank == 0 && status == CS_OK) status = cs_certificate_inertia(&whole, options, facts, s);
     cs_csr_free(&whole);
     status = cs_comm_agree(c, status);
-    if (status == CS_OK) cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
+    if (status == CS_OK) cs_comm_spread(c, &s->cert.inertia, sizeof s->cert.inertia);
     return status;
 }

@@ -206,10 +206,11 @@ static void check_residuals(const task *t, cs_spectrum *s)
 {
     /* Against what the solver itself was held to: its own largest value. */
     double least = t->part.svd.k > 0 ? t->part.svd.sigma[0] : 1;
-    s->converged = t->part.svd.converged;
+    s->solution.converged = t->part.svd.converged;
     for (int64_t j = 0; j < s->k; ++j) {
         bool closed = t->known > 0 && s->sigma[j] == 1;
-        s->converged = s->converged && (closed || s->residual[j] <= t->tol * least);
+        s->solution.converged =
+            s->solution.converged && (closed || s->residual[j] <= t->tol * least);
     }
     cs_certificate_residual(t->tol, s);
 }
@@ -284,19 +285,19 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
     const cs_ranked *r = &t->r;
     int64_t rows = shard->transposed ? r->filled_short : r->filled_long;
     int64_t cols = shard->transposed ? r->filled_long : r->filled_short;
-    s->rows = shard->rows;
-    s->cols = shard->cols;
-    s->nnz = r->nnz;
-    s->mass = r->mass;
-    s->components = r->components;
-    s->zero_rows = s->rows - rows;
-    s->zero_cols = s->cols - cols;
-    s->lumped_rows = rows;
-    s->lumped_cols = cols;
-    s->solver = t->part.svd.solver;
-    s->floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
-    s->exponent = r->exponent;
-    s->second = -1; /* which is not offered */
+    s->input.rows = shard->rows;
+    s->input.cols = shard->cols;
+    s->input.nnz = r->nnz;
+    s->input.mass = r->mass;
+    s->input.components = r->components;
+    s->input.zero_rows = s->input.rows - rows;
+    s->input.zero_cols = s->input.cols - cols;
+    s->input.lumped_rows = rows;
+    s->input.lumped_cols = cols;
+    s->solution.solver = t->part.svd.solver;
+    s->solution.floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
+    s->solution.exponent = r->exponent;
+    s->second.index = -1; /* which is not offered */
 }
 
 static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)
@@ -339,7 +340,7 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
     if (status == CS_OK) {
         describe(&t, shard, &s);
         check_residuals(&t, &s);
-        s.zeros = s.converged ? t.wanted - s.k : 0;
+        s.zeros = s.solution.converged ? t.wanted - s.k : 0;
         s.rank = t.part.complete && s.k == t.known + t.part.svd.k ? s.k : -1;
         status = cs_ranked_certify(&t.r, options, &facts, &s);
     }

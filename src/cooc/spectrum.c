@@ -13,11 +13,11 @@
 
 void cs_spectrum_free(cs_spectrum *s)
 {
-    CS_FREE_FIELDS(s, sigma, residual, row_mass, col_mass);
+    CS_FREE_FIELDS(s, sigma, residual, input.row_mass, input.col_mass);
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
-    cs_dense_free(&s->second_u);
-    cs_dense_free(&s->second_v);
+    cs_dense_free(&s->second.u);
+    cs_dense_free(&s->second.v);
     *s = (cs_spectrum){0};
 }
 
@@ -27,23 +27,23 @@ int64_t cs_spectrum_ones(const cs_spectrum *s)
     for (int64_t j = 0; j < s->k; ++j) {
         count += fabs(s->sigma[j] - 1.0) <= 1e-9;
     }
-    return s->perron ? s->components : count;
+    return s->cert.perron ? s->input.components : count;
 }
 
 const char *cs_spectrum_failed(const cs_spectrum *s)
 {
-    return s->cert_components.state == CS_CERT_FAILED ? "components"
-           : s->cert_moments.state == CS_CERT_FAILED  ? "moments"
-           : s->cert_probe.state == CS_CERT_FAILED    ? "probe"
-           : s->cert_inertia.state == CS_CERT_FAILED  ? "inertia"
-           : s->cert_residual.state == CS_CERT_FAILED ? "residual"
+    return s->cert.components.state == CS_CERT_FAILED ? "components"
+           : s->cert.moments.state == CS_CERT_FAILED  ? "moments"
+           : s->cert.probe.state == CS_CERT_FAILED    ? "probe"
+           : s->cert.inertia.state == CS_CERT_FAILED  ? "inertia"
+           : s->cert.residual.state == CS_CERT_FAILED ? "residual"
                                                       : NULL;
 }
 
 cs_status cs_spectrum_require(const cs_spectrum *s)
 {
     const char *failed = cs_spectrum_failed(s);
-    if (s->converged) {
+    if (s->solution.converged) {
         return failed ? cs_fail(CS_ERR_CONVERGE,
                                 "the singular values fail the certificate %s: some are missing or "
                                 "wrong",
@@ -53,7 +53,7 @@ cs_status cs_spectrum_require(const cs_spectrum *s)
     return cs_fail(CS_ERR_CONVERGE,
                    "the singular values did not converge: only %lld triplets are known, with "
                    "largest residual %.3g",
-                   (long long)s->k, s->cert_residual.value);
+                   (long long)s->k, s->cert.residual.value);
 }
 
 static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
@@ -102,18 +102,18 @@ static int64_t count_absent(const int32_t *of, int64_t n)
 static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system *system,
                      cs_spectrum *s)
 {
-    s->rows = rows->rows;
-    s->cols = a->cols;
-    s->zero_rows =
+    s->input.rows = rows->rows;
+    s->input.cols = a->cols;
+    s->input.zero_rows =
         rows->rows - rows->count + count_absent(system->reduced.side[CS_LEFT].of, a->rows);
-    s->zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
-    s->nnz = system->entries.count;
-    s->mass = cs_sum(cs_csr_nnz(a), a->val);
-    s->components = system->components;
-    s->exponent = system->exponent;
-    s->gram = cs_system_gram(system);
-    s->lumped_rows = system->reduced.a.rows;
-    s->lumped_cols = system->reduced.a.cols;
+    s->input.zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
+    s->input.nnz = system->entries.count;
+    s->input.mass = cs_sum(cs_csr_nnz(a), a->val);
+    s->input.components = system->components;
+    s->solution.exponent = system->exponent;
+    s->input.gram = cs_system_gram(system);
+    s->input.lumped_rows = system->reduced.a.rows;
+    s->input.lumped_cols = system->reduced.a.cols;
 }
 
 /* Vectors that only the certificates need (the probe and an estimated fourth moment of a truncated
@@ -147,28 +147,29 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     if (options->moment4 && cost.multiply_adds == 0 &&
         (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
         goto done;
-    s.sum_sigma4_cost = cost.multiply_adds;
+    s.moments.sum_sigma4_cost = cost.multiply_adds;
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
     if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
-    s.interrupted = parts.interrupted;
+    s.solution.interrupted = parts.interrupted;
     /* After an interrupt the triplets found so far are lifted for the result, not for a
      * certificate. */
-    if (s.interrupted) keep = !options->values_only;
+    if (s.solution.interrupted) keep = !options->values_only;
     if (options->partial) cs_interrupt_hold(true);
     status = cs_spectrum_merge(&system, &parts, options, keep, &s);
     if (options->partial) {
         cs_interrupt_hold(false);
-        s.interrupted = cs_interrupted();
+        s.solution.interrupted = cs_interrupted();
     }
     if (status != CS_OK) goto done;
     cs_certificate_facts facts = cs_certificate_facts_of(&system, options, &parts, &s);
     cs_parts_free(&parts);
     if ((status = cs_spectrum_certify(&system, options, &facts, &s)) != CS_OK) goto done;
-    if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data)
-        status = cs_spectrum_departure(&system.reduced, &s, &s.departure);
+    if (options->departure && !s.solution.interrupted && isnan(s.solution.departure) && s.u.data &&
+        s.v.data)
+        status = cs_spectrum_departure(&system.reduced, &s, &s.solution.departure);
     if (status == CS_ERR_INTERRUPT && options->partial) {
         cs_reason_clear();
-        s.interrupted = true;
+        s.solution.interrupted = true;
         status = CS_OK;
     }
     if (status != CS_OK) goto done;
@@ -177,12 +178,12 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
         cs_dense_free(&s.u);
         cs_dense_free(&s.v);
     }
-    if (s.gram) { /* vectors of its rows, which are columns of A */
+    if (s.input.gram) { /* vectors of its rows, which are columns of A */
         cs_dense_free(&s.u);
-        cs_dense_free(&s.second_u);
+        cs_dense_free(&s.second.u);
     }
-    s.row_mass = system.row_mass;
-    s.col_mass = system.col_mass;
+    s.input.row_mass = system.row_mass;
+    s.input.col_mass = system.col_mass;
     system.row_mass = system.col_mass = NULL;
 done:
     cs_parts_free(&parts);
@@ -206,11 +207,11 @@ static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
 /* Expands results with one entry for each nonempty row to all rows. */
 static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
 {
-    cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->row_mass};
+    cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->input.row_mass};
     cs_status status = s->u.data ? cs_kept_rows_spread(rows, &s->u) : CS_OK;
-    if (status == CS_OK && s->second_u.data) status = cs_kept_rows_spread(rows, &s->second_u);
+    if (status == CS_OK && s->second.u.data) status = cs_kept_rows_spread(rows, &s->second.u);
     if (status == CS_OK && mass.data) status = cs_kept_rows_spread(rows, &mass);
-    s->row_mass = mass.data;
+    s->input.row_mass = mass.data;
     return status;
 }
 

@@ -206,7 +206,7 @@ static cs_status take_top(const cs_system *system, const cs_parts *parts,
     if (status == CS_OK && cs_system_gram(system)) cs_gram_to_sigma(&s);
     if (status == CS_OK) {
         d->k = s.k < so->k ? s.k : so->k;
-        d->residual = s.cert_residual.value;
+        d->residual = s.cert.residual.value;
         d->sigma = s.sigma;
         s.sigma = NULL;
     }

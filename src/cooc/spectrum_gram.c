@@ -50,8 +50,8 @@ cs_status cs_gram_check(const cs_csr *a)
 void cs_gram_to_sigma(cs_spectrum *s)
 {
     const double top = s->k > 0 ? sqrt(s->sigma[0]) : 1;
-    double *const of_values[] = {&s->cert_probe.value, &s->cert_probe.bound, &s->cert_probe.reach,
-                                 &s->cert_inertia.reach};
+    double *const of_values[] = {&s->cert.probe.value, &s->cert.probe.bound, &s->cert.probe.reach,
+                                 &s->cert.inertia.reach};
     for (int64_t j = 0; j < s->k; ++j) {
         s->sigma[j] = sqrt(s->sigma[j]);
         s->residual[j] /= s->sigma[j];
@@ -59,8 +59,8 @@ void cs_gram_to_sigma(cs_spectrum *s)
     for (int i = 0; i < 4; ++i) {
         *of_values[i] = sqrt(*of_values[i]);
     }
-    s->floor = sqrt(s->floor);
-    s->cert_residual.value /= top;
-    s->cert_residual.bound /= top;
-    s->exponent /= 2; /* it is even */
+    s->solution.floor = sqrt(s->solution.floor);
+    s->cert.residual.value /= top;
+    s->cert.residual.bound /= top;
+    s->solution.exponent /= 2; /* it is even */
 }

@@ -197,7 +197,7 @@ static cs_status count_below(counting *c, const cs_spectrum *s, bool complete, t
             break;
         }
         double least = 2 * c->slack + (c->augmented ? 4 * error : sqrt(4 * error));
-        tau = complete ? fmin(tau, fmax(least, 2 * s->floor)) : tau;
+        tau = complete ? fmin(tau, fmax(least, 2 * s->solution.floor)) : tau;
         status = count_above(c, tau, out);
         if (out->high < low && out->low > 0) {
             return status;
@@ -224,7 +224,7 @@ static int64_t above_cluster(const counting *c, const cs_spectrum *s, double err
 /* More values exceed the first tau than are known: are any missing above the last cluster? */
 static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
 {
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     double error = fmax(expected_error(c), 2 * below->error);
     cs_status status = CS_OK;
     for (int i = 0; i < ATTEMPTS && status == CS_OK; ++i) {
@@ -328,7 +328,7 @@ static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 {
     double sum = 0;
     cs_status status = cs_spectrum_departure(r, s, &c->departure);
-    s->departure = c->departure;
+    s->solution.departure = c->departure;
     for (int64_t j = 0; j < s->k; ++j) {
         sum += s->residual[j] * s->residual[j];
         c->worst = s->residual[j] <= c->worst ? c->worst : s->residual[j];
@@ -341,7 +341,7 @@ static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 
 static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     tally t = {0};
     cs_status status = make_room(c);
     if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
@@ -357,7 +357,7 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
     if (!isfinite(t.high)) {
         cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
                            "rounding hides values below sigma_k = %.3g%s%s",
-                           ldexp(s->sigma[s->k - 1], s->exponent),
+                           ldexp(s->sigma[s->k - 1], s->solution.exponent),
                            larger.why[0] ? "; without squares: " : "", larger.why);
         return CS_OK;
     }
@@ -368,11 +368,11 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
         return CS_OK;
     }
     out->reach = NAN;
-    if (t.above < s->k || (facts->complete && t.low > s->floor)) {
-        cs_certificate_why(out, CS_CERT_FAILED,
-                           "%lld singular values exceed %.9g, and %lld were returned%s",
-                           (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->exponent),
-                           (long long)s->k, facts->complete ? " as all of them" : "");
+    if (t.above < s->k || (facts->complete && t.low > s->solution.floor)) {
+        cs_certificate_why(
+            out, CS_CERT_FAILED, "%lld singular values exceed %.9g, and %lld were returned%s",
+            (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->solution.exponent),
+            (long long)s->k, facts->complete ? " as all of them" : "");
         return CS_OK;
     }
     return count_cluster(c, &t, s);
@@ -381,7 +381,7 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
 static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
     const cs_reduction *r = c->r;
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     cs_status status = known_of(r, s, c);
     if (status != CS_OK) return status;
     if (!(c->departure < 0.5)) {
@@ -408,7 +408,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
                               const cs_certificate_facts *facts, cs_spectrum *s)
 {
     counting c = {.r = &system->reduced, .options = options};
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     *out = (cs_certificate){.reach = NAN, .bound = (double)s->k};
     if (s->k == 0 || !s->u.data || !s->v.data) {
         cs_certificate_why(out, CS_CERT_NOT_RUN, "%s",

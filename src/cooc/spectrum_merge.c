@@ -105,18 +105,18 @@ static cs_status lift_second(const cs_system *system, const cs_parts *parts, con
     const cs_reduction_side *side = system->reduced.side;
     const int64_t index = system->reduced.known ? 0 : 1;
     int64_t t = 0;
-    out->second = -1;
+    out->second.index = -1;
     while (t < out->k && (chosen[t].block != block || chosen[t].index != index)) {
         ++t;
     }
     if (t == out->k) return CS_OK;
     const cs_svd *svd = &parts->part[block].svd;
-    cs_status status = cs_dense_init(&out->second_u, system->abar->rows, 1);
-    if (status == CS_OK) status = cs_dense_init(&out->second_v, system->abar->cols, 1);
+    cs_status status = cs_dense_init(&out->second.u, system->abar->rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&out->second.v, system->abar->cols, 1);
     if (status != CS_OK) return status;
-    out->second = t;
-    lift_column(&side[CS_LEFT], &chosen[t], &svd->u, out->second_u.data, 1);
-    lift_column(&side[CS_RIGHT], &chosen[t], &svd->v, out->second_v.data, 1);
+    out->second.index = t;
+    lift_column(&side[CS_LEFT], &chosen[t], &svd->u, out->second.u.data, 1);
+    lift_column(&side[CS_RIGHT], &chosen[t], &svd->v, out->second.v.data, 1);
     return CS_OK;
 }
 
@@ -277,23 +277,23 @@ static void summarise(const cs_reduction *r, const cs_parts *parts, bool *comple
 {
     int64_t largest = 0;
     double top = r->known ? 1 : 0; /* the largest value of all */
-    out->floor = 0;
-    out->converged = true;
-    out->solver = CS_SOLVER_AUTO;
+    out->solution.floor = 0;
+    out->solution.converged = true;
+    out->solution.solver = CS_SOLVER_AUTO;
     *complete = true;
     for (int64_t b = 0; b < r->count; ++b) {
         const cs_svd *svd = &parts->part[b].svd;
         int64_t size = cs_block_rank(r, b);
-        out->floor = fmax(out->floor, svd->floor);
+        out->solution.floor = fmax(out->solution.floor, svd->floor);
         top = svd->k > 0 ? fmax(top, svd->sigma[0]) : top;
-        out->converged = out->converged && svd->converged;
+        out->solution.converged = out->solution.converged && svd->converged;
         *complete = *complete && parts->part[b].complete;
         if (svd->solver != CS_SOLVER_AUTO && size > largest) {
             largest = size;
-            out->solver = svd->solver;
+            out->solution.solver = svd->solver;
         }
     }
-    out->floor = fmax(out->floor, DBL_EPSILON * top);
+    out->solution.floor = fmax(out->solution.floor, DBL_EPSILON * top);
 }
 
 /* As solvers promise (linalg/svd.h): what came unchecked from one, against tol times the largest
@@ -303,8 +303,9 @@ static void check_residuals(double tol, const cs_parts *parts, const choice *cho
 {
     for (int64_t j = 0; j < out->k; ++j) {
         const cs_part *part = &parts->part[chosen[j].block];
-        out->converged = out->converged && (chosen[j].index < 0 || !part->unchecked ||
-                                            out->residual[j] <= tol * part->svd.sigma[0]);
+        out->solution.converged =
+            out->solution.converged && (chosen[j].index < 0 || !part->unchecked ||
+                                        out->residual[j] <= tol * part->svd.sigma[0]);
     }
     cs_certificate_residual(tol, out);
 }
@@ -317,10 +318,10 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     bool complete = false;
     int64_t known = 0;
     summarise(r, parts, &complete, out);
-    cs_status status = rank_triplets(r, parts, out->floor, &chosen, &known);
+    cs_status status = rank_triplets(r, parts, out->solution.floor, &chosen, &known);
     if (status != CS_OK) return status;
     out->k = known < parts->wanted ? known : parts->wanted;
-    out->zeros = out->converged ? parts->wanted - out->k : 0;
+    out->zeros = out->solution.converged ? parts->wanted - out->k : 0;
     out->rank = complete && out->k == known ? known : -1;
     out->sigma = cs_alloc(out->k, sizeof *out->sigma);
     out->residual = cs_calloc(out->k, sizeof *out->residual);

@@ -124,8 +124,8 @@ cs_svd_options cs_spectrum_solver_options(const cs_spectrum_options *o, int64_t 
 cs_status cs_parts_solve(const cs_system *system, const cs_spectrum_options *options,
                          int64_t wanted, cs_parts *out) CS_MUST_CHECK;
 
-/* Fills k, zeros, rank, sigma, residual, floor, converged, solver and cert_residual; keep: also u
- * and v. */
+/* Fills k, zeros, rank, sigma, residual, floor, converged, solver and the certificate `residual`;
+ * keep: also u and v. */
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
                             const cs_spectrum_options *options, bool keep,
                             cs_spectrum *out) CS_MUST_CHECK;
@@ -136,13 +136,13 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
                                              const cs_spectrum_options *options,
                                              const cs_parts *parts, const cs_spectrum *spectrum);
 
-/* Fills the sums and the certificates except cert_residual, from Abar and the triplets in
+/* Fills the sums and the certificates except `residual`, from Abar and the triplets in
  * `spectrum`. Probe and inertia are not run without u and v. */
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_certificate_facts *facts,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
 
-/* Only cert_inertia (spectrum_inertia.c). */
+/* Only the certificate `inertia` (spectrum_inertia.c). */
 cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options *options,
                               const cs_certificate_facts *facts,
                               cs_spectrum *spectrum) CS_MUST_CHECK;
@@ -170,7 +170,7 @@ void cs_gram_to_sigma(cs_spectrum *spectrum);
 /* A value of the stages in the scale of the result, for messages. */
 static inline double cs_stage_value(const cs_spectrum *s, double x)
 {
-    return s->gram ? sqrt(ldexp(x, s->exponent)) : ldexp(x, s->exponent);
+    return s->input.gram ? sqrt(ldexp(x, s->solution.exponent)) : ldexp(x, s->solution.exponent);
 }
 
 /* sum sigma^2. Of a Gram form its trace, with rows and columns in the same order. */

@@ -76,12 +76,12 @@ static void orient(cs_dense *u, cs_dense *v, int64_t j)
 
 void cs_spectrum_restore(cs_spectrum *s)
 {
-    int e = s->exponent;
-    s->exponent = 0;
+    int e = s->solution.exponent;
+    s->solution.exponent = 0;
     for (int64_t j = 0; j < s->k && s->u.data && s->v.data; ++j) {
         orient(&s->u, &s->v, j);
     }
-    if (s->second_v.data) orient(&s->second_u, &s->second_v, 0);
+    if (s->second.v.data) orient(&s->second.u, &s->second.v, 0);
     if (e == 0) {
         return;
     }
@@ -89,21 +89,21 @@ void cs_spectrum_restore(cs_spectrum *s)
         restore(e, &s->sigma[j]);
         restore(e, &s->residual[j]);
     }
-    restore(e, &s->floor);
-    s->sum_sigma2 = power_sum(2 * e, s->sum_sigma2);
-    restore_sum4(e, &s->sum4);
-    s->sum_sigma4 = s->sum4.value;
-    s->sum_sigma4_error = s->sum4.error;
-    cs_certificate *const of_values[] = {&s->cert_moments, &s->cert_probe, &s->cert_residual};
+    restore(e, &s->solution.floor);
+    s->moments.sum_sigma2 = power_sum(2 * e, s->moments.sum_sigma2);
+    restore_sum4(e, &s->moments.sum4);
+    s->moments.sum_sigma4 = s->moments.sum4.value;
+    s->moments.sum_sigma4_error = s->moments.sum4.error;
+    cs_certificate *const of_values[] = {&s->cert.moments, &s->cert.probe, &s->cert.residual};
     for (int i = 0; i < 3; ++i) { /* the moments of all triplets compare squares */
-        bool squares = of_values[i] == &s->cert_moments && s->rank >= 0;
+        bool squares = of_values[i] == &s->cert.moments && s->rank >= 0;
         double *number[] = {&of_values[i]->value, &of_values[i]->bound};
         for (int n = 0; n < 2; ++n) {
             *number[n] = squares ? power_sum(2 * e, *number[n]) : ldexp(*number[n], e);
         }
         restore(e, &of_values[i]->reach);
     }
-    restore(e, &s->cert_inertia.reach); /* its other numbers are counts */
+    restore(e, &s->cert.inertia.reach); /* its other numbers are counts */
 }
 
 static void restore_sums(int exponent, int64_t n, cs_interval *x)

@@ -43,12 +43,12 @@ void cs_spectrum_tails(const cs_spectrum *s, double level, cs_interval *tail)
         from_the_end(s, tail);
         return;
     }
-    const cs_sum4 *sum = &s->sum4;
+    const cs_sum4 *sum = &s->moments.sum4;
     double below = sum->value - sum->low, above = sum->high - sum->value, head = 0, off = 0;
     if (sum->samples > 0 && level > 0) {
         below = above = cs_student_width(level, (double)(sum->samples - 1)) * sum->error;
     }
-    double rounding = DBL_EPSILON * (double)(s->rows + s->cols + s->k) * sum->value;
+    double rounding = DBL_EPSILON * (double)(s->input.rows + s->input.cols + s->k) * sum->value;
     for (int64_t t = 0; t <= s->k; ++t) {
         double value = sum->value - head, error = off + rounding;
         tail[t] = (cs_interval){value, value - below - error, value + above + error};

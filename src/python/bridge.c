@@ -203,10 +203,10 @@ static void add_arrays(call *c)
 {
     cs_spectrum *s = &c->memory.spectrum;
     cs_csr *a = &c->memory.cooc.matrix.a;
-    if (!s->gram) add_dense(c, "u", &s->u);
+    if (!s->input.gram) add_dense(c, "u", &s->u);
     add_dense(c, "v", &s->v);
-    if (s->row_mass) add_vector(c, "row_mass", "f8", s->rows, s->row_mass);
-    if (s->col_mass) add_vector(c, "col_mass", "f8", s->cols, s->col_mass);
+    if (s->input.row_mass) add_vector(c, "row_mass", "f8", s->input.rows, s->input.row_mass);
+    if (s->input.col_mass) add_vector(c, "col_mass", "f8", s->input.cols, s->input.col_mass);
     if (a->ptr) {
         add_vector(c, "indptr", "i8", a->rows + 1, a->ptr);
         add_vector(c, "indices", "i4", cs_csr_nnz(a), a->col);

@@ -99,7 +99,8 @@ static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, jso
         (void)json_object_set_new(result, "sigma", sigma);
         (void)json_object_set_new(result, "residual", json_real(worst));
         (void)json_object_set_new(
-            result, "certified", json_boolean(s.converged && s.cert_probe.state == CS_CERT_PASSED));
+            result, "certified",
+            json_boolean(s.solution.converged && s.cert.probe.state == CS_CERT_PASSED));
         cs_spectrum_free(&s);
     }
     (void)json_object_set_new(result, "processor", spent);
