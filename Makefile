@@ -59,7 +59,7 @@ LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread 
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c
 ROOMS := src/base src/io src/stats src/dist src/plan src/text src/image src/linalg src/cooc src/tensor src/model src/train src/infer toy \
-  analysis/measures analysis/theorems analysis/design analysis/trained analysis/study
+  analysis/measures analysis/theorems analysis/design analysis/trained analysis/study analysis/vision
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard $(ROOMS:%=%/*.c))))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))

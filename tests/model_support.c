@@ -3,7 +3,7 @@
 
 #include "backend_ref.h"
 #include "base/hash.h"
-#include "model/batch.h"
+#include "model/network_input.h"
 
 static cs_status cpu_one(cs_backend **out)
 {

@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "checkpoint_support.h"
-#include "cooc/checkpoint_private.h"
+#include "cooc/build_checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
 #include "io/json.h"

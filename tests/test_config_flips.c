@@ -1,8 +1,8 @@
 /* No key of config.json is passed over in models of pictures and in the layer of linear attention: another
  * value gives other outputs or a refusal (of other architectures: test_architectures.c). */
+#include "analysis/vision/patch_values.h"
 #include "flip_support.h"
 #include "infer/hidden_states.h"
-#include "infer/patch_values.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"

@@ -1,8 +1,8 @@
 /* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
 #include <dlfcn.h>
 
+#include "tensor/cuda_plugin.h"
 #include "tensor/device.h"
-#include "tensor/plugin.h"
 #include "test.h"
 
 static bool driver_here(void)

@@ -1,7 +1,7 @@
 /* Extra vectors of pictures (y_extra): a model with W that reads y is one without whose class token is its
  * own plus W y, in every command's path; their files; sides of a corpus keep them. */
+#include "analysis/vision/patch_values.h"
 #include "infer/hidden_states.h"
-#include "infer/patch_values.h"
 #include "io/npy.h"
 #include "io_support.h"
 #include "vit_support.h"

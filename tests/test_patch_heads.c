@@ -1,9 +1,9 @@
 /* Heads on patches: their scores against numpy and pycocotools (tests/oracle/picture_scores_oracle.py) and
  * by hand, what is made of the scores of patches, fits of what is linear, units held out together. */
-#include "analysis/measures/average_precision.h"
-#include "analysis/measures/patch_heads.h"
-#include "analysis/trained/patch_runs.h"
-#include "infer/picture_features.h"
+#include "analysis/vision/average_precision.h"
+#include "analysis/vision/patch_heads.h"
+#include "analysis/vision/patch_runs.h"
+#include "analysis/vision/picture_features.h"
 #include "io_support.h"
 #include "vit_support.h"
 

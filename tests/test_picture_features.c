@@ -1,6 +1,6 @@
 /* States of pictures as features: patches in the plane whatever the order of the sequence, means of cells.
  */
-#include "infer/picture_features.h"
+#include "analysis/vision/picture_features.h"
 #include "vit_support.h"
 
 /* The states of a network of all patches to all are those of the patches in the plane whatever the order

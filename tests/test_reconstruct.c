@@ -1,7 +1,7 @@
 /* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
  * shows, and whole runs. */
-#include "analysis/measures/linear_fill.h"
-#include "analysis/measures/reconstruct.h"
+#include "analysis/vision/linear_fill.h"
+#include "analysis/vision/reconstruct.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"

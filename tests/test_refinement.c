@@ -1,7 +1,7 @@
 /* The refinement inequality: the order of contexts against every pair of events, spectra and forms
  * against matrices made by hand, an unordered pair that violates the inequality, and dropped
  * events. */
-#include "analysis/theorems/refinement.h"
+#include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/theorems.h"
 #include "context_support.h"
 #include "io_support.h"

@@ -1,9 +1,9 @@
 /* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
  * depend on, bits for threads and resumed runs, augmentation. */
+#include "analysis/vision/patch_values.h"
 #include "base/threads.h"
 #include "image/augment.h"
-#include "infer/patch_values.h"
-#include "infer/pieces.h"
+#include "infer/document_pieces.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model/arch_private.h"

@@ -1,6 +1,6 @@
 /* The tokenizer of pictures: gradients by central differences, its start as k-means, training, files. */
+#include "analysis/vision/vq_train.h"
 #include "io_support.h"
-#include "train/vq.h"
 #include "vit_support.h"
 
 static const cs_vq_options options = {.patch = PATCH,

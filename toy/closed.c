@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "plan/gvp.h"
-#include "toy/spectrum_private.h"
+#include "toy/toy_spectrum_private.h"
 
 enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "plan/pairs.h"
-#include "toy/spectrum_private.h"
+#include "toy/toy_spectrum_private.h"
 
 enum { MOST_EVENTS = 1 << 20 };
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/theorems/refinement.h"
+#include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/mem.h"
 #include "cooc/build_sequences.h"

@@ -10,10 +10,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "image/codes.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "model/codes.h"
 
 static void free_run(cs_finetune_run *run)
 {

@@ -9,7 +9,7 @@
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/compare_times.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
 #include "io/file.h"

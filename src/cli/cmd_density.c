@@ -1,8 +1,8 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
 
 #include "cli/commands.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/language.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/spectrum_density.h"

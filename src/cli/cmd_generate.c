@@ -6,7 +6,7 @@
 #include "base/ints.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "text/encoder.h"
 

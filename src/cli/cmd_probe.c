@@ -1,26 +1,26 @@
 /* cospec probe: linear probes on matrices of features, or on the states that a model has of
  * labelled texts. */
 
-#include "analysis/measures/probe_choice.h"
-#include "analysis/trained/patch_runs.h"
 #include "analysis/trained/probe_runs.h"
+#include "analysis/vision/patch_runs.h"
+#include "analysis/vision/picture_features.h"
+#include "analysis/vision/probe_choice.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/rank_rows.h"
 #include "cli/results.h"
+#include "image/codes.h"
 #include "image/patches.h"
-#include "infer/picture_features.h"
 #include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
-#include "model/codes.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 

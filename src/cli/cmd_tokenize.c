@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/vision/vq_train.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/opt.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -16,7 +17,6 @@
 #include "text/bpe_train.h"
 #include "text/token_lines.h"
 #include "text/tokenizer.h"
-#include "train/vq.h"
 
 /* --- codes of images --------------------------------------------------------------------------- */
 

@@ -3,17 +3,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/trained/train_optimum.h"
+#include "analysis/vision/train_optimum.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/train_options.h"
 #include "image/augment.h"
+#include "image/codes.h"
 #include "io/file.h"
-#include "model/codes.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/budgets.h"

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "cli/commands.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/verify_states.h"
 

@@ -12,7 +12,7 @@
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/progress_bar.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};

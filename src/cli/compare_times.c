@@ -19,7 +19,7 @@
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"

@@ -7,13 +7,13 @@
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "image/codes.h"
 #include "image/field.h"
-#include "image/prepare.h"
+#include "image/named_images.h"
 #include "io/file.h"
-#include "model/codes.h"
 #include "text/law.h"
 
 #define CORPUS_SOURCE                                                                              \

@@ -18,7 +18,7 @@
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "cli/manifest.h"
-#include "cli/progress.h"
+#include "cli/progress_bar.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"

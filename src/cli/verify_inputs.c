@@ -5,9 +5,9 @@
 
 #include "analysis/theorems/row_labels.h"
 #include "cli/argument_kind.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/language.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/build_sequences.h"

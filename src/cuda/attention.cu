@@ -6,7 +6,7 @@
  * add to the same place), one for the table of relative positions: the last of them also where
  * tensor cores did the rest and had no memory for the table. */
 #include "cuda/attention.cuh"
-#include "cuda/columns.cuh"
+#include "cuda/column_sums.cuh"
 
 enum { BUCKETS_AT_ONCE = 32, TABLE_ROWS = 32 };
 

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "cuda/counts.cuh"
-#include "cuda/device.cuh"
+#include "cuda/kernels.cuh"
 
 enum { MAX_GRAPHS = 64, PIN_SLOTS = 16 };
 static constexpr int64_t PIN_BYTES = 2 << 20;

@@ -10,7 +10,7 @@
 #include "image/draw_private.h"
 #include "image/field.h"
 #include "image/images_private.h"
-#include "image/prepare.h"
+#include "image/named_images.h"
 #include "io/file.h"
 #include "io/gzip.h"
 #include "io/rows.h"

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "infer/pieces.h"
+#include "infer/document_pieces.h"
 #include "model/pass.h"
 #include "plan/ratio.h"
 

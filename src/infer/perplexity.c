@@ -11,8 +11,8 @@
 #include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
-#include "infer/pieces.h"
 #include "stats/jackknife.h"
 
 enum { USUAL_BLOCKS = 20, USUAL_MASKS = 4, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };

@@ -2,8 +2,8 @@
  * of training (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
 #include "base/ints.h"
 #include "base/mem.h"
+#include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
-#include "infer/pieces.h"
 #include "plan/ratio.h"
 
 int64_t cs_ask_first(const cs_perplexity_options *o)

@@ -10,11 +10,11 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "image/codes.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/arch_private.h"
-#include "model/codes.h"
 #include "model/huggingface.h"
 #include "model/model.h"
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "tensor/backend.h"
-#include "tensor/plugin.h"
+#include "tensor/cuda_plugin.h"
 
 cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *options,
                          cs_backend **out)

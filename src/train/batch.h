@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/batch.h"
+#include "model/network_input.h"
 #include "plan/objective.h"
 
 /* Shares of the masked tokens that a model reads: single and mae forms of the masked family. */

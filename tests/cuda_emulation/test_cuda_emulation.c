@@ -9,7 +9,7 @@
 #include "../test.h"
 #include "base/status.h"
 #include "emulated.h"
-#include "tensor/plugin.h"
+#include "tensor/cuda_plugin.h"
 
 const cs_plugin *cs_cuda_plugin(void);
 void emulate_shuffle(bool on);

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "cooc/checkpoint_private.h"
+#include "cooc/build_checkpoint_private.h"
 #include "cooc/store.h"
 #include "io/file.h"
 #include "io/json.h"
