@@ -18,7 +18,7 @@ need_command() {
 # begin TARGET: makes the folder $work, removed at the end whatever happens.
 begin() {
     target=$1
-    work=$(mktemp -d "$target.XXXXXX") || fail "cannot write beside $target"
+    work=$(mktemp -d "$target.XXXXXX") || fail "cannot write to the folder of $target"
     trap 'rm -rf "$work"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM

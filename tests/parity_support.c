@@ -238,18 +238,18 @@ static cs_status open_in(const json_t *what, parity_world *w)
     if (status == CS_OK) status = open_model(what, training, w);
     if (status == CS_OK) status = make_batch(what, &w->model.config, (cs_form)form, &w->batch);
     if (status != CS_OK) return status;
-    int64_t room = integer(what, "room");
+    int64_t spare = integer(what, "spare");
     bool head = !none || json_is_true(json_object_get(what, "head"));
     cs_network_options options = {.form = (cs_form)form,
                                   .loss = (cs_loss)loss,
                                   .spectral_factor = number(what, "factor"),
                                   .training = training,
                                   .keep_hidden = none,
-                                  .batch = w->batch.batch + room,
-                                  .length = w->batch.length + room,
-                                  .queries = w->batch.queries + room,
-                                  .decoder_length = w->batch.decoder_length + room,
-                                  .predictions = head ? w->batch.predictions + room : 0};
+                                  .batch = w->batch.batch + spare,
+                                  .length = w->batch.length + spare,
+                                  .queries = w->batch.queries + spare,
+                                  .decoder_length = w->batch.decoder_length + spare,
+                                  .predictions = head ? w->batch.predictions + spare : 0};
     status = cs_network_build(&w->model, &options, &w->net);
     if (status == CS_OK) status = cs_run_init(&w->net.graph, &w->model.params, &w->run);
     return status == CS_OK ? load(what, w) : status;

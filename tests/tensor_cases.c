@@ -545,7 +545,7 @@ const cs_tensor_case cs_tensor_cases[] = {
     {"layer norm", norm, NULL, NULL},
     {"layer norm, wide", norm_wide, NULL, NULL},
     {"layer norm, one column", norm_one_column, NULL, NULL},
-    {"layer norm, beside", norm_beside, NULL, NULL},
+    {"layer norm with another reader", norm_beside, NULL, NULL},
     {"layer norm, residual", norm_residual, NULL, NULL},
     {"layer norm, stream", norm_stream, NULL, NULL},
     {"layer norm, columns of the sum", norm_views, NULL, NULL},

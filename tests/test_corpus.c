@@ -375,7 +375,7 @@ TEST_IN_DIR(directory_of_classes)
                  "top/a/broken:2: byte 1: invalid UTF-8 (0xFF)");
     assert_int_equal(symlink("nowhere", in_dir(state, "top/a/aaa")), 0);
     assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_IO, "top/a/aaa: No such file");
-    (void)put(state, "top/file", "beside classes\n");
+    (void)put(state, "top/file", "a file among classes\n");
     assert_int_equal(unlink(in_dir(state, "top/a/aaa")), 0);
     assert_int_equal(unlink(in_dir(state, "top/a/broken")), 0);
     assert_int_equal(rmdir(in_dir(state, "top/b/deeper")), 0);

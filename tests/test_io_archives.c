@@ -539,13 +539,13 @@ static cs_status without_input(const char *path)
         if (status == CS_OK && fcntl(0, F_GETFD) != -1)
             status = cs_fail(CS_ERR_IO, "use %d leaves descriptor 0 open", (int)i);
     }
-    return status == CS_OK ? cs_fail(CS_ERR_CONVERGE, "nothing is left open") : status;
+    return status == CS_OK ? cs_fail(CS_ERR_CONVERGE, "no descriptor leaks") : status;
 }
 
 /* A program begun without an input has 0 for its first file, which is one like any other. */
 TEST_IN_DIR(descriptor_0_is_closed_too)
 {
-    assert_int_equal(in_child(without_input, in_dir(state, "x.npy"), "nothing is left open"),
+    assert_int_equal(in_child(without_input, in_dir(state, "x.npy"), "no descriptor leaks"),
                      CS_ERR_CONVERGE);
 }
 

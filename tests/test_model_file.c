@@ -389,40 +389,39 @@ TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
 {
     static const struct {
         const char *model, *tensor;
-    } beside[] = {{"gpt_neox", "gpt_neox.layers.0.attention.bias"},
-                  {"gpt_neox", "gpt_neox.layers.1.attention.masked_bias"},
-                  {"gpt_neox", "gpt_neox.layers.1.attention.rotary_emb.inv_freq"},
-                  {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq"},
-                  {"gptj", "transformer.h.0.attn.masked_bias"},
-                  {"gpt2", "transformer.h.1.attn.bias"},
-                  {"deberta-v2", "mask_predictions.classifier.bias"},
-                  {"deberta-v2", "lm_predictions.lm_head.bias"},
-                  {"bert", "bert.embeddings.position_ids"},
-                  {"bert", "bert.pooler.dense.bias"},
-                  {"bert", "cls.seq_relationship.bias"},
-                  {"albert", "sop_classifier.classifier.bias"},
-                  {"electra", "discriminator_predictions.dense.bias"},
-                  {"t5", "encoder.embed_tokens.weight"},
-                  {"llama", "model.layers.0.self_attn.sinks"}};
-    const size_t last = sizeof beside / sizeof *beside - 1;
+    } extra[] = {{"gpt_neox", "gpt_neox.layers.0.attention.bias"},
+                 {"gpt_neox", "gpt_neox.layers.1.attention.masked_bias"},
+                 {"gpt_neox", "gpt_neox.layers.1.attention.rotary_emb.inv_freq"},
+                 {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq"},
+                 {"gptj", "transformer.h.0.attn.masked_bias"},
+                 {"gpt2", "transformer.h.1.attn.bias"},
+                 {"deberta-v2", "mask_predictions.classifier.bias"},
+                 {"deberta-v2", "lm_predictions.lm_head.bias"},
+                 {"bert", "bert.embeddings.position_ids"},
+                 {"bert", "bert.pooler.dense.bias"},
+                 {"bert", "cls.seq_relationship.bias"},
+                 {"albert", "sop_classifier.classifier.bias"},
+                 {"electra", "discriminator_predictions.dense.bias"},
+                 {"t5", "encoder.embed_tokens.weight"},
+                 {"llama", "model.layers.0.self_attn.sinks"}};
+    const size_t last = sizeof extra / sizeof *extra - 1;
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    const char *dir = in_dir(state, "beside");
+    const char *dir = in_dir(state, "more");
     OK(cs_dir_make(dir));
     for (size_t i = 0; i <= last; ++i) {
         AUTO(cs_model) model = {0};
-        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", beside[i].model),
-                       *bytes = NULL;
+        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", extra[i].model), *bytes = NULL;
         AUTO_FREE char *from = cs_path_join(golden, "config.json"),
                        *to = cs_path_join(dir, "config.json");
         int64_t size = 0;
         OK(cs_file_read(from, 1 << 20, &bytes, &size));
         OK(cs_file_write(to, bytes, size));
-        rewrite_from(golden, dir, unchanged, beside[i].tensor);
+        rewrite_from(golden, dir, unchanged, extra[i].tensor);
         if (i < last) {
             OK(cs_model_read(dir, backend, false, &model));
         } else {
             assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_INPUT,
-                         "beside/model.safetensors: the model of this configuration has no tensor "
+                         "more/model.safetensors: the model of this configuration has no tensor "
                          "model.layers.0.self_attn.sinks");
         }
     }

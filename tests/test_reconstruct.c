@@ -169,7 +169,7 @@ TEST(filling_by_codes)
                 }
                 assert_true(c < CODES);
                 assert_true(again[i] || memcmp(once + i * VALUES, x + i * VALUES, 16) == 0);
-                if (group[i] > 0) { /* hidden ones bear on nothing */
+                if (group[i] > 0) { /* hidden ones affect nothing */
                     y[i * VALUES] += 0.5F;
                     id[i] = CS_FIRST_CODE + (id[i] + 1 - CS_FIRST_CODE) % CODES;
                 }

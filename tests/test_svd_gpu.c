@@ -66,7 +66,7 @@ static cs_status by_lapack(cs_gpu *gpu, cs_gpu_method method, const cs_linop *op
 {
     device *d = gpu->state;
     d->dense += 1;
-    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)method);
+    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)method);
     AUTO(cs_dense) x = laid_out(op), left = {0}, right = {0};
     OK(cs_dense_init(&left, x.rows, x.cols));
     OK(cs_dense_init(&right, x.cols, x.cols));
@@ -85,7 +85,7 @@ static cs_status by_syevd(cs_gpu *gpu, const cs_linop *op, int64_t k, cs_dense *
 {
     device *d = gpu->state;
     d->eigen += 1;
-    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)CS_GPU_SYEVD);
+    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)CS_GPU_SYEVD);
     AUTO(cs_dense) x = laid_out(op), g = {0};
     const int64_t n = x.cols;
     double *value = test_room(n, sizeof *value);
@@ -100,7 +100,7 @@ static cs_status in_memory(cs_gpu *gpu, const cs_linop *a, cs_space *out)
 {
     device *d = gpu->state;
     d->spaces += 1;
-    return d->refuses ? cs_fail(CS_ERR_DEVICE, "a space was asked for") : cs_space_cpu(a, 1, out);
+    return d->refuses ? cs_fail(CS_ERR_DEVICE, "a space was requested") : cs_space_cpu(a, 1, out);
 }
 
 static void close_device(cs_gpu *gpu)
@@ -282,13 +282,13 @@ TEST(beyond_4000_columns_there_is_no_gram_matrix)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
                  "GPU memory: a dense SVD of 4001 x 4001 needs 3.0 MiB, but only 1.0 MiB are free, "
                  "and the smaller side exceeds 4000");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was requested");
     d.need[CS_GPU_GESVD] = CS_GPU_REFUSED;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
                  "cuSOLVER refuses a dense SVD of 4001 x 4001, and the smaller side exceeds 4000");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was requested");
     d.need[CS_GPU_GESVD] = 1 << 20;
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
     f.a.col[7] = 4001;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT, "row 7");
 }
@@ -304,14 +304,14 @@ TEST(auto_chooses_what_a_device_is_good_at)
     device_of(&d);
     d.refuses = true;
     cs_svd_options o = {.k = 1, .gpu = &d.gpu};
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.k = 397;
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.k = 398;
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
     o.solver = CS_SOLVER_BLOCK;
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.solver = CS_SOLVER_LAPACK;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE,
                  "solver lapack computes on the CPU only; give --device cpu");

@@ -1,4 +1,4 @@
-/* cospec verify trained: small models trained on the toy model's sequences, held against theory.
+/* cospec verify trained: small models trained on the toy model's sequences, compared with theory.
  *
  *   linear   the blind linear architecture under the spectral loss, factors 2 and 1
  *   table    a free vector a context under the same loss and the same operations: the

@@ -1,5 +1,5 @@
-/* Two runs are one where their options are, but for those that change how a run goes and not what it
- * finds. */
+/* Two runs are the same if their options are equal, except options that change how a run proceeds
+ * and not its results. */
 #include "cli/unfinished.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* Reading a checkpoint back. Nothing in its files is trusted: sizes are held against the size of
+/* Reading a checkpoint back. Nothing in its files is trusted: sizes are checked against the size of
  * the file before memory is taken, every record against the build that may hold it, and the whole
  * against its digest and the sum of its units. */
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  * its centres' entries into an accumulator: eight lanes for a group of eight, so that frequent
  * against frequent runs as a dense product. Ranks fall with the degree, so what is hit often lies
  * together and stays in the caches; the accumulator is a tile of TILE doubles, whatever the order
- * of the matrix, beyond which every row is searched for its part: tiles of the first or second
+ * of the matrix, beyond which every row is searched for its part: tiles of the L1 or L2
  * cache's size cost more in searches than they save in misses (1.5 times at 2^15, 4.5 times at
  * 2^12). Few entries are squared where they were put, many by a pass over the tile. Walks are dealt
  * to threads in items of about equal work that depend on the matrix alone; their compensated sums

@@ -41,7 +41,7 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
         const cs_assembler_size size = cs_assembler_size_of(p->rows);
         if (!cs_assembler_fits(c->assembler, &size)) {
             if (c->copying > 0) {
-                break; /* the last one to end its copy goes on from here */
+                break; /* the last worker to finish its copy continues */
             }
             status = make_room(c, &size);
             if (status != CS_OK) break;

@@ -1,6 +1,6 @@
 /* JPEG by libjpeg-turbo, in its slow exact integer transform, whose bits are the same with and
  * without vector instructions. Errors leave through longjmp; all state is in a struct outside. What
- * libjpeg warns of (data that end too soon or are damaged, after which it goes on with grey) is an
+ * libjpeg warns of (data that end too soon or are damaged, whose rest libjpeg fills with grey) is an
  * error here. A progressive file may have scans that each cost a pass over the picture: more than
  * MOST_SCANS are refused. */
 #include <setjmp.h>

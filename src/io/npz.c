@@ -2,7 +2,7 @@
  *
  * An archive that has a member twice, or whose directory differs from the header of a member, is
  * refused. A member is unpacked straight into its array. Before memory is taken, its declared size
- * is held against the limit, against the packed size (deflate expands at most 1032-fold) and
+ * is checked against the limit, against the packed size (deflate expands at most 1032-fold) and
  * against its own NPY header; afterwards it must end there and its CRC must hold. So neither a bomb
  * nor a header that lies makes us allocate or unpack more than the limit. */
 #include "io/npz.h"

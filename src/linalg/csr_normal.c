@@ -1,7 +1,7 @@
 /* A^T A times a panel, and A and A^T times a panel each, the matrix read once.
  *
  * Method: a row a_i of A gives t = a_i X (a line for each nonzero) and, while its indices and
- * values are still in the first cache, Y += a_i^T t. Neither A^T nor the tall panel A X is touched:
+ * values are still in the L1 cache, Y += a_i^T t. Neither A^T nor the tall panel A X is touched:
  * for A of 200,000 rows that panel (12.8 MB) is what the product with A^T fetches at random, where
  * here only the two panels of the smaller side are. Rows are dealt in chunks fixed by the matrix,
  * each with its own Y; these are added in order, so that bits do not depend on threads.
@@ -80,8 +80,8 @@ static inline __attribute__((always_inline)) void rows_of(const cs_csr *a, const
             for (; p < pause; ++p) {
                 int64_t at = (int64_t)col[p] * TILE, ahead = p + CS_CSR_AHEAD;
                 __builtin_prefetch(x + (int64_t)col[cs_least(ahead, last)] * TILE);
-                __builtin_prefetch(y + at, 0, 2); /* for the second pass: the second cache, as
-                                                     lines of X need the first */
+                /* prefetch Y into L2 for the second pass; X needs L1 */
+                __builtin_prefetch(y + at, 0, 2);
                 low += val[p] * *(const cs_v4 *)(x + at);
                 high += val[p] * *(const cs_v4 *)(x + at + 4);
             }

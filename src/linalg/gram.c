@@ -4,7 +4,7 @@
  * and searched for values that are not finite, a run of 128 rows an item; then the blocks of the
  * upper triangle are the items: each sums its tiles over 4,096 rows in float and adds them to the
  * double matrix. An entry belongs to one item and its terms come in the order of the rows, so
- * threads do not bear on the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
+ * threads do not affect the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
  * order of rows that lie apart is made by counting.
  */
 #include "linalg/gram.h"

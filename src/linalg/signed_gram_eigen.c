@@ -237,7 +237,7 @@ cs_status cs_signed_gram_apply(const cs_signed_gram *p, const cs_dense *x, int t
     return status;
 }
 
-/* y = (E^T E - min(diag(d), 0)) x. One vector, which the second cache holds with its product: a panel
+/* y = (E^T E - min(diag(d), 0)) x. One vector, which the L2 cache holds with its product: a panel
  * would fetch eight times as much. */
 static void apply_negative(const cs_signed_gram *p, const double *restrict x, double *restrict y)
 {

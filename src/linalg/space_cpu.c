@@ -4,9 +4,9 @@
  * product fetches for a nonzero, and what the kernels of skinny products load at once. Rows are
  * padded with zeros to a multiple of 8. Work is dealt in fixed runs of rows; inner products are
  * summed per run and added in the order of the runs, so that bits do not depend on threads. Within
- * a run, a slice of W that the first cache holds meets every panel in turn: a panel is read once
+ * a run, a slice of W that the L1 cache holds meets every panel in turn: a panel is read once
  * from memory, W too. Where W is written, 8 panels meet the slice at once: more streams than one
- * from memory, and coefficients that stay in the first cache for all rows of the slice; each sum is
+ * from memory, and coefficients that stay in the L1 cache for all rows of the slice; each sum is
  * kept in W between, in the same order.
  *
  * Limits: bits differ between instruction sets (fused multiply-adds). An operator without panel
@@ -23,7 +23,7 @@
 
 enum {
     B = CS_PANEL,
-    SLICE = 256,            /* rows of a panel that the first cache holds: 16 KB */
+    SLICE = 256,            /* rows of a panel that the L1 cache holds: 16 KB */
     LEAST_ROWS = 4 * SLICE, /* of a run */
     MOST_RUNS = 64,         /* more would only make more partial sums */
     COMBINED_ROWS = 128,    /* rows taken at once by a combination: 8 KB */

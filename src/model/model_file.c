@@ -410,7 +410,7 @@ static bool has(const weights *w, const cs_model_config *config, char *ours)
     return entry_of(w, config, ours) != NULL;
 }
 
-/* Whether two tensors have the same bits; what the file has not differs from nothing. */
+/* Whether two tensors have the same bits; a tensor that the file lacks equals any other. */
 static cs_status same(const weights *w, const cs_safetensors_entry *a,
                       const cs_safetensors_entry *b, bool *out)
 {

@@ -235,7 +235,7 @@ def listed(rows):
 
 
 def returned(command, in_memory):
-    """What the Result of a command has: columns, files, and arrays and values in memory."""
+    """The attributes of a command's Result: columns, files, and arrays and values in memory."""
     name, lines = command["name"], []
     columns, files = COLUMNS[name], FILES.get(name, [])
     if columns:

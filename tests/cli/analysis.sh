@@ -247,7 +247,7 @@ test_plot_checks_the_figure() {
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o f || return 1
         grep -q "gnuplot wrote no complete" err && [ ! -e f ] || { fail "$spoil: $(cat err)"; return 1; }
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o good/f --force || return 1
-        tail -n 2 good/f/training.svg | grep -q "^</svg>" || { fail "$spoil: the drawing of before is gone"; return 1; }
+        tail -n 2 good/f/training.svg | grep -q "^</svg>" || { fail "$spoil: the earlier drawing is gone"; return 1; }
     done
 }
 

@@ -176,7 +176,7 @@ test_a_model_says_how_it_is_read() {
     tr '\n' ' ' < model/checkpoint-6/trainer.json | sed 's/"files":/"were":/; s/"sha256": \("[0-9a-f]*" *}\) *$/"was": \1/' > plain && mv plain model/checkpoint-6/trainer.json
     for f in model model/checkpoint-6; do
         tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
-        ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "$f of before: ${why:-$(cat out $f/config.json)}"; return 1; }
+        ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "older $f: ${why:-$(cat out $f/config.json)}"; return 1; }
         for g in $f/train*.json; do grep -q "\"path\": \"$g\"" b/manifest.json || { fail "$g is no input"; return 1; }; done
     done
 }

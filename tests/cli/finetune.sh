@@ -187,7 +187,7 @@ test_spans_on_a_device() {
         spans="--head spans --max-length 10 --stride 3 --epochs 1 --batch 7 --lr 1e-2 --seeds 1 --json"
         # shellcheck disable=SC2086
         exits 0 "$COSPEC" finetune "$kind" s.json s.json $spans -o "cpu-$kind" && cp out cpu && exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune "$kind" s.json s.json $spans --device cuda -o "cuda-$kind" || return 1
-        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-5 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-5 && cmp "cpu-$kind/runs/seed-0/predictions.json" "cuda-$kind/runs/seed-0/predictions.json" || { fail "$kind: ${why:-other answers}"; return 1; }
+        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-5 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-5 && cmp "cpu-$kind/runs/seed-0/predictions.json" "cuda-$kind/runs/seed-0/predictions.json" || { fail "$kind: ${why:-other predictions}"; return 1; }
     done
 }
 
@@ -227,8 +227,8 @@ test_cloze() {
         dir=${m%% *} template=${m#* }
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --json -o $dir-zero || return 1
         grep -q '"pooling": "cloze"' out && [ "$(number steps out)" = 0 ] && [ "$(number n out)" = 80 ] || { fail "$dir: $(tr -d '\n ' < out)"; return 1; }
-        # no seed bears on an answer without a step
-        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed answers otherwise}"; return 1; }
+        # without steps no seed affects a prediction
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed predicts otherwise}"; return 1; }
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --few 20 $quick --epochs 15 --seeds 2 --json --save-model -o $dir-few && [ "$(metric accuracy)" = 1.0 ] || { fail "${why:-$dir: $(tr -d '\n ' < out)}"; return 1; }
         kept=$dir-few/runs/lr-0.01-seed-0
         grep -q '"cloze": true' $kept/config.json && grep -q '"model_type": "cospec"' $kept/config.json && exits 0 "$COSPEC" features $kept c.tsv --limit 5 --force -o f || { fail "${why:-$dir: $(cat $kept/config.json)}"; return 1; }

@@ -137,7 +137,7 @@ steps='"whole": "verify 3.1", "ar": "toy --objective ar --classes 2 --length $le
 where='"value": "multiplicity where=index:1"'
 ones='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "exact": true}'
 
-# A study of two scales, and claims held against it: all three verdicts, and errors with their place.
+# A study of two scales, and its claims: all three verdicts, and errors with their place.
 test_scales_and_claims() {
     printf '<p>{{scale}} {{text of a,b-c length $length}} {{tally}}{{claims}}\n' > t.html
     run="reproduce --steps s.json --template t.html"
@@ -195,7 +195,7 @@ test_scales_and_claims() {
         [ -s r/differences/differences.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html || { fail "$(cat err r/differences.csv)"; return 1; }
     study s.json "$steps" "$scaled, \"claims\": {\"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o without --force && [ ! -e without/differences ] && ! grep -q 'All of them' without/report.html || { fail "$(cat err)"; return 1; }
-    exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of claims of before: $(cat err)"; return 1; }
+    exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of earlier claims: $(cat err)"; return 1; }
     # labels are left of the panel, whose x axis says what it has; panels of one unit have one scale, each its numbers right of it, and its commas
     unit='"metric": "nats, all", '
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S, 1\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \"<\", \"right\": $three, \"scope\": \"-\"}, \"b\": {\"source\": \"T\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 99, \"scope\": \"-\"}}"

@@ -24,7 +24,7 @@ struct EmulatedGraph {
 };
 
 struct EmulatedEvent {
-    uint64_t after; /* so many pieces of work */
+    uint64_t after; /* pieces of work */
 };
 
 namespace
@@ -161,7 +161,7 @@ static cudaError_t map_pages(void **out, size_t bytes)
     return cudaSuccess;
 }
 
-/* What still reads or writes there, a replayed graph for one, ends the program. */
+/* A later read or write there, by a replayed graph for example, ends the program. */
 cudaError_t cudaFree(void *p)
 {
     if (p) {
@@ -234,7 +234,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, int)
 cudaError_t cudaStreamDestroy(cudaStream_t)
 {
     if (!the_stream.waiting.empty()) {
-        emulate_stop("a stream goes with work that nobody waited for");
+        emulate_stop("a stream is destroyed with work that nobody waited for");
     }
     emulate_forget_fibers();
     for (const Piece &piece : freed) {

@@ -129,7 +129,7 @@ TEST(relative_positions_on_the_way)
 {
     static const char *const names[] = {
         "width 32, relative, dropout",
-        "width 32, relative, more buckets than shared memory has room for"};
+        "width 32, relative, more buckets than shared memory has memory for"};
     for (int i = 0; i < 2; ++i) {
         cs_backend *backend = open_with((cs_device_options){.timed = true, .own_products = true});
         cs_backend_count row = {.what = ""};

@@ -310,7 +310,7 @@ def cloze(folder, arch):
         total -= z[list(CLOZE).index(row[0])].item() / len(rows)
         top = z.sort(descending=True).values
         wrong += top[0] - top[1] > 1e-4 and guess != list(CLOZE)[int(z.argmax())]
-    return f"{wrong} answers differ, loss {loss}, expected {total}" if wrong or abs(loss - total) > 1e-4 else None
+    return f"{wrong} predictions differ, loss {loss}, expected {total}" if wrong or abs(loss - total) > 1e-4 else None
 
 
 def states(folder, arch):

@@ -28,7 +28,7 @@ typedef struct {
     int count;
 } results;
 
-static double *room(results *r, int64_t n)
+static double *reserve(results *r, int64_t n)
 {
     double *x = r->count < HELD ? cs_alloc(n, sizeof *x) : NULL;
     if (x) {
@@ -50,7 +50,7 @@ static cs_status add_tensor(results *r, parity_world *w, const char *name, int t
     const cs_tensor *t = &w->net.graph.tensor[tensor];
     int64_t rows =
         t->row_set == CS_NONE ? t->rows : w->run->batch[t->row_set] * w->run->length[t->row_set];
-    double *x = room(r, t->rows * t->cols);
+    double *x = reserve(r, t->rows * t->cols);
     cs_status status = x ? cs_run_get(w->run, tensor, x) : CS_ERR_MEMORY;
     return status == CS_OK ? add(r, name, rows, t->cols, x) : status;
 }
@@ -60,7 +60,7 @@ static cs_status add_params(results *r, const parity_world *w, const char *prefi
 {
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
-        double *x = room(r, param->rows * param->cols);
+        double *x = reserve(r, param->rows * param->cols);
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", prefix, param->name);
         cs_status status = x ? cs_params_get64(&w->model.params, p, what, x) : CS_ERR_MEMORY;
@@ -101,7 +101,7 @@ static cs_status add_batch(results *r, const cs_batch *b)
             return CS_ERR_IO;
         }
     }
-    double *size = room(r, 6);
+    double *size = reserve(r, 6);
     if (!size) {
         return CS_ERR_MEMORY;
     }
@@ -131,7 +131,7 @@ static cs_status steps(results *r, const json_t *what, parity_world *w)
     const json_t *updates = json_object_get(what, "updates");
     int64_t n = (int64_t)json_array_size(updates);
     cs_status status = parity_step(w);
-    double *norm = n > 0 ? room(r, n) : NULL;
+    double *norm = n > 0 ? reserve(r, n) : NULL;
     if (n > 0 && !norm) {
         return CS_ERR_MEMORY;
     }
@@ -159,7 +159,7 @@ static cs_status add_results(results *r, parity_world *w)
         }
         return status;
     }
-    double *loss = room(r, 1);
+    double *loss = reserve(r, 1);
     if (status == CS_OK) status = loss ? cs_run_sum(w->run, w->net.loss, loss) : CS_ERR_MEMORY;
     if (status == CS_OK) status = add(r, "loss", 1, 1, loss);
     if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss);

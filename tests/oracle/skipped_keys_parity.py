@@ -1,4 +1,4 @@
-"""Every key of config.json that cospec ignores (CS_KEY_PAST of an architecture, PAST of all) bears on no state.
+"""Every key of config.json that cospec ignores (CS_KEY_PAST of an architecture, PAST of all) affects no state.
 
     skipped_keys_parity.py [MODEL...]    golden models of tests/golden; by default all of one stack, except those whose
                                         position_embedding_type transformers 5 ignores
