@@ -1,7 +1,7 @@
 /* The certificates of cooc/spectrum against planted faults, and where their theorems do not apply.
  */
 #include "cooc/moments.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"

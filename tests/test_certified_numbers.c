@@ -1,6 +1,6 @@
 /* cooc/spectrum_certify: states and numbers of certificates, of spectra and sums that are made up so
  * that every one has a closed form. */
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "test.h"
 
 typedef struct {

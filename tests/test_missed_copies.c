@@ -1,6 +1,6 @@
 /* Certificates against correct results from which a triplet was taken, doubled or bent: what each
  * of them must catch, and that none of them passes over what it says is not missing. */
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"

@@ -17,7 +17,7 @@
 #include "base/reals.h"
 #include "cooc/compensated_private.h"
 #include "cooc/reduce.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 void cs_ranked_free(cs_ranked *r)
 {

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/ranked.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { WIDE = CS_PANEL };
 

@@ -9,23 +9,12 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/ints.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 static const double ONE_TOLERANCE = 1e-9;
-
-void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
-{
-    va_list args;
-    certificate->state = state;
-    va_start(args, format);
-    (void)vsnprintf(certificate->why, sizeof certificate->why, format, args);
-    va_end(args);
-}
 
 cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
                                              const cs_spectrum_options *options,
@@ -104,22 +93,6 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
         square = fmin(square, t2 / n + sqrt((n - 1) * variance));
     }
     return sqrt(square);
-}
-
-cs_certificate_facts cs_reduction_facts(const cs_reduction *r)
-{
-    cs_certificate_facts facts = {.lumped = !r->shared};
-    const cs_csr *side[] = {&r->a, &r->at};
-    for (int t = 0; t < 2; ++t) {
-        for (int64_t i = 0; i < side[t]->rows; ++i) {
-            int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
-            facts.longest = cs_most(facts.longest, n);
-        }
-    }
-    for (int64_t b = 0; b < r->count; ++b) {
-        facts.rank += cs_block_rank(r, b);
-    }
-    return facts;
 }
 
 /* All triplets: what the sums leave over bounds the squares of what is missing. */
@@ -348,20 +321,6 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
     if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->solution.interrupted)
         certify_moments(facts, s);
     return status;
-}
-
-void cs_certificate_residual(double tol, cs_spectrum *s)
-{
-    double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
-    for (int64_t j = 0; j < s->k; ++j) {
-        if (!(s->residual[j] <= worst) && !isnan(worst)) { /* a NaN stays */
-            worst = s->residual[j];
-        }
-    }
-    s->cert.residual =
-        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
-    s->solution.converged = s->solution.converged && worst <= bound;
-    s->solution.tol = tol;
 }
 
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,

@@ -27,7 +27,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "linalg/inertia.h"
 
 enum { COLUMNS = 32, ATTEMPTS = 4 };

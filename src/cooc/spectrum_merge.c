@@ -16,7 +16,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { PANEL = CS_PANEL };
 
@@ -160,13 +160,6 @@ typedef struct {
     double *residual;
 } residual_job;
 
-const cs_csr *cs_system_one_pass(const cs_system *system)
-{
-    const cs_csr *a = system->abar, *at = &system->abar_t;
-    const cs_csr *tall = a->cols <= a->rows ? a : at;
-    return cs_csr_normal_pays(tall) ? tall : NULL;
-}
-
 /* product_u = Abar V, product_v = Abar^T U. */
 static cs_status multiply(const residual_job *job)
 {
@@ -308,6 +301,20 @@ static void check_residuals(double tol, const cs_parts *parts, const choice *cho
                                         out->residual[j] <= tol * part->svd.sigma[0]);
     }
     cs_certificate_residual(tol, out);
+}
+
+void cs_certificate_residual(double tol, cs_spectrum *s)
+{
+    double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
+    for (int64_t j = 0; j < s->k; ++j) {
+        if (!(s->residual[j] <= worst) && !isnan(worst)) { /* a NaN stays */
+            worst = s->residual[j];
+        }
+    }
+    s->cert.residual =
+        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
+    s->solution.converged = s->solution.converged && worst <= bound;
+    s->solution.tol = tol;
 }
 
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,

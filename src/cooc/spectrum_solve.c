@@ -22,7 +22,7 @@
 #include "base/reals.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
 

@@ -74,19 +74,6 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
 /* Row and column sums, compensated. */
 cs_status cs_masses(const cs_csr *a, double *row, double *col) CS_MUST_CHECK;
 
-/* Nonnegative entries divided by the square roots of these sums, one after the other; 0 stays 0. */
-cs_status cs_divide_by_roots(cs_csr *a, const double *row, const double *col) CS_MUST_CHECK;
-
-/* Fills `components` and `reduced`, `at` left empty, from A (Abar if normalised), whose entries are
- * known; for counts also Abar and the sums of rows and columns, not yet scaled to one. */
-cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options,
-                    cs_system *system) CS_MUST_CHECK;
-
-/* The transposes of Abar and of the reduced matrix, which becomes Abar if it is the same. For a
- * Gram form `at` is `a`, and *abar_t equals *abar if it has no empty rows or columns. */
-cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r) CS_MUST_CHECK;
-void cs_reduction_free(cs_reduction *r);
-
 static inline int64_t cs_block_size(const cs_reduction *r, cs_side side, int64_t block)
 {
     return r->side[side].start[block + 1] - r->side[side].start[block];
@@ -158,7 +145,7 @@ cs_status cs_spectrum_departure(const cs_reduction *r, const cs_spectrum *spectr
 static const double CS_LUMPED = 1e-12;
 
 /* Whether the stages work on a Gram form, whose values are squares of singular values
- * (spectrum_gram.c). The other functions: CS_ERR_INPUT if it is not symmetric; replace sigma^2 by
+ * (spectrum_scale.c). The other functions: CS_ERR_INPUT if it is not symmetric; replace sigma^2 by
  * sigma in the results of the stages, probe and inertia. */
 static inline bool cs_system_gram(const cs_system *system)
 {
@@ -182,5 +169,5 @@ static inline double cs_system_moment2(const cs_system *system)
 /* As cs_spectrum_restore, of a density. */
 void cs_spectrum_density_restore(int exponent, cs_spectrum_density *density);
 
-/* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_density.c). O(nnz). CS_ERR_MEMORY. */
+/* *top >= ||  |A|  ||_2 of the reduced matrix (spectrum_reduce.c). O(nnz). CS_ERR_MEMORY. */
 cs_status cs_reduction_bound(const cs_reduction *r, double *top) CS_MUST_CHECK;

@@ -15,9 +15,7 @@
 #include "base/mem.h"
 #include "base/reals.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum_private.h"
-
-enum { BOUND_STEPS = 30 };
+#include "cooc/spectrum_stages_private.h"
 
 void cs_spectrum_density_free(cs_spectrum_density *d)
 {
@@ -40,45 +38,6 @@ static cs_status check(const cs_csr *a, const cs_spectrum_density_options *o)
                        (long long)o->bins);
     }
     return CS_OK;
-}
-
-/* y := |A| x. */
-static void absolute_product(const cs_csr *a, const double *x, double *y)
-{
-    for (int64_t i = 0; i < a->rows; ++i) {
-        y[i] = 0;
-        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
-            y[i] += fabs(a->val[e]) * x[a->col[e]];
-        }
-    }
-}
-
-/* Bound on the largest singular value: Collatz and Wielandt on a few steps of the power method. No
- * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
-cs_status cs_reduction_bound(const cs_reduction *r, double *top)
-{
-    cs_pool pool = {0};
-    double *x = cs_pool_take(&pool, r->a.cols, sizeof *x), best = INFINITY;
-    double *w = cs_pool_take(&pool, r->a.cols, sizeof *w);
-    double *y = cs_pool_take(&pool, r->a.rows, sizeof *y);
-    cs_status status = pool.status;
-    if (status == CS_OK) cs_fill(r->a.cols, 1, x);
-    for (int step = 0; status == CS_OK && step < BOUND_STEPS; ++step) {
-        double largest = 0, norm = 0;
-        absolute_product(&r->a, x, y);
-        absolute_product(&r->at, y, w);
-        for (int64_t j = 0; j < r->a.cols; ++j) {
-            largest = fmax(largest, x[j] > 0 ? w[j] / x[j] : INFINITY);
-            norm = fmax(norm, w[j]);
-        }
-        best = fmin(best, largest);
-        for (int64_t j = 0; j < r->a.cols; ++j) {
-            x[j] = w[j] / norm;
-        }
-    }
-    if (status == CS_OK) *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
-    cs_pool_free(&pool);
-    return status;
 }
 
 /* Known vectors of the sampled side, a block of the reduced matrix each. */
