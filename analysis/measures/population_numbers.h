@@ -20,6 +20,8 @@ typedef struct {
     cs_connectivity plug_in;                 /* of the corpus; empty for a null */
     char partition[33];                      /* of the blocks (cs_corpus_partition); "": none */
     double sigma_se[CS_CONNECTIVITY_SIGMAS]; /* of its leading values below 1 */
+    /* of the documents of the split; of these in no sequence, -1: no corpus */
+    int64_t tokens, uncovered;
     /* nothing was measured: the matrix equals that of the blind target position */
     bool as_blind;
 } cs_population_rows;
@@ -92,11 +94,12 @@ typedef struct {
     /* no stored contexts: a corpus is counted again for every selection */
     bool gram;
     cs_population_counts counts;
-    int64_t documents; /* of the split */
-    int64_t filled;    /* of these, that have sequences */
-    int32_t *rank;     /* by document of the corpus, -1: not in the split */
-    uint8_t *part;     /* of the current selection */
-    cs_dense start[2]; /* leading vectors of all documents: of M and of Q */
+    int64_t documents;         /* of the split */
+    int64_t filled;            /* of these, that have sequences */
+    int64_t tokens, uncovered; /* as of cs_cooc_prepared */
+    int32_t *rank;             /* by document of the corpus, -1: not in the split */
+    uint8_t *part;             /* of the current selection */
+    cs_dense start[2];         /* leading vectors of all documents: of M and of Q */
     cs_pool pool;
 } cs_population_study;
 

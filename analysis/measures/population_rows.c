@@ -224,7 +224,7 @@ static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, i
 cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
                                        cs_population_rows *out)
 {
-    cs_population_rows rows = {0};
+    cs_population_rows rows = {.uncovered = -1};
     double values[CS_POP_VALUES];
     cs_status status = cs_population_measure_matrix(a, spectrum, &rows.plug_in, values);
     for (int i = 0; i < cs_population_number(CS_POP_CROSS_FIT, 0) && status == CS_OK; ++i) {
@@ -348,6 +348,8 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
                          "%lld jackknife blocks: expected 0, or 2 to the number of documents with "
                          "sequences, %lld",
                          (long long)blocks, (long long)s.filled);
+    rows.tokens = s.tokens;
+    rows.uncovered = s.uncovered;
     rows.as_blind = status == CS_OK && !s.gram && contexts_of(&s.counts) == plan->blind;
     for (int64_t k = 0; k <= plan->sizes && status == CS_OK && !rows.as_blind; ++k) {
         const int64_t size = s.documents >> k;
@@ -420,9 +422,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
         cs_item_reals(root, "residual", p->k, p->residual);
     }
     cs_item_text(root, "partition", rows->partition);
-    if (p->sigma && source->uncovered >= 0) {
-        cs_item_int(root, "uncovered_tokens", source->uncovered);
-    }
+    if (p->sigma && rows->uncovered >= 0) cs_item_int(root, "uncovered_tokens", rows->uncovered);
     cs_status status = cs_result_json(record, out);
     cs_result_free(&record);
     return status;

@@ -34,7 +34,6 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
 /* Of the records, which are stored as JSON between an interrupt and --resume. */
 typedef struct {
     const char *series, *objective, *context, *position; /* "" if unknown */
-    int64_t uncovered; /* tokens of the corpus in no sequence; -1: no corpus */
     uint64_t seed;
 } cs_population_source;
 

@@ -423,7 +423,8 @@ static cs_status run_cooc(cs_args *args)
         cs_args_note_masked(args, &corpus, &options);
     }
     status = status ? status : cs_cooc_prepare(&corpus, &options, &prepared);
-    if (status == CS_OK) cs_args_note_uncovered(args, &prepared);
+    if (status == CS_OK)
+        cs_args_note_uncovered(args, prepared.options.stride, prepared.uncovered, prepared.tokens);
     if (options.comm && !comm.agreed) { /* one rank reports a corpus that does not fit */
         status = cs_comm_agree(&comm, status);
     }

@@ -284,9 +284,9 @@ bool cs_args_target_given(const cs_args *args)
     return cs_args_is(args, "target-position", "given");
 }
 
-/* NULL where there is none: a matrix from elsewhere, and not one of ours that has lost it. */
-static cs_status stored_sidecar(const char *path, json_t **out)
+cs_status cs_stored_sidecar(const char *path, json_t **out)
 {
+    if (!cs_path_is_dir(path)) return CS_OK;
     char *file = cs_path_join(path, "matrix.json");
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
@@ -295,21 +295,11 @@ static cs_status stored_sidecar(const char *path, json_t **out)
     return status;
 }
 
-cs_status cs_args_stored(cs_args *args, const char *path, const char *term, const char **out)
-{
-    json_t *sidecar = NULL;
-    cs_status status = stored_sidecar(path, &sidecar);
-    const char *text = json_string_value(json_object_get(sidecar, term));
-    *out = cs_args_format(args, "%s", text ? text : "");
-    json_decref(sidecar);
-    return status == CS_OK && !*out ? CS_ERR_MEMORY : status;
-}
-
 cs_status cs_item_stored(cs_item *in, const char *path)
 {
     static const char *const terms[] = {"objective", "context", "target_position"};
     json_t *sidecar = NULL;
-    cs_status status = stored_sidecar(path, &sidecar);
+    cs_status status = cs_stored_sidecar(path, &sidecar);
     for (size_t i = 0; i < sizeof terms / sizeof *terms && sidecar; ++i) {
         cs_item_text(in, terms[i], json_string_value(json_object_get(sidecar, terms[i])));
     }
@@ -324,6 +314,7 @@ const char *cs_args_matrix_file(cs_args *args, const char *given)
 
 static cs_status sidecar_input(cs_args *args, const char *given)
 {
+    if (!cs_path_is_dir(given)) return CS_OK;
     const char *sidecar = cs_args_join(args, given, "matrix.json");
     return !sidecar                  ? CS_ERR_MEMORY
            : cs_path_exists(sidecar) ? cs_output_input(args, sidecar)
@@ -342,12 +333,10 @@ cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs
 {
     cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    cs_input_hash hash;
     if (status == CS_OK)
-        status =
-            *path ? cs_input_hash_async(args, *path, cs_args_threads(args), &hash) : CS_ERR_MEMORY;
+        status = *path ? cs_output_input_begin(args, *path, cs_args_threads(args)) : CS_ERR_MEMORY;
     if (status == CS_OK)
-        status = cs_input_hash_wait(&hash, cs_args_read_matrix(args, *path, rows, out));
+        status = cs_output_input_end(args, cs_args_read_matrix(args, *path, rows, out));
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 

@@ -98,11 +98,9 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given) CS_MUST_CHECK;
 /* Reads a directory of cospec cooc and records it as an input. */
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 
-/* A field of the directory of cospec cooc, "context" or "target_position"
- * (docs/reference/results-of-commands.md): args hold the text, "" for another matrix, whose rows
- * are unknown. */
-cs_status cs_args_stored(cs_args *args, const char *path, const char *term,
-                         const char **out) CS_MUST_CHECK;
+/* The matrix.json of a directory of cospec cooc; NULL for another matrix, whose rows are unknown.
+ * CS_ERR_INPUT: a directory of cospec cooc that has lost it. */
+cs_status cs_stored_sidecar(const char *path, json_t **out) CS_MUST_CHECK;
 
 /* "objective", "context", "target_position" of a directory of cospec cooc, in the form common to
  * all results (docs/reference/results-of-commands.md); nothing for another matrix. */
@@ -186,7 +184,7 @@ void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
 
 /* Notes on stderr the number of tokens of the split that are in no sequence of the build; silent if
  * there is none. */
-void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *prepared);
+void cs_args_note_uncovered(const cs_args *args, int64_t stride, int64_t uncovered, int64_t tokens);
 
 /* All options of the spectrum except `k` and the GPU. CS_ERR_USAGE: a solver that is not available
  * on --device. */

@@ -273,12 +273,11 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
 {
     char *file = NULL;
     cs_corpus corpus = {0};
-    cs_input_hash hash = {0};
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
-    if (status == CS_OK && file) status = cs_input_hash_async(args, file, options->threads, &hash);
+    if (status == CS_OK && file) status = cs_output_input_begin(args, file, options->threads);
     if (status == CS_OK)
-        status = cs_input_hash_wait(&hash, cs_corpus_load(source, options, &corpus));
+        status = cs_output_input_end(args, cs_corpus_load(source, options, &corpus));
     if (status == CS_OK) note_corpus(args, source, &corpus);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
@@ -450,13 +449,13 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;
 }
 
-void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *p)
+void cs_args_note_uncovered(const cs_args *args, int64_t stride, int64_t uncovered, int64_t tokens)
 {
-    if (p->uncovered > 0)
+    if (uncovered > 0)
         cs_output_note(
-            args, "%lld of %lld tokens are not counted: %s", (long long)p->uncovered,
-            (long long)p->tokens,
-            p->options.stride > 0
+            args, "%lld of %lld tokens are not counted: %s", (long long)uncovered,
+            (long long)tokens,
+            stride > 0
                 ? "no full window contains them, or their document is too short for the objective"
                 : "their document or piece is too short for the objective");
 }

@@ -479,17 +479,22 @@ void cs_output_elsewhere(cs_args *args)
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
-/* Its number among the inputs, with no hash yet, or -1 where it is one already. */
-static cs_status add_input(cs_args *args, const char *path, int *out)
+/* NULL: the path is no input yet. */
+static cs_opt_input *find_input(const cs_args *args, const char *path)
 {
-    *out = -1;
-    if (cs_args_item(args, path)) {
-        return CS_OK;
+    int i = args->inputs;
+    while (i > 0 && strcmp(args->input[i - 1].path, path) != 0) {
+        --i;
     }
-    for (int i = 0; i < args->inputs; ++i) {
-        if (strcmp(args->input[i].path, path) == 0) {
-            return CS_OK;
-        }
+    return i > 0 ? &args->input[i - 1] : NULL;
+}
+
+/* A new input, with no hash yet; NULL where it is one already. */
+static cs_status add_input(cs_args *args, const char *path, cs_opt_input **out)
+{
+    *out = NULL;
+    if (cs_args_item(args, path) || find_input(args, path)) {
+        return CS_OK;
     }
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
@@ -497,45 +502,54 @@ static cs_status add_input(cs_args *args, const char *path, int *out)
     if (!args->digests) args->digests = json_object();
     cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!input.path) return CS_ERR_MEMORY;
-    args->input[ *out = args->inputs++] = input;
+    *out = &args->input[args->inputs++];
+    **out = input;
     return CS_OK;
 }
 
 cs_status cs_output_input(cs_args *args, const char *path)
 {
-    int at = -1;
-    cs_status status = add_input(args, path, &at);
-    if (status != CS_OK || at < 0) return status;
-    return cs_path_sha256(path, args->digests, args->input[at].sha256, &args->input[at].bytes);
+    cs_opt_input *input = NULL;
+    cs_status status = add_input(args, path, &input);
+    return input ? cs_path_sha256(path, args->digests, input->sha256, &input->bytes) : status;
+}
+
+const char *cs_output_sha256(const cs_args *args, const char *path)
+{
+    const cs_opt_input *input = find_input(args, path);
+    return input ? input->sha256 : "";
 }
 
 static void *hash_input(void *ctx)
 {
     cs_input_hash *h = ctx;
-    h->status = cs_path_sha256(h->path, NULL, h->sha256, &h->bytes); /* args are the caller's */
-    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason());      /* of this thread */
+    cs_opt_input *input = &h->input;
+    h->status = cs_path_sha256(input->path, h->digests, input->sha256, &input->bytes);
+    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason()); /* of this thread */
     return NULL;
 }
 
-cs_status cs_input_hash_async(cs_args *args, const char *path, int threads, cs_input_hash *h)
+cs_status cs_output_input_begin(cs_args *args, const char *path, int threads)
 {
-    *h = (cs_input_hash){.args = args};
-    cs_status status = add_input(args, path, &h->at);
-    if (status != CS_OK || h->at < 0) return status;
-    h->path = args->input[h->at].path;
-    h->running = (threads > 0 ? threads : cs_threads()) > 1 &&
-                 pthread_create(&h->thread, NULL, hash_input, h) == 0;
-    return h->running ? CS_OK
-                      : cs_path_sha256(path, args->digests, args->input[h->at].sha256,
-                                       &args->input[h->at].bytes);
+    cs_input_hash *h = &args->hash;
+    cs_opt_input *input = NULL;
+    if ((threads > 0 ? threads : cs_threads()) == 1) {
+        return cs_output_input(args, path);
+    }
+    cs_status status = add_input(args, path, &input);
+    if (!input) return status;
+    *h = (cs_input_hash){.input = *input, .digests = args->digests};
+    h->running = pthread_create(&h->thread, NULL, hash_input, h) == 0;
+    return h->running ? CS_OK : cs_path_sha256(path, args->digests, input->sha256, &input->bytes);
 }
 
-cs_status cs_input_hash_wait(cs_input_hash *h, cs_status status)
+cs_status cs_output_input_end(cs_args *args, cs_status status)
 {
+    cs_input_hash *h = &args->hash;
     if (!h->running) return status;
     (void)pthread_join(h->thread, NULL);
-    memcpy(h->args->input[h->at].sha256, h->sha256, sizeof h->sha256);
-    h->args->input[h->at].bytes = h->bytes;
+    h->running = false;
+    *find_input(args, h->input.path) = h->input;
     if (h->status != CS_OK) {
         cs_reason_clear();
         status = cs_fail(h->status, "%s", h->reason ? h->reason : "out of memory");
@@ -552,27 +566,21 @@ static cs_status file_of_rows(const char *text, char **path)
     return status == CS_OK ? cs_rows_check_name(text, *path) : status;
 }
 
-cs_status cs_output_input_rows(cs_args *args, const char *text)
+cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
     char *path = NULL;
     if (cs_args_item(args, text)) {
         return CS_OK;
     }
     cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_output_input_begin(args, path, threads);
     cs_free(path);
     return status;
 }
 
-cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads, cs_input_hash *h)
+cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
-    char *path = NULL;
-    *h = (cs_input_hash){0};
-    if (cs_args_item(args, text)) return CS_OK;
-    cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_input_hash_async(args, path, threads, h);
-    cs_free(path);
-    return status;
+    return cs_output_rows_begin(args, text, 1);
 }
 
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out)

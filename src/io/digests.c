@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,15 +226,18 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                    checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
-/* cs_digest_record, at most once for each folder. */
+/* cs_digest_record, at most once for each folder, in whichever thread. */
 static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
     json_t *known = json_object_get(cache, dir);
     *outputs = json_is_null(known) ? NULL : json_incref(known);
     cs_status status = known ? CS_OK : cs_digest_record(dir, outputs);
     if (status == CS_OK && cache && !known) /* a path need not be UTF-8 */
         (void)json_object_set_new_nocheck(cache, dir,
                                           *outputs ? json_incref(*outputs) : json_null());
+    (void)pthread_mutex_unlock(&lock);
     return status;
 }
 
