@@ -4,7 +4,7 @@
  * Two components: {a} x {b, c} and {b, c, d} x {a}. Each is of rank one, so both sigma are 1, with
  * v = (sqrt(2/3), sqrt(1/3)) on (b, c) and u = 1 on a; and v = 1 on a and u = sqrt(1/3) on b, c, d.
  */
-#include "cooc/build_record.h"
+#include "cooc/build_sequences.h"
 #include "cooc/inspect.h"
 #include "cooc/spectrum_record.h"
 #include "io/json.h"

@@ -4,7 +4,7 @@
 #include "base/ints.h"
 #include "comm_threads.h"
 #include "cooc/build_sequences.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
 #include "plan/spec.h"

@@ -10,7 +10,6 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cooc/build_record.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"

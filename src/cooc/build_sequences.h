@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cooc/builder.h"
+#include "io/result.h"
 #include "text/sequences.h"
 
 /* Whether a document is in the split. */
@@ -83,3 +84,7 @@ cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options) CS
 
 /* The context options of a build; borrows its objective. */
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options);
+
+/* The members of cooc.json: options, counts and sizes. source: the name of the corpus as given. */
+void cs_cooc_record(const char *source, const cs_cooc_prepared *prepared, const cs_cooc *cooc,
+                    cs_item *item);

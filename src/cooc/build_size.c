@@ -74,30 +74,6 @@ static double assembled_bytes(const cs_corpus *corpus, double rows, double entri
            rows * (sizeof(cs_hash128) + 4 * sizeof(int64_t));
 }
 
-/* An archive of a matrix (linalg/matrix_file.h). */
-static double archive_bytes(double rows, double entries)
-{
-    enum { HEADERS = 1300 };
-    return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
-}
-
-double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
-                      double column_classes)
-{
-    enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
-    const double vocab = (double)c->vocab, documents = (double)c->documents;
-    double bytes =
-        HEADERS + archive_bytes(rows, entries) + rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
-        ((double)c->tokens + documents) * sizeof(int32_t) + documents * (sizeof(int64_t) + 1);
-    if (c->labels > 0) {
-        bytes += archive_bytes(rows, row_classes) + archive_bytes(vocab, column_classes);
-    }
-    for (int64_t v = 0; c->word && v < c->vocab; ++v) {
-        bytes += (double)strlen(c->word[v]) + 1;
-    }
-    return bytes;
-}
-
 /* The same where class masses are not known: at most. */
 static double stored_at_most(const cs_corpus *c, double rows, double entries)
 {
@@ -278,7 +254,7 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
         *out = (cs_cooc_size){.contributions = size.contributions,
                               .rows = size.rows,
                               .entries = size.entries,
-                              .matrix = archive_bytes(size.rows, size.entries),
+                              .matrix = cs_archive_bytes(size.rows, size.entries),
                               .stored = stored_at_most(corpus, size.rows, size.entries),
                               .memory = collected + (in_files ? use.limit : matrix) +
                                         matrix * use.workers /

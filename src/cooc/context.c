@@ -215,7 +215,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
     }
     cs_context_table smaller = {.pairs = most->pairs};
     plan->max_patterns = floor(MAX_PATTERNS_IN_ALL / targets);
-    cs_status status = cs_context_nearest_table(plan, &smaller);
+    cs_status status = plan->kind->table(plan, &smaller);
     cs_free(smaller.pattern);
     cs_pool_free(&smaller.pool);
     return cs_blame(status, "the corpus has %.3g contexts, but at most %.3g are supported", total,
@@ -312,19 +312,4 @@ int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document)
         lcm = (double)lcm * (double)factor <= 0x1p40 ? lcm * factor : 0;
     }
     return lcm;
-}
-
-cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
-                           const cs_sequences *sequences, int64_t sequence,
-                           cs_contribution_visit visit, void *ctx, double *dropped)
-{
-    cs_context_walker w;
-    cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
-    if (status != CS_OK) return status;
-    int64_t length = sequences->length[sequence];
-    status = cs_context_walk(&w, sequence, sequences->start[sequence], length,
-                             sequences->document[sequence], 0, cs_context_outer(plan, length));
-    if (status == CS_OK && dropped) *dropped = w.dropped;
-    cs_context_walker_free(&w);
-    return status;
 }

@@ -156,7 +156,7 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
     return count;
 }
 
-cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t)
+static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, n = plan->context.n, room = 64;
     double limit = plan->max_patterns, law = t->pairs.invariant;
@@ -389,7 +389,7 @@ static void text(const cs_context_walker *w, const cs_contribution *c, const cs_
 const cs_context_kind cs_context_nearest = {.given = true,
                                             .plane = true,
                                             .event = event,
-                                            .table = cs_context_nearest_table,
+                                            .table = make_table,
                                             .weights = weights,
                                             .targets = targets,
                                             .size = cs_context_nearest_size,

@@ -203,9 +203,6 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
                                   const cs_sequences *sequences, int threads,
                                   cs_context_size *out) CS_MUST_CHECK;
 
-/* Recomputes the table of `nearest`, for the message about a plan that is too large. */
-cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
-
 /* context_plane.c: the order by distance in the plane at one length, if the context has a plane.
  * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */
 cs_status cs_context_plane_check(const cs_context_plan *plan) CS_MUST_CHECK;

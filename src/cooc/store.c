@@ -126,6 +126,30 @@ static const char *const NAMES[CS_STORE_FILES] = {"matrix.json",    "matrix.npz"
                                                   "row_labels.npz", "col_labels.npz", "corpus.npz",
                                                   "vocab.txt",      "plan.json",      "matrix.mtx"};
 
+double cs_archive_bytes(double rows, double entries)
+{
+    enum { HEADERS = 1300 };
+    return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
+}
+
+double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
+                      double column_classes)
+{
+    enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
+    const double vocab = (double)c->vocab, documents = (double)c->documents;
+    double bytes = HEADERS + cs_archive_bytes(rows, entries) +
+                   rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
+                   ((double)c->tokens + documents) * sizeof(int32_t) +
+                   documents * (sizeof(int64_t) + 1);
+    if (c->labels > 0) {
+        bytes += cs_archive_bytes(rows, row_classes) + cs_archive_bytes(vocab, column_classes);
+    }
+    for (int64_t v = 0; c->word && v < c->vocab; ++v) {
+        bytes += (double)strlen(c->word[v]) + 1;
+    }
+    return bytes;
+}
+
 const char *cs_cooc_file(int index)
 {
     return index < CS_STORE_FILES ? NAMES[index] : NULL;

@@ -32,6 +32,9 @@ cs_status cs_store_check(const char *dir, double bytes, const char *what) CS_MUS
 double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
                       double column_classes);
 
+/* An archive of a matrix (linalg/matrix_file.h). */
+double cs_archive_bytes(double rows, double entries);
+
 /* An array of an archive: written from *at, read into it. */
 typedef struct {
     const char *name;

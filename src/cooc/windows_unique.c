@@ -15,7 +15,7 @@
 
 #include "base/ints.h"
 #include "base/threads.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 
 enum {
     SPARSE = 12,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 
 enum { SHARE = 4 };
 
