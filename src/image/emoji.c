@@ -11,7 +11,6 @@
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/file.h"
 
@@ -140,8 +139,9 @@ static cs_status finish_classes(cs_images *m)
     return CS_OK;
 }
 
-cs_status cs_emoji_draw(cs_images *out, char **packages)
+cs_status cs_emoji_draw(const char *variant, cs_images *out, char **packages)
 {
+    (void)variant;
     painter p = {.out = out};
     cs_status status = CS_OK;
     if (!cs_path_exists(font_path)) {

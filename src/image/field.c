@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/parse.h"
 
@@ -139,8 +138,9 @@ cs_status cs_field_read(const char *source, const cs_images_options *options, cs
     return status;
 }
 
-cs_status cs_field_draw(cs_images *m)
+cs_status cs_field_draw(const char *variant, cs_images *m, char **packages)
 {
+    (void)variant, (void)packages;
     cs_status status = draw(NAME, &USUAL, m);
     if (status == CS_OK) cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
     return status;

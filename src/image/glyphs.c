@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/rng.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/file.h"
 #include "io/share.h"

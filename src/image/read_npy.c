@@ -49,7 +49,7 @@ static cs_status take_numbers(const char *path, const char *what, const cs_array
     return CS_OK;
 }
 
-cs_status cs_images_read_npy(const char *path, cs_images *out)
+cs_status cs_images_read_npy(const char *path, const cs_images_options *options, cs_images *out)
 {
     cs_array array = {0};
     cs_status status = cs_npy_read(path, 0, &array);
@@ -68,6 +68,7 @@ cs_status cs_images_read_npy(const char *path, cs_images *out)
         cs_array_free(&array);
     }
     cs_free(labels);
+    if (status == CS_OK) cs_images_hold_out(options, out);
     return status;
 }
 

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 
 enum { SIDE = CS_SCENE_SIDE, SCENES = 8000, STROKES = 12, TRIES = 20 };
@@ -193,8 +192,9 @@ int cs_scene_draw(uint64_t seed, int64_t index, uint8_t *pixel, uint8_t *mask, c
     return find_boxes(s, shapes, owner, box, label);
 }
 
-cs_status cs_scenes_draw(cs_images *m)
+cs_status cs_scenes_draw(const char *variant, cs_images *m, char **packages)
 {
+    (void)variant, (void)packages;
     const int64_t pixels = SIDE * SIDE;
     cs_status status = cs_images_allocate("scenes", SCENES, SIDE, SIDE, 3, m);
     for (int c = 0; c < CS_SCENE_CLASSES && status == CS_OK; ++c) {

@@ -1,13 +1,16 @@
-/* The corpora of images known by name: drawn, written and checked against data/SOURCES.tsv. */
-#include "image/named_images.h"
+/* Sources of images: the corpora known by name, drawn, written and checked against data/SOURCES.tsv,
+ * and the readers of files and directories. */
+#include "image/sources.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/names.h"
-#include "image/draw_private.h"
+#include "image/field.h"
+#include "image/images_private.h"
 #include "io/file.h"
 #include "io/prepared.h"
+#include "text/law.h"
 
 #define FONTS "fonts-*, see data/typefaces.tsv"
 #define FREE "various free, see the packages"
@@ -52,17 +55,6 @@ const cs_corpus_source *cs_images_named(const char *name)
     return NULL;
 }
 
-cs_status cs_name_add(const char *name, char ***list, int64_t *count)
-{
-    char **grown = cs_realloc(*list, *count + 1, sizeof **list);
-    if (!grown) return CS_ERR_MEMORY;
-    *list = grown;
-    grown[*count] = cs_strdup(name);
-    if (!grown[*count]) return CS_ERR_MEMORY;
-    *count += 1;
-    return CS_OK;
-}
-
 static cs_status file_of(const char *name, char **out)
 {
     int number = 0;
@@ -102,21 +94,27 @@ static cs_status versions(const char *names, char **out)
     return status;
 }
 
+static cs_images_drawer *drawer_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        cs_images_drawer *draw;
+    } known[] = {{"emoji", cs_emoji_draw}, {"scenes", cs_scenes_draw}, {"field", cs_field_draw}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+        if (strcmp(name, known[i].name) == 0) {
+            return known[i].draw;
+        }
+    }
+    return cs_glyphs_draw;
+}
+
 static cs_status draw(const void *of, const char *target, char **packages)
 {
-    static const char glyphs[] = "glyphs";
     const cs_corpus_source *source = of;
     cs_images m = {0};
     char *names = NULL;
-    cs_status status;
-    if (strncmp(source->name, glyphs, strlen(glyphs)) == 0) {
-        const char *variant = source->name + strlen(glyphs);
-        status = cs_glyphs_draw(*variant ? variant + 1 : variant, &m, &names);
-    } else if (strcmp(source->name, "emoji") == 0) {
-        status = cs_emoji_draw(&m, &names);
-    } else {
-        status = strcmp(source->name, "scenes") == 0 ? cs_scenes_draw(&m) : cs_field_draw(&m);
-    }
+    const char *dash = strchr(source->name, '-');
+    cs_status status = drawer_of(source->name)(dash ? dash + 1 : "", &m, &names);
     if (status == CS_OK) status = cs_images_write(target, &m);
     if (status == CS_OK && names) {
         status = versions(names, packages);
@@ -198,4 +196,125 @@ cs_status cs_source_prepare(const char *name, bool force, char **note)
                            : CS_ERR_MEMORY;
     cs_free(all);
     return status;
+}
+
+/* --- files and directories -------------------------------------------------------------------- */
+
+static cs_status is_cifar_directory(const char *path, bool *is)
+{
+    char *batch = cs_path_join(path, "test_batch.bin");
+    *is = batch && cs_path_exists(batch);
+    cs_free(batch);
+    return batch ? CS_OK : CS_ERR_MEMORY;
+}
+
+/* A file of IDX by its first bytes, unpacked where its name says that it is packed. */
+static cs_status begins_as_idx(const char *path, bool *is)
+{
+    uint8_t first[4] = {0};
+    *is = !cs_has_suffix(path, ".npy") && cs_file_head(path, first, sizeof first) == sizeof first &&
+          ((first[0] == 0x1F && first[1] == 0x8B && cs_has_suffix(path, "-ubyte.gz")) ||
+           cs_idx_is(first));
+    return CS_OK;
+}
+
+/* An array of three dimensions or more: fewer are token ids. */
+static cs_status is_npy_of_pictures(const char *path, bool *is)
+{
+    char head[256] = "";
+    const int64_t size = cs_file_head(path, head, sizeof head - 1);
+    for (int64_t i = 0; i < size; ++i) {
+        head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
+    }
+    const char *shape = strstr(head, "'shape': (");
+    int commas = 0;
+    for (const char *c = shape; c && *c && *c != ')'; ++c) {
+        commas += *c == ',' && c[1] == ' ';
+    }
+    *is = commas >= 2;
+    return CS_OK;
+}
+
+/* The first row whose ending a source has, and whose test it passes. */
+static const struct {
+    bool directory;
+    const char *ending;
+    cs_status (*is)(const char *path, bool *is); /* NULL: always */
+    cs_images_reader *read;
+} reader_table[] = {
+    {true, "", is_cifar_directory, cs_cifar_read_directory},
+    {true, "", cs_images_directory_is, cs_images_read_directory},
+    {false, ".npz", NULL, cs_images_read_npz},
+    {false, ".bin", NULL, cs_cifar_read},
+    {false, ".npy", is_npy_of_pictures, cs_images_read_npy},
+    {false, "", begins_as_idx, cs_idx_read},
+};
+
+/* NULL: none. */
+static cs_status reader_of(const char *path, cs_images_reader **out)
+{
+    *out = cs_field_named(path) ? cs_field_read : NULL;
+    const bool directory = cs_path_is_dir(path);
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof reader_table / sizeof *reader_table && status == CS_OK && !*out;
+         ++i) {
+        bool is =
+            reader_table[i].directory == directory && cs_has_suffix(path, reader_table[i].ending);
+        if (is && reader_table[i].is) status = reader_table[i].is(path, &is);
+        if (is && status == CS_OK) *out = reader_table[i].read;
+    }
+    return status;
+}
+
+bool cs_images_are(const char *source)
+{
+    cs_images_reader *read = NULL;
+    if (cs_corpus_named(source, NULL) || cs_law_named(source)) {
+        return false;
+    }
+    if (reader_of(source, &read) != CS_OK) {
+        cs_reason_clear(); /* whoever reads it will report it */
+    }
+    return cs_images_named(source) || read == cs_field_read || (read && cs_path_exists(source));
+}
+
+/* Where a named corpus is, prepared now when it is not there; *path is the caller's. */
+static cs_status ready(const char *name, char **path)
+{
+    cs_status status = cs_images_prepared_path(name, path);
+    return status == CS_OK && !cs_path_exists(*path) ? cs_images_prepare(name, false, NULL)
+                                                     : status;
+}
+
+cs_status cs_images_load(const char *source, const cs_images_options *options, cs_images *out)
+{
+    cs_images made = {0};
+    cs_images_reader *read = cs_images_read_npz;
+    cs_images_options resolved = options ? *options : (cs_images_options){.test_share = -1};
+    if (resolved.test_share < 0) {
+        resolved.test_share = 0.2;
+    }
+    const bool named = cs_images_named(source) != NULL;
+    char *path = NULL;
+    cs_status status =
+        resolved.test_share < 1
+            ? CS_OK
+            : cs_fail(CS_ERR_USAGE, "test share %g is not below 1", resolved.test_share);
+    if (status == CS_OK) status = named ? ready(source, &path) : reader_of(source, &read);
+    if (status == CS_OK && !read)
+        status = cs_fail(
+            CS_ERR_INPUT,
+            "%s: not pictures (expected IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a "
+            "directory of PNG, JPEG, PGM or PPM files, or of one directory per class)",
+            source);
+    if (status == CS_OK) status = read(named ? path : source, &resolved, &made);
+    if (status == CS_OK) {
+        const char *slash = strrchr(source, '/');
+        made.name = cs_strdup(slash && slash[1] ? slash + 1 : source);
+        made.path = named ? path : cs_strdup(source);
+        path = NULL;
+        status = made.name && made.path ? CS_OK : CS_ERR_MEMORY;
+    }
+    cs_free(path);
+    return CS_DELIVER(status, out, made, cs_images_free);
 }
