@@ -96,9 +96,9 @@ static void take_events(const cs_batch *batch, const cs_model_config *config, do
         left[b] = cs_rng_uniform(&rng) * most;
     }
     for (int64_t r = 0; r < batch->events; ++r) {
-        int64_t b = batch->example[r], k = batch->place[r];
-        assert_int_equal(batch->target[r], batch_text[k]);
-        left[b] -= batch->weight[r];
+        int64_t b = batch->loss.example[r], k = batch->loss.place[r];
+        assert_int_equal(batch->loss.target[r], batch_text[k]);
+        left[b] -= batch->loss.weight[r];
         if (left[b] < 0 && !taken[b]) {
             taken[b] = true;
             c->observed[batch_sees(batch, config, r) * LONGEST + (uint64_t)k] += 1;

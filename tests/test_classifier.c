@@ -83,7 +83,7 @@ TEST(the_mean_is_the_mean)
     world_load(&encoder, &data);
     OK(cs_run_forward(head.run));
     OK(cs_run_forward(encoder.run));
-    OK(cs_run_get(head.run, head.net.logits, z));
+    OK(cs_run_get(head.run, head.net.loss.logits, z));
     OK(cs_run_get(encoder.run, encoder.net.top, top));
     int64_t at = cs_params_find(&head.model.params, "classifier.output.weight");
     OK(cs_params_get64(&head.model.params, at, CS_PARAM_VALUE, w));

@@ -184,7 +184,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
     }
     cs_batch_predict(&pass.batch, t->ids.place[i], -1, 0, 0, 0);
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-    OK(cs_run_get_f32(pass.run, pass.network.logits, logits));
+    OK(cs_run_get_f32(pass.run, pass.network.loss.logits, logits));
 }
 
 /* Untaught, the answer is the likeliest of the words by the network of the language model, and the loss

@@ -110,7 +110,7 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
     }
     if (status == CS_OK) status = cs_pass_forward(&pass, 1, (cs_run_key){0});
     double *z = status == CS_OK ? test_room(2 * model->config.shape.vocab, sizeof *z) : NULL;
-    if (status == CS_OK) status = cs_run_get(pass.run, pass.network.logits, z);
+    if (status == CS_OK) status = cs_run_get(pass.run, pass.network.loss.logits, z);
     for (int64_t i = 0; i < 2 * model->config.shape.vocab && status == CS_OK; ++i) {
         say(s, z[i]);
     }

@@ -73,7 +73,7 @@ TEST(draws_are_from_the_predictions)
     OK(cs_params_set64(&w.model.params, table, CS_PARAM_VALUE, x));
     OK(cs_batch_load(&w.batch, &w.pass.network, 1, NULL, (cs_run_key){0}, w.pass.run));
     OK(cs_run_forward(w.pass.run));
-    OK(cs_run_get(w.pass.run, w.pass.network.logits, z));
+    OK(cs_run_get(w.pass.run, w.pass.network.loss.logits, z));
     for (uint32_t k = 0; k < TIMES; ++k) {
         OK(cs_detector_draw(&w.detector, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
         for (int64_t r = 0; r < events; ++r) {
@@ -104,7 +104,7 @@ TEST(the_second_pass_reads_the_draws)
     const int64_t rows = w.batch.batch * w.batch.length;
     int64_t at = 0, replaced = 0;
     for (int64_t r = 0; r < w.batch.events; ++r) { /* every second as it was */
-        const int32_t was = w.batch.target[r];
+        const int32_t was = w.batch.loss.target[r];
         w.detector.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
     }
     OK(cs_params_zero_grad(&w.model.params));
@@ -112,7 +112,7 @@ TEST(the_second_pass_reads_the_draws)
     const cs_batch *read = &w.detector.pass.batch;
     for (int64_t r = 0; r < rows; ++r) {
         int64_t event = 0;
-        while (event < w.batch.events && w.batch.predict[event] != r) {
+        while (event < w.batch.events && w.batch.loss.predict[event] != r) {
             ++event;
         }
         const bool was_masked = event < w.batch.events;
@@ -121,10 +121,10 @@ TEST(the_second_pass_reads_the_draws)
         assert_int_equal(read->lim[r], w.batch.lim[r]);
         assert_int_equal(read->position[r], w.batch.position[r]);
         if (w.batch.token[r] >= 0) {
-            assert_int_equal(read->predict[at], r);
-            assert_int_equal(read->target[at], was_masked && event % 2 == 1);
-            assert_true(read->weight[at] == masked.replaced_token);
-            replaced += read->target[at++];
+            assert_int_equal(read->loss.predict[at], r);
+            assert_int_equal(read->loss.target[at], was_masked && event % 2 == 1);
+            assert_true(read->loss.weight[at] == masked.replaced_token);
+            replaced += read->loss.target[at++];
         }
     }
     assert_int_equal(read->events, at);

@@ -118,6 +118,6 @@ TEST(a_network_reads_masks)
         AUTO_OK(cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
-        assert_true(b.weight_sum >= 0);
+        assert_true(b.loss.weight_sum >= 0);
     }
 }

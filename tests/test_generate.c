@@ -258,9 +258,9 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
     OK(cs_batch_of_plans(&(cs_batch_order){&task, &t->model.config, 0, 0, NULL}, &plan, &example, 1,
                          &pass.batch));
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-    OK(cs_run_get_f32(pass.run, pass.network.logits, z));
+    OK(cs_run_get_f32(pass.run, pass.network.loss.logits, z));
     for (int64_t e = 0; e < pass.batch.events; ++e) {
-        for (int64_t v = 0; v < vocab && pass.batch.place[e] == place; ++v) {
+        for (int64_t v = 0; v < vocab && pass.batch.loss.place[e] == place; ++v) {
             p[v] = exp((double)z[e * vocab + v]);
             sum += p[v];
         }

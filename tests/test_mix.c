@@ -111,7 +111,7 @@ TEST(networks_read_what_parts_have_in_common)
                 cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
             assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
-            assert_true(b.weight_sum >= 0);
+            assert_true(b.loss.weight_sum >= 0);
         }
     }
 }

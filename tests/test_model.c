@@ -191,7 +191,7 @@ static void check_hidden(cs_arch arch)
         assert_int_equal(world.net.hiddens, kept ? 3 : 0);
         if (kept < 2) {
             world_logits(&world, logits[kept]);
-            OK(cs_run_get_f32(world.run, world.net.features, features));
+            OK(cs_run_get_f32(world.run, world.net.loss.features, features));
         } else {
             OK(cs_run_forward(world.run));
             OK(cs_run_get_f32(world.run, world.net.top, top));

@@ -68,12 +68,12 @@ static void compare_all(const char *backend)
         OK(parity_open(what, &opened, &world));
         OK(parity_step(&world));
         double loss = 0;
-        OK(cs_run_sum(world.run, world.net.loss, &loss));
+        OK(cs_run_sum(world.run, world.net.loss.value, &loss));
         compare(what, "loss", &loss, 1, tolerance);
-        compare_tensor(what, "losses", &world, world.net.loss, tolerance);
+        compare_tensor(what, "losses", &world, world.net.loss.value, tolerance);
         compare_gradients(what, &world, tolerance);
         OK(cs_run_forward(world.run)); /* backward wrote over the logits */
-        compare_tensor(what, "logits", &world, world.net.logits, tolerance);
+        compare_tensor(what, "logits", &world, world.net.loss.logits, tolerance);
     }
 }
 

@@ -20,11 +20,11 @@ static double share_of(const cs_batch *batch, int64_t begins, int64_t prefix, in
 {
     double weight = 0;
     for (int64_t r = 0; r < batch->events; ++r) {
-        const bool it = batch->predict[r] + 1 - begins == prefix && batch->place[r] == k;
-        weight += it ? batch->weight[r] : 0;
-        assert_true(!it || batch->head[r] == k - prefix);
+        const bool it = batch->loss.predict[r] + 1 - begins == prefix && batch->loss.place[r] == k;
+        weight += it ? batch->loss.weight[r] : 0;
+        assert_true(!it || batch->loss.head[r] == k - prefix);
     }
-    return weight / batch->weight_sum;
+    return weight / batch->loss.weight_sum;
 }
 
 TEST(rows_predict_the_events_of_diverse_ar)
@@ -51,10 +51,11 @@ TEST(rows_predict_the_events_of_diverse_ar)
             sum += found;
         }
         assert_true(fabs(sum - 1) < 1e-14);
-        assert_true(fabs(batch.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
+        assert_true(fabs(batch.loss.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
         for (int64_t r = 0; r < batch.events; ++r) {
-            assert_int_equal(batch.target[r], TEXT + batch.place[r]);
-            assert_int_equal(batch_sees(&batch, &config, r) >> (batch.place[r] - batch.head[r]), 0);
+            assert_int_equal(batch.loss.target[r], TEXT + batch.loss.place[r]);
+            assert_int_equal(
+                batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r]), 0);
         }
     }
 }
@@ -98,7 +99,7 @@ static void ask(world *w, const int32_t *token)
                       1, &w->pass.batch));
     OK(cs_batch_load(&w->pass.batch, &w->pass.network, 1, NULL, (cs_run_key){0}, w->pass.run));
     OK(cs_run_forward(w->pass.run));
-    OK(cs_run_get(w->pass.run, w->pass.network.logits, w->logits));
+    OK(cs_run_get(w->pass.run, w->pass.network.loss.logits, w->logits));
 }
 
 /* The parameters of `from` in `to`, its last layer from the head of offset k (1: its own). */
@@ -141,20 +142,21 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
             assert_int_equal(plain.pass.batch.events, LENGTH - 1);
             for (int64_t e = 0; e < batch->events; ++e) {
                 const double *own = w.logits + e * vocab,
-                             *other = plain.logits + batch->predict[e] * vocab;
+                             *other = plain.logits + batch->loss.predict[e] * vocab;
                 double sum = 0;
-                for (int64_t v = 0; v < vocab && batch->head[e] + 1 == k; ++v) {
+                for (int64_t v = 0; v < vocab && batch->loss.head[e] + 1 == k; ++v) {
                     assert_true(fabs(own[v] - other[v]) < 1e-12);
                     sum += exp(other[v]);
                 }
-                if (batch->head[e] + 1 == k) {
-                    by_hand += batch->weight[e] * (log(sum) - other[some_text[batch->place[e]]]);
+                if (batch->loss.head[e] + 1 == k) {
+                    by_hand +=
+                        batch->loss.weight[e] * (log(sum) - other[some_text[batch->loss.place[e]]]);
                     ++compared;
                 }
             }
         }
         assert_int_equal(compared, 5 + 4 + 3);
-        OK(cs_run_sum(w.pass.run, w.pass.network.loss, &loss));
+        OK(cs_run_sum(w.pass.run, w.pass.network.loss.value, &loss));
         assert_true(fabs(loss - by_hand) < 1e-12);
     }
 }
@@ -176,7 +178,7 @@ TEST(a_prediction_sees_its_prefix_alone)
         for (int64_t e = 0; e < events; ++e) {
             const bool same =
                 memcmp(own + e * vocab, w.logits + e * vocab, (size_t)vocab * sizeof *own) == 0;
-            assert_int_equal(same, w.pass.batch.predict[e] < i);
+            assert_int_equal(same, w.pass.batch.loss.predict[e] < i);
         }
     }
 }

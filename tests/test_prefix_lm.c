@@ -51,10 +51,10 @@ TEST(a_network_reads_it_in_one_stream)
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.events >= 1 && b.events <= 5);
         for (int64_t r = 0; r < b.events; ++r) {
-            assert_each(j, 0, 6, (b.vis[j] <= b.lim[b.predict[r]]) == (j < b.place[r]));
-            assert_int_equal(b.target[r], batch_text[b.place[r]]);
+            assert_each(j, 0, 6, (b.vis[j] <= b.lim[b.loss.predict[r]]) == (j < b.loss.place[r]));
+            assert_int_equal(b.loss.target[r], batch_text[b.loss.place[r]]);
         }
-        assert_int_equal(b.place[b.events - 1], 5);
+        assert_int_equal(b.loss.place[b.events - 1], 5);
     }
 }
 

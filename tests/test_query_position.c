@@ -128,14 +128,14 @@ TEST(blind_batches_ask_each_set_once)
                 for (int64_t q = 0; q < r; ++q) {
                     bool same = set[q] == set[r];
                     first = first && !same;
-                    assert_int_equal(blind.predict[q] == blind.predict[r], same);
+                    assert_int_equal(blind.loss.predict[q] == blind.loss.predict[r], same);
                 }
                 sets += first;
-                assert_true(given.place[r] == blind.place[r] &&
-                            given.target[r] == blind.target[r] &&
-                            given.weight[r] == blind.weight[r]);
-                assert_int_equal(given.query_position[given.predict[r]], given.place[r]);
-                assert_int_equal(blind.query_position[blind.predict[r]], -1);
+                assert_true(given.loss.place[r] == blind.loss.place[r] &&
+                            given.loss.target[r] == blind.loss.target[r] &&
+                            given.loss.weight[r] == blind.loss.weight[r]);
+                assert_int_equal(given.query.position[given.loss.predict[r]], given.loss.place[r]);
+                assert_int_equal(blind.query.position[blind.loss.predict[r]], -1);
             }
             assert_true(blind.events == 0 || blind.queries == sets);
             for (int64_t i = 0; masks && given.events > 0 && i < given.length; ++i) {
@@ -198,7 +198,7 @@ static uint64_t plan_of(const cs_batch *b)
 {
     uint64_t key = 0;
     for (int64_t r = 0; r < b->events; ++r) {
-        key = key << 6 | (uint64_t)(b->place[r] << 3 | (b->query_lim[b->predict[r]] + 1));
+        key = key << 6 | (uint64_t)(b->loss.place[r] << 3 | (b->query.lim[b->loss.predict[r]] + 1));
     }
     return key;
 }
@@ -231,9 +231,9 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             assert_true(plans < MOST_PLANS);
             seen[plans++] = plan;
             OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-            OK(cs_run_sum(pass.run, pass.network.loss, &sum));
+            OK(cs_run_sum(pass.run, pass.network.loss.value, &sum));
             loss += sum;
-            weight += pass.batch.weight_sum;
+            weight += pass.batch.loss.weight_sum;
         }
     }
     return loss / weight;

@@ -55,17 +55,17 @@ TEST(rows_of_a_batch)
     AUTO(cs_batch) b = batch_of(&t, 1);
     for (int64_t i = 0; i < b.length; ++i) {
         if (b.token[i] < 0) {
-            assert_int_equal(b.real_row[i], i);
-            assert_memory_equal(b.real + i * R, t.corpus.real + i * R, R * sizeof(float));
+            assert_int_equal(b.real.row[i], i);
+            assert_memory_equal(b.real.values + i * R, t.corpus.real + i * R, R * sizeof(float));
         } else {
             ++masked;
             assert_int_equal(b.token[i], t.model.config.ids.mask);
-            assert_int_equal(b.real_row[i], -1);
+            assert_int_equal(b.real.row[i], -1);
         }
     }
     assert_true(masked > 0 && masked == b.events && b.events < b.length);
     for (int64_t r = 0; r < b.events; ++r) {
-        assert_int_equal(b.target[r], t.corpus.token[b.place[r]]);
+        assert_int_equal(b.loss.target[r], t.corpus.token[b.loss.place[r]]);
     }
 }
 

@@ -139,8 +139,8 @@ TEST(draws_are_weighed_by_the_factors)
                               &b));
             assert_int_equal(a.events, b.events);
             for (int64_t r = 0; r < a.events; ++r) {
-                assert_int_equal(a.place[r], b.place[r]);
-                assert_true(near(b.weight[r], a.weight[r] * factor[a.place[r]]));
+                assert_int_equal(a.loss.place[r], b.loss.place[r]);
+                assert_true(near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
             }
         }
         cs_free(factors);
@@ -167,7 +167,7 @@ TEST(training_gives_each_position_one_weight)
                 cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
             for (int64_t r = 0; r < b.events; ++r) {
-                w[b.place[r]] += b.weight[r];
+                w[b.loss.place[r]] += b.loss.weight[r];
             }
             for (int k = 0; k < LENGTH; ++k) {
                 sum[k] += w[k];

@@ -100,7 +100,7 @@ static double forward(hand *h, const cs_batch *batch, double scale, uint32_t ste
     double loss = 0;
     OK(cs_batch_load(batch, &h->network, scale, NULL, key, h->run));
     OK(cs_run_forward(h->run));
-    OK(cs_run_sum(h->run, h->network.loss, &loss));
+    OK(cs_run_sum(h->run, h->network.loss.value, &loss));
     return loss;
 }
 
@@ -111,7 +111,7 @@ static double gradient(hand *h, int64_t step)
     double weight = 0, loss = 0;
     for (int64_t m = 0; m < MICRO; ++m) {
         batch[m] = batch_of(h, ((step - 1) * MICRO + m) * BATCH, m * BATCH, BATCH, step);
-        weight += batch[m].weight_sum;
+        weight += batch[m].loss.weight_sum;
     }
     OK(cs_params_zero_grad(&h->t.model.params));
     for (int64_t m = 0; m < MICRO; ++m) {
@@ -275,7 +275,7 @@ TEST(test_evaluation_by_hand)
     for (int64_t at = 0, k = 1; at < 8; at += BATCH, ++k) {
         AUTO(cs_batch) batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
         sum += forward(&h, &batch, 1, 9, 9); /* nothing is dropped, whatever the key */
-        weight += batch.weight_sum;
+        weight += batch.loss.weight_sum;
         seen[k] = sum / weight;
     }
     for (int64_t k = 1; k <= 3; ++k) {

@@ -133,7 +133,7 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
         int64_t count = c->a.rows - first < CHUNK ? c->a.rows - first : CHUNK;
         if ((status = fill_contexts(c, first, count, &pass)) == CS_OK &&
             (status = cs_pass_forward(&pass, 1, (cs_run_key){0})) == CS_OK) {
-            status = cs_run_get(pass.run, pass.network.features, values);
+            status = cs_run_get(pass.run, pass.network.loss.features, values);
         }
         for (int64_t i = 0; status == CS_OK && i < count; ++i) {
             for (int64_t j = 0; j < d; ++j) {
@@ -312,10 +312,10 @@ static cs_status measure_batch(const cs_trained *t, const cs_task *task, const i
     double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
     if (status == CS_OK && !loss) status = CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_pass_forward(pass, 1.0, (cs_run_key){0})) == CS_OK)
-        status = cs_run_get(pass->run, pass->network.loss, loss);
+        status = cs_run_get(pass->run, pass->network.loss.value, loss);
     for (int64_t p = 0; status == CS_OK && p < batch->events; ++p) {
-        out->loss[first + batch->example[p]] += loss[p];
-        out->weight[first + batch->example[p]] += batch->weight[p];
+        out->loss[first + batch->loss.example[p]] += loss[p];
+        out->weight[first + batch->loss.example[p]] += batch->loss.weight[p];
     }
     cs_free(loss);
     return status;

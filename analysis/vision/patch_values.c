@@ -115,7 +115,7 @@ static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_
         for (int64_t c = best + 1; c < vocab; ++c) {
             best = z[c] > z[best] ? c : best;
         }
-        m->id[b->example[e] * t + patch_at(r, b->place[e])] = (int32_t)best;
+        m->id[b->loss.example[e] * t + patch_at(r, b->loss.place[e])] = (int32_t)best;
     }
     cs_status status = cs_codes_decode(r->model->codes, count, t, m->id, m->decoded);
     for (int64_t at = 0; at < count * t && status == CS_OK; ++at) {
@@ -155,13 +155,13 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
     cs_batch_free(&r->pass.batch);
     cs_status status = cs_batch_of_plans(&order, m->plan, m->example, count, &r->pass.batch);
     if (status == CS_OK) status = cs_pass_forward(&r->pass, 1, (cs_run_key){0});
-    if (status == CS_OK) status = cs_run_get_f32(r->pass.run, r->pass.network.logits, m->made);
+    if (status == CS_OK) status = cs_run_get_f32(r->pass.run, r->pass.network.loss.logits, m->made);
     if (status == CS_OK && of_codes(r)) {
         return put_codes(r, count, group, g, m, out);
     }
     const cs_batch *b = &r->pass.batch;
     for (int64_t e = 0; e < b->events && status == CS_OK; ++e) {
-        const int64_t at = b->example[e] * t + patch_at(r, b->place[e]);
+        const int64_t at = b->loss.example[e] * t + patch_at(r, b->loss.place[e]);
         if (group[at] == g) {
             put_values(r, m->made + e * v, real + at * v, m->scratch, out + at * v);
         }

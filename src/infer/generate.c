@@ -284,10 +284,10 @@ static cs_status reveal(drawing *d, int64_t text, int64_t count, int64_t j)
     const int64_t vocab = d->model->config.shape.vocab, length = d->options.length;
     for (int64_t b = 0, r = 0; b < count; ++b) {
         const int64_t first = r;
-        while (r < batch->events && batch->example[r] == b) {
+        while (r < batch->events && batch->loss.example[r] == b) {
             ++r;
         }
-        const int64_t row = choose(d, first, r), k = batch->place[row];
+        const int64_t row = choose(d, first, r), k = batch->loss.place[row];
         const float *z = d->logits + row * vocab;
         for (int64_t v = 0; v < vocab; ++v) {
             if (!isfinite(z[v])) {
@@ -339,7 +339,7 @@ static cs_status draw_batch(drawing *d, int64_t text, int64_t count)
         }
         if (status == CS_OK) status = cs_pass_forward(&d->pass, 1, (cs_run_key){0});
         if (status == CS_OK)
-            status = cs_run_get_f32(d->pass.run, d->pass.network.logits, d->logits);
+            status = cs_run_get_f32(d->pass.run, d->pass.network.loss.logits, d->logits);
         if (status == CS_OK) status = reveal(d, text, count, j);
     }
     return status;

@@ -251,8 +251,8 @@ static cs_status add_losses(walk *w)
     const cs_perplexity_options *o = &w->options;
     const cs_batch *b = &w->pass.batch;
     for (int64_t r = 0; r < b->events; ++r) {
-        const cs_ask_job *job = &w->job[b->example[r]];
-        int32_t target = b->place[r];
+        const cs_ask_job *job = &w->job[b->loss.example[r]];
+        int32_t target = b->loss.place[r];
         if (!isfinite(w->loss[r])) {
             return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
                            (long long)job->document, (long long)(job->place + target),
@@ -287,7 +287,7 @@ static cs_status run_batch(walk *w, const int32_t *order, int64_t count)
                              &w->pass.batch);
     }
     if (status == CS_OK && (status = cs_pass_forward(&w->pass, 1, (cs_run_key){0})) == CS_OK &&
-        (status = cs_run_get_f32(w->pass.run, w->pass.network.loss, w->loss)) == CS_OK) {
+        (status = cs_run_get_f32(w->pass.run, w->pass.network.loss.value, w->loss)) == CS_OK) {
         status = add_losses(w);
     }
     return status;

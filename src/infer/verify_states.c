@@ -246,8 +246,8 @@ static cs_status run_sequence(const check *c, cs_pass *pass, int64_t sequence)
     }
     for (int64_t l = 0; l < layers(c) && status == CS_OK; ++l) {
         bool head = l > last;
-        if (c->ours[l] && head == (net->logits != CS_NONE)) {
-            int tensor = head                            ? net->logits
+        if (c->ours[l] && head == (net->loss.logits != CS_NONE)) {
+            int tensor = head                            ? net->loss.logits
                          : l == last && !c->options->raw ? net->top
                                                          : net->hidden[l];
             status = cs_run_get_f32(pass->run, tensor,

@@ -49,13 +49,13 @@ static int emit_real(cs_emitter *e)
     if (e->config->shape.real_width == 0) {
         return CS_NONE;
     }
-    net->real = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
-    net->real_row = cs_graph_index(e->graph, net->rows, "real row");
-    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real, &net->real_row);
+    net->real.values = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
+    net->real.row = cs_graph_index(e->graph, net->rows, "real row");
+    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real.values, &net->real.row);
     x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
     return cs_emit_bias(e, "", "embed.real.bias") == CS_NONE
                ? x
-               : cs_graph_gather(e->graph, x, net->rows, net->real_row);
+               : cs_graph_gather(e->graph, x, net->rows, net->real.row);
 }
 
 /* The extra vector of a sequence, projected, at the row that reads it; x (CS_NONE: none) elsewhere. */
@@ -66,13 +66,13 @@ static int emit_extra(cs_emitter *e, int x)
     if (e->config->shape.extra_width == 0) {
         return x;
     }
-    net->extra_rows = cs_graph_rows(g, e->options->batch, 1);
-    net->extra = cs_graph_input(g, net->extra_rows, e->config->shape.extra_width, "extra");
-    net->extra_number = cs_graph_index(g, net->extra_rows, "extra number");
-    net->extra_row = cs_graph_index(g, net->rows, "extra row");
-    int y = cs_graph_embed(g, CS_NONE, net->extra_rows, 1, &net->extra, &net->extra_number);
+    net->extra.rows = cs_graph_rows(g, e->options->batch, 1);
+    net->extra.values = cs_graph_input(g, net->extra.rows, e->config->shape.extra_width, "extra");
+    net->extra.number = cs_graph_index(g, net->extra.rows, "extra number");
+    net->extra.row = cs_graph_index(g, net->rows, "extra row");
+    int y = cs_graph_embed(g, CS_NONE, net->extra.rows, 1, &net->extra.values, &net->extra.number);
     y = cs_graph_gather(g, cs_emit_linear(e, y, "", "embed.extra", CS_ACT_NONE), net->rows,
-                        net->extra_row);
+                        net->extra.row);
     return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
 }
 
@@ -86,12 +86,12 @@ static void emit_places(cs_emitter *e)
         !(c->position.distance_keys || c->position.distance_queries)) {
         return;
     }
-    net->place_rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
-    net->place = cs_graph_index(g, net->place_rows, "place");
-    net->place_buckets = c->position.distance_buckets;
-    net->place_most = c->position.distance_most;
+    net->distance.rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
+    net->distance.row = cs_graph_index(g, net->distance.rows, "place");
+    net->distance_buckets = c->position.distance_buckets;
+    net->distance_most = c->position.distance_most;
     int table = cs_emit_param(e, "", "places.table");
-    e->places = cs_graph_embed(g, CS_NONE, net->place_rows, 1, &table, &net->place);
+    e->places = cs_graph_embed(g, CS_NONE, net->distance.rows, 1, &table, &net->distance.row);
     if (c->position.distance_norm) {
         e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
                                         (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
@@ -204,7 +204,7 @@ static int emit_offsets(cs_emitter *e)
         }
         cs_emit_layer(e, &layer, &stream, &entry);
         const int y = cs_graph_gather(e->graph, cs_emit_final(e, stream, "final_norm"),
-                                      net->loss_rows, net->offset_predict[k]);
+                                      net->loss.rows, net->loss.offset_predict[k]);
         x = k == 0 ? y : cs_graph_add(e->graph, x, y, 0);
     }
     return x;
@@ -229,7 +229,7 @@ static int emit_single(cs_emitter *e)
         return CS_NONE;
     }
     if (o->keep_hidden) {
-        stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss_rows, e->net->predict);
+        stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss.rows, e->net->loss.predict);
     }
     return cs_emit_final(e, stream, "final_norm");
 }
@@ -244,36 +244,36 @@ static void loss_rows(cs_emitter *e)
     if (o->predictions == 0) {
         return;
     }
-    net->loss_rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
+    net->loss.rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
                                  : cs_graph_rows(e->graph, 1, o->predictions);
     for (int64_t k = 0; k < o->offsets && o->offsets > 1; ++k) {
-        net->offset_predict[k] = cs_graph_index(e->graph, net->loss_rows, "predict");
+        net->loss.offset_predict[k] = cs_graph_index(e->graph, net->loss.rows, "predict");
     }
     if (o->offsets <= 1) {
-        net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
+        net->loss.predict = cs_graph_index(e->graph, net->loss.rows, "predict");
     }
     if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
-        net->goal = cs_graph_input(
-            e->graph, net->loss_rows,
+        net->loss.goal = cs_graph_input(
+            e->graph, net->loss.rows,
             o->classify ? e->config->head.classes : e->config->shape.real_width, "goal");
     } else if (o->loss != CS_LOSS_NONE) {
-        net->target = cs_graph_index(e->graph, net->loss_rows, "target");
+        net->loss.target = cs_graph_index(e->graph, net->loss.rows, "target");
     }
     if (o->loss != CS_LOSS_NONE) {
-        net->weight = cs_graph_input(e->graph, net->loss_rows, 1, "weight");
+        net->loss.weight = cs_graph_input(e->graph, net->loss.rows, 1, "weight");
     }
     if (o->loss == CS_LOSS_SPECTRAL) {
-        net->mass = cs_graph_input(e->graph, CS_NONE, e->config->shape.vocab, "mass");
+        net->loss.mass = cs_graph_input(e->graph, CS_NONE, e->config->shape.vocab, "mass");
     }
 }
 
 /* The values of the rows in `x`. */
 static void values(cs_emitter *e, int x)
 {
-    e->net->features = x;
-    e->net->logits = cs_emit_linear(e, x, "", "pixel", CS_ACT_NONE);
-    cs_graph_keep(e->graph, e->net->features);
-    cs_graph_keep(e->graph, e->net->logits);
+    e->net->loss.features = x;
+    e->net->loss.logits = cs_emit_linear(e, x, "", "pixel", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->loss.features);
+    cs_graph_keep(e->graph, e->net->loss.logits);
 }
 
 int cs_emit_transform(cs_emitter *e, int x)
@@ -309,22 +309,22 @@ static void head(cs_emitter *e, int x)
     if (c->head.scale > 0) {
         x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head.scale);
     }
-    net->features = x;
-    net->logits = cs_graph_linear(
+    net->loss.features = x;
+    net->loss.logits = cs_graph_linear(
         e->graph, x, cs_emit_param(e, "", c->head.tied ? "embed.token" : "output.weight"),
         bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
-    net->logits = cs_emit_capped(e, net->logits);
-    cs_graph_keep(e->graph, net->features);
-    cs_graph_keep(e->graph, net->logits);
+    net->loss.logits = cs_emit_capped(e, net->loss.logits);
+    cs_graph_keep(e->graph, net->loss.features);
+    cs_graph_keep(e->graph, net->loss.logits);
 }
 
 /* Whether a token was replaced, of the rows in `x`. */
 static void detector(cs_emitter *e, int x)
 {
-    e->net->features = x;
-    e->net->logits = cs_emit_linear(e, x, "", "detect", CS_ACT_NONE);
-    cs_graph_keep(e->graph, e->net->features);
-    cs_graph_keep(e->graph, e->net->logits);
+    e->net->loss.features = x;
+    e->net->loss.logits = cs_emit_linear(e, x, "", "detect", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->loss.features);
+    cs_graph_keep(e->graph, e->net->loss.logits);
 }
 
 static void loss(cs_emitter *e)
@@ -337,18 +337,21 @@ static void loss(cs_emitter *e)
     case CS_LOSS_NONE:
         break;
     case CS_LOSS_CROSS_ENTROPY:
-        net->loss =
-            cs_graph_cross_entropy(e->graph, net->logits, classes, net->target, net->weight);
+        net->loss.value = cs_graph_cross_entropy(e->graph, net->loss.logits, classes,
+                                                 net->loss.target, net->loss.weight);
         break;
     case CS_LOSS_SPECTRAL:
-        net->loss = cs_graph_spectral_loss(e->graph, net->logits, classes, net->target, net->weight,
-                                           net->mass, e->options->spectral_factor);
+        net->loss.value =
+            cs_graph_spectral_loss(e->graph, net->loss.logits, classes, net->loss.target,
+                                   net->loss.weight, net->loss.mass, e->options->spectral_factor);
         break;
     case CS_LOSS_SOFT_CROSS_ENTROPY:
-        net->loss = cs_graph_soft_cross_entropy(e->graph, net->logits, net->goal, net->weight);
+        net->loss.value = cs_graph_soft_cross_entropy(e->graph, net->loss.logits, net->loss.goal,
+                                                      net->loss.weight);
         break;
     case CS_LOSS_SQUARED_ERROR:
-        net->loss = cs_graph_squared_error(e->graph, net->logits, net->goal, net->weight);
+        net->loss.value =
+            cs_graph_squared_error(e->graph, net->loss.logits, net->loss.goal, net->loss.weight);
         break;
     }
 }

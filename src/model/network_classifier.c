@@ -21,15 +21,15 @@ int cs_emit_mean(cs_emitter *e)
     cs_graph *g = e->graph;
     cs_network *net = e->net;
     int x = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
-    net->readout_lim = cs_graph_index(g, net->loss_rows, "readout lim");
+    net->loss.readout_lim = cs_graph_index(g, net->loss.rows, "readout lim");
     cs_attention_options o = {.vis = net->vis,
-                              .lim = net->readout_lim,
+                              .lim = net->loss.readout_lim,
                               .table = CS_NONE,
                               .pos_q = CS_NONE,
                               .pos_k = CS_NONE,
                               .heads = e->config->shape.heads,
                               .scale = 1e-30};
-    int q = cs_graph_gather(g, x, net->loss_rows, net->predict);
+    int q = cs_graph_gather(g, x, net->loss.rows, net->loss.predict);
     return cs_graph_attention(g, q, cs_graph_add(g, CS_NONE, x, 0), x, &o);
 }
 
@@ -45,9 +45,9 @@ void cs_emit_classifier(cs_emitter *e, int x)
     const cs_model_config *c = e->config;
     const cs_score score = cs_arch_row_of(c->arch)->score;
     if (c->head.spans) {
-        net->features = x;
-        net->logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
-        cs_graph_keep(e->graph, net->logits);
+        net->loss.features = x;
+        net->loss.logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
+        cs_graph_keep(e->graph, net->loss.logits);
         return;
     }
     if (c->head.cloze) {
@@ -68,10 +68,10 @@ void cs_emit_classifier(cs_emitter *e, int x)
     if (score == CS_SCORE_DENSE && !c->head.cloze) {
         x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_GELU_ERF);
     }
-    net->features = x;
+    net->loss.features = x;
     x = score <= CS_SCORE_NORMED && !c->head.cloze ? drop(e, x) : x;
-    net->logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
-    net->logits = c->head.cloze ? cs_emit_capped(e, net->logits) : net->logits;
-    cs_graph_keep(e->graph, net->features);
-    cs_graph_keep(e->graph, net->logits);
+    net->loss.logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
+    net->loss.logits = c->head.cloze ? cs_emit_capped(e, net->loss.logits) : net->loss.logits;
+    cs_graph_keep(e->graph, net->loss.features);
+    cs_graph_keep(e->graph, net->loss.logits);
 }

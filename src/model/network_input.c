@@ -38,21 +38,21 @@ static const struct {
     {AT(position), OF_CONTENT, -1},
     {AT(vis), OF_CONTENT, INT32_MAX},
     {AT(lim), OF_CONTENT, -1},
-    {AT(real_row), OF_REAL, -1},
-    {AT(extra_number), OF_EXTRA, -1},
-    {AT(extra_row), OF_EXTRA_ROWS, -1},
+    {AT(real.row), OF_REAL, -1},
+    {AT(extra.number), OF_EXTRA, -1},
+    {AT(extra.row), OF_EXTRA_ROWS, -1},
     {AT(type), OF_TYPES, -1},
-    {AT(query_position), OF_QUERIES, -1},
-    {AT(query_lim), OF_QUERIES, -1},
-    {AT(decoder_from), OF_DECODER, -1},
-    {AT(decoder_token), OF_DECODER, -1},
-    {AT(decoder_position), OF_DECODER, -1},
-    {AT(decoder_vis), OF_DECODER, INT32_MAX},
-    {AT(decoder_lim), OF_DECODER, -1},
-    {AT(decoder_cross_lim), OF_DECODER, -1},
-    {AT(predict), OF_LOSS, -1},
-    {AT(target), OF_LOSS, -1},
-    {AT(readout_lim), OF_TEXTS, -1},
+    {AT(query.position), OF_QUERIES, -1},
+    {AT(query.lim), OF_QUERIES, -1},
+    {AT(decoder.from), OF_DECODER, -1},
+    {AT(decoder.token), OF_DECODER, -1},
+    {AT(decoder.position), OF_DECODER, -1},
+    {AT(decoder.vis), OF_DECODER, INT32_MAX},
+    {AT(decoder.lim), OF_DECODER, -1},
+    {AT(decoder.cross_lim), OF_DECODER, -1},
+    {AT(loss.predict), OF_LOSS, -1},
+    {AT(loss.target), OF_LOSS, -1},
+    {AT(loss.readout_lim), OF_TEXTS, -1},
 };
 
 enum { PARTS = sizeof PART / sizeof *PART };
@@ -72,11 +72,11 @@ static int64_t rows_in(const cs_batch *batch, rows_of rows, bool classify)
     case OF_DECODER:
         return batch->batch * batch->decoder_length;
     case OF_REAL:
-        return batch->real_width > 0 ? batch->batch * batch->length : 0;
+        return batch->real.width > 0 ? batch->batch * batch->length : 0;
     case OF_EXTRA:
-        return batch->extra_width > 0 ? batch->batch : 0;
+        return batch->extra.width > 0 ? batch->batch : 0;
     case OF_EXTRA_ROWS:
-        return batch->extra_width > 0 ? batch->batch * batch->length : 0;
+        return batch->extra.width > 0 ? batch->batch * batch->length : 0;
     case OF_LOSS:
         return batch->predictions;
     case OF_TEXTS:
@@ -107,8 +107,8 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
                      .queries = sizes->queries,
                      .decoder_length = sizes->decoder_length,
                      .predictions = sizes->predictions,
-                     .real_width = config->shape.real_width,
-                     .extra_width = config->shape.extra_width};
+                     .real.width = config->shape.real_width,
+                     .extra.width = config->shape.extra_width};
     cs_status status = CS_OK;
     int64_t longest = made.length > made.queries ? made.length : made.queries;
     longest = longest > made.decoder_length ? longest : made.decoder_length;
@@ -122,22 +122,26 @@ cs_status cs_batch_shape(const cs_network_options *sizes, const cs_model_config 
         status = fill_new(rows_in(&made, PART[i].rows, sizes->classify), PART[i].padding,
                           array_of(&made, PART[i].at));
     }
-    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.example);
-    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.place);
-    if (status == CS_OK) status = fill_new(made.predictions, 0, &made.head);
-    made.weight = status == CS_OK ? cs_calloc(made.predictions, sizeof *made.weight) : NULL;
-    const int64_t reals = rows_in(&made, OF_REAL, false) * made.real_width;
-    made.real = status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real) : NULL;
-    if (status == CS_OK && reals > 0 && !made.real) status = CS_ERR_MEMORY;
-    const int64_t extras = made.batch * made.extra_width;
-    made.extra = status == CS_OK && extras > 0 ? cs_calloc(extras, sizeof *made.extra) : NULL;
-    if (status == CS_OK && extras > 0 && !made.extra) status = CS_ERR_MEMORY;
-    made.goal_width = sizes->classify                        ? config->head.classes
-                      : config->head.target != CS_TARGET_IDS ? config->shape.real_width
-                                                             : 0;
-    const int64_t goals = made.predictions * made.goal_width;
-    made.goal = goals > 0 ? cs_calloc(goals, sizeof *made.goal) : NULL;
-    if (status == CS_OK && (!made.weight || (goals > 0 && !made.goal))) status = CS_ERR_MEMORY;
+    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.loss.example);
+    if (status == CS_OK) status = fill_new(made.predictions, -1, &made.loss.place);
+    if (status == CS_OK) status = fill_new(made.predictions, 0, &made.loss.head);
+    made.loss.weight =
+        status == CS_OK ? cs_calloc(made.predictions, sizeof *made.loss.weight) : NULL;
+    const int64_t reals = rows_in(&made, OF_REAL, false) * made.real.width;
+    made.real.values =
+        status == CS_OK && reals > 0 ? cs_calloc(reals, sizeof *made.real.values) : NULL;
+    if (status == CS_OK && reals > 0 && !made.real.values) status = CS_ERR_MEMORY;
+    const int64_t extras = made.batch * made.extra.width;
+    made.extra.values =
+        status == CS_OK && extras > 0 ? cs_calloc(extras, sizeof *made.extra.values) : NULL;
+    if (status == CS_OK && extras > 0 && !made.extra.values) status = CS_ERR_MEMORY;
+    made.loss.goal_width = sizes->classify                        ? config->head.classes
+                           : config->head.target != CS_TARGET_IDS ? config->shape.real_width
+                                                                  : 0;
+    const int64_t goals = made.predictions * made.loss.goal_width;
+    made.loss.goal = goals > 0 ? cs_calloc(goals, sizeof *made.loss.goal) : NULL;
+    if (status == CS_OK && (!made.loss.weight || (goals > 0 && !made.loss.goal)))
+        status = CS_ERR_MEMORY;
     return CS_DELIVER(status, batch, made, cs_batch_free);
 }
 
@@ -146,7 +150,8 @@ void cs_batch_free(cs_batch *batch)
     for (int i = 0; i < PARTS; ++i) {
         cs_free(*array_of(batch, PART[i].at));
     }
-    CS_FREE_FIELDS(batch, example, place, head, weight, goal, real, extra);
+    CS_FREE_FIELDS(batch, loss.example, loss.place, loss.head, loss.weight, loss.goal, real.values,
+                   extra.values);
     memset(batch, 0, sizeof *batch);
 }
 
@@ -174,14 +179,14 @@ void cs_text_row_shown(const cs_text_rows *t, int64_t i, int64_t at, int32_t sho
     const bool real = t->real && k >= 0 && k < t->tokens && shown == t->token[k];
     cs_batch_content(x, t->config, t->b, i, real ? -1 : shown, place, rank);
     if (real) {
-        x->real_row[row] = (int32_t)row;
-        memcpy(x->real + row * x->real_width, t->real + k * x->real_width,
-               (size_t)x->real_width * sizeof *t->real);
+        x->real.row[row] = (int32_t)row;
+        memcpy(x->real.values + row * x->real.width, t->real + k * x->real.width,
+               (size_t)x->real.width * sizeof *t->real);
     }
     if (at == 0 && t->extra) {
-        x->extra_number[t->b] = x->extra_row[row] = (int32_t)t->b;
-        memcpy(x->extra + t->b * x->extra_width, t->extra,
-               (size_t)x->extra_width * sizeof *t->extra);
+        x->extra.number[t->b] = x->extra.row[row] = (int32_t)t->b;
+        memcpy(x->extra.values + t->b * x->extra.width, t->extra,
+               (size_t)x->extra.width * sizeof *t->extra);
     }
 }
 
@@ -250,8 +255,8 @@ int32_t cs_replacement_draw(const cs_replacement *r, cs_rng *rng, int32_t token)
 
 void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim)
 {
-    batch->query_position[row] = position;
-    batch->query_lim[row] = lim;
+    batch->query.position[row] = position;
+    batch->query.lim[row] = lim;
 }
 
 int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
@@ -259,11 +264,11 @@ int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t
 {
     bool causal = config->decoder.attention == CS_DECODER_CAUSAL_CROSS;
     int64_t row = b * batch->decoder_length + i;
-    batch->decoder_from[row] = causal ? -1 : (int32_t)from;
-    batch->decoder_token[row] = causal ? token : from < 0 ? 0 : -1;
-    batch->decoder_position[row] = cs_batch_position(config, place);
-    batch->decoder_vis[row] = batch->decoder_lim[row] = causal ? (int32_t)place : 0;
-    batch->decoder_cross_lim[row] = 0;
+    batch->decoder.from[row] = causal ? -1 : (int32_t)from;
+    batch->decoder.token[row] = causal ? token : from < 0 ? 0 : -1;
+    batch->decoder.position[row] = cs_batch_position(config, place);
+    batch->decoder.vis[row] = batch->decoder.lim[row] = causal ? (int32_t)place : 0;
+    batch->decoder.cross_lim[row] = 0;
     return row;
 }
 
@@ -271,12 +276,13 @@ void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weigh
                       int64_t place)
 {
     int64_t r = batch->events++;
-    batch->predict[r] = (int32_t)top;
-    batch->target[r] = target;
-    batch->weight[r] = weight;
-    batch->weight_sum += weight * (double)(batch->goal_width > 0 ? batch->goal_width : 1);
-    batch->example[r] = (int32_t)example;
-    batch->place[r] = (int32_t)place;
+    batch->loss.predict[r] = (int32_t)top;
+    batch->loss.target[r] = target;
+    batch->loss.weight[r] = weight;
+    batch->loss.weight_sum +=
+        weight * (double)(batch->loss.goal_width > 0 ? batch->loss.goal_width : 1);
+    batch->loss.example[r] = (int32_t)example;
+    batch->loss.place[r] = (int32_t)place;
 }
 
 double cs_row_normalise(int64_t count, const float *from, double *mean, double *to)
@@ -301,8 +307,8 @@ double cs_row_normalise(int64_t count, const float *from, double *mean, double *
 
 void cs_batch_values(cs_batch *batch, cs_target target, const float *values)
 {
-    const int64_t width = batch->goal_width;
-    double *goal = batch->goal + (batch->events - 1) * width;
+    const int64_t width = batch->loss.goal_width;
+    double *goal = batch->loss.goal + (batch->events - 1) * width;
     if (target == CS_TARGET_NORMALISED) {
         (void)cs_row_normalise(width, values, NULL, goal);
         return;
@@ -317,15 +323,15 @@ void cs_batch_values(cs_batch *batch, cs_target target, const float *values)
 static cs_status set_rows(const cs_batch *batch, const cs_network *n, cs_run *run)
 {
     cs_status status = cs_run_rows(run, n->rows, batch->batch, batch->length);
-    if (status == CS_OK && n->extra_rows != CS_NONE)
-        status = cs_run_rows(run, n->extra_rows, batch->batch, 1);
-    if (status == CS_OK && n->query_rows != CS_NONE)
-        status = cs_run_rows(run, n->query_rows, batch->batch, batch->queries);
-    if (status == CS_OK && n->decoder_rows != CS_NONE)
-        status = cs_run_rows(run, n->decoder_rows, batch->batch, batch->decoder_length);
-    if (status == CS_OK && n->loss_rows != CS_NONE) {
+    if (status == CS_OK && n->extra.rows != CS_NONE)
+        status = cs_run_rows(run, n->extra.rows, batch->batch, 1);
+    if (status == CS_OK && n->query.rows != CS_NONE)
+        status = cs_run_rows(run, n->query.rows, batch->batch, batch->queries);
+    if (status == CS_OK && n->decoder.rows != CS_NONE)
+        status = cs_run_rows(run, n->decoder.rows, batch->batch, batch->decoder_length);
+    if (status == CS_OK && n->loss.rows != CS_NONE) {
         bool texts = n->options.classify;
-        status = cs_run_rows(run, n->loss_rows, texts ? batch->predictions : 1,
+        status = cs_run_rows(run, n->loss.rows, texts ? batch->predictions : 1,
                              texts ? 1 : batch->predictions);
     }
     return status;
@@ -335,20 +341,20 @@ cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t
                           cs_run *run)
 {
     int64_t first = INT64_MAX, last = -1;
-    if (network->place_rows == CS_NONE) {
+    if (network->distance.rows == CS_NONE) {
         return CS_OK;
     }
     for (int64_t r = 0; r < rows; ++r) {
         first = position[r] < 0 ? first : cs_least(first, position[r]);
         last = cs_most(last, position[r]);
     }
-    const int64_t span = network->graph.row_set[network->place_rows].length / 2,
+    const int64_t span = network->graph.row_set[network->distance.rows].length / 2,
                   most = last < 0 ? 0 : last - first,
-                  far = cs_log_bucket(most, network->place_buckets, network->place_most);
+                  far = cs_log_bucket(most, network->distance_buckets, network->distance_most);
     const int64_t side = cs_least(far, span), count = side < span ? 2 * side + 1 : 2 * span;
-    cs_status status = cs_run_rows(run, network->place_rows, 1, count);
+    cs_status status = cs_run_rows(run, network->distance.rows, 1, count);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        cs_run_index(run, network->place)[i] = (int32_t)(span - side + i);
+        cs_run_index(run, network->distance.row)[i] = (int32_t)(span - side + i);
     }
     return status;
 }
@@ -360,7 +366,7 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
         return cs_fail(CS_ERR_USAGE, "the batch has form %d, but the network has form %d",
                        (int)batch->form, (int)network->options.form);
     }
-    if (network->mass != CS_NONE && !mass) {
+    if (network->loss.mass != CS_NONE && !mass) {
         return cs_fail(CS_ERR_USAGE, "the spectral loss needs the probabilities of the targets");
     }
     cs_status status = set_rows(batch, network, run);
@@ -375,26 +381,28 @@ cs_status cs_batch_load(const cs_batch *batch, const cs_network *network, double
                    (size_t)rows_in(batch, PART[i].rows, true) * sizeof *from);
         }
     }
-    for (int64_t k = 0; k < network->options.offsets && network->predict == CS_NONE; ++k) {
-        int32_t *to = cs_run_index(run, network->offset_predict[k]);
+    for (int64_t k = 0; k < network->options.offsets && network->loss.predict == CS_NONE; ++k) {
+        int32_t *to = cs_run_index(run, network->loss.offset_predict[k]);
         for (int64_t r = 0; r < batch->predictions; ++r) {
-            to[r] = batch->head[r] == k ? batch->predict[r] : -1;
+            to[r] = batch->loss.head[r] == k ? batch->loss.predict[r] : -1;
         }
     }
-    for (int64_t r = 0; r < batch->predictions && network->weight != CS_NONE; ++r) {
-        cs_run_input(run, network->weight, r, 0, batch->weight[r] * scale);
+    for (int64_t r = 0; r < batch->predictions && network->loss.weight != CS_NONE; ++r) {
+        cs_run_input(run, network->loss.weight, r, 0, batch->loss.weight[r] * scale);
     }
-    for (int64_t r = 0; r < batch->predictions && network->goal != CS_NONE; ++r) {
-        cs_run_input_row(run, network->goal, r, batch->goal + r * batch->goal_width);
+    for (int64_t r = 0; r < batch->predictions && network->loss.goal != CS_NONE; ++r) {
+        cs_run_input_row(run, network->loss.goal, r, batch->loss.goal + r * batch->loss.goal_width);
     }
-    for (int64_t r = 0; network->real != CS_NONE && r < batch->batch * batch->length; ++r) {
-        cs_run_input_row_f32(run, network->real, r, batch->real + r * batch->real_width);
+    for (int64_t r = 0; network->real.values != CS_NONE && r < batch->batch * batch->length; ++r) {
+        cs_run_input_row_f32(run, network->real.values, r,
+                             batch->real.values + r * batch->real.width);
     }
-    for (int64_t b = 0; network->extra != CS_NONE && b < batch->batch; ++b) {
-        cs_run_input_row_f32(run, network->extra, b, batch->extra + b * batch->extra_width);
+    for (int64_t b = 0; network->extra.values != CS_NONE && b < batch->batch; ++b) {
+        cs_run_input_row_f32(run, network->extra.values, b,
+                             batch->extra.values + b * batch->extra.width);
     }
-    if (network->mass != CS_NONE) {
-        cs_run_input_row(run, network->mass, 0, mass);
+    if (network->loss.mass != CS_NONE) {
+        cs_run_input_row(run, network->loss.mass, 0, mass);
     }
     return cs_run_upload(run, key);
 }

@@ -14,46 +14,65 @@
 #include "model/network.h"
 #include "tensor/run.h"
 
-/* The index tensors of a network as arrays, row-major at present sizes. Arrays of rows that the
- * form does not have are NULL with size 0. */
+/* The index tensors of a network as arrays, row-major at present sizes; members have the names of
+ * those of cs_network. Arrays of rows that the form does not have are NULL with size 0. */
 typedef struct {
     cs_form form;
-    int64_t batch, length, queries, decoder_length, predictions; /* present sizes */
-    int32_t *token, *position, *vis, *lim;                       /* batch x length; -1: no token */
-    /* models of real rows, else NULL: batch x length x real_width values; batch x length numbers of
-     * rows there, the row's own number or -1: it reads an id */
-    int64_t real_width;
-    float *real;
-    int32_t *real_row;
-    /* models of extra vectors, else NULL: batch x extra_width values; batch numbers of sequences,
-     * the sequence's own or -1: it has none; batch x length sequences whose vector a row reads, or
-     * -1 */
-    int64_t extra_width;
-    float *extra;
-    int32_t *extra_number, *extra_row;
-    int32_t *query_position, *query_lim; /* batch x queries */
-    /* batch x decoder_length; decoder_from: encoder row b * length + i, else -1; decoder_token: 0
-     * for the mask vector, a token (causal-cross), else -1 */
-    int32_t *decoder_from, *decoder_token, *decoder_position, *decoder_vis, *decoder_lim,
-        *decoder_cross_lim;
-    /* classification (train/finetune.h), else NULL: batch x length token types; batch limits of the
-     * readout mean */
-    int32_t *type, *readout_lim;
-    int64_t
-        goal_width; /* of a regression 1, of soft targets the classes, of targets that are values
-                           real_width; else 0 */
-    double *goal;   /* predictions x goal_width */
-    int32_t *predict, *target; /* predictions; row of the top b * (rows a sequence) + i */
-    int32_t *head;             /* predictions; offset minus 1, whose head the loss row reads */
-    /* predictions; before normalisation, one for each value if targets are values, so that losses
-     * are means per value */
-    double *weight, weight_sum;
-    /* predictions: the example (index into the array given) and the position in its text that each
-     * loss row predicts; -1 in padding */
-    int32_t *example, *place;
-    int64_t events;  /* loss rows with predictions */
-    int64_t tokens;  /* of the examples, without those that are too short */
-    int64_t skipped; /* examples too short for the objective: only padding */
+    /* Present sizes. */
+    int64_t batch, length, queries, decoder_length, predictions;
+    /* batch x length; -1: no token. */
+    int32_t *token, *position, *vis, *lim;
+    /* Classification (train/finetune.h), else NULL: batch x length token types. */
+    int32_t *type;
+    /* Models of real rows, else NULL: batch x length x width values; batch x length numbers of rows
+     * there, the row's own number or -1: it reads an id. */
+    struct {
+        int64_t width;
+        float *values;
+        int32_t *row;
+    } real;
+    /* Models of extra vectors, else NULL: batch x width values; batch numbers of sequences, the
+     * sequence's own or -1: it has none; batch x length sequences whose vector a row reads, or
+     * -1. */
+    struct {
+        int64_t width;
+        float *values;
+        int32_t *number, *row;
+    } extra;
+    /* batch x queries. */
+    struct {
+        int32_t *position, *lim;
+    } query;
+    /* batch x decoder_length; from: encoder row b * length + i, else -1; token: 0 for the mask
+     * vector, a token (causal-cross), else -1. */
+    struct {
+        int32_t *from, *token, *position, *vis, *lim, *cross_lim;
+    } decoder;
+    struct {
+        /* Row of the top b * (rows a sequence) + i. */
+        int32_t *predict, *target;
+        /* Offset minus 1, whose head the loss row reads. */
+        int32_t *head;
+        /* Of a regression 1, of soft targets the classes, of targets that are values real.width;
+         * else 0. */
+        int64_t goal_width;
+        /* predictions x goal_width. */
+        double *goal;
+        /* Before normalisation, one for each value if targets are values, so that losses are means
+         * per value. */
+        double *weight, weight_sum;
+        /* The example (index into the array given) and the position in its text that each loss row
+         * predicts; -1 in padding. */
+        int32_t *example, *place;
+        /* Classification, else NULL: limits of the readout mean. */
+        int32_t *readout_lim;
+    } loss;
+    /* Loss rows with predictions. */
+    int64_t events;
+    /* Of the examples, without those that are too short. */
+    int64_t tokens;
+    /* Examples too short for the objective: only padding. */
+    int64_t skipped;
 } cs_batch;
 
 /* Only padding, for a model of this configuration, of the sizes in `sizes` (batch, length, queries,
@@ -79,8 +98,10 @@ typedef struct {
     int64_t b;
     const int32_t *before, *token, *after;
     int64_t befores, tokens;
-    const float *real;  /* tokens x real_width, in place of the ids; NULL: the ids */
-    const float *extra; /* extra_width values that place 0 also reads; NULL: none */
+    /* tokens x real.width, in place of the ids; NULL: the ids. */
+    const float *real;
+    /* extra.width values that place 0 also reads; NULL: none. */
+    const float *extra;
 } cs_text_rows;
 
 /* Row i reads place `at`, or in its place the id `shown` (a vector is read where `shown` is the id
@@ -99,7 +120,8 @@ typedef struct {
     int32_t mask;
     int64_t vocab;
     int specials;
-    int32_t special[CS_SPECIALS]; /* of the vocabulary, ascending and distinct */
+    /* Of the vocabulary, ascending and distinct. */
+    int32_t special[CS_SPECIALS];
 } cs_replacement;
 cs_replacement cs_replacement_of(const cs_model_config *config, double keep, double random);
 /* CS_ERR_USAGE: random tokens are requested, but all tokens are special. */
@@ -121,7 +143,7 @@ int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t
 void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
                       int64_t place);
 
-/* The last added loss row predicts these real_width values, in the form of `target`. */
+/* The last added loss row predicts these real.width values, in the form of `target`. */
 void cs_batch_values(cs_batch *batch, cs_target target, const float *values);
 
 /* to[i] = (from[i] - m) / sqrt(v + 1e-6), m the mean and v the unbiased variance of the `count` values

@@ -124,8 +124,8 @@ int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name)
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
 {
     const cs_network *net = e->net;
-    *made = cs_graph_gather(e->graph, *made, net->loss_rows, net->predict);
-    stream->x = cs_graph_gather(e->graph, stream->x, net->loss_rows, net->predict);
+    *made = cs_graph_gather(e->graph, *made, net->loss.rows, net->loss.predict);
+    stream->x = cs_graph_gather(e->graph, stream->x, net->loss.rows, net->loss.predict);
 }
 
 /* --- sublayers -------------------------------------------------------------------------------- */

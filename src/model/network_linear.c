@@ -14,11 +14,11 @@ int cs_emit_linear_form(cs_emitter *e)
     cs_graph *g = e->graph;
     int64_t d = c->shape.width;
     int x = cs_emit_content(e);
-    net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
-    net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
+    net->query.rows = cs_graph_rows(g, e->options->batch, e->options->queries);
+    net->query.lim = cs_graph_index(g, net->query.rows, "query lim");
     int qkv = cs_emit_linear(e, x, "layer.0.", "attention.qkv", CS_ACT_NONE);
     cs_attention_options o = {
-        .vis = net->vis, .lim = net->query_lim, .heads = c->shape.heads, .power = c->head.pooling};
+        .vis = net->vis, .lim = net->query.lim, .heads = c->shape.heads, .power = c->head.pooling};
     int pooled =
         cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
                                   cs_graph_cols(g, qkv, 2 * d, d), &o);
@@ -26,5 +26,5 @@ int cs_emit_linear_form(cs_emitter *e)
         cs_emit_hidden(e, 0, x);
         cs_emit_hidden(e, 1, pooled);
     }
-    return cs_graph_gather(g, pooled, net->loss_rows, net->predict);
+    return cs_graph_gather(g, pooled, net->loss.rows, net->loss.predict);
 }

@@ -45,19 +45,19 @@ static int start(cs_emitter *e, int memory)
                                                                            : "decoder.mask";
     int x = CS_NONE;
     if (from) {
-        net->decoder_from = cs_graph_index(g, net->decoder_rows, "decoder from");
-        x = cs_graph_gather(g, memory, net->decoder_rows, net->decoder_from);
+        net->decoder.from = cs_graph_index(g, net->decoder.rows, "decoder from");
+        x = cs_graph_gather(g, memory, net->decoder.rows, net->decoder.from);
     }
-    net->decoder_token = cs_graph_index(g, net->decoder_rows, "decoder token");
+    net->decoder.token = cs_graph_index(g, net->decoder.rows, "decoder token");
     int table[2] = {cs_emit_param(e, "", tokens)};
-    int index[2] = {net->decoder_token};
+    int index[2] = {net->decoder.token};
     int tables = 1;
     if (cs_model_config_positions(c) > 0) {
-        net->decoder_position = cs_graph_index(g, net->decoder_rows, "decoder position");
+        net->decoder.position = cs_graph_index(g, net->decoder.rows, "decoder position");
         table[tables] = cs_emit_param(e, "", "decoder.position");
-        index[tables++] = net->decoder_position;
+        index[tables++] = net->decoder.position;
     }
-    return cs_graph_embed(g, x, net->decoder_rows, tables, table, index);
+    return cs_graph_embed(g, x, net->decoder.rows, tables, table, index);
 }
 
 static void cross(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int memory)
@@ -87,19 +87,19 @@ static cs_stream layers(cs_emitter *e, int memory)
         c->decoder.stack && c->attention.score_width > 0 ? 1 / sqrt(c->attention.score_width) : 0;
     cs_attention_options self = plain, over = plain;
     if (has_self(c)) {
-        self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
-        self.lim = net->decoder_lim = cs_graph_index(e->graph, net->decoder_rows, "decoder lim");
+        self.vis = net->decoder.vis = cs_graph_index(e->graph, net->decoder.rows, "decoder vis");
+        self.lim = net->decoder.lim = cs_graph_index(e->graph, net->decoder.rows, "decoder lim");
     }
     if (c->decoder.stack) {
-        net->decoder_position = cs_graph_index(e->graph, net->decoder_rows, "decoder position");
+        net->decoder.position = cs_graph_index(e->graph, net->decoder.rows, "decoder position");
         self.table = cs_emit_param(e, "", "decoder.relative.table");
-        self.pos_q = self.pos_k = net->decoder_position;
+        self.pos_q = self.pos_k = net->decoder.position;
         self.max_distance = c->position.relative_distance;
     }
     if (has_cross(c)) {
         over.vis = net->vis;
-        over.lim = net->decoder_cross_lim =
-            cs_graph_index(e->graph, net->decoder_rows, "decoder cross lim");
+        over.lim = net->decoder.cross_lim =
+            cs_graph_index(e->graph, net->decoder.rows, "decoder cross lim");
     }
     for (int64_t l = 0; l < c->decoder.layers; ++l) {
         char prefix[CS_PREFIX_ROOM];
@@ -133,7 +133,7 @@ static int keep(cs_emitter *e, cs_stream stream)
     net->top = cs_emit_final(e, (cs_stream){sum, CS_NONE}, "decoder.norm");
     cs_graph_keep(e->graph, net->top);
     return e->options->predictions > 0
-               ? cs_graph_gather(e->graph, net->top, net->loss_rows, net->predict)
+               ? cs_graph_gather(e->graph, net->top, net->loss.rows, net->loss.predict)
                : CS_NONE;
 }
 
@@ -144,7 +144,7 @@ int cs_emit_mae(cs_emitter *e)
     bool wider = c->decoder.width != c->shape.width && c->head.target == CS_TARGET_IDS;
     int memory = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     e->decoder = true;
-    net->decoder_rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
+    net->decoder.rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
     if (cs_decoder_projects(c)) {
         memory = cs_emit_linear(e, memory, "", "decoder.project", CS_ACT_NONE);
     }

@@ -159,7 +159,7 @@ static void predict_next(cs_draft *draft, int64_t b, int64_t row, int64_t k)
     const int64_t t = row_predicts(draft, b, k);
     for (int64_t d = 0; d < t; ++d) {
         if (!draft_scores(draft, b, k + d)) continue;
-        draft->batch->head[draft->batch->events] = (int32_t)d;
+        draft->batch->loss.head[draft->batch->events] = (int32_t)d;
         draft_predict(draft, b, row, k + d,
                       draft->ahead > 0 ? draft_prefix_weight(draft, b, k + d) / (double)t
                                        : plan->weight[k]);

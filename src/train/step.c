@@ -277,7 +277,7 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
         slice part = {(step - 1) * o->batch * o->accumulate + row, o->batch, row, step};
         cs_batch_free(&t->micro[m]);
         status = build_batch(t, &t->train, part, &t->step, &t->micro[m]);
-        *weight += t->micro[m].weight_sum;
+        *weight += t->micro[m].loss.weight_sum;
         t->detector.rows += cs_detector_rows(&t->micro[m]);
         t->state.tokens += t->micro[m].tokens;
     }
@@ -295,7 +295,7 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
     cs_status status = cs_batch_load(&t->micro[m], &t->step.network, scale, t->mass, key, run);
     if (status == CS_OK) status = cs_run_forward(run);
     if (status == CS_OK && read) {
-        status = cs_run_sum(run, t->step.network.loss, &loss);
+        status = cs_run_sum(run, t->step.network.loss.value, &loss);
         t->state.loss += loss;
     }
     const bool detects = t->detector.weight > 0;
@@ -362,14 +362,14 @@ static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double 
     cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
     cs_status status = build_batch(t, &t->held, (slice){first, count, first, 0}, &t->eval, batch);
-    if (status == CS_OK && batch->weight_sum > 0.0 &&
+    if (status == CS_OK && batch->loss.weight_sum > 0.0 &&
         (status = cs_batch_load(batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
             CS_OK &&
         (status = cs_run_forward(t->eval.run)) == CS_OK) {
-        status = cs_run_sum(t->eval.run, t->eval.network.loss, &sum);
+        status = cs_run_sum(t->eval.run, t->eval.network.loss.value, &sum);
     }
     *loss += sum;
-    *weight += batch->weight_sum;
+    *weight += batch->loss.weight_sum;
     return status;
 }
 
@@ -419,9 +419,11 @@ cs_status cs_trainer_unigram(cs_trainer *t, double *out)
         cs_batch_free(batch);
         status = build_batch(t, &t->held, part, &t->eval, batch);
         for (int64_t i = 0; i < batch->predictions && status == CS_OK; ++i) {
-            loss -= batch->target[i] < 0 ? 0.0 : batch->weight[i] * log_share[batch->target[i]];
+            loss -= batch->loss.target[i] < 0
+                        ? 0.0
+                        : batch->loss.weight[i] * log_share[batch->loss.target[i]];
         }
-        weight += batch->weight_sum;
+        weight += batch->loss.weight_sum;
     }
     cs_free(log_share);
     *out = weight > 0.0 ? loss / weight : NAN;

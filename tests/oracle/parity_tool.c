@@ -82,18 +82,18 @@ static cs_status add_batch(results *r, const cs_batch *b)
                  {"position", b->position, rows},
                  {"vis", b->vis, rows},
                  {"lim", b->lim, rows},
-                 {"query_position", b->query_position, queries},
-                 {"query_lim", b->query_lim, queries},
-                 {"decoder_from", b->decoder_from, decoder},
-                 {"decoder_token", b->decoder_token, decoder},
-                 {"decoder_position", b->decoder_position, decoder},
-                 {"decoder_vis", b->decoder_vis, decoder},
-                 {"decoder_lim", b->decoder_lim, decoder},
-                 {"decoder_cross_lim", b->decoder_cross_lim, decoder},
-                 {"predict", b->predict, p},
-                 {"target", b->target, p},
-                 {"example", b->example, p},
-                 {"place", b->place, p}};
+                 {"query_position", b->query.position, queries},
+                 {"query_lim", b->query.lim, queries},
+                 {"decoder_from", b->decoder.from, decoder},
+                 {"decoder_token", b->decoder.token, decoder},
+                 {"decoder_position", b->decoder.position, decoder},
+                 {"decoder_vis", b->decoder.vis, decoder},
+                 {"decoder_lim", b->decoder.lim, decoder},
+                 {"decoder_cross_lim", b->decoder.cross_lim, decoder},
+                 {"predict", b->loss.predict, p},
+                 {"target", b->loss.target, p},
+                 {"example", b->loss.example, p},
+                 {"place", b->loss.place, p}};
     char name[64];
     for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
         (void)snprintf(name, sizeof name, "batch.%s", array[i].name);
@@ -110,9 +110,9 @@ static cs_status add_batch(results *r, const cs_batch *b)
     size[2] = (double)b->queries;
     size[3] = (double)b->decoder_length;
     size[4] = (double)p;
-    size[5] = b->weight_sum;
+    size[5] = b->loss.weight_sum;
     cs_status status = add(r, "batch.sizes", 1, 6, size);
-    return status == CS_OK ? add(r, "batch.weight", 1, p, b->weight) : status;
+    return status == CS_OK ? add(r, "batch.weight", 1, p, b->loss.weight) : status;
 }
 
 static cs_adamw settings(const json_t *u)
@@ -150,7 +150,7 @@ static cs_status add_results(results *r, parity_world *w)
 {
     cs_status status = add_batch(r, &w->batch);
     if (status == CS_OK) status = add_params(r, w, "value", CS_PARAM_VALUE);
-    if (w->net.loss == CS_NONE) {
+    if (w->net.loss.value == CS_NONE) {
         if (status == CS_OK) status = add_tensor(r, w, "top", w->net.top);
         for (int i = 0; i < w->net.hiddens && status == CS_OK; ++i) {
             char name[32];
@@ -160,9 +160,10 @@ static cs_status add_results(results *r, parity_world *w)
         return status;
     }
     double *loss = reserve(r, 1);
-    if (status == CS_OK) status = loss ? cs_run_sum(w->run, w->net.loss, loss) : CS_ERR_MEMORY;
+    if (status == CS_OK)
+        status = loss ? cs_run_sum(w->run, w->net.loss.value, loss) : CS_ERR_MEMORY;
     if (status == CS_OK) status = add(r, "loss", 1, 1, loss);
-    if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss);
+    if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss.value);
     return status == CS_OK && w->net.options.training ? add_params(r, w, "grad", CS_PARAM_GRAD)
                                                       : status;
 }
@@ -175,7 +176,7 @@ static cs_status finish(results *r, const json_t *what, parity_world *w)
     if (status == CS_OK && w->net.options.training) {
         status = cs_run_forward(w->run);
     }
-    return status == CS_OK ? add_tensor(r, w, "logits", w->net.logits) : status;
+    return status == CS_OK ? add_tensor(r, w, "logits", w->net.loss.logits) : status;
 }
 
 static cs_status one(const json_t *what, const char *path)
