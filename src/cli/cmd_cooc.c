@@ -57,20 +57,6 @@ static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir
                : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
 }
 
-/* The parts that are stored with a matrix. */
-typedef struct {
-    cs_args *args;
-    const cs_cooc_prepared *prepared;
-    const char *dir;
-    bool force;
-} storing;
-
-static cs_status store_built(void *ctx, const cs_cooc *cooc)
-{
-    const storing *s = ctx;
-    return store(s->args, s->prepared, s->dir, s->force, cooc);
-}
-
 static cs_status note_lacking(const cs_args *args, cs_cooc_prepared *p)
 {
     double bytes = 0;
@@ -88,11 +74,8 @@ static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char 
                                  const char *checkpoint, cs_cooc *cooc)
 {
     bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
-    storing with = {args, p, dir, force || resume};
     p->options.checkpoint = checkpoint;
     p->options.resume = resume && !force;
-    p->options.use = store_built;
-    p->options.use_ctx = &with;
     cs_status status = cs_link_refuse(checkpoint);
     if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
@@ -104,6 +87,7 @@ static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char 
     status = cs_cooc_check_disk(p, dir);
     if (status == CS_OK) status = note_lacking(args, p);
     status = status ? status : cs_cooc_build_prepared(p, cooc);
+    if (status == CS_OK) status = cs_cooc_built(p, store(args, p, dir, force || resume, cooc));
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
 }

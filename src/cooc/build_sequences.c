@@ -254,12 +254,6 @@ void cs_cooc_set_draws(cs_cooc_prepared *p, int64_t draws)
     p->options.draws = draws;
 }
 
-void cs_cooc_prepared_free(cs_cooc_prepared *p)
-{
-    cs_context_plan_free(&p->plan);
-    cs_sequences_free(&p->sequences);
-}
-
 /* Whether every conditioning set of every length can be listed, longest first. */
 static cs_status sets_enumerable(const cs_cooc_options *options, const cs_sequences *s, bool *out)
 {

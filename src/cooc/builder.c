@@ -54,7 +54,7 @@ typedef struct {
     emitter emitter;
 } worker;
 
-typedef struct {
+typedef struct cs_build {
     const cs_cooc_prepared *of;
     cs_law_spread law; /* of a population */
     bool exact;
@@ -631,49 +631,72 @@ cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options,
     return status;
 }
 
+/* Frees what the last build was counted from. */
+static void forget(cs_cooc_prepared *p)
+{
+    if (p->counts) release(p->counts);
+    cs_free(p->counts);
+    p->counts = NULL;
+}
+
+cs_status cs_cooc_built(cs_cooc_prepared *p, cs_status status)
+{
+    const bool kept = p->counts && p->counts->collects && p->options.checkpoint;
+    if (status == CS_ERR_INTERRUPT && kept) status = save(p->counts);
+    forget(p);
+    return status;
+}
+
+void cs_cooc_prepared_free(cs_cooc_prepared *p)
+{
+    forget(p);
+    cs_context_plan_free(&p->plan);
+    cs_sequences_free(&p->sequences);
+}
+
 cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
 {
     const cs_corpus *corpus = p->corpus;
     const cs_cooc_options *options = &p->options;
-    build b;
+    build *b = cs_alloc(1, sizeof *b);
     cs_cooc result = {0};
     cs_assembler *assembler = NULL;
-    cs_status status = begin(p, &b);
+    if (!b) return CS_ERR_MEMORY;
+    forget(p);
+    p->counts = b;
+    cs_status status = begin(p, b);
     if (status == CS_OK) {
-        b.scale = cs_build_scale(p, &b.exact);
-        status = cut_blocks(&b);
-        b.expected = b.law.population ? b.law.contributions : b.expected;
-        deal_blocks(&b);
+        b->scale = cs_build_scale(p, &b->exact);
+        status = cut_blocks(b);
+        b->expected = b->law.population ? b->law.contributions : b->expected;
+        deal_blocks(b);
     }
     if (options->comm) {
         status = cs_comm_agree(options->comm, status);
     }
     if (status == CS_OK && options->checkpoint)
-        status = cs_checkpoint_identity(corpus, options, b.scale, b.blocks, &b.identity);
+        status = cs_checkpoint_identity(corpus, options, b->scale, b->blocks, &b->identity);
     if (status == CS_OK && options->checkpoint && options->resume)
-        status = cs_checkpoint_open(options->checkpoint, b.identity, &b.checkpoint);
+        status = cs_checkpoint_open(options->checkpoint, b->identity, &b->checkpoint);
     if (status == CS_OK)
-        status = cs_assembler_new(corpus, b.exact, 1 / b.scale, b.may_use.limit, options->scratch,
-                                  &assembler);
-    if (status == CS_OK) status = count(&b, assembler, &result);
+        status = cs_assembler_new(corpus, b->exact, 1 / b->scale, b->may_use.limit,
+                                  options->scratch, &assembler);
+    if (status == CS_OK) status = count(b, assembler, &result);
     if (status == CS_OK) {
-        result.sequences = cs_cooc_windows(options, &b.of->sequences);
+        result.sequences = cs_cooc_windows(options, &b->of->sequences);
         result.skipped_sequences = p->skipped;
         status = cs_assembler_finish(assembler, &result);
         result.matrix.a.gram = cs_context_gram(&options->context);
     }
-    if (status == CS_OK && b.law.population && result.matrix.a.rows > 0) {
-        status = cs_law_witnesses(&b.law, &b.of->sequences, &result);
+    if (status == CS_OK && b->law.population && result.matrix.a.rows > 0) {
+        status = cs_law_witnesses(&b->law, &b->of->sequences, &result);
         result.sequences = result.matrix.a.rows;
     }
-    if (status == CS_OK && options->use) status = options->use(options->use_ctx, &result);
-    if (status == CS_ERR_INTERRUPT && b.collects && options->checkpoint) status = save(&b);
     if (status == CS_OK) {
         *out = result;
     } else {
         cs_cooc_free(&result);
     }
     cs_assembler_free(&assembler);
-    release(&b);
-    return status;
+    return status == CS_OK && options->checkpoint ? status : cs_cooc_built(p, status);
 }

@@ -92,13 +92,6 @@ typedef struct {
     int threads;
     /** Callback, or NULL. */
     const cs_progress *progress;
-    /** Called with the matrix before the intermediate data are freed; NULL: not called. An
-     * interrupt in it, as while the matrix is written, is one of the build, which leaves its
-     * checkpoint.
-     */
-    cs_status (*use)(void *use_ctx, const cs_cooc *made);
-    /** First argument of `use`. */
-    void *use_ctx;
     /** Processes that share the work, all with the same corpus and options; NULL: one process. Each
      * processes its part of the sequences, and rank 0 receives the matrix (the others an empty
      * one), with the same bits as one process. Without checkpoint.
