@@ -55,7 +55,7 @@ def circles(files):
         text = TOKEN.sub(lambda m: '""' if m.group()[0] == '"' else ' ', path.read_text(errors='replace'))
         code = re.sub(r'^[ \t]*#(?:[^\n\\]|\\\n|\\.)*', '', text, flags=re.M)
         header = path.suffix in ('.h', '.cuh')
-        bodies = ' '.join(re.findall(r'\{.*?\n\}', code, re.S)) if header else text
+        bodies = ' '.join(re.findall(r'\{.*?\n\}', re.sub(r'\{[^{}\n]*\}', '', code), re.S)) if header else text
         used[unit_of(path)].update(NAME.findall(bodies))
         for name in defined(code, header):
             owners[name].add(unit_of(path))

@@ -152,6 +152,13 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2],
                            cs_labelled_text out[2]) CS_MUST_CHECK;
 
+/* Remembers DIR/FILE as an input; *there: it exists. */
+cs_status cs_args_input_part(cs_args *args, const char *dir, const char *file,
+                             bool *there) CS_MUST_CHECK;
+
+/* Remembers a tokenizer.json as an input, or all files that a folder's tokenizer is read from. */
+cs_status cs_args_tokenizer_input(cs_args *args, const char *path) CS_MUST_CHECK;
+
 /* Whether --tokenizer names a file: anything that looks like one and is no splitter. */
 bool cs_args_tokenizer_file(const cs_args *args);
 

@@ -101,6 +101,27 @@ bool cs_args_tokenizer_file(const cs_args *args)
            (strchr(name, '/') != NULL && !cs_has_suffix(name, ".safetensors"));
 }
 
+cs_status cs_args_input_part(cs_args *args, const char *dir, const char *file, bool *there)
+{
+    const char *path = cs_args_join(args, dir, file);
+    *there = path && cs_path_exists(path);
+    return *there ? cs_output_input(args, path) : path ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_args_tokenizer_input(cs_args *args, const char *path)
+{
+    static const char *const parts[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                        "added_tokens.json"};
+    bool there = false;
+    if (!cs_path_is_dir(path)) return cs_output_input(args, path);
+    cs_status status = cs_args_input_part(args, path, "tokenizer.json", &there);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK && there; ++i) {
+        bool other = false;
+        status = cs_args_input_part(args, path, parts[i], &other);
+    }
+    return status;
+}
+
 /* The splitter, or with *encoder the tokenizer that is to be freed after the corpus is read. */
 static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tokenizer **encoder)
 {

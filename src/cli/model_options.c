@@ -136,14 +136,6 @@ static void note_long(const cs_args *args, const cs_model_config *config)
                        (long long)made);
 }
 
-/* DIR/file, where it is there. */
-static cs_status input_part(cs_args *args, const char *dir, const char *file, bool *there)
-{
-    const char *path = cs_args_join(args, dir, file);
-    *there = path && cs_path_exists(path);
-    return *there ? cs_output_input(args, path) : path ? CS_OK : CS_ERR_MEMORY;
-}
-
 /* Every file that holds a tensor. */
 static cs_status input_shards(cs_args *args, const char *dir)
 {
@@ -159,30 +151,16 @@ static cs_status input_shards(cs_args *args, const char *dir)
     return status;
 }
 
-cs_status cs_args_tokenizer_input(cs_args *args, const char *path)
-{
-    static const char *const parts[] = {"tokenizer_config.json", "special_tokens_map.json",
-                                        "added_tokens.json"};
-    bool there = false;
-    if (!cs_path_is_dir(path)) return cs_output_input(args, path);
-    cs_status status = input_part(args, path, "tokenizer.json", &there);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK && there; ++i) {
-        bool other = false;
-        status = input_part(args, path, parts[i], &other);
-    }
-    return status;
-}
-
 cs_status cs_args_model_inputs(cs_args *args, const char *dir)
 {
     bool there = false;
-    cs_status status = input_part(args, dir, "config.json", &there);
+    cs_status status = cs_args_input_part(args, dir, "config.json", &there);
     if (status == CS_OK) status = cs_args_tokenizer_input(args, dir);
-    if (status == CS_OK) status = input_part(args, dir, "codes.safetensors", &there);
-    if (status == CS_OK) status = input_part(args, dir, "preprocessor_config.json", &there);
-    if (status == CS_OK) status = input_part(args, dir, "model.safetensors", &there);
+    if (status == CS_OK) status = cs_args_input_part(args, dir, "codes.safetensors", &there);
+    if (status == CS_OK) status = cs_args_input_part(args, dir, "preprocessor_config.json", &there);
+    if (status == CS_OK) status = cs_args_input_part(args, dir, "model.safetensors", &there);
     if (status != CS_OK || there) return status;
-    status = input_part(args, dir, "model.safetensors.index.json", &there);
+    status = cs_args_input_part(args, dir, "model.safetensors.index.json", &there);
     return status == CS_OK && there ? input_shards(args, dir) : status;
 }
 
@@ -190,8 +168,9 @@ cs_status cs_args_model_inputs(cs_args *args, const char *dir)
 static cs_status input_record(cs_args *args, const char *dir, const cs_model_kind *kind)
 {
     bool there = false;
-    cs_status status = kind->record ? input_part(args, dir, kind->record, &there) : CS_OK;
-    return status == CS_OK && kind->options ? input_part(args, dir, kind->options, &there) : status;
+    cs_status status = kind->record ? cs_args_input_part(args, dir, kind->record, &there) : CS_OK;
+    return status == CS_OK && kind->options ? cs_args_input_part(args, dir, kind->options, &there)
+                                            : status;
 }
 
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)

@@ -30,9 +30,6 @@ cs_status cs_args_note_refused(const cs_args *args, cs_backend *backend) CS_MUST
 cs_status cs_args_named_model(cs_args *args, const char *argument, const char **name,
                               const char **dir) CS_MUST_CHECK;
 
-/* Remembers a tokenizer.json as an input, or all files that a folder's tokenizer is read from. */
-cs_status cs_args_tokenizer_input(cs_args *args, const char *path) CS_MUST_CHECK;
-
 /* Records as inputs the existing files of a directory: configuration, weights (every shard), codes
  * and tokenizer. */
 cs_status cs_args_model_inputs(cs_args *args, const char *dir) CS_MUST_CHECK;

@@ -18,6 +18,30 @@
 
 enum { DEFAULT_TRIPLETS = 64, SMALL_SIDE = 512 };
 
+const cs_theorem *cs_verify_named(const cs_verify *v)
+{
+    for (int i = 0; i < CS_THEOREMS && !v->all; ++i) {
+        if (v->chosen[i]) {
+            return cs_theorem_list[i];
+        }
+    }
+    return NULL;
+}
+
+cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
+{
+    const cs_theorem *t = cs_theorem_list[i];
+    if (!v->chosen[i] || !t->run[on]) {
+        return CS_OK;
+    }
+    if (t->file && on != CS_ON_NOTHING && !v->rows[i]) {
+        v->rows[i] = cs_item_array(v->root, t->key);
+    }
+    v->report.rows = v->rows[i];
+    v->report.statements.theorem = t->id;
+    return t->run[on](&v->input, &v->report);
+}
+
 /* --- the toy model -------------------------------------------------------------------------- */
 
 /* The theorems about a matrix, on the toy's whole one; `all` passes over one that is too large. */
