@@ -105,7 +105,7 @@ probe:
 
 # The options of a build for coverage apply to the counted sources alone; the rest of the build is quick.
 ifeq ($(CONFIG),coverage)
-$(foreach room,io cooc linalg,$(B)/src/$(room)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
+$(foreach module,io cooc linalg,$(B)/src/$(module)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
 $(B)/tests/test.o: CPPFLAGS += -DCS_COVERAGE
 endif
 # No reader comes to the kernels, which would take the most of a build for libFuzzer.

@@ -8,9 +8,9 @@
 
 void context_put(context_table *t, const context_entry *e)
 {
-    if (t->count == t->room) {
-        t->room = 2 * t->room + 256;
-        t->entry = realloc(t->entry, (size_t)t->room * sizeof *t->entry);
+    if (t->count == t->capacity) {
+        t->capacity = 2 * t->capacity + 256;
+        t->entry = realloc(t->entry, (size_t)t->capacity * sizeof *t->entry);
         assert_non_null(t->entry);
     }
     t->entry[t->count++] = *e;

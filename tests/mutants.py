@@ -187,7 +187,7 @@ def interval(k, n):
 
 def main():
     ask = argparse.ArgumentParser()
-    ask.add_argument("build"), ask.add_argument("taken"), ask.add_argument("rooms", nargs="*", default=[])
+    ask.add_argument("build"), ask.add_argument("taken"), ask.add_argument("modules", nargs="*", default=[])
     ask.add_argument("--sample", type=int, default=80), ask.add_argument("--seed", type=int, default=1), ask.add_argument("--jobs", type=int, default=4)
     ask.add_argument("--seconds", type=float, default=300), ask.add_argument("--own", type=int, default=2)
     ask.add_argument("--again", action="store_true")
@@ -215,8 +215,8 @@ def main():
                 out.write("\t".join((key(m), *found)) + "\n")
         return known[key(m)][0]
 
-    for room in told.rooms or ["io", "cooc", "linalg"]:
-        files = sorted(f for f in taken["known"] if f.startswith(f"src/{room}/") and "_kernels" not in f)
+    for module in told.modules or ["io", "cooc", "linalg"]:
+        files = sorted(f for f in taken["known"] if f.startswith(f"src/{module}/") and "_kernels" not in f)
         all_of = [m for f in files for m in mutants(f, taken["known"][f])]
         sample = sorted(all_of, key=lambda m: hashlib.sha256(f"{told.seed} {key(m)}".encode()).digest())[: told.sample]
         with concurrent.futures.ThreadPoolExecutor(told.jobs) as pool:
@@ -229,8 +229,8 @@ def main():
             print(f"not asked: {name}, which fails without a mutant")
         for what, n in ("that a test can detect", counted), ("with equal ones", counted + count["equal"]):
             low, high = interval(count["killed"], n)
-            print(f"src/{room}: {count['killed']} of {n} {what} killed, {100 * count['killed'] / n:.1f} % (95 %: {low:.1f} to {high:.1f})")
-        print(f"src/{room}: {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
+            print(f"src/{module}: {count['killed']} of {n} {what} killed, {100 * count['killed'] / n:.1f} % (95 %: {low:.1f} to {high:.1f})")
+        print(f"src/{module}: {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
 
 
 main()

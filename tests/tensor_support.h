@@ -167,7 +167,7 @@ void cs_tensor_must(cs_status status, const char *what); /* aborts with the reas
 
 /* The norm of the last update (waits for a device). Not finite: the update was skipped. */
 double cs_tensor_norm(const cs_params *params);
-void *cs_tensor_room(int64_t count, size_t size); /* zeroed, or aborts; free() it */
+void *cs_tensor_zeros(int64_t count, size_t size); /* zeroed, or aborts; free() it */
 /* Streams of random numbers of a case, distinguished by what they fill and its number. */
 enum { CS_FILL_PARAM, CS_FILL_INDEX, CS_FILL_INPUT, CS_FILL_GRAD, CS_FILL_DIRECTION };
 cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);

@@ -92,7 +92,7 @@ pid_t test_fork(void);
 int exit_code(pid_t child);
 
 /* Zeroed memory for `count` items, freed after the test; for the test's own thread. */
-void *test_room(int64_t count, size_t size);
+void *test_zeros(int64_t count, size_t size);
 
 /* The held reason contains `part`; it is cleared. */
 #define expect_reason(part) test_reason((part), __FILE__, __LINE__)

@@ -50,11 +50,11 @@ TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
     AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
-        char *room = cs_pool_take(&pool, n, 3);
-        assert_non_null(room);
-        assert_int_equal((uintptr_t)room % _Alignof(max_align_t), 0);
+        char *buffer = cs_pool_take(&pool, n, 3);
+        assert_non_null(buffer);
+        assert_int_equal((uintptr_t)buffer % _Alignof(max_align_t), 0);
         for (int64_t i = 0; i < 3 * n; ++i) {
-            assert_int_equal(room[i]++, 0);
+            assert_int_equal(buffer[i]++, 0);
         }
     }
     OK(pool.status);

@@ -25,7 +25,7 @@ enum {
 /* Documents of `each` tokens, all different; `shared`: the first of each is 0. */
 static cs_corpus distinct(int64_t each, int64_t labels, bool shared)
 {
-    int64_t *length = test_room(DOCUMENTS, sizeof *length);
+    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
     for (int64_t d = 0; d < DOCUMENTS; ++d) {
         length[d] = each;
     }

@@ -31,14 +31,14 @@ static void make(made *m, int64_t k, const double *sigma, const double *residual
 
 static const cs_spectrum_options UNSCALED = {.normalised = true, .certify = CS_CERTIFY_MOMENTS};
 
-/* All triplets of a rank of k + `room`: the squares of the missing values sum to no more than the
+/* All triplets of a rank of k + `capacity`: the squares of the missing values sum to no more than the
  * remainder of the sums and their error: residuals, values below the floor, and (k + 32) eps of the
  * sum. */
 TEST(the_sums_of_all_triplets)
 {
     static const double sigma[] = {1, 0.5}, residual[] = {0x1p-10, 0x1p-12};
     static const struct {
-        int64_t k, room;
+        int64_t k, margin;
         double floor, off;
         cs_cert_state state;
     } cases[] = {{2, 0, 0, 0, CS_CERT_PASSED},
@@ -61,9 +61,9 @@ TEST(the_sums_of_all_triplets)
         make(&m, cases[i].k, sigma, residual, sum + cases[i].off, NAN);
         m.s.rank = m.s.k;
         m.s.solution.floor = cases[i].floor;
-        const cs_certificate_facts facts = {.complete = true, .rank = cases[i].k + cases[i].room};
+        const cs_certificate_facts facts = {.complete = true, .rank = cases[i].k + cases[i].margin};
         cs_certificates_of(&UNSCALED, &facts, &m.s);
-        error += (double)cases[i].room * cases[i].floor * cases[i].floor;
+        error += (double)cases[i].margin * cases[i].floor * cases[i].floor;
         const cs_certificate *c = &m.s.cert.moments;
         const double rounding = ((double)m.s.k + 32) * DBL_EPSILON * m.s.moments.sum_sigma2;
         assert_int_equal(c->state, cases[i].state);
@@ -306,7 +306,7 @@ TEST(counts_beyond_their_limit_are_not_run)
         assert_non_null(strstr(s.cert.inertia.why, "a count needs 4.5e+11 multiply-adds"));
     }
     cs_system system = {.reduced = {.count = BLOCKS}};
-    int64_t *empty = test_room(BLOCKS * ORDER + 1, sizeof *empty);
+    int64_t *empty = test_zeros(BLOCKS * ORDER + 1, sizeof *empty);
     system.reduced.side[CS_LEFT].start = system.reduced.side[CS_RIGHT].start = square;
     system.reduced.a.ptr = system.reduced.at.ptr = empty;
     OK(cs_spectrum_inertia(&system, &o, &facts, &s));

@@ -69,7 +69,7 @@ TEST(corpora_are_told_by_their_content)
         other.label[2] ^= change == 3;
         other.held_out[2] ^= change == 4;
         memset(other.sha256, change ? 'a' : 'b', sizeof other.sha256 - 1);
-        other.population = change == 5 ? test_room(1, 1) : NULL;
+        other.population = change == 5 ? test_zeros(1, 1) : NULL;
         json_auto_t *its = identity_of(&other);
         assert_int_equal(json_equal(identity, its), change == 0);
         other.population = NULL;

@@ -205,7 +205,7 @@ static float *value_of(const cs_model *model, const char *name, int64_t *items)
     int64_t at = cs_params_find(&model->params, name);
     assert_true(at >= 0);
     *items = model->params.param[at].rows * model->params.param[at].cols;
-    float *value = test_room(*items, sizeof *value);
+    float *value = test_zeros(*items, sizeof *value);
     OK(cs_params_get(&model->params, at, CS_PARAM_VALUE, value));
     return value;
 }

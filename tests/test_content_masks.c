@@ -94,7 +94,7 @@ TEST(states_are_means_over_draws)
                                      .objective = &t.options.task.objective,
                                      .draws = DRAWS,
                                      .seed = 9}};
-    kept *rows = test_room(1, sizeof *rows), *pooled = test_room(1, sizeof *pooled);
+    kept *rows = test_zeros(1, sizeof *rows), *pooled = test_zeros(1, sizeof *pooled);
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, rows));
     o.pooling = CS_POOL_MEAN;
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, pooled));

@@ -212,7 +212,7 @@ TEST(no_drawn_law_is_below_the_bound)
 static void check_gradient(const char *family, int64_t s, cs_design_matrix matrix,
                            cs_design_sum sum)
 {
-    double *gram = test_room(s * s, sizeof *gram);
+    double *gram = test_zeros(s * s, sizeof *gram);
     problem *q = problem_of(family, s, 0);
     fill_gram(s, gram);
     q->p.matrix = matrix;
@@ -223,7 +223,7 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
     cs_design_sums sums;
     AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
     OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
-    double *y = test_room(3 * f.masses, sizeof *y), *gradient = y + f.masses,
+    double *y = test_zeros(3 * f.masses, sizeof *y), *gradient = y + f.masses,
            *other = y + 2 * f.masses;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, (uint64_t)s);
     for (int64_t i = 0; i < f.masses; ++i) {

@@ -62,9 +62,9 @@ TEST(draws_are_from_the_predictions)
     const int64_t vocab = w.model.config.shape.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
     const int64_t items = vocab * w.model.config.shape.width;
-    double *z = test_room(w.batch.predictions * vocab, sizeof *z);
-    double *x = test_room(items, sizeof *x);
-    int64_t *times = test_room(events * vocab, sizeof *times);
+    double *z = test_zeros(w.batch.predictions * vocab, sizeof *z);
+    double *x = test_zeros(items, sizeof *x);
+    int64_t *times = test_zeros(events * vocab, sizeof *times);
     memset(times, 0, (size_t)(events * vocab) * sizeof *times);
     OK(cs_params_get64(&w.model.params, table, CS_PARAM_VALUE, x));
     for (int64_t k = 0; k < items; ++k) { /* far from uniform */
@@ -162,9 +162,9 @@ TEST(the_gradient_is_that_of_the_loss)
     cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < params->count; ++i) {
         const int64_t n = params->param[i].rows * params->param[i].cols;
-        grad[i] = test_room(n, sizeof **grad);
-        value[i] = test_room(n, sizeof **value);
-        along[i] = test_room(n, sizeof **along);
+        grad[i] = test_zeros(n, sizeof **grad);
+        value[i] = test_zeros(n, sizeof **value);
+        along[i] = test_zeros(n, sizeof **along);
         OK(cs_params_get64(params, i, CS_PARAM_VALUE, value[i]));
         OK(cs_params_get64(params, i, CS_PARAM_GRAD, grad[i]));
         for (int64_t k = 0; k < n; ++k) {
@@ -183,7 +183,7 @@ TEST(the_gradient_is_that_of_the_loss)
     for (int s = 0; s < 2; ++s) {
         for (int64_t i = 0; i < params->count; ++i) {
             const int64_t n = params->param[i].rows * params->param[i].cols;
-            double *moved = test_room(n, sizeof *moved);
+            double *moved = test_zeros(n, sizeof *moved);
             for (int64_t k = 0; k < n; ++k) {
                 moved[k] = value[i][k] + (s ? h : -h) * along[i][k];
             }

@@ -10,7 +10,7 @@ static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
 static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
 {
-    float *x = test_room(n * d, sizeof *x);
+    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
@@ -117,7 +117,7 @@ TEST(rounding_has_no_rank)
 {
     enum { N = 400, D = 50, R = 3 };
     float *a = normal_rows(N, R, 0, 2), *b = normal_rows(R, D, 0, 3);
-    double *y = test_room((int64_t)N * D, sizeof *y);
+    double *y = test_zeros((int64_t)N * D, sizeof *y);
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < D; ++j) {
             for (int k = 0; k < R; ++k) {
@@ -348,8 +348,8 @@ TEST(replicates_by_full_eigenproblems)
             cs_rank_measures(count, raised, o.tolerance, &o, far);
             for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
                 const double got = r.left_out[b * CS_RANK_MEASURES + m];
-                const double room = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
-                assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= room);
+                const double margin = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
+                assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= margin);
             }
         }
     }
@@ -407,7 +407,7 @@ TEST(every_allocation_may_fail)
 static double rank_without(const float *x, int64_t n, int64_t d, const int *part, int i, int j)
 {
     const cs_gram_options wide = {.wide = true};
-    int32_t *group = test_room(n, sizeof *group);
+    int32_t *group = test_zeros(n, sizeof *group);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = part[k] == i || part[k] == j ? -1 : 0;
     }

@@ -12,12 +12,12 @@
 /* By the definition: a row's number is that of the smaller ones that occur. */
 static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
-    int64_t *number = test_room(n + 1, sizeof *number);
+    int64_t *number = test_zeros(n + 1, sizeof *number);
     memcpy(number, row, (size_t)n * sizeof *number);
     AUTO_OK(cs_kept_rows, kept, cs_kept_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
     assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
-    bool *seen = test_room(kept.count + 1, sizeof *seen);
+    bool *seen = test_zeros(kept.count + 1, sizeof *seen);
     for (int64_t e = 0; e < n; ++e) {
         assert_true(number[e] >= 0 && number[e] < kept.count);
         assert_int_equal(kept.row[number[e]], row[e]);
@@ -102,7 +102,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     enum { ROWS = 20000, LAST = 17001 };
     const int64_t shape[] = {ROWS, 3}, pointers = ROWS + 1;
     const int32_t col[] = {1, 1, 0, 2, 0, 2};
-    int64_t *ptr = test_room(pointers, sizeof *ptr);
+    int64_t *ptr = test_zeros(pointers, sizeof *ptr);
     for (int64_t i = 0; i <= ROWS; ++i) { /* row 10 stores two zeros */
         ptr[i] = i <= 3 ? 0 : i <= 10 ? 2 : i <= LAST ? 4 : 6;
     }
@@ -112,7 +112,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     sparse_archive(in_dir(state, "csr.npz"), "csr", shape, csr);
     holds_two_rows(in_dir(state, "csr.npz"), ROWS, LAST);
 
-    double *dense = test_room((int64_t)ROWS * 3, sizeof *dense);
+    double *dense = test_zeros((int64_t)ROWS * 3, sizeof *dense);
     dense[3 * 3 + 1] = 5;
     dense[LAST * 3] = 7;
     dense[LAST * 3 + 2] = -2;

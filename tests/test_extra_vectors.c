@@ -15,7 +15,7 @@ static float *of_param(const cs_model *model, const char *name)
 {
     const int64_t i = cs_params_find(&model->params, name);
     float *value =
-        test_room(model->params.param[i].rows * model->params.param[i].cols, sizeof *value);
+        test_zeros(model->params.param[i].rows * model->params.param[i].cols, sizeof *value);
     OK(cs_params_get(&model->params, i, CS_PARAM_VALUE, value));
     return value;
 }

@@ -118,7 +118,7 @@ static int falling(const void *a, const void *b)
 static void plainly(const double *x, int64_t n, int64_t d, int without, const cs_feature_options *o,
                     double share, double value[4])
 {
-    double *y = test_room(n * d, sizeof *y), *s = test_room(n * n, sizeof *s);
+    double *y = test_zeros(n * d, sizeof *y), *s = test_zeros(n * n, sizeof *s);
     int64_t m = 0, pairs = 0;
     for (int64_t i = 0; i < n; ++i) {
         if (o->group[i] != without) {

@@ -200,7 +200,7 @@ TEST(values_do_not_leak)
 
 static float *parameters(const cs_model *m, int64_t *count)
 {
-    float *all = test_room(m->params.items, sizeof *all);
+    float *all = test_zeros(m->params.items, sizeof *all);
     for (int64_t i = 0; i < m->params.count; ++i) {
         OK(cs_params_get(&m->params, i, CS_PARAM_VALUE, all + m->params.param[i].offset));
     }

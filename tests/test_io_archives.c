@@ -573,7 +573,7 @@ TEST_IN_DIR(members_beyond_4_gib)
     }
     const int64_t size = (INT64_C(1) << 32) + 16;
     const char *path = in_dir(state, "large.npz");
-    char *data = test_room(size, 1);
+    char *data = test_zeros(size, 1);
     cs_npz_writer *w = NULL;
     data[size - 1] = 7;
     OK(cs_npz_create(path, &w));

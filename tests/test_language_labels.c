@@ -153,8 +153,8 @@ static truth truth_of(const cs_cooc_options *build)
     AUTO_OK(cs_corpus, texts, cs_law_population_of(LAW, build->max_length, build->stride, &texts));
     AUTO_OK(cs_cooc, m, cs_cooc_build(&texts, build, &m));
     const cs_csr *a = &m.matrix.a, *y = &m.matrix.row_label;
-    double all = 0, *column = test_room(a->cols, sizeof *column), of_class[2] = {0};
-    double(*joint)[2] = test_room(a->cols, sizeof *joint);
+    double all = 0, *column = test_zeros(a->cols, sizeof *column), of_class[2] = {0};
+    double(*joint)[2] = test_zeros(a->cols, sizeof *joint);
     for (int64_t r = 0; r < a->rows; ++r) {
         double of_row[2] = {0}, sum = 0;
         for (int64_t e = y->ptr[r]; e < y->ptr[r + 1]; ++e) {

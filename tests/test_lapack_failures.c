@@ -136,20 +136,20 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     assert_int_equal(asked[GESVD], 0);
 }
 
-static cs_status eigh(cs_dense *a, double *room)
+static cs_status eigh(cs_dense *a, double *value)
 {
-    return cs_dense_eigh(a, room, false);
+    return cs_dense_eigh(a, value, false);
 }
 
-static cs_status ldl(cs_dense *a, double *room)
+static cs_status ldl(cs_dense *a, double *value)
 {
     int pivot[4];
-    return cs_dense_ldl(a, room, pivot);
+    return cs_dense_ldl(a, value, pivot);
 }
 
-static cs_status qr(cs_dense *a, double *room)
+static cs_status qr(cs_dense *a, double *value)
 {
-    (void)room;
+    (void)value;
     return cs_dense_orthonormalise(a);
 }
 
@@ -158,7 +158,7 @@ TEST(failures_of_lapack_are_named)
     static const struct {
         routine which;
         const char *name;
-        cs_status (*solve)(cs_dense *a, double *room);
+        cs_status (*solve)(cs_dense *a, double *value);
         cs_status stopped; /* where info is positive */
     } cases[] = {{SYEVD, "syevd", eigh, CS_ERR_CONVERGE},
                  {SYTRF, "sytrf_rk", ldl, CS_OK}, /* D is singular */
@@ -166,21 +166,21 @@ TEST(failures_of_lapack_are_named)
                  {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         AUTO(cs_dense) a = {0};
-        double room[4];
+        double value[4];
         char part[80];
         OK(cs_dense_init(&a, 4, 4));
         library_works();
-        OK(cases[c].solve(&a, room));
+        OK(cases[c].solve(&a, value));
         assert_int_equal(asked[cases[c].which], 1);
         told[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: not enough memory for its workspace",
                        cases[c].name);
-        assert_fails(cases[c].solve(&a, room), CS_ERR_MEMORY, part);
+        assert_fails(cases[c].solve(&a, value), CS_ERR_MEMORY, part);
         told[cases[c].which] = -7;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is invalid", cases[c].name);
-        assert_fails(cases[c].solve(&a, room), CS_ERR_USAGE, part);
+        assert_fails(cases[c].solve(&a, value), CS_ERR_USAGE, part);
         told[cases[c].which] = 3;
-        cs_status status = cases[c].solve(&a, room);
+        cs_status status = cases[c].solve(&a, value);
         assert_int_equal(status, cases[c].stopped);
         cs_reason_clear();
     }

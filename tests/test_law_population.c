@@ -47,9 +47,9 @@ static cs_corpus in_proportion(const char *source)
 {
     cs_corpus c = {.documents = COPIES, .tokens = COPIES * LENGTH, .vocab = 4, .labels = 2};
     AUTO_OK(cs_law, law, cs_law_parse(source, &law));
-    c.doc_ptr = test_room(COPIES + 1, sizeof *c.doc_ptr);
-    c.token = test_room(COPIES * LENGTH, sizeof *c.token);
-    c.label = test_room(COPIES, sizeof *c.label);
+    c.doc_ptr = test_zeros(COPIES + 1, sizeof *c.doc_ptr);
+    c.token = test_zeros(COPIES * LENGTH, sizeof *c.token);
+    c.label = test_zeros(COPIES, sizeof *c.label);
     int64_t at = 0;
     for (int32_t t = 0; t < 2 * 81; ++t) {
         const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3}, label = t / 81;

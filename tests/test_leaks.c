@@ -45,7 +45,7 @@ static void rig_close(rig *r)
 static double *logits(rig *r, const cs_batch *batch)
 {
     int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols;
-    double *z = test_room(batch->predictions * cols, sizeof *z);
+    double *z = test_zeros(batch->predictions * cols, sizeof *z);
     OK(cs_batch_load(batch, &r->net, 1, NULL, (cs_run_key){0}, r->run));
     OK(cs_run_forward(r->run));
     OK(cs_run_get(r->run, r->net.loss.logits, z));

@@ -61,7 +61,7 @@ TEST(statements)
     for (int k = 0; k < 2; ++k) {
         int64_t number = cs_params_find(&t.model.params, table[k]);
         const cs_param *p = &t.model.params.param[number];
-        float *x = test_room(p->rows * p->cols, sizeof *x);
+        float *x = test_zeros(p->rows * p->cols, sizeof *x);
         OK(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
         for (int64_t i = 0; i < p->rows * p->cols; ++i) {
             x[i] = (i % 16 < 12) == (k == 0) ? x[i] : 0;

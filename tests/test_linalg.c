@@ -58,7 +58,7 @@ static void svd_of_shape(int64_t m, int64_t n)
 {
     int64_t p = m < n ? m : n;
     AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
-    double *sigma = test_room(p, sizeof *sigma), *alone = test_room(p, sizeof *alone);
+    double *sigma = test_zeros(p, sizeof *sigma), *alone = test_zeros(p, sizeof *alone);
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&kept, m, n));
     OK(cs_dense_init(&u, m, p));

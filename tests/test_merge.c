@@ -307,7 +307,7 @@ static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t l
 
 /* Capacity that was made for a share holds the whole, each of rows, entries and class masses; more
  * than that does not fit. */
-TEST(room_for_a_share_holds_the_whole)
+TEST(capacity_for_a_share_holds_the_whole)
 {
     static const cs_assembler_size sizes[] = {
         {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
@@ -317,11 +317,12 @@ TEST(room_for_a_share_holds_the_whole)
         const cs_assembler_size *n = &sizes[i / 3];
         const double share = shares[i % 3];
         assert_false(fits(a, 0, 0, 0)); /* there is no capacity before */
-        OK(cs_assembler_room(a, n, share));
+        OK(cs_assembler_reserve(a, n, share));
         assert_true(cs_assembler_fits(a, n));
         const int64_t times = (int64_t)(1 / share);
         assert_true(fits(a, times * n->rows, times * n->entries, times * n->labels));
-        const int64_t rows = a->key_room, entries = a->matrix.room, labels = a->row_label.room;
+        const int64_t rows = a->key_capacity, entries = a->matrix.capacity,
+                      labels = a->row_label.capacity;
         assert_true(fits(a, rows, entries, labels));
         assert_false(fits(a, rows + 1, entries, labels));
         assert_false(fits(a, rows, entries + 1, labels));

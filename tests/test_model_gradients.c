@@ -17,7 +17,7 @@ static int64_t items(const probe *p, int64_t i)
     return param->rows * param->cols;
 }
 
-static double **room(const probe *p)
+static double **work(const probe *p)
 {
     double **x = cs_calloc(p->count, sizeof *x);
     assert_non_null(x);
@@ -46,9 +46,9 @@ static void probe_open(probe *p, const model_case *what)
     world_load(&p->world, &data);
     cs_params *params = &p->world.model.params;
     p->count = params->count;
-    p->value = room(p);
-    p->grad = room(p);
-    p->direction = room(p);
+    p->value = work(p);
+    p->grad = work(p);
+    p->direction = work(p);
     OK(cs_params_zero_grad(params));
     (void)world_loss(&p->world);
     OK(cs_run_backward(p->world.run));

@@ -32,7 +32,7 @@ static void compare_tensor(const json_t *what, const char *name, parity_world *w
                            double tolerance)
 {
     const cs_tensor *t = &w->net.graph.tensor[tensor];
-    double *x = test_room(t->rows * t->cols, sizeof *x);
+    double *x = test_zeros(t->rows * t->cols, sizeof *x);
     OK(cs_run_get(w->run, tensor, x));
     compare(what, name, x, w->batch.predictions * t->cols, tolerance);
 }
@@ -41,7 +41,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
 {
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
-        double *x = test_room(param->rows * param->cols, sizeof *x);
+        double *x = test_zeros(param->rows * param->cols, sizeof *x);
         AUTO_FREE char *name = cs_format("grad.%s", param->name);
         assert_non_null(name);
         OK(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));

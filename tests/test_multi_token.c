@@ -80,7 +80,7 @@ static void world_open(const recipe *r, world *w)
     OK(cs_model_randomise(&w->model, 3));
     OK(cs_task_sizes(&w->t.options.task, &w->model.config, 1, LENGTH, &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
-    w->logits = test_room(sizes.predictions * w->model.config.shape.vocab, sizeof *w->logits);
+    w->logits = test_zeros(sizes.predictions * w->model.config.shape.vocab, sizeof *w->logits);
 }
 
 static void world_close(world *w)
@@ -111,7 +111,7 @@ static void take_head(const world *from, int64_t k, world *to)
         const bool last = strncmp(p->name, "layer.1.", 8) == 0 && k > 1;
         (void)snprintf(name, sizeof name, "offset.%lld.%s", (long long)k, p->name + (last ? 8 : 0));
         const int64_t at = cs_params_find(&from->model.params, last ? name : p->name);
-        double *value = test_room(p->rows * p->cols, sizeof *value);
+        double *value = test_zeros(p->rows * p->cols, sizeof *value);
         assert_true(at >= 0);
         OK(cs_params_get64(&from->model.params, at, CS_PARAM_VALUE, value));
         OK(cs_params_set64(&to->model.params, i, CS_PARAM_VALUE, value));
@@ -168,7 +168,7 @@ TEST(a_prediction_sees_its_prefix_alone)
     const int64_t vocab = w.model.config.shape.vocab;
     ask(&w, some_text);
     const int64_t events = w.pass.batch.events;
-    double *own = test_room(events * vocab, sizeof *own);
+    double *own = test_zeros(events * vocab, sizeof *own);
     memcpy(own, w.logits, (size_t)(events * vocab) * sizeof *own);
     for (int64_t i = 0; i < LENGTH; ++i) {
         int32_t token[LENGTH];

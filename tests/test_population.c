@@ -205,7 +205,7 @@ static void stationary(law *l)
 
 static cs_corpus corpus_of(const law *l, int64_t documents, int64_t tokens, uint64_t seed)
 {
-    int64_t *length = test_room(documents, sizeof *length);
+    int64_t *length = test_zeros(documents, sizeof *length);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = tokens;
     }
@@ -225,7 +225,7 @@ static void truth(const law *l, bool masked, bool given, double *sum2, double *s
 {
     /* a row: which positions are shown, their tokens, the target; a column: its token */
     enum { ROWS = 8 * WINDOWS * 4 };
-    double *a = test_room((int64_t)ROWS * STATES, sizeof *a), column[STATES] = {0};
+    double *a = test_zeros((int64_t)ROWS * STATES, sizeof *a), column[STATES] = {0};
     double gram[STATES][STATES] = {{0}};
     *sum2 = *sum4 = 0;
     for (int w = 0; w < WINDOWS; ++w) {
@@ -275,7 +275,7 @@ static void assert_unbiased(const law *l, const char *spec, bool given, int64_t 
     truth(l, spec[0] == 'm', given, &sum2, &sum4);
     for (uint64_t i = 0; i < CORPORA; ++i) {
         AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
-        uint8_t *part = test_room(documents, 1);
+        uint8_t *part = test_zeros(documents, 1);
         AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};

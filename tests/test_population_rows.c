@@ -331,7 +331,7 @@ TEST(the_null_is_a_shuffled_corpus)
     double sum[3] = {0}, corrected[3], mean = 0, square = 0;
     plan.shuffles = 3;
     AUTO_OK(cs_population_rows, null, cs_population_null(&corpus, &plan, &null));
-    int32_t *token = test_room(corpus.tokens, sizeof *token);
+    int32_t *token = test_zeros(corpus.tokens, sizeof *token);
     shuffled.token = token;
     for (uint64_t i = 0; i < 3; ++i) {
         cs_rng rng = cs_rng_at(plan.seed, CS_STREAM_NULL, i);

@@ -87,7 +87,7 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
     cs_linop_csr_ctx ctx;
     OK(cs_csr_transpose(&abar, &at));
     cs_linop op = cs_linop_csr(&ctx, &abar, &at, 1);
-    double *residual = test_room(s->k, sizeof *residual);
+    double *residual = test_zeros(s->k, sizeof *residual);
     OK(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual));
     for (int64_t j = 0; j < s->k; ++j) {
         double square = 0;
@@ -296,7 +296,7 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
     status = status ? status : cs_ranked_certify(&r, &job->options, &facts, &s);
     s.u = known->u;
     s.v = known->v;
-    if (status == CS_OK && cs_ranked_has_room(&r, &s)) {
+    if (status == CS_OK && cs_ranked_has_memory(&r, &s)) {
         status = cs_ranked_inertia(&r, &shard, &job->options, &facts, &s);
     }
     s.u = s.v = (cs_dense){0};

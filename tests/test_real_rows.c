@@ -112,7 +112,7 @@ TEST(states_of_vectors)
     AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const cs_hidden_options o = {
         .layer = &last, .layers = 1, .batch = 4, .masks.attention = CS_ATTENTION_CAUSAL};
-    kept *before = test_room(1, sizeof *before), *after = test_room(1, sizeof *after);
+    kept *before = test_zeros(1, sizeof *before), *after = test_zeros(1, sizeof *after);
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, before));
     const int64_t changed = t.corpus.doc_ptr[2] + 1;
     t.corpus.real[changed * R] += 1;

@@ -83,7 +83,7 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
 static void assert_rows_have_texts(const cs_cooc_store *s)
 {
     int64_t rows = s->cooc.matrix.a.rows;
-    char **text = test_room(rows, sizeof *text);
+    char **text = test_zeros(rows, sizeof *text);
     for (int64_t i = 0; i < rows; ++i) {
         assert_int_equal(cs_cooc_row_of(&s->cooc, s->cooc.key[i]), i);
         OK(cs_cooc_row_text(s, i, &text[i]));

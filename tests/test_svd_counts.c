@@ -27,11 +27,11 @@ static cs_status count_panel(void *ctx, bool turn, const double *x, double *y)
     return cs_linop_panel(&c->f.op, turn, x, y);
 }
 
-static cs_status count_normal(void *ctx, bool turn, const double *x, double *y, double *room)
+static cs_status count_normal(void *ctx, bool turn, const double *x, double *y, double *work)
 {
     counted *c = ctx;
     c->columns += INT64_C(2) * CS_PANEL;
-    return c->f.op.normal(c->f.op.ctx, c->f.op.turned != turn, x, y, room);
+    return c->f.op.normal(c->f.op.ctx, c->f.op.turned != turn, x, y, work);
 }
 
 static void counted_of(counted *c, cs_csr a)
@@ -77,7 +77,7 @@ TEST(applications_are_the_columns_applied)
             if (plain) {
                 c.op.panel = NULL;
                 c.op.normal = NULL;
-                c.op.room = c.op.room_t = -1;
+                c.op.work_size = c.op.work_size_t = -1;
             }
             cs_svd_options o = {.k = way[w].k,
                                 .solver = way[w].solver,
@@ -162,7 +162,7 @@ TEST(the_block_solver_stops_soon_after_it_can)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
-        double *value = test_room(N, sizeof *value);
+        double *value = test_zeros(N, sizeof *value);
         AUTO_BY(operator_free, csr_operator) f = {0};
         AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
         AUTO(cs_krylov) process = {0};
@@ -227,7 +227,7 @@ static void note_settled(void *ctx, const char *stage, int64_t done, int64_t tot
 TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
-    double *value = test_room(N, sizeof *value);
+    double *value = test_zeros(N, sizeof *value);
     AUTO_BY(operator_free, csr_operator) f = {0};
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     AUTO(cs_svd) s = {0};
@@ -280,8 +280,8 @@ TEST(auto_goes_by_work_and_share)
         const cs_linop op = {.rows = cases[c].rows,
                              .cols = cases[c].cols,
                              .apply = note_width,
-                             .room = -1,
-                             .room_t = -1};
+                             .work_size = -1,
+                             .work_size_t = -1};
         cs_svd_options o = {.k = cases[c].k, .dense_limit = cases[c].limit};
         cs_svd s;
         assert_fails(cs_svd_compute(&op, &o, &s), CS_ERR_IO, "enough is seen");

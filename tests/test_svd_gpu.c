@@ -88,7 +88,7 @@ static cs_status by_syevd(cs_gpu *gpu, const cs_linop *op, int64_t k, cs_dense *
     if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)CS_GPU_SYEVD);
     AUTO(cs_dense) x = laid_out(op), g = {0};
     const int64_t n = x.cols;
-    double *value = test_room(n, sizeof *value);
+    double *value = test_zeros(n, sizeof *value);
     OK(cs_dense_init(&g, n, n));
     OK(cs_gemm(true, false, 1, &x, &x, 0, &g));
     OK(cs_dense_eigh(&g, value, false));
@@ -261,7 +261,7 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
 /* n ones on the diagonal. */
 static void ones(csr_operator *f, int64_t n)
 {
-    double *one = test_room(n, sizeof *one);
+    double *one = test_zeros(n, sizeof *one);
     for (int64_t i = 0; i < n; ++i) {
         one[i] = 1;
     }
@@ -430,9 +430,9 @@ TEST(a_plug_in_may_use_the_host)
     OK(host_seen->random(5, 6, ROWS, theirs));
     OK(cs_space_random(5, 6, ROWS, 2, ours));
     assert_memory_equal(theirs, ours, sizeof ours);
-    double *room = host_seen->alloc(3, sizeof *room);
-    assert_true(room && room[0] == 0 && room[2] == 0);
-    host_seen->free(room);
+    double *work = host_seen->alloc(3, sizeof *work);
+    assert_true(work && work[0] == 0 && work[2] == 0);
+    host_seen->free(work);
     OK(host_seen->interrupted());
     assert_fails((host_seen->fail)(CS_ERR_DEVICE, "card %d is hot", 2), CS_ERR_DEVICE,
                  "card 2 is hot");

@@ -57,7 +57,7 @@ static double *param_of(const char *name, cs_param_block what)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_room(p->rows * p->cols, sizeof *x);
+    double *x = test_zeros(p->rows * p->cols, sizeof *x);
     OK(cs_params_get64(&world.net.params, number, what, x));
     return x;
 }
@@ -66,7 +66,7 @@ static void set_all(const char *name, double value)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_room(p->rows * p->cols, sizeof *x);
+    double *x = test_zeros(p->rows * p->cols, sizeof *x);
     for (int64_t i = 0; i < p->rows * p->cols; ++i) {
         x[i] = value;
     }
@@ -76,7 +76,7 @@ static void set_all(const char *name, double value)
 static double *tensor_of(int tensor)
 {
     cs_matrix m = cs_run_matrix(world.run, tensor);
-    double *x = test_room(m.rows * m.cols, sizeof *x);
+    double *x = test_zeros(m.rows * m.cols, sizeof *x);
     OK(cs_run_get(world.run, tensor, x));
     return x;
 }

@@ -293,11 +293,11 @@ TEST(spectra_are_compared_by_multiplicity)
     two.multiplicity[2] = 5; /* j = 5: 0.5 against 0.25, j > 5: 0 against 0.25 */
     d = cs_42_compare(&one, &two);
     assert_true(fabs(d.a - d.b) == 0.25);
-    d = cs_42_least_room(&one, &two, 0, 6);
+    d = cs_42_least_margin(&one, &two, 0, 6);
     assert_true(d.index == 5 && d.a == 0.5 && d.b == 0.25);
-    d = cs_42_least_room(&one, &two, 5, 7);
+    d = cs_42_least_margin(&one, &two, 5, 7);
     assert_true(d.index == 6 && d.a == 0 && d.b == 0.25);
-    d = cs_42_least_room(&two, &one, 4, 6);
+    d = cs_42_least_margin(&two, &one, 4, 6);
     assert_true(d.index == 6 && d.a == 0.25 && d.b == 0);
     d = cs_42_compare(&one, &one);
     assert_true(d.a == d.b);

@@ -27,7 +27,7 @@ static cs_tokenizer *trained(const char *const *texts, int64_t vocab, int64_t fr
 }
 
 /* The merges of a tokenizer, each followed by '|', as its file has them. */
-static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t room)
+static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t capacity)
 {
     const char *path = in_dir(state, "merges.json");
     json_auto_t *json = NULL;
@@ -37,9 +37,9 @@ static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t roo
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < json_array_size(list); ++i) {
-        int n =
-            snprintf(out + used, room - used, "%s|", json_string_value(json_array_get(list, i)));
-        assert_true(n > 0 && (size_t)n < room - used);
+        int n = snprintf(out + used, capacity - used, "%s|",
+                         json_string_value(json_array_get(list, i)));
+        assert_true(n > 0 && (size_t)n < capacity - used);
         used += (size_t)n;
     }
 }

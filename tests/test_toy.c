@@ -96,7 +96,7 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
         assert_true(rows >= (double)m.a.rows && cols >= (double)m.a.cols);
         assert_true(nnz >= (double)cs_csr_nnz(&m.a));
     }
-    double *row = test_room(4 * (m.a.rows + m.a.cols), sizeof *row), total = 0;
+    double *row = test_zeros(4 * (m.a.rows + m.a.cols), sizeof *row), total = 0;
     double *col = row + m.a.rows, *by_row = col + m.a.cols, *by_col = by_row + m.a.rows;
     cs_csr_sums(&m.a, row, col);
     cs_csr_sums(&m.row_label, by_row, NULL);

@@ -32,7 +32,7 @@ TEST(the_rate_is_constant_and_falls)
 static const char *folder(void **state, const char *name)
 {
     const char *dir = in_dir(state, name);
-    char *own = test_room((int64_t)strlen(dir) + 1, 1);
+    char *own = test_zeros((int64_t)strlen(dir) + 1, 1);
     memcpy(own, dir, strlen(dir));
     return own;
 }

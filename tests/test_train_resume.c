@@ -325,7 +325,7 @@ TEST_IN_DIR(test_other_settings)
 /* Flips one bit in the middle of a file, or cuts its end. */
 static void damage(const char *path, const char *bytes, int64_t size, bool cut)
 {
-    char *bad = test_room(size, 1);
+    char *bad = test_zeros(size, 1);
     memcpy(bad, bytes, (size_t)size);
     bad[size / 2] = (char)(bad[size / 2] ^ (cut ? 0 : 1));
     OK(cs_file_write(path, bad, cut ? size - 2 : size));

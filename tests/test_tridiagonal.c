@@ -44,7 +44,7 @@ static int64_t count_below(int64_t n, const double *d, const double *e, long dou
  * ascending. */
 static void check_values(int64_t n, const double *d, const double *e)
 {
-    double *values = test_room(n, sizeof *values);
+    double *values = test_zeros(n, sizeof *values);
     const double bound = bound_of(n, d, e) * (1 + 0x1p-20);
     OK(cs_tridiagonal_values(n, d, e, values));
     for (int64_t k = 0; k < n; ++k) {

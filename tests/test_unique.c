@@ -47,7 +47,7 @@ static cs_status add_event(void *ctx, const cs_contribution *c)
 /* The expected matrices: the Gram form, the same by class, and the matrix itself. */
 typedef struct {
     double gram[VOCAB][VOCAB], of_class[VOCAB][CLASSES];
-    int64_t rows, entries, windows, room[3];
+    int64_t rows, entries, windows, capacity[3];
     int64_t *row, *col;
     double *val;
 } truth;
@@ -63,9 +63,9 @@ static void add_row(truth *t, const double *mass, int32_t label)
     for (int v = 0; v < VOCAB; ++v) {
         sum += mass[v];
         if (mass[v] > 0) {
-            OK(cs_reserve(&t->row, &t->room[0], t->entries + 1, sizeof *t->row));
-            OK(cs_reserve(&t->col, &t->room[1], t->entries + 1, sizeof *t->col));
-            OK(cs_reserve(&t->val, &t->room[2], t->entries + 1, sizeof *t->val));
+            OK(cs_reserve(&t->row, &t->capacity[0], t->entries + 1, sizeof *t->row));
+            OK(cs_reserve(&t->col, &t->capacity[1], t->entries + 1, sizeof *t->col));
+            OK(cs_reserve(&t->val, &t->capacity[2], t->entries + 1, sizeof *t->val));
             t->row[t->entries] = t->rows;
             t->col[t->entries] = v;
             t->val[t->entries++] = mass[v];
@@ -392,7 +392,7 @@ TEST(pairs_of_rare_words)
         length[d] = EACH;
     }
     AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
-    int32_t *pairs = test_room((int64_t)WORDS * WORDS, sizeof *pairs);
+    int32_t *pairs = test_zeros((int64_t)WORDS * WORDS, sizeof *pairs);
     int64_t different = 0, found = 0;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         corpus.token[i] = i % 7 == 0 ? 5 : corpus.token[i]; /* a frequent one */

@@ -312,7 +312,7 @@ TEST(sines_of_the_plane)
 /* Of the patches in a sequence, with what a place reads and its sines. */
 TEST(orders_of_patches)
 {
-    char list[CS_ORDER_ROOM] = "";
+    char list[CS_ORDER_SIZE] = "";
     const char *const name[] = {"hilbert", "squares:2", "random:7", list};
     for (int k = PATCHES; k > 0; --k) {
         (void)snprintf(list + strlen(list), 8, "%s%d", k < PATCHES ? "," : "", k - 1);

@@ -209,7 +209,7 @@ static cs_status label_columns(builder *b, int64_t cols, cs_csr *out)
 
 /* Allocates the matrix, its row labels and the contents of the largest set, all bounded by the
  * limit on nonzeros. */
-static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
+static cs_status make_space(builder *b, int64_t cols, double rows, double nnz)
 {
     int64_t most = 0, contents = 0;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
@@ -235,7 +235,7 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
     int64_t cols;
     cs_labelled local = {.labels = b->toy->classes};
     cs_status status = number_columns(b, &cols);
-    if (status == CS_OK) status = make_room(b, cols, rows, nnz);
+    if (status == CS_OK) status = make_space(b, cols, rows, nnz);
     for (int64_t e = 0, next; status == CS_OK && e < b->pairs.events; e = next) {
         next = e + 1;
         while (!b->toy->given && next < b->pairs.events && b->pairs.set[next] == b->pairs.set[e]) {

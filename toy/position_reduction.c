@@ -168,9 +168,9 @@ static cs_status rows_of(position_law *b)
                        " positions exceeds %d elements",
                        b->rows, s, DENSE_LIMIT);
     }
-    int64_t room = pairs->events + s + (pairs->q ? b->rows * s : 0);
+    int64_t capacity = pairs->events + s + (pairs->q ? b->rows * s : 0);
     b->mass = cs_pool_take(&b->pool, b->rows, sizeof *b->mass);
-    CS_POOL_FIELDS(&b->pool, room, b, row, col, p);
+    CS_POOL_FIELDS(&b->pool, capacity, b, row, col, p);
     b->free = cs_pool_take(&b->pool, s, sizeof *b->free);
     if (b->pool.status != CS_OK) return b->pool.status;
     put_listed(b);

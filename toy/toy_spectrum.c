@@ -24,7 +24,7 @@ void cs_toy_values_add(cs_toy_values *values, double sigma, int64_t multiplicity
 {
     if (multiplicity > 0 && values->status == CS_OK)
         values->status =
-            cs_reserve(&values->value, &values->room, values->n + 1, sizeof *values->value);
+            cs_reserve(&values->value, &values->capacity, values->n + 1, sizeof *values->value);
     if (multiplicity > 0 && values->status == CS_OK)
         values->value[values->n++] = (cs_toy_value){sigma, multiplicity};
 }

@@ -12,7 +12,7 @@ typedef struct {
 } cs_toy_value;
 
 typedef struct {
-    int64_t n, room;
+    int64_t n, capacity;
     cs_toy_value *value; /* free it with cs_free */
     cs_status status;
     double floor, residual; /* largest of the solvers that ran */

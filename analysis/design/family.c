@@ -160,7 +160,7 @@ static void add_part(cs_family *f, int64_t j, const cs_pairs *part)
     f->ptr[j + 1] = n;
 }
 
-static cs_status columns_room(cs_family *f, int64_t variables, int64_t entries, cs_pool *pool)
+static cs_status alloc_columns(cs_family *f, int64_t variables, int64_t entries, cs_pool *pool)
 {
     f->variables = variables;
     f->ptr = cs_pool_take(pool, variables + 1, sizeof *f->ptr);
@@ -182,7 +182,7 @@ static cs_status family_of_parts(const cs_objective *mixture, cs_pool *pool, cs_
                           "a mixture that combines parts with listed sets and parts of sizes must "
                           "list all events; use parts of one kind");
     f->masses = f->events.events + (listed ? 0 : f->s);
-    if (status == CS_OK) status = columns_room(f, parts, parts * f->masses, pool);
+    if (status == CS_OK) status = alloc_columns(f, parts, parts * f->masses, pool);
     if (status == CS_OK) memset(share, 0, (size_t)parts * sizeof *share);
     for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
         share[j] = 1;
@@ -204,7 +204,7 @@ static cs_status family_of_events(const cs_objective *objective, cs_pool *pool, 
                           "one variable per event; for longer sequences use offsets:D (one per "
                           "distance) or mix:SHARE*OBJECTIVE+... (one per part)");
     f->masses = f->events.events;
-    if (status == CS_OK) status = columns_room(f, f->masses, f->masses, pool);
+    if (status == CS_OK) status = alloc_columns(f, f->masses, f->masses, pool);
     for (int64_t e = 0; e < f->masses && status == CS_OK; ++e) {
         f->mass[e] = f->ptr[e] = e;
         f->part[e] = 1;
@@ -231,7 +231,7 @@ static cs_status family_of_distances(int64_t reach, cs_pool *pool, cs_family *f)
     const int64_t prefixes = f->s - reach;
     if (status == CS_OK) p->sets = prefixes;
     p->events = f->masses = kept;
-    if (status == CS_OK) status = columns_room(f, reach, kept, pool);
+    if (status == CS_OK) status = alloc_columns(f, reach, kept, pool);
     for (int64_t d = 0, n = 0; d < reach && status == CS_OK; ++d) {
         for (int64_t i = 0; i < prefixes; ++i, ++n) {
             f->mass[n] = i * reach + d;

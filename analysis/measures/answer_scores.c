@@ -68,8 +68,8 @@ static size_t article(const uint8_t *begin, const uint8_t *at)
 
 char *cs_answer_normalise(const char *text)
 {
-    const int64_t room = 2 * (int64_t)strlen(text) + 1;
-    char *small = cs_alloc(room, 1), *made = cs_alloc(room + 1, 1), *to = made;
+    const int64_t capacity = 2 * (int64_t)strlen(text) + 1;
+    char *small = cs_alloc(capacity, 1), *made = cs_alloc(capacity + 1, 1), *to = made;
     if (small && made) {
         lower(text, small);
         const uint8_t *begin = (const uint8_t *)small;

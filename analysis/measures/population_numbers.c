@@ -22,7 +22,7 @@ void cs_population_rows_free(cs_population_rows *rows)
 
 cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row)
 {
-    cs_status status = cs_reserve(&rows->row, &rows->room, rows->count + 1, sizeof *rows->row);
+    cs_status status = cs_reserve(&rows->row, &rows->capacity, rows->count + 1, sizeof *rows->row);
     if (status == CS_OK) {
         rows->row[rows->count++] = *row;
     } else {

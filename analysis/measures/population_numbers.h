@@ -15,7 +15,7 @@ typedef struct {
 } cs_population_row;
 
 typedef struct {
-    int64_t count, room;
+    int64_t count, capacity;
     cs_population_row *row;
     cs_connectivity plug_in;                 /* of the corpus; empty for a null */
     char partition[33];                      /* of the blocks (cs_corpus_partition); "": none */

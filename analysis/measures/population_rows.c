@@ -515,7 +515,8 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
     if (status == CS_OK && !compared)
         status = cs_population_rows_of_matrix(&cooc.matrix.a, &plan->spectrum, &truth);
     if (status == CS_OK)
-        status = cs_reserve(&rows->row, &rows->room, rows->count + truth.count, sizeof *rows->row);
+        status =
+            cs_reserve(&rows->row, &rows->capacity, rows->count + truth.count, sizeof *rows->row);
     for (int64_t i = 0; i < truth.count && status == CS_OK; ++i) {
         rows->row[rows->count] = truth.row[i];
         rows->row[rows->count++].estimate = "population";

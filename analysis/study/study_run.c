@@ -35,7 +35,7 @@ typedef struct {
 } known_input;
 
 typedef struct {
-    int64_t count, room;
+    int64_t count, capacity;
     known_input *input;
 } known_inputs;
 
@@ -54,7 +54,7 @@ static cs_status is_unchanged(known_inputs *known, const char *path, const char 
         memcpy(now.path, path, strlen(path) + 1);
         status = cs_path_sha256(path, NULL, now.sha256, &bytes);
         if (status == CS_OK)
-            status = cs_reserve(&known->input, &known->room, i + 1, sizeof *known->input);
+            status = cs_reserve(&known->input, &known->capacity, i + 1, sizeof *known->input);
         if (status == CS_OK) known->input[known->count++] = now;
     }
     if (status == CS_OK) *out = strcmp(known->input[i].sha256, sha256) == 0;
@@ -124,7 +124,8 @@ static cs_status compare_input(void *ctx, const char *path, const char *sha256)
     }
     memcpy(input.path, path, strlen(path) + 1);
     memcpy(input.sha256, sha256, strlen(sha256) + 1);
-    cs_status status = cs_reserve(&read->input, &read->room, read->count + 1, sizeof *read->input);
+    cs_status status =
+        cs_reserve(&read->input, &read->capacity, read->count + 1, sizeof *read->input);
     if (status == CS_OK) read->input[read->count++] = input;
     return status;
 }
@@ -291,7 +292,7 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
 
 /* The last line of a step's stderr that it begins with its own name, for the reason; where there is
  * none and the disk is full, the error of the disk. "" else. */
-static void last_message(const char *folder, char *buffer, size_t room)
+static void last_message(const char *folder, char *buffer, size_t capacity)
 {
     enum { MESSAGE_BYTES = 4096 }; /* a page */
     char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
@@ -301,13 +302,13 @@ static void last_message(const char *folder, char *buffer, size_t room)
         for (char *line = text; line; line = strchr(line, '\n')) {
             line += *line == '\n';
             if (strncmp(line, "cospec ", 7) == 0) {
-                (void)snprintf(buffer, room, "%.*s", (int)strcspn(line, "\n"), line);
+                (void)snprintf(buffer, capacity, "%.*s", (int)strcspn(line, "\n"), line);
             }
         }
     }
     cs_reason_clear();
     if (!buffer[0] && cs_disk_check(folder, MESSAGE_BYTES, NULL, "its messages") != CS_OK) {
-        (void)snprintf(buffer, room, "no space is left on its disk");
+        (void)snprintf(buffer, capacity, "no space is left on its disk");
         cs_reason_clear();
     }
     cs_free(path);

@@ -97,7 +97,7 @@ cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statemen
     s.text = cs_strdup(text);
     s.input = cs_strdup(input ? input : "");
     if (!s.text || !s.input ||
-        cs_reserve(&list->item, &list->room, list->count + 1, sizeof *list->item) != CS_OK) {
+        cs_reserve(&list->item, &list->capacity, list->count + 1, sizeof *list->item) != CS_OK) {
         statement_free(&s);
         list->status = CS_ERR_MEMORY;
         return NULL;

@@ -65,7 +65,7 @@ typedef struct {
 } cs_statement;
 
 typedef struct {
-    int64_t count, room;
+    int64_t count, capacity;
     cs_statement *item;
     const char *theorem; /* of statements added from now on; NULL: unknown; borrowed */
     cs_status status;    /* a statement that could not be added */

@@ -190,8 +190,8 @@ void cs_42_state_ones(const cs_42_case *c, const char *id, cs_statement_form for
  * The prefix convention changes AR alone: a mask that leaves m >= 1 tokens has no empty X.
  */
 
-cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
-                                  double to)
+cs_42_difference cs_42_least_margin(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
+                                    double to)
 {
     const cs_toy_spectrum *both[] = {a, b};
     cs_42_difference least = {cs_42_sigma(a, from + 1), cs_42_sigma(b, from + 1), from + 1};

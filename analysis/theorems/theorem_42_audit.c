@@ -26,7 +26,7 @@ typedef struct {
 static void compare(const comparison *k, const char *input, double masked_tokens,
                     cs_statements *out)
 {
-    const cs_42_difference d = cs_42_least_room(k->low->best, k->high->best, k->from, k->to);
+    const cs_42_difference d = cs_42_least_margin(k->low->best, k->high->best, k->from, k->to);
     const double error =
         k->low->best->residual + k->low->rounding + k->high->best->residual + k->high->rounding;
     cs_statement *s = cs_statements_add(out, k->id, k->form, CS_RELATION_LESS, k->text, input);

@@ -175,7 +175,7 @@ static cs_status add_ratio(cs_43_walk *w, double two, double three)
     const double both[FORMS] = {two, three};
     for (int p = 0; p < FORMS; ++p) {
         cs_status status =
-            cs_reserve(&w->ratio[p], &w->room[p], w->ratios + 1, sizeof *w->ratio[p]);
+            cs_reserve(&w->ratio[p], &w->capacity[p], w->ratios + 1, sizeof *w->ratio[p]);
         if (status != CS_OK) return status;
         w->ratio[p][w->ratios] = both[p];
     }

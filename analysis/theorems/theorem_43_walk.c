@@ -314,7 +314,7 @@ static cs_status visit(cs_43_walk *w)
     return status;
 }
 
-static cs_status make_room(cs_43_walk *w)
+static cs_status make_space(cs_43_walk *w)
 {
     int64_t longest = 2, vocab = w->m->vocab, columns = (w->o.masks + 1) * FORMS;
     int64_t width = w->m->width;
@@ -355,7 +355,7 @@ cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_
     w.o.eta_scale = w.o.eta_scale == 0 ? 1 : w.o.eta_scale;
     w.o.factor = w.o.factor == 0 ? 2 : w.o.factor;
     cs_status status = check(m, &w.o);
-    if (status == CS_OK && (status = make_room(&w)) == CS_OK && (status = survey(&w)) == CS_OK)
+    if (status == CS_OK && (status = make_space(&w)) == CS_OK && (status = survey(&w)) == CS_OK)
         status = visit(&w);
     cs_free(w.ratio[0]);
     cs_free(w.ratio[1]);

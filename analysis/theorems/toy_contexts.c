@@ -145,7 +145,7 @@ static void add_set(builder *b, int64_t first, int64_t last)
 
 /* --- the whole ---------------------------------------------------------------------------------*/
 
-static cs_status make_room(builder *b, double nnz)
+static cs_status make_space(builder *b, double nnz)
 {
     const cs_toy *toy = b->toy;
     int64_t rows = 0, tokens = 0, most = 0, entries = (int64_t)nnz;
@@ -211,7 +211,7 @@ cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *
     cs_status status = check(toy, limit, &nnz);
     if (status == CS_OK) status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);
     if (status == CS_OK && (status = cs_pairs_expand(&b.pairs, limit)) == CS_OK &&
-        (status = make_room(&b, nnz)) == CS_OK) {
+        (status = make_space(&b, nnz)) == CS_OK) {
         for (int64_t e = 0, next; e < b.pairs.events; e = next) {
             next = e + 1;
             while (next < b.pairs.events && b.pairs.set[next] == b.pairs.set[e]) {

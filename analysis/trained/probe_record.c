@@ -6,7 +6,7 @@
 static cs_status add_scores(const cs_scoring *j, const double *prediction, cs_item *in)
 {
     cs_item *list = cs_item_array(in, "metrics");
-    double *scratch = cs_alloc(cs_scoring_room(j), sizeof *scratch);
+    double *scratch = cs_alloc(cs_scoring_work_size(j), sizeof *scratch);
     cs_status status = scratch ? CS_OK : CS_ERR_MEMORY;
     for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
         const cs_metric metric = j->metrics.metric[m];

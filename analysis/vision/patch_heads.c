@@ -321,7 +321,7 @@ static bool box_of(const said *s, int64_t picture, int64_t place, cs_detection *
 
 /* Candidates of one class in a picture; a candidate that a better one covers is dropped. */
 static cs_status add_best(int64_t count, const cs_detection *candidate, cs_scored *order,
-                          int64_t *room, cs_patch_answer *a)
+                          int64_t *capacity, cs_patch_answer *a)
 {
     const int64_t first = a->detections;
     qsort(order, (size_t)count, sizeof *order, cs_scored_compare);
@@ -331,7 +331,8 @@ static cs_status add_best(int64_t count, const cs_detection *candidate, cs_score
         for (int64_t k = first; k < a->detections && !covered; ++k) {
             covered = cs_detection_overlap(&a->detection[k], d) > MOST_OVERLAP;
         }
-        cs_status status = cs_reserve(&a->detection, room, a->detections + 1, sizeof *a->detection);
+        cs_status status =
+            cs_reserve(&a->detection, capacity, a->detections + 1, sizeof *a->detection);
         if (status != CS_OK) return status;
         if (!covered) {
             a->detection[a->detections++] = *d;
@@ -360,7 +361,7 @@ static void soften(const said *s, int64_t picture, double *p)
 static cs_status detect_all(const said *s, cs_patch_answer *a)
 {
     const int64_t patches = s->t->patches, k = s->outputs;
-    int64_t room = 0;
+    int64_t capacity = 0;
     cs_pool pool = {0};
     double *p = cs_pool_take(&pool, patches * k, sizeof *p);
     cs_detection *candidate = cs_pool_take(&pool, patches, sizeof *candidate);
@@ -377,7 +378,7 @@ static cs_status detect_all(const said *s, cs_patch_answer *a)
                     candidate[count++] = d;
                 }
             }
-            status = add_best(count, candidate, order, &room, a);
+            status = add_best(count, candidate, order, &capacity, a);
         }
     }
     cs_pool_free(&pool);

@@ -54,7 +54,7 @@ cs_status cs_patch_study_targets(const cs_images side[2], int64_t patch, cs_patc
 typedef struct {
     cs_pool pool;
     const cs_patch_targets *test;
-    int64_t seeds, blocks, room;
+    int64_t seeds, blocks, capacity;
     int32_t *block;                /* of each picture */
     int64_t *confusion;            /* blocks + 2: of each, of all, of all without one */
     double *scratch[MOST_METRICS]; /* of cs_seed_score_made */
@@ -70,7 +70,8 @@ static cs_status scorer_make(const cs_patch_study *s, int64_t seeds, scorer *out
     c.confusion = cs_pool_take(&c.pool, (c.blocks + 2) * k * k, sizeof *c.confusion);
     c.by_class = cs_pool_take(&c.pool, seeds * k, sizeof *c.by_class);
     for (int m = 0; m < MOST_METRICS; ++m) {
-        c.scratch[m] = cs_pool_take(&c.pool, cs_seed_score_room(seeds, n), sizeof *c.scratch[m]);
+        c.scratch[m] =
+            cs_pool_take(&c.pool, cs_seed_score_work_size(seeds, n), sizeof *c.scratch[m]);
     }
     cs_status status = c.pool.status;
     if (status == CS_OK) status = cs_metric_deal(n, c.blocks, s->seed, c.block);

@@ -77,7 +77,7 @@ typedef struct {
     float *seen;     /* batch x patches x values, in the order of the sequences */
     double *scratch; /* values */
     const float *extra; /* of the pictures of a pass, or NULL */
-} room;
+} capacity;
 
 /* A loss row's values into its patch. */
 static void put_values(const cs_patch_reader *r, const float *made, const float *real,
@@ -105,7 +105,7 @@ static bool of_codes(const cs_patch_reader *r)
 
 /* The likeliest code of every hidden patch of groups >= g, and what those up to g stand for. */
 static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_t *group, int64_t g,
-                           room *m, float *out)
+                           capacity *m, float *out)
 {
     const int64_t t = r->patches, v = r->values, vocab = r->model->config.shape.vocab;
     const cs_batch *b = &r->pass.batch;
@@ -128,7 +128,7 @@ static cs_status put_codes(const cs_patch_reader *r, int64_t count, const int32_
 
 /* Predicts all patches of groups >= g of some pictures, and keeps those of g. */
 static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real,
-                            const int32_t *group, int64_t g, room *m, float *out)
+                            const int32_t *group, int64_t g, capacity *m, float *out)
 {
     const int64_t t = r->patches, v = r->values, wide = r->model->config.shape.extra_width;
     for (int64_t i = 0; i < count; ++i) {
@@ -169,7 +169,7 @@ static cs_status fill_group(cs_patch_reader *r, int64_t count, const float *real
     return status;
 }
 
-static void empty(cs_patch_reader *r, room *m)
+static void empty(cs_patch_reader *r, capacity *m)
 {
     for (int64_t i = 0; m->plan && i < r->batch; ++i) {
         cs_plan_free(&m->plan[i]);
@@ -177,7 +177,7 @@ static void empty(cs_patch_reader *r, room *m)
     CS_FREE_FIELDS(m, plan, example, token, id, decoded, made, seen, scratch);
 }
 
-static cs_status furnish(cs_patch_reader *r, room *m)
+static cs_status furnish(cs_patch_reader *r, capacity *m)
 {
     m->plan = cs_calloc(r->batch, sizeof *m->plan);
     m->example = cs_calloc(r->batch, sizeof *m->example);
@@ -205,7 +205,7 @@ cs_status cs_patches_fill(cs_patch_reader *reader, int64_t count, const float *r
                           int64_t groups, float *out)
 {
     const int64_t picture = reader->patches * reader->values;
-    room m = {0};
+    capacity m = {0};
     if (groups > 1 && reader->model->config.head.target == CS_TARGET_NORMALISED) {
         return cs_fail(
             CS_ERR_USAGE,

@@ -55,10 +55,10 @@ static cs_status pool_cells(const grid *g, int64_t width, int64_t pictures, floa
             x[i * cells * width + j] = (float)cell[j];
         }
     }
-    const bool room = cell && count;
+    const bool allocated = cell && count;
     cs_free(cell);
     cs_free(count);
-    return room ? CS_OK : CS_ERR_MEMORY;
+    return allocated ? CS_OK : CS_ERR_MEMORY;
 }
 
 cs_status cs_picture_features(cs_model *model, const cs_corpus *corpus,

@@ -20,7 +20,7 @@ enum { FEWEST = 4 };
 
 typedef struct {
     cs_args *args;
-    int64_t models, room, tasks, decoders;
+    int64_t models, capacity, tasks, decoders;
     cs_compare_model *model;
     cs_compare_task *task;
     cs_task_list list;
@@ -113,7 +113,8 @@ static cs_status add_model(job *j, cs_compare_model m)
     if (status == CS_OK && m.decoder) status = cs_model_text_decoder(&t);
     if (status == CS_OK) status = describe(j, &t, &m);
     cs_model_text_free(&t);
-    if (status == CS_OK) status = cs_reserve(&j->model, &j->room, j->models + 1, sizeof *j->model);
+    if (status == CS_OK)
+        status = cs_reserve(&j->model, &j->capacity, j->models + 1, sizeof *j->model);
     if (status == CS_OK) j->model[j->models++] = m;
     j->decoders += m.decoder;
     return status;

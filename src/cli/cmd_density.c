@@ -81,7 +81,7 @@ static cs_status estimate(cs_args *args, int64_t rows, const cs_csr *a, double c
     cs_item_int(root, "cols", a->cols);
     cs_item_int(root, "nonzeros", cs_csr_nnz(a));
     cs_item_real(root, "sample_bytes",
-                 8 * cs_density_room(large, small, cs_args_int(args, "degree")));
+                 8 * cs_density_bytes(large, small, cs_args_int(args, "degree")));
     cs_item_real(root, "product_multiply_adds", products);
     cs_item_real(root, "orthogonalisation_multiply_adds", others);
     cs_item_real(root, "sum_sigma4_cost", cost);

@@ -162,7 +162,8 @@ static cs_status put(sink *s, const void *bytes, int64_t size)
 {
     const char *from = bytes;
     while (size > 0) {
-        size_t room = PIECE - s->held, count = (size_t)size < room ? (size_t)size : room;
+        size_t capacity = PIECE - s->held,
+               count = (size_t)size < capacity ? (size_t)size : capacity;
         memcpy(s->buffer + s->held, from, count);
         s->held += count;
         from += count;

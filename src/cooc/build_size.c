@@ -55,10 +55,10 @@ double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
     }
     /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
      * plan files, where the overflow of the total is caught. */
-    double room = p->options.draws > 0 ? 8 : 1;
+    double headroom = p->options.draws > 0 ? 8 : 1;
     int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
-    *exact = d > 0 && !p->corpus->weight && total * (double)d * room < 0x1p53;
-    return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
+    *exact = d > 0 && !p->corpus->weight && total * (double)d * headroom < 0x1p53;
+    return *exact ? (double)d : exp2(floor(61 - log2(total * headroom)));
 }
 
 /* Nonzeros of the class masses of at most `rows` rows or columns. */

@@ -59,7 +59,7 @@ typedef struct cs_build {
     cs_law_spread law; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
-    int64_t blocks, room;
+    int64_t blocks, capacity;
     cs_block *block;
     double expected; /* contributions: an upper bound, except for draws */
     worker *worker;
@@ -82,7 +82,7 @@ typedef struct cs_build {
 
 static cs_status add_block(build *b, int64_t first, int64_t last, int64_t from, int64_t to)
 {
-    cs_status status = cs_reserve(&b->block, &b->room, b->blocks + 1, sizeof *b->block);
+    cs_status status = cs_reserve(&b->block, &b->capacity, b->blocks + 1, sizeof *b->block);
     if (status != CS_OK) return status;
     b->block[b->blocks++] = (cs_block){.first = first, .last = last, .from = from, .to = to};
     return CS_OK;

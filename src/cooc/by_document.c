@@ -298,7 +298,7 @@ static void put_context(pairing *b, const int64_t *row, const int64_t *end, doub
 
 /* Allocates for the contexts that make pairs and their sums, and adds up the sums N, in the order
  * of the rows. */
-static cs_status make_room(pairing *b, double *all, double *chosen)
+static cs_status make_space(pairing *b, double *all, double *chosen)
 {
     const cs_csr *a = &b->rows->matrix.a;
     int64_t groups = 0, entries = 0, taken = 0, check = 0, r = 0;
@@ -359,7 +359,7 @@ cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *inde
     for (unsigned part = 0; part < 32; ++part) {
         b.takes[part] = options->chosen >> part & 1;
     }
-    cs_status status = b.taken && b.context ? make_room(&b, &all, &chosen) : CS_ERR_MEMORY;
+    cs_status status = b.taken && b.context ? make_space(&b, &all, &chosen) : CS_ERR_MEMORY;
     b.g = gatherer_in(&pool, rows->matrix.a.cols);
     status = status ? status : pool.status;
     int64_t check = 0, at = 0;

@@ -243,7 +243,7 @@ static cs_status sort_slots(cs_collector *c)
 
 /* The slots are full: adding up may empty half of them, else more are used as long as there are
  * any, and then they are spilled. */
-cs_status cs_collector_make_room(cs_collector *c)
+cs_status cs_collector_make_space(cs_collector *c)
 {
     const int64_t before = c->used;
     const bool appended = c->append, more = c->capacity < c->largest;
@@ -268,7 +268,7 @@ static cs_status flush(cs_collector *c)
 {
     cs_status status = CS_OK;
     while (c->capacity - c->used < c->held && status == CS_OK) {
-        status = cs_collector_make_room(c);
+        status = cs_collector_make_space(c);
     }
     if (status != CS_OK) return status;
     const int64_t before = c->used;

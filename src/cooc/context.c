@@ -188,13 +188,13 @@ static void plan_scratch(cs_context_plan *plan)
         }
         int64_t reach = pads ? t->pairs.length : t->ranks + 1;
         plan->near = plan->near || t->padded;
-        if (t->padded && reach > plan->hash_room) {
-            plan->hash_room = reach;
+        if (t->padded && reach > plan->hash_capacity) {
+            plan->hash_capacity = reach;
         }
     }
     if (sets) {
-        plan->set_room = plan->longest + 1;
-        plan->hash_room = plan->kind->whole ? plan->longest : plan->hash_room;
+        plan->set_capacity = plan->longest + 1;
+        plan->hash_capacity = plan->kind->whole ? plan->longest : plan->hash_capacity;
     }
 }
 

@@ -158,11 +158,11 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
 
 static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
 {
-    int64_t s = t->pairs.length, n = plan->context.n, room = 64;
+    int64_t s = t->pairs.length, n = plan->context.n, capacity = 64;
     double limit = plan->max_patterns, law = t->pairs.invariant;
     drawing d = {0};
     t->padded = cs_pool_take(&t->pool, n, sizeof *t->padded);
-    t->pattern = cs_calloc(room, sizeof *t->pattern);
+    t->pattern = cs_calloc(capacity, sizeof *t->pattern);
     if (!t->padded || !t->pattern) return CS_ERR_MEMORY;
     double count = padded_weights(t, n, t->padded);
     if (count > limit) {
@@ -171,7 +171,7 @@ static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
     for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
-        status = cs_reserve(&t->pattern, &room, i + 1, sizeof *t->pattern);
+        status = cs_reserve(&t->pattern, &capacity, i + 1, sizeof *t->pattern);
         if (status != CS_OK) break;
         double before = beyond;
         beyond = drawing_advance(&d, s, i, &t->pattern[i]);

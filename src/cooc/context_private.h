@@ -66,9 +66,9 @@ struct cs_context_plan {
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
     int64_t tables;
     cs_context_table *table;
-    int64_t hash_room; /* capacity for item hashes of a walker */
-    bool near;         /* nearest, invariant part: a walker keeps positions in order of nearness */
-    int64_t set_room;  /* capacity for positions of an explicit set in a walker */
+    int64_t hash_capacity; /* capacity for item hashes of a walker */
+    bool near; /* nearest, invariant part: a walker keeps positions in order of nearness */
+    int64_t set_capacity; /* capacity for positions of an explicit set in a walker */
 };
 
 /* One event (S, k) of the current sequence. S is a prefix, or the positions below `limit` in
@@ -98,7 +98,7 @@ typedef struct {
     double dropped;
     /* scratch */
     cs_hash128 *hash;
-    int32_t *near_offset, *near_token; /* hash_room: by nearness rank */
+    int32_t *near_offset, *near_token; /* hash_capacity: by nearness rank */
     int32_t *rank, *position, *content;
     int32_t *row_position, *row_content; /* of one row of nearest or each */
     int64_t *chosen;                     /* nearest: ranks of the current pattern */

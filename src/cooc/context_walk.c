@@ -13,19 +13,19 @@
 cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
                                  const cs_corpus *corpus, cs_contribution_visit visit, void *ctx)
 {
-    const int64_t n = plan->context.n, near = plan->near ? plan->hash_room : 0;
+    const int64_t n = plan->context.n, near = plan->near ? plan->hash_capacity : 0;
     cs_pool pool = {0};
     *w = (cs_context_walker){
         .plan = plan,
         .corpus = corpus,
         .visit = visit,
         .ctx = ctx,
-        .hash = cs_pool_take(&pool, plan->hash_room, sizeof *w->hash),
+        .hash = cs_pool_take(&pool, plan->hash_capacity, sizeof *w->hash),
         .near_offset = cs_pool_take(&pool, near, sizeof *w->near_offset),
         .near_token = cs_pool_take(&pool, near, sizeof *w->near_token),
-        .rank = cs_pool_take(&pool, plan->set_room, sizeof *w->rank),
-        .position = cs_pool_take(&pool, plan->set_room, sizeof *w->position),
-        .content = cs_pool_take(&pool, plan->set_room, sizeof *w->content),
+        .rank = cs_pool_take(&pool, plan->set_capacity, sizeof *w->rank),
+        .position = cs_pool_take(&pool, plan->set_capacity, sizeof *w->position),
+        .content = cs_pool_take(&pool, plan->set_capacity, sizeof *w->content),
         .row_position = cs_pool_take(&pool, n, sizeof *w->row_position),
         .row_content = cs_pool_take(&pool, n, sizeof *w->row_content),
         .chosen = cs_pool_take(&pool, n, sizeof *w->chosen),

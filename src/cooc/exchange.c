@@ -170,7 +170,7 @@ static cs_status take_parts(cs_exchange *x, const part_sums *part, cs_assembler 
     int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
     cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !cs_assembler_fits(whole, &others))
-        status = cs_assembler_room(whole, &others, 1);
+        status = cs_assembler_reserve(whole, &others, 1);
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
         take_part(x, r, &part[r], in_col, whole);
     }

@@ -102,7 +102,7 @@ static cs_status hashed(maker *m, const double *fold, int32_t *out)
     if (m->slot[at] == 0) {
         if (m->r.patterns == INT32_MAX)
             return cs_fail(CS_ERR_MEMORY, "more than 2^31 distinct counts of eight folds");
-        status = cs_reserve(&m->r.fold, &m->r.pattern_room, (m->r.patterns + 1) * CS_FOLDS,
+        status = cs_reserve(&m->r.fold, &m->r.pattern_capacity, (m->r.patterns + 1) * CS_FOLDS,
                             sizeof *m->r.fold);
         if (status != CS_OK) return status;
         memcpy(m->r.fold + m->r.patterns * CS_FOLDS, fold, CS_FOLDS * sizeof *fold);
@@ -145,14 +145,14 @@ static cs_status pattern_of(maker *m, const double *counts, int32_t *out)
 /* Begins a run of at most `entries` entries, for which it makes space. */
 static cs_status begin_run(cs_fold_list *l, int64_t context, int64_t entries)
 {
-    cs_status status = cs_reserve(&l->ptr, &l->run_room, l->runs + 2, sizeof *l->ptr);
+    cs_status status = cs_reserve(&l->ptr, &l->run_capacity, l->runs + 2, sizeof *l->ptr);
     if (status == CS_OK)
-        status = cs_reserve(&l->context, &l->context_room, l->runs + 1, sizeof *l->context);
+        status = cs_reserve(&l->context, &l->context_capacity, l->runs + 1, sizeof *l->context);
     if (status == CS_OK)
-        status = cs_reserve(&l->col, &l->col_room, l->entries + entries, sizeof *l->col);
+        status = cs_reserve(&l->col, &l->col_capacity, l->entries + entries, sizeof *l->col);
     if (status == CS_OK)
         status =
-            cs_reserve(&l->pattern, &l->pattern_room, l->entries + entries, sizeof *l->pattern);
+            cs_reserve(&l->pattern, &l->pattern_capacity, l->entries + entries, sizeof *l->pattern);
     if (status != CS_OK) return status;
     l->ptr[l->runs] = l->entries;
     l->context[l->runs++] = context;
@@ -257,8 +257,8 @@ CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any
             documents[h] += in[h];
         }
     }
-    cs_status status =
-        cs_reserve(&m->r.weight, &m->r.room, (m->r.count + 1) * 2 * CS_FOLDS, sizeof *m->r.weight);
+    cs_status status = cs_reserve(&m->r.weight, &m->r.capacity, (m->r.count + 1) * 2 * CS_FOLDS,
+                                  sizeof *m->r.weight);
     if (status != CS_OK) return status;
     double *weight = m->r.weight + m->r.count * 2 * CS_FOLDS;
     *any = m->o->quarters && documents[0][0] >= 2; /* lane 0: every document */

@@ -271,16 +271,16 @@ typedef struct {
     cs_law_spreader spreader;
     pattern *list;
     int32_t *place;
-    int64_t patterns, room, places, place_room;
+    int64_t patterns, capacity, places, place_capacity;
 } pattern_list;
 
 static cs_status add_pattern(void *ctx, const cs_contribution *c)
 {
     pattern_list *l = ctx;
     const int64_t n = lay_places(&l->spreader, c);
-    cs_status status = cs_reserve(&l->list, &l->room, l->patterns + 1, sizeof *l->list);
+    cs_status status = cs_reserve(&l->list, &l->capacity, l->patterns + 1, sizeof *l->list);
     if (status == CS_OK)
-        status = cs_reserve(&l->place, &l->place_room, l->places + n, sizeof *l->place);
+        status = cs_reserve(&l->place, &l->place_capacity, l->places + n, sizeof *l->place);
     if (status != CS_OK) return status;
     pattern p = {.ordinal = c->ordinal, .first = l->places};
     for (int64_t i = 0; i < n; ++i) {

@@ -62,7 +62,7 @@ static cs_status place(merger *m, int64_t range, cs_assembler *part, cs_status s
         while (m->copying > 0) {
             (void)pthread_cond_wait(&m->changed, &m->lock);
         }
-        status = cs_assembler_room(m->whole, &size, (double)(range + 1) / CS_RANGES);
+        status = cs_assembler_reserve(m->whole, &size, (double)(range + 1) / CS_RANGES);
         mine = status == CS_OK;
     }
     if (mine) {

@@ -56,10 +56,10 @@ static cs_status gram_row(void *ctx, int64_t item)
 static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
-    const int64_t room = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
+    const int64_t capacity = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
     cs_pool pool = {0};
-    double *part = cs_pool_take(&pool, room, sizeof *part);
-    double *mine = cs_pool_take(&pool, room, sizeof *mine);
+    double *part = cs_pool_take(&pool, capacity, sizeof *part);
+    double *mine = cs_pool_take(&pool, capacity, sizeof *mine);
     cs_status status = pool.status;
     for (int64_t first = 0, count = 0; first < r->width && status == CS_OK; first += count) {
         int64_t begin = 0, entries = 0;

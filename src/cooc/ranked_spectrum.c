@@ -175,9 +175,9 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
     bool deflated = r->deflated;
     double square[2 * WIDE];
     /* Rows on cache lines, as the products of panels want them. */
-    void *room = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
-    cs_status status = room ? CS_OK : CS_ERR_MEMORY;
-    double *v = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
+    void *work = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
+    cs_status status = work ? CS_OK : CS_ERR_MEMORY;
+    double *v = (double *)(((uintptr_t)work + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
     double *left = u + r->held * WIDE, *right = left + r->held * WIDE;
     r->deflated = false;
     for (int64_t first = 0; status == CS_OK && first < s->k; first += WIDE) {
@@ -198,7 +198,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         }
     }
     r->deflated = deflated;
-    cs_free(room);
+    cs_free(work);
     return status;
 }
 
@@ -260,7 +260,7 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
 {
     cs_comm *c = t->r.comm;
     cs_status status = CS_OK;
-    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_room(&t->r, s);
+    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_memory(&t->r, s);
     if (counted || !t->options->values_only) {
         status = gather_side(c, shard->length, shard->index, &s->u);
         if (status == CS_OK) status = gather_side(c, shard->width, NULL, &s->v);

@@ -96,10 +96,10 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
 }
 
 /* All triplets: what the sums leave over bounds the squares of what is missing. */
-static void certify_all(double off, double error, double room, cs_spectrum *s)
+static void certify_all(double off, double error, double margin, cs_spectrum *s)
 {
     double reach = sqrt(off + error), least_known = s->k > 0 ? s->sigma[s->k - 1] : 0;
-    bool seen = room < 1 || reach < least_known;
+    bool seen = margin < 1 || reach < least_known;
     s->cert.moments = (cs_certificate){off <= error ? CS_CERT_PASSED : CS_CERT_FAILED, off, error,
                                        off <= error ? reach : NAN, ""};
     if (off <= error && !seen) {

@@ -41,7 +41,7 @@ typedef struct {
     double slack;     /* what lumping may have moved a singular value by */
     int64_t longest;  /* terms of a sum in a Gram matrix */
     int64_t order;    /* of the largest matrix */
-    cs_dense room;    /* for it */
+    cs_dense work;    /* for it */
     double departure; /* ||X^T X - I||, the larger of both sides */
     double rho;       /* root of the sum of squared residuals */
     double worst;     /* residual */
@@ -138,7 +138,7 @@ static cs_status count_above(counting *c, double tau, tally *out)
     cs_status status = CS_OK;
     for (int64_t b = 0; status == CS_OK && b < c->r->count; ++b) {
         int64_t n = order_of(c->r, b, c->augmented), positive = 0;
-        cs_dense m = {.rows = n, .cols = n, .ld = n, .data = c->room.data};
+        cs_dense m = {.rows = n, .cols = n, .ld = n, .data = c->work.data};
         double error = 0;
         cs_progress_report(c->options->progress, "inertia", b, c->r->count);
         status = cs_interrupt_check();
@@ -318,10 +318,10 @@ static bool fits(counting *c, cs_certificate *out)
     return true;
 }
 
-static cs_status make_room(counting *c)
+static cs_status make_space(counting *c)
 {
-    cs_dense_free(&c->room);
-    return cs_dense_init(&c->room, c->order, c->order);
+    cs_dense_free(&c->work);
+    return cs_dense_init(&c->work, c->order, c->order);
 }
 
 static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
@@ -343,13 +343,13 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
 {
     cs_certificate *out = &s->cert.inertia;
     tally t = {0};
-    cs_status status = make_room(c);
+    cs_status status = make_space(c);
     if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
     cs_certificate larger = {0};
     if (status == CS_OK && !isfinite(t.high)) {
         c->augmented = true;
         if (fits(c, &larger)) {
-            status = make_room(c);
+            status = make_space(c);
             if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
         }
     }
@@ -422,7 +422,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     cs_status status = certify(&c, facts, s);
     cs_threads_blas_hold(false);
-    cs_dense_free(&c.room);
+    cs_dense_free(&c.work);
     return status;
 }
 

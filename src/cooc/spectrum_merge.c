@@ -155,7 +155,7 @@ typedef struct {
     const cs_system *system;
     int threads;
     double *u, *v, *product_u, *product_v; /* panels of layers, row by row */
-    double *room;                          /* of the products */
+    double *work;                          /* of the products */
     int64_t first;                         /* layer in the panels' first column */
     double *residual;
 } residual_job;
@@ -166,11 +166,11 @@ static cs_status multiply(const residual_job *job)
     const cs_csr *a = job->system->abar, *at = &job->system->abar_t;
     const cs_csr *tall = cs_system_one_pass(job->system);
     if (tall == a) {
-        return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->room,
+        return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->work,
                                  job->threads);
     }
     if (tall) {
-        return cs_csr_apply_both(at, job->u, job->v, job->product_v, job->product_u, job->room,
+        return cs_csr_apply_both(at, job->u, job->v, job->product_v, job->product_u, job->work,
                                  job->threads);
     }
     cs_status status = cs_csr_apply_panel(a, job->v, job->product_u, job->threads);
@@ -242,23 +242,23 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     const struct {
         double **panel;
         int64_t rows;
-    } rooms[] = {{&job.u, abar->rows},
-                 {&job.v, abar->cols},
-                 {&job.product_u, abar->rows},
-                 {&job.product_v, abar->cols},
-                 {&job.room, tall ? cs_csr_normal_room(tall) / PANEL : 0}};
-    enum { ROOMS = sizeof rooms / sizeof *rooms };
-    for (int i = 0; i < ROOMS && status == CS_OK; ++i) {
-        *rooms[i].panel = cs_csr_panel_alloc(rooms[i].rows);
-        status = *rooms[i].panel ? CS_OK : CS_ERR_MEMORY;
+    } buffers[] = {{&job.u, abar->rows},
+                   {&job.v, abar->cols},
+                   {&job.product_u, abar->rows},
+                   {&job.product_v, abar->cols},
+                   {&job.work, tall ? cs_csr_normal_work_size(tall) / PANEL : 0}};
+    enum { BUFFERS = sizeof buffers / sizeof *buffers };
+    for (int i = 0; i < BUFFERS && status == CS_OK; ++i) {
+        *buffers[i].panel = cs_csr_panel_alloc(buffers[i].rows);
+        status = *buffers[i].panel ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
         int64_t count = cs_least(layers.layers - first, PANEL);
         status = cs_interrupt_check();
         if (status == CS_OK) status = panel_residuals(&job, first, count);
     }
-    for (int i = 0; i < ROOMS; ++i) {
-        cs_free_aligned(*rooms[i].panel);
+    for (int i = 0; i < BUFFERS; ++i) {
+        cs_free_aligned(*buffers[i].panel);
     }
     cs_pool_free(&pool);
     return status;

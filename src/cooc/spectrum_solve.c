@@ -47,8 +47,8 @@ typedef struct {
 static int64_t block_share(const cs_reduction *r, int64_t wanted, int64_t block)
 {
     int64_t most = cs_block_rank(r, block) - r->known;
-    int64_t room = r->known ? wanted - r->count : wanted;
-    return room < 0 ? 0 : room < most ? room : most;
+    int64_t left = r->known ? wanted - r->count : wanted;
+    return left < 0 ? 0 : left < most ? left : most;
 }
 
 /* The closed-form vectors of a block, sqrt(weight), as one column each; left empty where they are

@@ -112,16 +112,17 @@ cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows
     }
     (void)pthread_mutex_unlock(&c->lock);
     cs_status status = *p ? CS_OK : cs_assembler_part(c->assembler, true, p);
-    return status == CS_OK && (*p)->key_room < rows ? cs_assembler_key_room(*p, rows) : status;
+    return status == CS_OK && (*p)->key_capacity < rows ? cs_assembler_reserve_keys(*p, rows)
+                                                        : status;
 }
 
 /* Makes space for the part and, so that the result seldom moves, for the entries that all groups
  * will have if the others are like those already counted. */
-static cs_status make_room(const cs_window_counter *c, const cs_assembler_size *part)
+static cs_status make_space(const cs_window_counter *c, const cs_assembler_size *part)
 {
     const double placed = (double)(c->assembler->matrix.nnz + part->entries);
     const double all = (double)c->counted_entries * (double)c->groups / (double)c->counted;
-    return cs_assembler_room(c->assembler, part, placed > 0 ? placed / all : 1);
+    return cs_assembler_reserve(c->assembler, part, placed > 0 ? placed / all : 1);
 }
 
 cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
@@ -138,7 +139,7 @@ cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
             if (c->copying > 0) {
                 break; /* the last worker to finish its copy continues */
             }
-            status = make_room(c, &size);
+            status = make_space(c, &size);
             if (status != CS_OK) break;
         }
         const cs_assembler_size at = cs_assembler_give(c->assembler, &size);
@@ -275,7 +276,7 @@ cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_a
 {
     const double unit = cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
-    cs_status status = cs_growing_room(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
+    cs_status status = cs_growing_reserve(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
     if (status != CS_OK) return status;
     int32_t *col = m->col + m->nnz;
     double *val = m->val + m->nnz;

@@ -391,7 +391,7 @@ cs_status cs_window_unique(cs_window_counter *c)
 {
     const cs_windows_job *job = c->job;
     cs_unique u = {.c = c, .plan = job->plan, .types = takes_types(job)};
-    const double room = (double)job->budget - other_bytes(job) - (u.types ? types_bytes(job) : 0);
+    const double left = (double)job->budget - other_bytes(job) - (u.types ? types_bytes(job) : 0);
     c->width = 2 * cs_unique_reach(job->plan);
     cs_status status = cs_unit_lists_make(&u);
     if (status == CS_OK && u.types) status = make_types(&u);
@@ -404,7 +404,7 @@ cs_status cs_window_unique(cs_window_counter *c)
         const int64_t base = c->ptr[c->group[first]];
         for (end = first + 1;
              end < c->groups &&
-             (double)(c->ptr[c->group[end + 1]] - base) * sizeof(cs_window_place) <= room;
+             (double)(c->ptr[c->group[end + 1]] - base) * sizeof(cs_window_place) <= left;
              ++end) {
         }
         cs_progress_report(job->options->progress, "rows", first, c->groups);

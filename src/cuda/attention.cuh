@@ -82,15 +82,15 @@ static __device__ inline WarpPlace warp_place(const Attention<T> &a, int64_t len
     return p;
 }
 
-/* A warp for each of `length` rows of a sequence and each head, each warp with its own `room`
+/* A warp for each of `length` rows of a sequence and each head, each warp with its own `capacity`
  * floats. */
 template <typename T>
 static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel)(Attention<T>),
-                              const Attention<T> &a, int64_t length, int64_t room)
+                              const Attention<T> &a, int64_t length, int64_t capacity)
 {
     dim3 grid((unsigned)ceil_div(a.batch * length, WARPS), (unsigned)a.heads);
     return launch(cuda_of(run), what, kernel, grid, dim3(WARPS * WARP),
-                  WARPS * room * (int64_t)sizeof(float), a);
+                  WARPS * capacity * (int64_t)sizeof(float), a);
 }
 
 /* acc = old acc + sum_i share[i] from[i], `count` rows of the head from `first` on; a lane takes

@@ -18,7 +18,7 @@ static inline int64_t column_parts(int64_t rows)
 template <int SUMS, int N, typename Value>
 static __device__ inline void column_stage(int64_t rows, int64_t cols, float *part, Value value)
 {
-    __shared__ float room[SUMS][COLUMN_DEEP][COLUMN_WIDE * N];
+    __shared__ float shared[SUMS][COLUMN_DEEP][COLUMN_WIDE * N];
     int64_t col = ((int64_t)blockIdx.y * COLUMN_WIDE + threadIdx.x) * N;
     int64_t first = (int64_t)blockIdx.x * COLUMN_CHUNK;
     int64_t end = first + COLUMN_CHUNK < rows ? first + COLUMN_CHUNK : rows;
@@ -40,7 +40,7 @@ static __device__ inline void column_stage(int64_t rows, int64_t cols, float *pa
     for (int s = 0; s < SUMS; ++s) {
 #pragma unroll
         for (int n = 0; n < N; ++n) {
-            room[s][threadIdx.y][threadIdx.x * N + n] = sum[s][n];
+            shared[s][threadIdx.y][threadIdx.x * N + n] = sum[s][n];
         }
     }
     __syncthreads();
@@ -52,7 +52,7 @@ static __device__ inline void column_stage(int64_t rows, int64_t cols, float *pa
         if (to < cols) {
             float total = 0.0F;
             for (int deep = 0; deep < COLUMN_DEEP; ++deep) {
-                total += room[s][deep][in];
+                total += shared[s][deep][in];
             }
             part[((int64_t)s * gridDim.x + blockIdx.x) * cols + to] = total;
         }
@@ -64,7 +64,7 @@ static __device__ inline void column_stage(int64_t rows, int64_t cols, float *pa
 static __global__ void column_finish(int64_t parts, int64_t cols, int64_t wide, const float *part,
                                      float *out, int64_t ld)
 {
-    __shared__ float room[COLUMN_DEEP][COLUMN_WIDE];
+    __shared__ float shared[COLUMN_DEEP][COLUMN_WIDE];
     int64_t col = (int64_t)blockIdx.x * COLUMN_WIDE + threadIdx.x;
     float sum = 0.0F;
     if (col < cols) {
@@ -72,12 +72,12 @@ static __global__ void column_finish(int64_t parts, int64_t cols, int64_t wide, 
             sum += part[p * cols + col];
         }
     }
-    room[threadIdx.y][threadIdx.x] = sum;
+    shared[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0 && col < cols) {
         float total = 0.0F;
         for (int deep = 0; deep < COLUMN_DEEP; ++deep) {
-            total += room[deep][threadIdx.x];
+            total += shared[deep][threadIdx.x];
         }
         out[col / wide * ld + col % wide] += total;
     }

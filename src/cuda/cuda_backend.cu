@@ -32,18 +32,18 @@ static cs_status cuda_alloc(cs_backend *backend, int64_t bytes, void **out)
 {
     Cuda *c = state(backend);
     Block *block = static_cast<Block *>(c->host->alloc(1, sizeof *block));
-    void *room = NULL;
+    void *work = NULL;
     if (!block) return CS_ERR_MEMORY;
-    cs_status status = cuda_memory(c, bytes, &room);
+    cs_status status = cuda_memory(c, bytes, &work);
     if (status != CS_OK) {
         c->host->free(block);
         return status;
     }
-    block->memory = static_cast<unsigned char *>(room);
+    block->memory = static_cast<unsigned char *>(work);
     block->bytes = bytes;
     block->next = c->blocks;
     c->blocks = block;
-    *out = room;
+    *out = work;
     return CS_OK;
 }
 
@@ -248,26 +248,26 @@ cs_status cuda_buckets(Cuda *c, int64_t buckets, int64_t max_distance, int bidir
     int64_t entries = 2 * reach + 1;
     int32_t *map = static_cast<int32_t *>(c->host->alloc(entries, sizeof *map));
     Buckets *b = static_cast<Buckets *>(c->host->alloc(1, sizeof *b));
-    void *room = NULL;
+    void *work = NULL;
     cs_status status =
-        map && b ? cuda_memory(c, entries * (int64_t)sizeof *map, &room) : CS_ERR_MEMORY;
+        map && b ? cuda_memory(c, entries * (int64_t)sizeof *map, &work) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t d = -reach; d <= reach; ++d) {
             map[d + reach] = cs_relative_bucket(d, buckets, max_distance, bidirectional);
         }
-        status = cuda_put(&c->table, room, map, entries * (int64_t)sizeof *map);
+        status = cuda_put(&c->table, work, map, entries * (int64_t)sizeof *map);
     }
     if (status == CS_OK) {
         b->buckets = buckets;
         b->max_distance = max_distance;
         b->bidirectional = bidirectional;
         b->reach = reach;
-        b->map = static_cast<int32_t *>(room);
+        b->map = static_cast<int32_t *>(work);
         b->next = c->buckets;
         c->buckets = b;
         *out = b;
     } else {
-        (void)cudaFree(room);
+        (void)cudaFree(work);
         c->host->free(b);
     }
     c->host->free(map);

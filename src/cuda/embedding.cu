@@ -64,7 +64,7 @@ static __global__ void scatter_pieces(Sorted s, int64_t cols, Rows<const In> fro
 template <typename Out>
 static __global__ void scatter_join(Sorted s, int64_t cols, Rows<Out> to, const float *part)
 {
-    __shared__ float room[JOIN_DEEP][JOIN_WIDE];
+    __shared__ float shared[JOIN_DEEP][JOIN_WIDE];
     int64_t piece = blockIdx.x, pieces = gridDim.x;
     int64_t first = piece * PIECE, col = (int64_t)blockIdx.y * JOIN_WIDE + threadIdx.x;
     int32_t index = at_place(s, first + PIECE - 1);
@@ -87,12 +87,12 @@ static __global__ void scatter_join(Sorted s, int64_t cols, Rows<Out> to, const 
             sum += part[p * 2 * cols + col];
         }
     }
-    room[threadIdx.y][threadIdx.x] = sum;
+    shared[threadIdx.y][threadIdx.x] = sum;
     __syncthreads();
     if (threadIdx.y == 0 && col < cols) {
         float total = part[(piece * 2 + 1) * cols + col];
         for (int deep = 0; deep < JOIN_DEEP; ++deep) {
-            total += room[deep][threadIdx.x];
+            total += shared[deep][threadIdx.x];
         }
         Out *out = to.row(index) + col;
         *out = from_float<Out>(to_float(*out) + total);

@@ -82,20 +82,20 @@ static __device__ inline float warp_max(float x)
     return x;
 }
 
-/* Sum over the block's threads (a multiple of 32, at most 1024), the same in all of them. `room`
+/* Sum over the block's threads (a multiple of 32, at most 1024), the same in all of them. `work`
  * has 32 places; free again after the next __syncthreads. */
-template <typename T> static __device__ inline T block_sum(T x, T *room)
+template <typename T> static __device__ inline T block_sum(T x, T *work)
 {
     int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
     int warps = (int)blockDim.x / WARP;
     x = warp_sum(x);
     if (lane == 0) {
-        room[warp] = x;
+        work[warp] = x;
     }
     __syncthreads();
     T total = 0;
     for (int w = 0; w < warps; ++w) {
-        total += room[w];
+        total += work[w];
     }
     return total;
 }

@@ -51,7 +51,7 @@ cs_status cuda_memory(const Device *c, int64_t bytes, void **out);
 
 /* Checks that GPU `number` exists and is new enough for this plug-in, and makes it current from
  * here on; `name` receives the card's. */
-cs_status cuda_choose(Device *c, int number, char *name, size_t room);
+cs_status cuda_choose(Device *c, int number, char *name, size_t capacity);
 
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {

@@ -80,9 +80,9 @@ static inline Cuda *cuda_of(const cs_run *run)
 cs_status cuda_scratch_bytes(Cuda *c, int64_t bytes, void **out);
 template <typename T> static inline cs_status cuda_scratch(Cuda *c, int64_t count, T **out)
 {
-    void *room = NULL;
-    cs_status status = cuda_scratch_bytes(c, count * (int64_t)sizeof(T), &room);
-    *out = static_cast<T *>(room);
+    void *work = NULL;
+    cs_status status = cuda_scratch_bytes(c, count * (int64_t)sizeof(T), &work);
+    *out = static_cast<T *>(work);
     return status;
 }
 

@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
     character *item;
-    int64_t items, room;
+    int64_t items, capacity;
     FT_Library library;
     FT_Face face;
     cs_images *out;
@@ -50,7 +50,7 @@ static cs_status take_line(painter *p, const char *line)
         FT_Get_Char_Index(p->face, code) == 0) {
         return CS_OK;
     }
-    cs_status status = cs_reserve(&p->item, &p->room, p->items + 1, sizeof *p->item);
+    cs_status status = cs_reserve(&p->item, &p->capacity, p->items + 1, sizeof *p->item);
     if (status == CS_OK) p->item[p->items++] = (character){code, (int32_t)p->out->labels - 1};
     return status;
 }

@@ -89,7 +89,7 @@ cs_status cs_images_number_classes(const char *path, cs_images *images)
 /* --- a side ----------------------------------------------------------------------------------- */
 
 /* Memory for what `count` pictures and `boxes` have beyond cs_images_allocate, and the classes. */
-static cs_status make_room(const cs_images *m, int64_t count, int64_t boxes, cs_images *out)
+static cs_status make_space(const cs_images *m, int64_t count, int64_t boxes, cs_images *out)
 {
     const int64_t pixels = count * m->height * m->width;
     out->name = cs_strdup(m->name);
@@ -155,7 +155,7 @@ cs_status cs_images_side(const cs_images *images, int side, int64_t limit, cs_im
                                     images->channels, &part);
     if (status == CS_OK)
         status =
-            make_room(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);
+            make_space(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
         take_picture(images, chosen[k], k, &part);
     }

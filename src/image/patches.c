@@ -134,7 +134,7 @@ static cs_status read_list(const char *in, char *text, const char *parting, bool
     return status;
 }
 
-cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
+cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t capacity,
                               char *name)
 {
     const int64_t limit = 1 << 20, patches = rows * columns;
@@ -144,8 +144,8 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
     cs_status status = order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
     if (status == CS_OK) status = read_list(path, text, " \t\r\n,", true, patches, order);
     for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
-        at += snprintf(name + at, (size_t)(room - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
-        if (at >= room)
+        at += snprintf(name + at, (size_t)(capacity - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
+        if (at >= capacity)
             status = cs_fail(CS_ERR_INPUT,
                              "%s: a model can store an order from a file of about a thousand "
                              "patches, not of %lld",

@@ -83,7 +83,7 @@ typedef struct {
     int64_t text_length; /* most tokens of a piece */
     cs_ask_job *job;
     int32_t *order;
-    int64_t jobs, room;
+    int64_t jobs, capacity;
     int64_t pieces, last_document, documents;
     float *loss; /* loss rows */
     /* blocks x lengths: weighted losses, weights, weighted losses of the reference (NULL: none) */
@@ -435,13 +435,13 @@ static cs_status prepare(walk *w)
         batch /= 2;
     }
     const cs_network_options sizes = cs_ask_sizes(o, c, batch, length);
-    w->room = PIECES_AT_ONCE *
-              (each                    ? length
-               : o->ask == CS_ASK_ELBO ? o->positions
-                                       : 1) *
-              (o->content ? cs_content_draws(o->content) : 1);
+    w->capacity = PIECES_AT_ONCE *
+                  (each                    ? length
+                   : o->ask == CS_ASK_ELBO ? o->positions
+                                           : 1) *
+                  (o->content ? cs_content_draws(o->content) : 1);
     cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
-    CS_POOL_FIELDS(&w->pool, w->room, w, job, order);
+    CS_POOL_FIELDS(&w->pool, w->capacity, w, job, order);
     w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);
     CS_POOL_FIELDS(&w->pool, o->blocks * length, w, sum, weight);
     w->bytes = cs_pool_take(&w->pool, o->blocks, sizeof *w->bytes);

@@ -289,16 +289,16 @@ static cs_status too_large(const char *path, int64_t limit)
     return cs_fail(CS_ERR_INPUT, "%s: larger than the limit of %lld bytes", path, (long long)limit);
 }
 
-/* Reads to the end of the stream into a buffer that starts with `room` bytes and doubles. */
-static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room, char **out,
+/* Reads to the end of the stream into a buffer that starts with `capacity` bytes and doubles. */
+static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t capacity, char **out,
                           int64_t *size)
 {
     int64_t used = 0;
-    char *text = cs_alloc(room + 1, 1);
+    char *text = cs_alloc(capacity + 1, 1);
     if (!text) return CS_ERR_MEMORY;
     for (;;) {
-        used += (int64_t)fread(text + used, 1, (size_t)(room - used), f);
-        int next = used == room ? getc(f) : EOF; /* a buffer exactly full: is there more? */
+        used += (int64_t)fread(text + used, 1, (size_t)(capacity - used), f);
+        int next = used == capacity ? getc(f) : EOF; /* a buffer exactly full: is there more? */
         if (ferror(f)) {
             cs_status status = io_error(path, "cannot read");
             cs_free(text);
@@ -311,8 +311,8 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room
             cs_free(text);
             return too_large(path, limit);
         }
-        room = room > limit / 2 - READ_STEP ? limit : 2 * room + READ_STEP;
-        char *grown = cs_realloc(text, room + 1, 1);
+        capacity = capacity > limit / 2 - READ_STEP ? limit : 2 * capacity + READ_STEP;
+        char *grown = cs_realloc(text, capacity + 1, 1);
         if (!grown) {
             cs_free(text);
             return CS_ERR_MEMORY;
@@ -361,8 +361,8 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
                          (long long)there, (long long)limit);
     if (status == CS_OK) {
         /* One byte more than the size, so that an unchanged file ends within the buffer. */
-        const int64_t room = there >= 0 ? there + 1 : READ_STEP;
-        status = read_all(f, path, limit, room < limit ? room : limit, out, size);
+        const int64_t capacity = there >= 0 ? there + 1 : READ_STEP;
+        status = read_all(f, path, limit, capacity < limit ? capacity : limit, out, size);
     }
     if (f) {
         (void)fclose(f); /* opened for reading: nothing to lose */

@@ -253,7 +253,7 @@ struct cs_npz_items {
     char *what;
     int64_t left; /* items */
     cs_array piece;
-    int64_t room; /* bytes */
+    int64_t capacity; /* bytes */
 };
 
 cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, int64_t *count)
@@ -308,7 +308,7 @@ cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array *
         return cs_fail(CS_ERR_INPUT, "%s: ends %" PRId64 " items early", items->what,
                        count - items->left);
     }
-    cs_status status = cs_reserve(&p->data, &items->room, bytes, 1);
+    cs_status status = cs_reserve(&p->data, &items->capacity, bytes, 1);
     if (status == CS_OK) status = read_member(&items->member, p->data, bytes, &got);
     if (status == CS_OK && got < bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: is truncated", items->what);

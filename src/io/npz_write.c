@@ -36,7 +36,7 @@ typedef struct {
 struct cs_npz_writer {
     cs_outfile file;
     member *member;
-    int64_t members, room, pieces;
+    int64_t members, capacity, pieces;
     uint32_t *crc; /* pieces */
     char *made;    /* PIECE a worker, where items are made */
 };
@@ -86,7 +86,7 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
     cs_status status = m.name ? check_name(w, m.name) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_npy_info_header(info, &m.header, &m.header_size);
     if (status == CS_OK)
-        status = cs_reserve(&w->member, &w->room, w->members + 1, sizeof *w->member);
+        status = cs_reserve(&w->member, &w->capacity, w->members + 1, sizeof *w->member);
     if (status == CS_OK) {
         w->member[w->members++] = m;
     } else {
@@ -326,11 +326,11 @@ static cs_status write_pieces(cs_npz_writer *w)
 static cs_status write_headers(cs_npz_writer *w, int64_t directory)
 {
     enum { END = 98 };
-    int64_t room = END;
+    int64_t capacity = END;
     for (int64_t i = 0; i < w->members; ++i) {
-        room += 46 + 28 + (int64_t)strlen(w->member[i].name);
+        capacity += 46 + 28 + (int64_t)strlen(w->member[i].name);
     }
-    char *buffer = cs_alloc(room, 1);
+    char *buffer = cs_alloc(capacity, 1);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
         const member *m = &w->member[i];

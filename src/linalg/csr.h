@@ -218,21 +218,21 @@ void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dens
  *
  * \param x panel of a->cols rows
  * \param y panel of a->cols rows
- * \param room scratch of cs_csr_normal_room(a) doubles, aligned to 64 bytes; not used between
+ * \param work scratch of cs_csr_normal_work_size(a) doubles, aligned to 64 bytes; not used between
  *     calls
  * \param threads 0: cs_threads()
  */
-cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
+cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *work,
                               int threads) CS_MUST_CHECK;
 
 /** Doubles of scratch of cs_csr_apply_normal: at most a quarter of nnz. */
-int64_t cs_csr_normal_room(const cs_csr *a);
+int64_t cs_csr_normal_work_size(const cs_csr *a);
 
 /** ax = A X and atz = A^T Z for panels in one pass; x and atz have cols rows, z and ax have rows
  * rows. Scratch and cost of cs_csr_apply_normal.
  */
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
-                            double *atz, double *room, int threads) CS_MUST_CHECK;
+                            double *atz, double *work, int threads) CS_MUST_CHECK;
 
 /** A bound c on rounding: \f$\|\mathrm{fl}(A x) - A x\| \le c\, \| |A| |x| \|\f$, and the same for
  * A^T z. It is the number of additions of an entry plus one, times eps / 2. O(rows + nnz).

@@ -35,7 +35,7 @@ typedef struct {
     const cs_dense *x;
     cs_dense *y;
     const double *packed; /* cols x TILE, a row of the tile contiguous */
-    double *room;         /* where x is packed */
+    double *buffer;       /* where x is packed */
     double *panel;        /* takes the place of y: rows x TILE, stored as packed is */
     int64_t first;        /* column of X and Y the tile begins with */
     int64_t width, chunks;
@@ -138,7 +138,7 @@ static cs_status pack_chunk(void *ctx, int64_t chunk)
     const double *x = t->x->data + t->first * t->x->ld;
     for (int64_t i = begin; i < end; ++i) {
         for (int64_t j = 0; j < TILE; ++j) {
-            t->room[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
+            t->buffer[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
         }
     }
     return CS_OK;
@@ -169,12 +169,12 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
                        (long long)x->cols, (long long)y->rows, (long long)y->cols);
     }
     product t = {.a = a, .x = x, .y = y};
-    void *room = NULL;
+    void *buffer = NULL;
     if (x->cols > 1) {
-        room = cs_alloc(a->cols + 1, TILE * sizeof(double));
-        if (!room) return CS_ERR_MEMORY;
+        buffer = cs_alloc(a->cols + 1, TILE * sizeof(double));
+        if (!buffer) return CS_ERR_MEMORY;
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
-        t.packed = t.room = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
+        t.packed = t.buffer = (double *)(((uintptr_t)buffer + 63) & ~(uintptr_t)63);
     }
     cs_status status = CS_OK;
     for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
@@ -182,7 +182,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         status = multiply_tile(&t, threads);
         t.first += t.width;
     }
-    cs_free(room);
+    cs_free(buffer);
     return status;
 }
 

@@ -32,7 +32,7 @@ typedef struct {
     const cs_csr *a;
     const double *x;
     /* Y of the first chunk is y itself, of chunk c > 0 the (c - 1)-th of this buffer */
-    double *y, *room;
+    double *y, *work;
     int64_t chunks;
     const double *z; /* of both products: Y = A^T Z, product = A X; NULL: Z = A X */
     double *product;
@@ -57,7 +57,7 @@ bool cs_csr_normal_pays(const cs_csr *a)
     return chunks_of(a) > 0;
 }
 
-int64_t cs_csr_normal_room(const cs_csr *a)
+int64_t cs_csr_normal_work_size(const cs_csr *a)
 {
     int64_t chunks = chunks_of(a);
     return chunks > 1 ? (chunks - 1) * a->cols * TILE : 0;
@@ -116,7 +116,7 @@ static cs_status normal_chunk(void *ctx, int64_t chunk)
 {
     const normal_product *t = ctx;
     int64_t size = t->a->cols * TILE;
-    double *y = chunk == 0 ? t->y : t->room + (chunk - 1) * size;
+    double *y = chunk == 0 ? t->y : t->work + (chunk - 1) * size;
     memset(y, 0, (size_t)size * sizeof *y);
     int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
     int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
@@ -134,7 +134,7 @@ static cs_status reduce_rows(void *ctx, int64_t item)
     const int64_t reduced = (int64_t)REDUCED_ROWS * TILE, size = t->a->cols * TILE;
     int64_t begin = item * reduced, end = cs_least(begin + reduced, size);
     for (int64_t c = 0; c + 1 < t->chunks; ++c) {
-        const double *part = t->room + c * size;
+        const double *part = t->work + c * size;
         for (int64_t e = begin; e < end; ++e) {
             t->y[e] += part[e];
         }
@@ -151,17 +151,17 @@ static cs_status multiply(normal_product *t, int threads)
 }
 
 /* The arrays are written through a normal_product. NOLINTBEGIN(readability-non-const-parameter) */
-cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
+cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *work,
                               int threads)
 {
-    normal_product t = {.a = a, .x = x, .y = y, .room = room};
+    normal_product t = {.a = a, .x = x, .y = y, .work = work};
     return multiply(&t, threads);
 }
 
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
-                            double *atz, double *room, int threads)
+                            double *atz, double *work, int threads)
 {
-    normal_product t = {.a = a, .x = x, .y = atz, .room = room, .z = z, .product = ax};
+    normal_product t = {.a = a, .x = x, .y = atz, .work = work, .z = z, .product = ax};
     return multiply(&t, threads);
 }
 /* NOLINTEND(readability-non-const-parameter) */

@@ -44,12 +44,12 @@ typedef struct cs_linop {
     cs_status (*apply)(void *ctx, bool turn, const cs_dense *x, cs_dense *y);
     /** The same for panels; may be NULL. */
     cs_status (*panel)(void *ctx, bool turn, const double *x, double *y);
-    /** The normal product of panels; `room` is scratch aligned to 64 bytes. */
-    cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
+    /** The normal product of panels; `work` is scratch aligned to 64 bytes. */
+    cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *work);
     /** Doubles of scratch for A^T A; -1: not offered. */
-    int64_t room;
+    int64_t work_size;
     /** Doubles of scratch for A A^T; -1: not offered. */
-    int64_t room_t;
+    int64_t work_size_t;
     /** A is symmetric and positive semidefinite: a Krylov space of A serves in place of one of A^T
      * A.
      */
@@ -73,9 +73,9 @@ static inline cs_status cs_linop_panel(const cs_linop *op, bool turn, const doub
 
 /** Y = op^T op X for panels. */
 static inline cs_status cs_linop_normal(const cs_linop *op, const double *x, double *y,
-                                        double *room)
+                                        double *work)
 {
-    return op->normal(op->ctx, op->turned, x, y, room);
+    return op->normal(op->ctx, op->turned, x, y, work);
 }
 
 /** Context of cs_linop_csr; must outlive the operator. */

@@ -33,20 +33,20 @@ typedef struct {
     const char *path;
     cs_kept_rows rows;
     cs_csr a;
-    int64_t ptr_room, row_room;
+    int64_t ptr_capacity, row_capacity;
 } collector;
 
 static cs_status collect_begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
 {
     collector *c = ctx;
     c->rows.rows = rows;
-    c->ptr_room = 1;
+    c->ptr_capacity = 1;
     cs_status status = cs_matrix_admit(c->path, rows, cols, 0);
     if (status == CS_OK)
         status = cs_mem_check((double)entries * (sizeof *c->a.col + sizeof *c->a.val), NULL,
                               "%s: %lld entries take", c->path, (long long)entries);
     if (status == CS_OK) status = cs_blame(cs_csr_init(&c->a, 0, cols, entries), "%s", c->path);
-    return status ? status : cs_reserve(&c->rows.row, &c->row_room, 1, sizeof *c->rows.row);
+    return status ? status : cs_reserve(&c->rows.row, &c->row_capacity, 1, sizeof *c->rows.row);
 }
 
 static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *col,
@@ -54,9 +54,9 @@ static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *c
 {
     collector *c = ctx;
     const int64_t at = c->a.ptr[c->a.rows];
-    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_room, c->a.rows + 2, sizeof *c->a.ptr);
+    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_capacity, c->a.rows + 2, sizeof *c->a.ptr);
     if (status == CS_OK)
-        status = cs_reserve(&c->rows.row, &c->row_room, c->a.rows + 1, sizeof *c->rows.row);
+        status = cs_reserve(&c->rows.row, &c->row_capacity, c->a.rows + 1, sizeof *c->rows.row);
     if (status != CS_OK) return status;
     memcpy(c->a.col + at, col, (size_t)n * sizeof *col);
     memcpy(c->a.val + at, val, (size_t)n * sizeof *val);
@@ -349,10 +349,10 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
 static cs_status put_zeros(cs_outfile *out, int64_t bytes)
 {
     static const char zeros[1 << 16];
-    const int64_t room = (int64_t)sizeof zeros;
+    const int64_t capacity = (int64_t)sizeof zeros;
     cs_status status = CS_OK;
-    for (; bytes > 0 && status == CS_OK; bytes -= room) {
-        status = cs_outfile_put(out, zeros, cs_least(bytes, room));
+    for (; bytes > 0 && status == CS_OK; bytes -= capacity) {
+        status = cs_outfile_put(out, zeros, cs_least(bytes, capacity));
     }
     return status;
 }

@@ -120,7 +120,7 @@ typedef struct {
     int64_t *ptr;                /* ROWS + 1: of the current rows */
     int32_t *col;
     double *val;
-    int64_t room;
+    int64_t capacity;
 } stream;
 
 static cs_status open_members(stream *s)
@@ -177,12 +177,12 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
 {
     const cs_array *indices = NULL, *data = NULL;
     const int64_t begin = s->ptr[from], count = s->ptr[to] - begin;
-    if (count > s->room) {
+    if (count > s->capacity) {
         CS_FREE_FIELDS(s, col, val);
         s->col = cs_alloc(count, sizeof *s->col);
         s->val = cs_alloc(count, sizeof *s->val);
-        s->room = s->col && s->val ? count : 0;
-        if (!s->room) return CS_ERR_MEMORY;
+        s->capacity = s->col && s->val ? count : 0;
+        if (!s->capacity) return CS_ERR_MEMORY;
     }
     cs_status status = cs_npz_items_next(s->indices, count, &indices);
     status = status ? status : cs_npz_items_next(s->data, count, &data);

@@ -32,7 +32,7 @@ static const char GRAM_FORM[] = "% cospec: Gram form"; /* the comment that marks
 typedef struct {
     FILE *stream;
     char *text; /* the current line, without its end */
-    size_t room;
+    size_t capacity;
     int64_t line; /* its number from 1 */
     bool end;     /* no line left */
     bool gram;
@@ -43,7 +43,7 @@ typedef struct {
 } reader;
 
 typedef struct {
-    int64_t n, row_room, col_room, val_room;
+    int64_t n, row_capacity, col_capacity, val_capacity;
     int64_t *row, *col;
     double *val;
 } triplets;
@@ -55,9 +55,9 @@ static void triplets_free(triplets *t)
 
 static cs_status push(triplets *t, int64_t row, int64_t col, double val)
 {
-    cs_status status = cs_reserve(&t->row, &t->row_room, t->n + 1, sizeof *t->row);
-    if (status == CS_OK) status = cs_reserve(&t->col, &t->col_room, t->n + 1, sizeof *t->col);
-    if (status == CS_OK) status = cs_reserve(&t->val, &t->val_room, t->n + 1, sizeof *t->val);
+    cs_status status = cs_reserve(&t->row, &t->row_capacity, t->n + 1, sizeof *t->row);
+    if (status == CS_OK) status = cs_reserve(&t->col, &t->col_capacity, t->n + 1, sizeof *t->col);
+    if (status == CS_OK) status = cs_reserve(&t->val, &t->val_capacity, t->n + 1, sizeof *t->val);
     if (status != CS_OK) return status;
     t->row[t->n] = row;
     t->col[t->n] = col;
@@ -69,7 +69,7 @@ static cs_status push(triplets *t, int64_t row, int64_t col, double val)
 static cs_status raw_line(reader *r)
 {
     errno = 0;
-    ssize_t length = getline(&r->text, &r->room, r->stream);
+    ssize_t length = getline(&r->text, &r->capacity, r->stream);
     if (length < 0) {
         if (ferror(r->stream)) {
             return cs_fail(CS_ERR_IO, "cannot read: %s", strerror(errno));

@@ -82,7 +82,7 @@ typedef struct {
     double *work;                  /* by octet: multiply-adds of both sides */
     int64_t *first;                /* items + 1: octets */
     sums *sum;                     /* by item */
-    double *room;                  /* by worker: two accumulators of LANES x padded */
+    double *buffer;                /* by worker: two accumulators of LANES x padded */
 } inner;
 
 /* Counts the meetings of each octet in next[], or puts them where next[] says. */
@@ -213,7 +213,7 @@ CS_CLONES static void take_octet(const inner *w, int64_t octet, double *p, doubl
 static cs_status take_item(void *ctx, int64_t item, int worker)
 {
     const inner *w = ctx;
-    double *p = w->room + (int64_t)worker * 2 * LANES * w->padded, *q = p + LANES * w->padded;
+    double *p = w->buffer + (int64_t)worker * 2 * LANES * w->padded, *q = p + LANES * w->padded;
     sums s = {0};
     for (int64_t o = w->first[item]; o < w->first[item + 1]; ++o) {
         sums of_octet = {0};
@@ -250,7 +250,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
     w.work = cs_pool_take(&pool, w.octets, sizeof *w.work);
     w.first = cs_pool_take(&pool, w.octets + 1, sizeof *w.first);
     w.sum = cs_pool_take(&pool, w.octets, sizeof *w.sum);
-    w.room = cs_pool_take(&pool, (int64_t)workers * 2 * LANES * w.padded, sizeof *w.room);
+    w.buffer = cs_pool_take(&pool, (int64_t)workers * 2 * LANES * w.padded, sizeof *w.buffer);
     w.f = f ? cs_pool_take(&pool, w.padded, sizeof *w.f) : NULL;
     cs_status status = pool.status;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {

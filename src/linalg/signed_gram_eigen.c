@@ -174,7 +174,7 @@ typedef struct cs_signed_gram_shifted {
     double shift;
     int threads;
     double *x, *y, *minus; /* panels */
-    double *room;
+    double *work;
 } shifted;
 
 static void shifted_free(shifted *s)
@@ -182,20 +182,21 @@ static void shifted_free(shifted *s)
     cs_free_aligned(s->x);
     cs_free_aligned(s->y);
     cs_free_aligned(s->minus);
-    cs_free_aligned(s->room);
+    cs_free_aligned(s->work);
     cs_signed_gram_free(&s->own);
 }
 
 static cs_status shifted_of(const cs_signed_gram *p, int threads, shifted *out)
 {
-    const int64_t plus = cs_csr_normal_room(&p->plus), minus = cs_csr_normal_room(&p->minus);
+    const int64_t plus = cs_csr_normal_work_size(&p->plus),
+                  minus = cs_csr_normal_work_size(&p->minus);
     shifted s = {.p = p,
                  .threads = threads,
                  .x = cs_csr_panel_alloc(p->plus.cols),
                  .y = cs_csr_panel_alloc(p->plus.cols),
                  .minus = cs_csr_panel_alloc(p->plus.cols),
-                 .room = cs_alloc_aligned(cs_most(plus, minus), sizeof(double))};
-    cs_status status = s.x && s.y && s.minus && s.room ? CS_OK : CS_ERR_MEMORY;
+                 .work = cs_alloc_aligned(cs_most(plus, minus), sizeof(double))};
+    cs_status status = s.x && s.y && s.minus && s.work ? CS_OK : CS_ERR_MEMORY;
     return CS_DELIVER(status, out, s, shifted_free);
 }
 
@@ -204,8 +205,8 @@ static cs_status apply_panel(void *ctx, bool turn, const double *x, double *y)
     (void)turn; /* symmetric */
     const shifted *s = ctx;
     const cs_signed_gram *p = s->p;
-    cs_status status = cs_csr_apply_normal(&p->plus, x, y, s->room, s->threads);
-    if (status == CS_OK) status = cs_csr_apply_normal(&p->minus, x, s->minus, s->room, s->threads);
+    cs_status status = cs_csr_apply_normal(&p->plus, x, y, s->work, s->threads);
+    if (status == CS_OK) status = cs_csr_apply_normal(&p->minus, x, s->minus, s->work, s->threads);
     for (int64_t j = 0; j < p->plus.cols && status == CS_OK; ++j) {
         const double d = p->diagonal[j] + s->shift;
         for (int64_t c = j * CS_PANEL; c < (j + 1) * CS_PANEL; ++c) {
@@ -309,8 +310,8 @@ cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads, cs_signe
                       .ctx = s.held,
                       .apply = apply,
                       .panel = apply_panel,
-                      .room = -1,
-                      .room_t = -1,
+                      .work_size = -1,
+                      .work_size_t = -1,
                       .semidefinite = true};
     return CS_DELIVER(status, out, s, cs_signed_gram_shift_free);
 }

@@ -357,8 +357,8 @@ static cs_status settled(search *s, int64_t n)
 /* Thick restart: the wanted Ritz vectors and half of the others that fit. */
 static cs_status restart(search *s, double worst)
 {
-    int64_t k = s->options->k, room = (s->capacity - SPARE) * B;
-    int64_t keep = k + (room - k) / 2, converged = 0;
+    int64_t k = s->options->k, space = (s->capacity - SPARE) * B;
+    int64_t keep = k + (space - k) / 2, converged = 0;
     keep = cs_least(keep / B * B, s->count);
     cs_status status = keep_first(s, keep, true, &converged);
     plan_look(s, worst);

@@ -157,7 +157,7 @@ cs_status cs_model_set_order(const char *order, uint64_t seed, cs_model_config *
     } else if (strcmp(order, "hilbert") != 0 && strcmp(order, "raster") != 0 &&
                cs_path_exists(order)) {
         return cs_patch_order_file(order, c->picture.height / c->picture.patch,
-                                   c->picture.width / c->picture.patch, CS_ORDER_ROOM,
+                                   c->picture.width / c->picture.patch, CS_ORDER_SIZE,
                                    c->picture.order);
     } else {
         (void)snprintf(c->picture.order, sizeof c->picture.order, "%s",

@@ -46,7 +46,7 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_ROOM = 4096 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
@@ -244,7 +244,7 @@ typedef struct {
 typedef struct {
     int64_t height, width, patch, channels;
     /* Order of the patches in their sequence (cs_model_order); "": along rows. */
-    char order[CS_ORDER_ROOM];
+    char order[CS_ORDER_SIZE];
     /* Positions are fixed sines and cosines of the position in the plane; else learned. */
     bool sinusoidal;
 } cs_model_picture;

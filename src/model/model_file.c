@@ -108,9 +108,9 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 static cs_status write_weights(const cs_model *model, const char *path)
 {
     const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
-    int64_t count = 0, room = model->params.count * CS_HF_PIECES;
-    cs_hf_piece *piece = cs_alloc(room, sizeof *piece);
-    cs_safetensors_entry *entry = cs_calloc(room, sizeof *entry);
+    int64_t count = 0, capacity = model->params.count * CS_HF_PIECES;
+    cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
+    cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {

@@ -149,7 +149,7 @@ void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
 }
 
 /* Layer l, whose name goes into the buffer. */
-static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_ROOM])
+static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_SIZE])
 {
     return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
                       .number = l,
@@ -163,7 +163,7 @@ static cs_stream emit_layers(cs_emitter *e, int64_t layers, bool narrow)
     cs_stream stream = {cs_emit_content(e), CS_NONE};
     e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
     for (int64_t l = 0; l < layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         cs_layer layer = encoder_layer(e, l, prefix);
         layer.narrow = narrow && l == layers - 1;
         int entry;
@@ -195,7 +195,7 @@ static int emit_offsets(cs_emitter *e)
     int x = CS_NONE;
     trunk = (cs_stream){cs_emit_sum(e, trunk), CS_NONE};
     for (int64_t k = 0; k < e->options->offsets; ++k) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         const cs_layer layer = encoder_layer(e, last, prefix);
         cs_stream stream = trunk;
         int entry;

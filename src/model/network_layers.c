@@ -130,11 +130,11 @@ void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM])
+const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_SIZE])
 {
     const int64_t groups = e->decoder ? 0 : e->config->shape.groups,
                   own = groups > 0 ? layer * groups / e->config->shape.layers : layer;
-    (void)snprintf(buffer, CS_PREFIX_ROOM, "%slayer.%lld.", e->decoder ? "decoder." : "",
+    (void)snprintf(buffer, CS_PREFIX_SIZE, "%slayer.%lld.", e->decoder ? "decoder." : "",
                    (long long)own);
     return buffer;
 }
@@ -145,7 +145,7 @@ static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
 {
     const cs_model_config *c = e->config;
     const int64_t d = cs_head_width(c) * c->shape.heads;
-    char prefix[CS_PREFIX_ROOM];
+    char prefix[CS_PREFIX_SIZE];
     (void)cs_emit_prefix(e, number, prefix);
     o->places = true;
     o->place_k = o->place_q = CS_NONE;

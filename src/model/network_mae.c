@@ -102,7 +102,7 @@ static cs_stream layers(cs_emitter *e, int memory)
             cs_graph_index(e->graph, net->decoder.rows, "decoder cross lim");
     }
     for (int64_t l = 0; l < c->decoder.layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         bool last = l == c->decoder.layers - 1;
         cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = c->decoder.width};
         if (has_self(c)) {

@@ -84,8 +84,8 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
 
 /* "layer.3." or "decoder.layer.3." into a buffer: for a layer that shares its parameters that of
  * its group. */
-enum { CS_PREFIX_ROOM = 64 };
-const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM]);
+enum { CS_PREFIX_SIZE = 64 };
+const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_SIZE]);
 
 /* Content rows with their index tensors, embedded, with norm and dropout of embeddings. */
 int cs_emit_content(cs_emitter *e);

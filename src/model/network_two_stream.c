@@ -57,7 +57,7 @@ int cs_emit_two_stream(cs_emitter *e)
     }
     cs_stream query = {queries(e), CS_NONE};
     for (int64_t l = 0; l < layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         bool last = l == layers - 1, ends = last && !whole;
         cs_layer layer = {
             .prefix = cs_emit_prefix(e, l, prefix), .number = l, .width = e->config->shape.width};

@@ -196,7 +196,7 @@ cs_pairs_form cs_form_gvp(const cs_objective *o)
 static cs_status fixed_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     const int64_t first = cs_gvp_fixed(s, o->groups, 0);
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)(s - first));
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)(s - first));
     for (int64_t i = 0; i < o->groups && status == CS_OK; ++i) {
         const int64_t m = cs_gvp_fixed(s, o->groups, i), end = cs_gvp_fixed(s, o->groups, i + 1);
         for (int64_t k = m; k < end; ++k) {
@@ -228,7 +228,7 @@ static void add_distance(int64_t s, int64_t groups, int64_t d, const long double
 static cs_status drawn_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     const int64_t groups = o->groups, cells = s * (s - 1) / 2;
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)cells * 2); /* and the triangle */
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)cells * 2); /* and the triangle */
     long double *last = status == CS_OK ? cs_alloc(2 * (s + 1), sizeof *last) : NULL;
     long double *w = last ? cs_alloc(cells, sizeof *w) : NULL, sum = 0;
     if (!w) {

@@ -115,19 +115,19 @@ cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count
 
 /* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory,
  * since the caller needs the rest. Small allocations are not checked. */
-cs_status cs_pairs_check_room(int64_t s, double bytes) CS_MUST_CHECK;
+cs_status cs_pairs_check_memory(int64_t s, double bytes) CS_MUST_CHECK;
 
 /* Allocates listed events; and adds one event, in the order of (S, k), if its weight is positive.
  */
-cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions,
-                        int64_t events) CS_MUST_CHECK;
+cs_status cs_pairs_alloc(cs_pairs *pairs, int64_t sets, int64_t positions,
+                         int64_t events) CS_MUST_CHECK;
 void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight);
 
 /* The first `length` positions are those of all prefixes: prefix i is the set {0, i}. */
 void cs_pairs_put_prefixes(cs_pairs *pairs);
 
 /* Allocates events of prefixes; refused beyond 2^28 events or half of free memory. */
-cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
+cs_status cs_pairs_prefix_alloc(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
 
 /* sizes.c: distributions of |S|. */
 typedef struct cs_size_visitor {

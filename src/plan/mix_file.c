@@ -55,7 +55,7 @@ static cs_status add_part(const json_t *share, char *where, place *at)
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && f->parts == CS_MIX_PARTS)
         status = cs_fail(CS_ERR_USAGE, "a mixture has at most %d parts", CS_MIX_PARTS);
-    if (status == CS_OK) status = cs_reserve(&f->part, &f->room, f->parts + 1, sizeof *f->part);
+    if (status == CS_OK) status = cs_reserve(&f->part, &f->capacity, f->parts + 1, sizeof *f->part);
     if (status != CS_OK) {
         cs_free(where);
         return status;
@@ -171,7 +171,7 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
     }
     cs_status status = cs_json_read(from->path, out);
     if (status == CS_OK)
-        status = cs_reserve(&f->input, &f->input_room, f->inputs + 1, sizeof *f->input);
+        status = cs_reserve(&f->input, &f->input_capacity, f->inputs + 1, sizeof *f->input);
     if (status != CS_OK) return status;
     f->input[f->inputs] = cs_strdup(from->path);
     status = f->input[f->inputs++] ? cs_json_known(*out, "plans, mixture") : CS_ERR_MEMORY;

@@ -27,7 +27,7 @@ void cs_pairs_free(cs_pairs *pairs)
     memset(pairs, 0, sizeof *pairs);
 }
 
-cs_status cs_pairs_check_room(int64_t s, double bytes)
+cs_status cs_pairs_check_memory(int64_t s, double bytes)
 {
     double available = bytes > SMALL_BYTES ? (double)cs_mem_available() : 0;
     if (available > 0 && bytes > available / 2) {
@@ -39,7 +39,7 @@ cs_status cs_pairs_check_room(int64_t s, double bytes)
     return CS_OK;
 }
 
-cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
+cs_status cs_pairs_alloc(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
 {
     pairs->conditioning = cs_pool_take(&pairs->pool, sets, sizeof *pairs->conditioning);
     pairs->position = cs_pool_take(&pairs->pool, positions, sizeof *pairs->position);
@@ -54,15 +54,15 @@ void cs_pairs_put_prefixes(cs_pairs *pairs)
     }
 }
 
-cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events)
+cs_status cs_pairs_prefix_alloc(cs_pairs *pairs, int64_t s, double events)
 {
     if (events > PREFIX_EVENTS_LIMIT) {
         return cs_fail(CS_ERR_USAGE,
                        "length %" PRId64 " needs %.3g events, but at most %d are supported", s,
                        events, PREFIX_EVENTS_LIMIT);
     }
-    cs_status status = cs_pairs_check_room(s, (events + (double)s) * EVENT_BYTES);
-    if (status == CS_OK) status = cs_pairs_room(pairs, s, s, (int64_t)events);
+    cs_status status = cs_pairs_check_memory(s, (events + (double)s) * EVENT_BYTES);
+    if (status == CS_OK) status = cs_pairs_alloc(pairs, s, s, (int64_t)events);
     if (status == CS_OK) {
         cs_pairs_put_prefixes(pairs);
         pairs->prefixes = true;
@@ -101,7 +101,7 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     int64_t prefixes = s - first;
     int64_t window = law.window < prefixes ? law.window : prefixes;
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)prefixes * (double)window);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)prefixes * (double)window);
     /* d^-a and its running sum: the same for every prefix. */
     long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
     if (!raw) {
@@ -133,7 +133,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     bool empty = o->empty_prefix != CS_PREFIX_NONE, mask = o->event_weight == CS_EVENT_MASK;
     int64_t firsts = o->t < s ? o->t : s; /* first-group sizes 1..firsts */
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)s * (double)firsts);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)s * (double)firsts);
     if (status != CS_OK) return status;
     /* Without an empty prefix the plan of first group j predicts s - j tokens, else all s. */
     double targets = 0;
@@ -189,7 +189,7 @@ static bool store_size(void *ctx, int64_t m, long double c)
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_size_facts facts = {0};
-    cs_status status = cs_pairs_check_room(s, (double)(s + 1) * sizeof *pairs->q);
+    cs_status status = cs_pairs_check_memory(s, (double)(s + 1) * sizeof *pairs->q);
     if (status != CS_OK) return status;
     pairs->q = cs_pool_take(&pairs->pool, s + 1, sizeof *pairs->q);
     size_table table = {.q = pairs->q};

@@ -80,7 +80,7 @@ static cs_status merge_events(set_event *event, int64_t n, double total, cs_pair
             positions += is_prefix(&event[e]) ? 0 : event[e].m;
         }
     }
-    cs_status status = cs_pairs_room(pairs, sets, positions, n);
+    cs_status status = cs_pairs_alloc(pairs, sets, positions, n);
     if (status != CS_OK) return status;
     cs_pairs_put_prefixes(pairs);
     cs_pairs_set set = {0};
@@ -114,7 +114,7 @@ static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t 
         events += list[j].events;
         prefixes = prefixes && (list[j].prefixes || list[j].events == 0);
     }
-    cs_status status = cs_pairs_check_room(out->length, (double)events * 2 * sizeof(set_event));
+    cs_status status = cs_pairs_check_memory(out->length, (double)events * 2 * sizeof(set_event));
     if (status != CS_OK) return status;
     set_event *event = cs_alloc(events, sizeof *event);
     if (!event) return CS_ERR_MEMORY;
@@ -193,7 +193,7 @@ static cs_status expand_sizes(const cs_pairs *pairs, cs_pairs *out)
         positions += count * m;
         events += count * (pairs->length - m);
     }
-    cs_status status = cs_pairs_room(out, sets, positions, events);
+    cs_status status = cs_pairs_alloc(out, sets, positions, events);
     for (int64_t m = 0, used = 0; status == CS_OK && m < pairs->length; ++m) {
         if (pairs->q[m] > 0) {
             expand_size(pairs, m, &used, out);
@@ -239,14 +239,14 @@ static double plan_weight(const cs_plan *plan)
     return cs_total(plan->length, plan->weight);
 }
 
-/* Writes the events of one plan; returns their number. `room` receives the sets, one row of s a
+/* Writes the events of one plan; returns their number. `work` receives the sets, one row of s a
  * group. */
-static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int32_t *room,
+static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int32_t *work,
                            set_event *event)
 {
     int64_t s = plan->length, count = 0;
     for (int32_t g = 0; g <= plan->groups; ++g) {
-        int32_t *row = room + (int64_t)g * s;
+        int32_t *row = work + (int64_t)g * s;
         int64_t m = 0;
         for (int32_t i = 0; i < s; ++i) {
             if (plan->group[i] < g) {
@@ -275,10 +275,10 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
             ++plans;
         }
     }
-    int32_t *room = cs_alloc(rows * s, sizeof *room);
+    int32_t *work = cs_alloc(rows * s, sizeof *work);
     set_event *event = cs_alloc(plans * s, sizeof *event);
-    cs_status status = room && event ? CS_OK : CS_ERR_MEMORY;
-    int32_t *next = room;
+    cs_status status = work && event ? CS_OK : CS_ERR_MEMORY;
+    int32_t *next = work;
     for (int64_t p = 0; status == CS_OK && p < file->plans; ++p) {
         const cs_plan *plan = &file->plan[p];
         if (plan->length == s) {
@@ -290,7 +290,7 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
         }
     }
     if (status == CS_OK) status = merge_events(event, n, total, pairs);
-    cs_free(room);
+    cs_free(work);
     cs_free(event);
     return status;
 }
@@ -301,7 +301,7 @@ typedef struct {
     int64_t rows, events; /* counted, then written */
     double total, predicted;
     bool mask; /* plans have weight 1 each */
-    int32_t *room;
+    int32_t *work;
     set_event *event; /* NULL: plans are counted */
 } listing;
 
@@ -313,7 +313,7 @@ static cs_status list_plan(void *ctx, const cs_plan *plan, double probability)
     } else {
         const double weight = plan_weight(plan);
         const int64_t events =
-            plan_events(plan, probability, list->events, list->room + list->rows * plan->length,
+            plan_events(plan, probability, list->events, list->work + list->rows * plan->length,
                         list->event + list->events);
         list->total += probability * weight;
         list->predicted += probability * (list->mask ? (double)events : weight);
@@ -331,16 +331,16 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     if (status != CS_OK)
         return cs_blame(status, "exact events sum over all plans; give shorter sequences, or "
                                 "sample the plans with cospec cooc --draws N");
-    int32_t *room = cs_alloc(list.rows * s, sizeof *room);
+    int32_t *work = cs_alloc(list.rows * s, sizeof *work);
     set_event *event = cs_alloc(list.events, sizeof *event);
     list =
-        (listing){.room = room, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
-    status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
+        (listing){.work = work, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
+    status = work && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
     if (status == CS_OK) status = merge_events(event, list.events, list.total, pairs);
     pairs->predicted = list.predicted;
     if (status == CS_OK) status = cs_predicted_by_row(objective, s, &pairs->predicted);
-    cs_free(room);
+    cs_free(work);
     cs_free(event);
     return status;
 }

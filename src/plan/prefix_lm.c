@@ -50,7 +50,7 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
     bool mask = o->event_weight == CS_EVENT_MASK;
     int64_t first = least_given(o);
     double plans = (double)(s - first);
-    cs_status status = cs_pairs_prefix_room(pairs, s, plans);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, plans);
     long double share = 0;
     for (int64_t i = first; i < s && status == CS_OK; ++i) {
         share += mask ? 1 / (long double)(s - i) : 1;

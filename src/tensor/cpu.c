@@ -83,12 +83,12 @@ static cs_status grow(float **memory, int64_t *held, int64_t items, int64_t copi
     if (items <= *held) {
         return CS_OK;
     }
-    int64_t room = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    int64_t capacity = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     cs_free_aligned(*memory);
     *held = 0;
-    *memory = cs_alloc_aligned(room * copies, (int64_t)sizeof **memory);
+    *memory = cs_alloc_aligned(capacity * copies, (int64_t)sizeof **memory);
     if (!*memory) return CS_ERR_MEMORY;
-    *held = room;
+    *held = capacity;
     return CS_OK;
 }
 

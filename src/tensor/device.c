@@ -60,13 +60,13 @@ cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options, 
 }
 
 cs_status cs_device_open(const char *device, const cs_device_options *options, char *why,
-                         int64_t room, cs_backend **out)
+                         int64_t capacity, cs_backend **out)
 {
     cs_device_kind kind = CS_DEVICE_CPU;
     cs_device_options o = options ? *options : (cs_device_options){0};
     int number = 0;
     cs_status status = cs_device_parse(device, &kind, &number);
-    if (why && room > 0) {
+    if (why && capacity > 0) {
         why[0] = '\0';
     }
     if (status != CS_OK || kind == CS_DEVICE_CPU)
@@ -76,8 +76,8 @@ cs_status cs_device_open(const char *device, const cs_device_options *options, c
     bool clean = cs_reason()[0] == '\0';
     status = cs_backend_cuda(NULL, &o, out);
     if (kind == CS_DEVICE_CUDA || status != CS_ERR_DEVICE) return status;
-    if (why && room > 0) {
-        (void)snprintf(why, (size_t)room, "%s", cs_reason());
+    if (why && capacity > 0) {
+        (void)snprintf(why, (size_t)capacity, "%s", cs_reason());
     }
     if (clean) {
         cs_reason_clear();

@@ -26,9 +26,9 @@ static int fail(cs_graph *graph, cs_status status, const char *format, ...)
 }
 
 /* Grows an array by one item. */
-static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *room, size_t size)
+static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *work, size_t size)
 {
-    bool grown = cs_reserve(array, room, used + 1, size) == CS_OK;
+    bool grown = cs_reserve(array, work, used + 1, size) == CS_OK;
     if (!grown) {
         cs_reason_clear();
         (void)fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
@@ -54,7 +54,7 @@ int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
         return fail(graph, CS_ERR_USAGE, "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
                     (long long)batch, (long long)length);
     }
-    if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_room,
+    if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_capacity,
               sizeof *graph->row_set)) {
         return CS_NONE;
     }
@@ -76,7 +76,7 @@ static int new_tensor(cs_graph *graph, cs_tensor_space space, int row_set, int64
         return fail(graph, CS_ERR_USAGE, "%s: no matrix has %lld x %lld items", name,
                     (long long)rows, (long long)cols);
     }
-    if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_room,
+    if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_capacity,
               sizeof *graph->tensor)) {
         return CS_NONE;
     }
@@ -238,7 +238,7 @@ static cs_operand operand(int id)
 static int append(cs_graph *graph, const cs_op *op, int result)
 {
     if (graph->status != CS_OK ||
-        !grow(graph, (void **)&graph->op, graph->ops, &graph->op_room, sizeof *graph->op)) {
+        !grow(graph, (void **)&graph->op, graph->ops, &graph->op_capacity, sizeof *graph->op)) {
         return CS_NONE;
     }
     graph->op[graph->ops++] = *op;

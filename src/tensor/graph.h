@@ -240,7 +240,7 @@ typedef struct {
 typedef struct {
     bool training; /* gradients and dropout */
     int64_t row_sets, tensors, ops;
-    int64_t row_set_room, tensor_room, op_room;
+    int64_t row_set_capacity, tensor_capacity, op_capacity;
     cs_row_set *row_set;
     cs_tensor *tensor;
     cs_op *op;

@@ -89,17 +89,17 @@ void cs_bpe_free(cs_bpe *bpe)
 
 static cs_status grow(cs_bpe_scratch *s, int64_t size)
 {
-    int64_t room = s->room > 0 ? s->room : 64;
-    while (room < size) {
-        room *= 2;
+    int64_t capacity = s->capacity > 0 ? s->capacity : 64;
+    while (capacity < size) {
+        capacity *= 2;
     }
     cs_bpe_scratch_free(s);
-    s->token = cs_alloc(room, sizeof *s->token);
-    s->next = cs_alloc(room, sizeof *s->next);
-    s->previous = cs_alloc(room, sizeof *s->previous);
-    s->heap = cs_alloc(3 * room, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
+    s->token = cs_alloc(capacity, sizeof *s->token);
+    s->next = cs_alloc(capacity, sizeof *s->next);
+    s->previous = cs_alloc(capacity, sizeof *s->previous);
+    s->heap = cs_alloc(3 * capacity, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
     if (!s->token || !s->next || !s->previous || !s->heap) return CS_ERR_MEMORY;
-    s->room = room;
+    s->capacity = capacity;
     return CS_OK;
 }
 
@@ -141,14 +141,14 @@ static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
 }
 
 /* Makes the buffers large enough for `size` first tokens. */
-static cs_status make_room(cs_bpe_scratch *s, int64_t size)
+static cs_status make_space(cs_bpe_scratch *s, int64_t size)
 {
     if (size > 1 << 30) {
         return cs_fail(CS_ERR_INPUT,
                        "a piece of %lld bytes without a break exceeds the limit of 2^30 bytes",
                        (long long)size);
     }
-    return size > s->room ? grow(s, size) : CS_OK;
+    return size > s->capacity ? grow(s, size) : CS_OK;
 }
 
 /* Merges the first tokens token[0 .. count-1]. */
@@ -173,7 +173,7 @@ static void join(const cs_bpe *bpe, cs_bpe_scratch *s, int64_t count)
 
 cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bpe_scratch *s)
 {
-    cs_status status = make_room(s, size);
+    cs_status status = make_space(s, size);
     if (status != CS_OK) return status;
     for (int64_t i = 0; i < size; ++i) {
         s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
@@ -340,8 +340,8 @@ cs_status cs_bpe_apply_chars(const cs_bpe *bpe, const cs_bpe_start *start, const
 {
     const size_t more =
         (start->prefix ? strlen(start->prefix) : 0) + (start->suffix ? strlen(start->suffix) : 0);
-    cs_status status = make_room(s, size);
-    if (status == CS_OK) status = cs_reserve(&s->key, &s->key_room, (int64_t)more + 8, 1);
+    cs_status status = make_space(s, size);
+    if (status == CS_OK) status = cs_reserve(&s->key, &s->key_capacity, (int64_t)more + 8, 1);
     if (status == CS_OK) join(bpe, s, start_chars(start, v, text, size, s));
     return status;
 }

@@ -78,18 +78,19 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
 static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
 {
     cs_corpus *c = &b->made;
-    return cs_reserve(&c->token, &b->token_room, c->tokens + more, sizeof *c->token);
+    return cs_reserve(&c->token, &b->token_capacity, c->tokens + more, sizeof *c->token);
 }
 
 static cs_status reserve_document(cs_corpus_builder *b)
 {
     cs_corpus *c = &b->made;
     const int64_t n = c->documents + 1;
-    cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
-    if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
-    if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
+    cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_capacity, n + 1, sizeof *c->doc_ptr);
+    if (status == CS_OK) status = cs_reserve(&c->label, &b->label_capacity, n, sizeof *c->label);
+    if (status == CS_OK)
+        status = cs_reserve(&c->held_out, &b->held_capacity, n, sizeof *c->held_out);
     if (status == CS_OK && b->in_parts)
-        status = cs_reserve(&b->number, &b->number_room, n, sizeof *b->number);
+        status = cs_reserve(&b->number, &b->number_capacity, n, sizeof *b->number);
     if (status == CS_OK) c->doc_ptr[0] = 0;
     return status;
 }
@@ -239,7 +240,8 @@ void cs_corpus_builder_cut(cs_corpus_builder *b, int of, cs_corpus_part *out)
     *out = (cs_corpus_part){of, b->made, b->number};
     b->made = (cs_corpus){.unknown = b->made.unknown};
     b->number = NULL;
-    b->token_room = b->ptr_room = b->label_room = b->held_room = b->number_room = 0;
+    b->token_capacity = b->ptr_capacity = b->label_capacity = b->held_capacity =
+        b->number_capacity = 0;
 }
 
 void cs_corpus_part_free(cs_corpus_part *part)

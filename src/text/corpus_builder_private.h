@@ -28,11 +28,11 @@ typedef struct {
     /* Grows; until the end words and labels are numbered by first appearance, but the ids of an
      * encoder are final. */
     cs_corpus made;
-    int64_t token_room, ptr_room, label_room, held_room;
+    int64_t token_capacity, ptr_capacity, label_capacity, held_capacity;
     bool enough; /* no further document is wanted */
     /* in parts: by document, its number among the documents without key of the part, or -1 */
     int64_t *number;
-    int64_t number_room;
+    int64_t number_capacity;
     bool in_parts;       /* its documents are for cs_corpus_builder_join */
     bool in_order;       /* ids are final: the vocabulary was put into `words` before */
     cs_text_rules rules; /* counts of invalid text */

@@ -20,16 +20,17 @@
 typedef struct {
     cs_corpus_builder builder;
     char *listing; /* "SHA-256  path" lines */
-    int64_t size, room;
+    int64_t size, capacity;
 } reader;
 
 /* Adds the file's line to the listing. */
 static cs_status list_file(reader *r, const char *sha256, const char *key)
 {
     int64_t length = (int64_t)(64 + 3 + strlen(key)); /* with newline, without NUL */
-    cs_status status = cs_reserve(&r->listing, &r->room, r->size + length + 1, 1);
+    cs_status status = cs_reserve(&r->listing, &r->capacity, r->size + length + 1, 1);
     if (status != CS_OK) return status;
-    r->size += snprintf(r->listing + r->size, (size_t)(r->room - r->size), "%s  %s\n", sha256, key);
+    r->size +=
+        snprintf(r->listing + r->size, (size_t)(r->capacity - r->size), "%s  %s\n", sha256, key);
     return CS_OK;
 }
 

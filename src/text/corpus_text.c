@@ -394,12 +394,12 @@ static cs_status read_header(reader *r, cs_columns *found)
 {
     reader first = *r;
     cs_cell *cell = NULL;
-    int64_t cells = 0, room = 0;
+    int64_t cells = 0, capacity = 0;
     cs_status status = CS_OK;
     if (!next_line(&first)) return CS_OK; /* an empty file */
     for (const char *at = first.line, *end = at + first.size; status == CS_OK && at <= end;) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
-        status = cs_reserve(&cell, &room, cells + 1, sizeof *cell);
+        status = cs_reserve(&cell, &capacity, cells + 1, sizeof *cell);
         if (status == CS_OK) cell[cells++] = (cs_cell){at, (tab ? tab : end) - at};
         at = tab ? tab + 1 : end + 1;
     }

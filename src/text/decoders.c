@@ -192,7 +192,8 @@ static cs_status read_suffix(const json_t *json, const char *field, cs_text_step
 
 static cs_status write_wordpiece(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
-    cs_status status = cs_reserve(&p->made, &p->made_room, p->fresh + token.to - token.from + 2, 1);
+    cs_status status =
+        cs_reserve(&p->made, &p->made_capacity, p->fresh + token.to - token.from + 2, 1);
     if (status == CS_OK)
         p->fresh += cs_wordpiece_decode(s->content, s->cleanup, i == 0, p->text + token.from,
                                         token.to - token.from, p->made + p->fresh);

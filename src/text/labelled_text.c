@@ -24,7 +24,7 @@ typedef struct {
     bool split, test;
     bool begun, pairs; /* a document has been seen; of pairs, as all are */
     cs_word_table labels;
-    int64_t text_room, pair_room, value_room;
+    int64_t text_capacity, pair_capacity, value_capacity;
     cs_labelled_text made;
 } reader;
 
@@ -70,7 +70,7 @@ static cs_status class_of(reader *r, const char *label, int64_t size, double *ou
 static cs_status add_label(reader *r, const char *label, int64_t size)
 {
     cs_labelled_text *t = &r->made;
-    cs_status status = cs_reserve(&t->value, &r->value_room, t->count + 1, sizeof *t->value);
+    cs_status status = cs_reserve(&t->value, &r->value_capacity, t->count + 1, sizeof *t->value);
     if (status == CS_OK && !r->options->regression)
         return class_of(r, label, size, &t->value[t->count]);
     char *text = status == CS_OK ? cs_format("%.*s", (int)size, label) : NULL;
@@ -80,9 +80,9 @@ static cs_status add_label(reader *r, const char *label, int64_t size)
     return status;
 }
 
-static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *room, char ***list)
+static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *work, char ***list)
 {
-    cs_status status = cs_reserve(list, room, at + 1, sizeof **list);
+    cs_status status = cs_reserve(list, work, at + 1, sizeof **list);
     if (status != CS_OK) return status;
     (*list)[at] = cs_alloc(size + 1, 1);
     if (!(*list)[at]) return CS_ERR_MEMORY;
@@ -127,9 +127,9 @@ static cs_status take(void *to, const cs_document *d, bool held_out, bool *enoug
     }
     status = add_label(r, d->label, d->label_size);
     if (status == CS_OK && r->texts)
-        status = add_text(d->text, d->size, t->count, &r->text_room, &t->text);
+        status = add_text(d->text, d->size, t->count, &r->text_capacity, &t->text);
     if (status == CS_OK && r->pairs) {
-        status = add_text(d->pair, d->pair_size, t->count, &r->pair_room, &t->pair);
+        status = add_text(d->pair, d->pair_size, t->count, &r->pair_capacity, &t->pair);
         if (status != CS_OK) cs_free(t->text[t->count]); /* of no example */
     }
     t->count += status == CS_OK;

@@ -99,12 +99,12 @@ static cs_status put_form(const char *text, int64_t size, int form, cs_pieces *p
     cs_status status = CS_OK;
     utf8proc_ssize_t count = 0;
     for (;;) {
-        count = utf8proc_decompose((const utf8proc_uint8_t *)text, size, p->point, p->point_room,
-                                   options);
-        if (count <= p->point_room) {
+        count = utf8proc_decompose((const utf8proc_uint8_t *)text, size, p->point,
+                                   p->point_capacity, options);
+        if (count <= p->point_capacity) {
             break;
         }
-        status = cs_reserve(&p->point, &p->point_room, count, sizeof *p->point);
+        status = cs_reserve(&p->point, &p->point_capacity, count, sizeof *p->point);
         if (status != CS_OK) return status;
     }
     if (count >= 0 && (form & UTF8PROC_COMPOSE)) {

@@ -52,7 +52,7 @@ extern const cs_stage cs_stage_normalizer, cs_stage_pre_tokenizer, cs_stage_deco
 
 typedef struct {
     cs_text_step *step;
-    int64_t steps, room;
+    int64_t steps, capacity;
 } cs_steps;
 
 /* null: no steps; a Sequence: those of its list. CS_ERR_INPUT names the first unknown key or value.

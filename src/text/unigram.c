@@ -125,8 +125,9 @@ static void reverse(int32_t *token, int64_t count)
 cs_status cs_unigram_apply(const cs_unigram *m, const cs_word_table *v, const char *text,
                            int64_t size, cs_unigram_scratch *s)
 {
-    cs_status status = cs_reserve(&s->token, &s->room, size + 1, sizeof *s->token);
-    if (status == CS_OK) status = cs_reserve(&s->best, &s->best_room, size + 1, sizeof *s->best);
+    cs_status status = cs_reserve(&s->token, &s->capacity, size + 1, sizeof *s->token);
+    if (status == CS_OK)
+        status = cs_reserve(&s->best, &s->best_capacity, size + 1, sizeof *s->best);
     if (status != CS_OK) return status;
     search(m, text, size, s->best);
     s->count = 0;

@@ -23,10 +23,10 @@ typedef struct {
 /* Words in order of first appearance. Zero-initialise; the table grows as needed. */
 typedef struct {
     char *text; /* the words, end to end */
-    int64_t text_size, text_room;
+    int64_t text_size, text_capacity;
     int64_t *start; /* words + 1 offsets into text */
     int64_t *count; /* words */
-    int64_t words, room;
+    int64_t words, capacity;
     cs_word_slot *slot; /* open addressing */
     int64_t slots;      /* a power of two */
 } cs_word_table;

@@ -563,14 +563,14 @@ static cs_status lay_out(cs_draft *draft)
     int64_t *have[] = {&o.batch, &o.length, &o.queries, &o.decoder_length, &o.predictions};
     const char *name[] = {"sequences", "rows", "query rows", "decoder rows", "loss rows"};
     for (int i = 0; i < 5 && pad_to; ++i) {
-        int64_t room[] = {pad_to->batch, pad_to->length, pad_to->queries, pad_to->decoder_length,
-                          pad_to->predictions};
-        if (*have[i] > room[i]) {
+        int64_t capacity[] = {pad_to->batch, pad_to->length, pad_to->queries,
+                              pad_to->decoder_length, pad_to->predictions};
+        if (*have[i] > capacity[i]) {
             return cs_fail(CS_ERR_USAGE,
                            "the batch needs %" PRId64 " %s, but its capacity is %" PRId64, *have[i],
-                           name[i], room[i]);
+                           name[i], capacity[i]);
         }
-        *have[i] = room[i];
+        *have[i] = capacity[i];
     }
     cs_status status = cs_batch_shape(&o, draft->config, batch);
     batch->tokens = tokens;

@@ -37,7 +37,7 @@ static void fill(gpt *g, int64_t parameters, FILE *in)
     int64_t total = 0;
     for (int64_t i = 0; i < g->params.count; ++i) {
         int64_t items = g->params.param[i].rows * g->params.param[i].cols;
-        float *value = cs_tensor_room(items, sizeof *value);
+        float *value = cs_tensor_zeros(items, sizeof *value);
         read_items(in, value, sizeof *value, items);
         cs_tensor_must(cs_params_set(&g->params, i, CS_PARAM_VALUE, value), "parameters");
         free(value);

@@ -210,12 +210,12 @@ test_small_output_disk() {
     mkdir disk
     mount -t tmpfs -o size=4M none disk 2> /dev/null || { skip small_output_disk "no tmpfs can be mounted"; return 0; }
     build="--corpus c.txt --tokenizer whitespace --objective masked --mask-ratio 0.5 --memory 1M"
-    no_room $build; refused=$?
+    full_disk $build; refused=$?
     umount disk
     return $refused
 }
 
-no_room() {
+full_disk() {
     refuses 3 "disk/a/b: by a low estimate, the files of the matrix take 0.00" "$COSPEC" cooc "$@" --context each:10 -o disk/a/b &&
         says "but its file system has only 0.00419 GB free; give -o DIR on a larger disk, a larger --tail or a smaller corpus" && ! grep -q "counting by sorted records" err && [ ! -e disk/a/b/checkpoint ] || return 1
     exits 0 "$COSPEC" cooc "$@" --context each:10 --dry-run -o disk/d && says "the files of the matrix may take up to 0.00627 GB, but disk/d has only 0.00419 GB free" || return 1

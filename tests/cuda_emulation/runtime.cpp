@@ -148,15 +148,15 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 /* Filled with not-a-number: what is read before it is written shows. */
 static cudaError_t map_pages(void **out, size_t bytes)
 {
-    size_t room = (bytes + 255) / 256 * 256, all = pages_of(room) + pages_of(1);
+    size_t capacity = (bytes + 255) / 256 * 256, all = pages_of(capacity) + pages_of(1);
     void *pages = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED || mprotect(static_cast<unsigned char *>(pages) + pages_of(room),
+    if (pages == MAP_FAILED || mprotect(static_cast<unsigned char *>(pages) + pages_of(capacity),
                                         pages_of(1), PROT_NONE) != 0) {
         return cudaErrorMemoryAllocation;
     }
     Piece piece = {static_cast<unsigned char *>(pages), all, 0};
-    *out = piece.pages + pages_of(room) - room;
-    memset(*out, 0xff, room);
+    *out = piece.pages + pages_of(capacity) - capacity;
+    memset(*out, 0xff, capacity);
     pieces[*out] = piece;
     return cudaSuccess;
 }

@@ -321,18 +321,18 @@ TEST(many_puts_in_flight)
 {
     enum { PUTS = 100 };
     cs_backend *backend = open_backend(false, false);
-    void *room = NULL;
+    void *work = NULL;
     int64_t got[PUTS];
-    cs_tensor_must(backend->alloc(backend, sizeof got, &room), "memory");
+    cs_tensor_must(backend->alloc(backend, sizeof got, &work), "memory");
     for (int64_t i = 0; i < PUTS; ++i) {
         int64_t sent = 3 * i;
-        cs_tensor_must(backend->put(backend, (int64_t *)room + i, &sent, sizeof sent), "put");
+        cs_tensor_must(backend->put(backend, (int64_t *)work + i, &sent, sizeof sent), "put");
     }
-    cs_tensor_must(backend->get(backend, got, room, sizeof got), "get");
+    cs_tensor_must(backend->get(backend, got, work, sizeof got), "get");
     for (int64_t i = 0; i < PUTS; ++i) {
         assert_int_equal(got[i], 3 * i);
     }
-    backend->release(backend, room);
+    backend->release(backend, work);
     cs_backend_free(&backend);
 }
 
@@ -367,7 +367,7 @@ TEST(copies_of_parameters_follow)
     cs_tensor_open(&world, &small_case, backend, true);
     cs_params *p = &world.net.params;
     int64_t bytes = p->items * (int64_t)sizeof(float);
-    float *value = cs_tensor_room(p->items, sizeof *value);
+    float *value = cs_tensor_zeros(p->items, sizeof *value);
     cs_tensor_must(cs_params_zero_grad(p), "gradients");
     output_now(&world, before);
     for (int i = 0; i < 3; ++i) { /* by the optimizer */

@@ -138,8 +138,8 @@ def windows(t, arch, data):
             single="$A", pair="$A </s> $B:1 </s>:1", special_tokens=[("</s>", t.token_to_id("</s>"))])
     for n, (q, context) in enumerate(questions(data)):
         special = t.num_special_tokens_to_add(True)
-        room = LENGTH - special - len(t.encode(q["question"], add_special_tokens=False).ids)
-        t.enable_truncation(LENGTH, stride=room - min(STRIDE, room), strategy="only_second")
+        budget = LENGTH - special - len(t.encode(q["question"], add_special_tokens=False).ids)
+        t.enable_truncation(LENGTH, stride=budget - min(STRIDE, budget), strategy="only_second")
         e = t.encode(q["question"], context)
         for w in [e] + e.overflowing:
             rows = {i: span for i, (s, span) in enumerate(zip(w.sequence_ids, w.offsets)) if s == 1}
