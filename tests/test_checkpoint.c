@@ -79,24 +79,22 @@ TEST(corpora_are_told_by_their_content)
 TEST(other_builds_are_refused)
 {
     AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
-    cs_cooc_options first = checkpoint_options("ar", "nearest:3"), o;
+    cs_cooc_options first = checkpoint_options("ar", "all"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     first.resume = true;
     static const struct {
         const char *words;
         cs_cooc_options o; /* in addition to those of `first` */
-    } other[] = {{"its context_size is 3, not 2", {.context.n = 2}},
-                 {"its target_given is true, not false", {.context.given = true}},
-                 {"its max_length is 0, not 20", {.max_length = 20}},
-                 {"its weight_by_document is false, not true", {.weight_by_document = true}},
-                 {"its split is \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
-                 {"its draws is 0, not 5", {.draws = 5}},
-                 {"its seed is \"0\", not \"7\"", {.seed = 7}},
-                 {"its tail is ", {.tail = 1e-3}}};
+    } other[] = {{"a build with target_position \"blind\", not \"given\"", {.context.given = true}},
+                 {"a build with max_length 0, not 20", {.max_length = 20}},
+                 {"a build with weight \"token\", not \"document\"", {.weight_by_document = true}},
+                 {"a build with split \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
+                 {"a build with draws 0, not 5", {.draws = 5}},
+                 {"a build with seed \"0\", not \"7\"", {.seed = 7}},
+                 {"a build with tail 9.99", {.tail = 1e-3}}};
     for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
         const cs_cooc_options *x = &other[i].o;
         o = first;
-        o.context.n = x->context.n > 0 ? x->context.n : o.context.n;
         o.context.given = o.context.given != x->context.given; /* turned */
         o.max_length = x->max_length;
         o.weight_by_document = x->weight_by_document;
@@ -107,23 +105,23 @@ TEST(other_builds_are_refused)
         assert_build_fails(&corpus, &o, CS_ERR_USAGE, other[i].words);
     }
     o = first;
-    o.objective.mask_ratio_lo = 0.25; /* not of ar: its hash alone shows it */
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective_hash is");
-    o = checkpoint_options("diverse-ar:t=2", "nearest:3");
+    o.objective.mask_ratio_lo = 0.25; /* not of ar */
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "with parameters: mask_ratio_lo unset, not 0.25");
+    o = checkpoint_options("diverse-ar:t=2", "all");
     o.resume = true;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE,
+                       "with parameters: name \"ar\", not \"diverse-ar\"");
     o = first;
     o.objective.target_weight = CS_TARGETS_UNIFORM;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "target_weight \"plan\", not \"uniform\"");
     o = first;
-    o.context.mode = CS_CONTEXT_EACH;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"each\"");
-    o = first;
+    o.context = (cs_context){.mode = CS_CONTEXT_NEAREST, .n = 3};
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "context \"all\", not \"nearest:3\"");
     o.context.columns = 3;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"nearest@3\"");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "context \"all\", not \"nearest:3@3\"");
     int32_t token = corpus.token[17];
     corpus.token[17] = (token + 1) % 300;
-    assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
+    assert_build_fails(&corpus, &first, CS_ERR_USAGE, "a build with corpus \"");
     corpus.token[17] = token;
     o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever exists */
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
@@ -162,7 +160,7 @@ TEST(damage_is_named)
         {"\"bytes\": ", "\"bytes\": 0.", "is damaged", CS_ERR_INPUT},
         {"\"bytes\": ", "\"bytes\": -", "is damaged", CS_ERR_INPUT},
         {"\"build\": {", "\"build\": 3, \"was\": {", "is damaged", CS_ERR_INPUT},
-        {"\"version\": ", "\"version\": 9", "belongs to another build: its format is version 9",
+        {"\"version\": ", "\"version\": 9", "is a checkpoint of version 92, written by cospec ",
          CS_ERR_USAGE},
         {"\"format\": \"", "\"format\": \"not ", "not a checkpoint", CS_ERR_INPUT},
     };

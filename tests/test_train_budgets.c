@@ -2,10 +2,8 @@
  * share their first steps: each is, byte for byte, the run by itself, also after interrupts. */
 #include <signal.h>
 
-#include "base/hash.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "train/budgets.h"
@@ -318,43 +316,6 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, LONGEST, 0.9), CS_ERR_USAGE, "--cool-down 0.33");
     OK(resume(dir, LONGEST, 1.0 / 3));
     assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before the cool-down");
-}
-
-/* A checkpoint of an older version had no cool-down, no query position and no initial model, and
- * another form of the objective. */
-TEST_IN_DIR(checkpoints_of_before_go_on)
-{
-    const recipe r = {.kind = CS_OBJ_GVP};
-    const char *dir = folder(state, "run"), *alone = folder(state, "alone");
-    char hex[65];
-    for (int i = 0; i < 3; ++i) {
-        training t = make_training(&r, i == 2 ? alone : dir);
-        t.options.schedule = CS_SCHEDULE_CONSTANT;
-        t.options.steps = i == 0 ? 4 : 8;
-        t.options.resume = i == 1;
-        (void)trained(&t);
-        free_training(&t);
-        if (i == 0) {
-            json_auto_t *index = NULL;
-            const char *path = in_dir(state, "run/checkpoint-4/trainer.json");
-            OK(cs_json_read(path, &index));
-            json_t *run = json_object_get(index, "run");
-            assert_int_equal(json_object_del(run, "cool-down"), 0);
-            assert_int_equal(json_object_del(run, "query-position"), 0);
-            assert_int_equal(json_object_del(run, "init-from"), 0);
-            assert_string_equal(json_string_value(json_object_get(run, "objective")),
-                                "gvp(segmentation=fixed,groups=2)");
-            OK(cs_json_set(run, "objective",
-                           json_string("gvp segmentation=fixed groups=2 event-weight=token")));
-            assert_int_equal(json_object_del(index, "sha256"), 0);
-            AUTO_FREE char *text =
-                json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-            cs_sha256(text, strlen(text), hex);
-            assert_int_equal(json_object_set_new(index, "sha256", json_string(hex)), 0);
-            OK(cs_json_write(path, index));
-        }
-    }
-    assert_same_file(dir, alone, "model.safetensors");
 }
 
 /* --- the unigram ------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "train/checkpoint.h"
@@ -317,9 +318,9 @@ TEST_IN_DIR(test_other_settings)
     refuse(state, by_clock, CS_ERR_USAGE, "--search-products false, not true");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
     refuse(state, more_steps, CS_ERR_USAGE, "with --schedule constant");
-    refuse(state, other_text, CS_ERR_INPUT, "other text");
+    refuse(state, other_text, CS_ERR_INPUT, "a run with another input, corpus: its XXH3 is");
     refuse(state, other_words, CS_ERR_INPUT, "token 9 is 'w4' there and 'changed' here");
-    refuse(state, other_model, CS_ERR_USAGE, "n_inner 32, not 40");
+    refuse(state, other_model, CS_ERR_USAGE, "a run with model: n_inner 32, not 40");
 }
 
 /* Flips one bit in the middle of a file, or cuts its end. */
@@ -368,6 +369,25 @@ TEST_IN_DIR(test_damage)
     assert_int_equal(rename(in_dir(state, "run/checkpoint-12"), in_dir(state, "run/moved")), 0);
     resume_all(&r, in_dir(state, "run"));
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));
+}
+
+/* A checkpoint of an earlier version is refused with its version, and not taken for damage. */
+TEST_IN_DIR(test_other_version)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    (void)trained(&t);
+    free_training(&t);
+    json_auto_t *index = NULL;
+    const char *path = in_dir(state, "run/checkpoint-12/trainer.json");
+    OK(cs_json_read(path, &index));
+    OK(cs_json_set(index, "version", json_integer(1)));
+    assert_int_equal(json_object_del(index, "program"), 0);
+    OK(cs_json_write(path, index));
+    refuse(
+        state, unchanged, CS_ERR_USAGE,
+        "trainer.json is a checkpoint of version 1, written by cospec 0.2.0 or earlier, but this");
+    refuse(state, unchanged, CS_ERR_USAGE, "with the program that wrote it, or give --force");
 }
 
 /* --- disk and memory ---------------------------------------------------------------------------*/

@@ -69,7 +69,7 @@ static cs_status take_options(cs_args *args, session *s)
     cs_finetune_options *o = &s->task.options;
     *o = cs_finetune_defaults();
     o->progress = cs_output_progress(args);
-    CS_ARGS_FIELDS(args, o, epochs, batch, warmup, log_every, label_smoothing, mixup);
+    CS_ARGS_FIELDS(args, o, log_every, CS_FINETUNE_SETTINGS);
     CS_ARGS_FIELDS(args, &o->adamw, weight_decay, clip);
     CS_ARGS_FIELDS(args, &s->plan, seeds, seed);
     CS_ARGS_FIELDS(args, &s->task, few, resume, save_model);
@@ -234,7 +234,7 @@ static cs_status encode(cs_args *args, session *s)
         status = cs_finetune_config(&s->from.model.config, &t->train.ids, readout,
                                     cs_args_real(args, "dropout"), &t->config);
     }
-    return status == CS_OK ? cs_finetune_task_key(t) : status;
+    return status == CS_OK ? cs_finetune_task_identify(t) : status;
 }
 
 /* --- the command -------------------------------------------------------------------------------*/

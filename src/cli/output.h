@@ -104,6 +104,12 @@ cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
  * of another run (unless --force). */
 cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
 
+/* CS_ERR_USAGE, naming the first option that differs with both values, if `then` ("options" and
+ * "supposed" as in a manifest) is of another run than this one. Options that change only where or how
+ * a result appears may differ, and so may those that the command continues with, which sets *go_on. */
+cs_status cs_output_same_run(const cs_args *args, const char *where, const json_t *then,
+                             bool *go_on) CS_MUST_CHECK;
+
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
  * kernel, threads, seed, inputs, wall time); called by main() after a
  * complete run with -o. */

@@ -246,7 +246,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
         status = cs_args_refuse(args, "query-position",
                                 "does not apply to multi-token, whose heads use one stream");
     task->two_stream = cs_args_given(args, "query-position");
-    CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
+    CS_ARGS_FIELDS(args, task, CS_TASK_SETTINGS);
     return status;
 }
 
@@ -277,10 +277,8 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
     o.length = cs_args_int(args, "max-length");
     o.learning_rate = cs_args_real(args, "lr");
     o.warmup = cs_args_int_or(args, "warmup", -1);
-    CS_ARGS_FIELDS(args, &o, steps, batch, accumulate, pack, by_length, final_share, cool_down,
-                   replaced_token);
-    CS_ARGS_FIELDS(args, &o, beta1, beta2, adam_eps, weight_decay, clip, seed);
-    CS_ARGS_FIELDS(args, &o, log_every, eval_every, save_every, eval_batches, bad_limit,
+    CS_ARGS_FIELDS(args, &o, CS_TRAIN_SETTINGS);
+    CS_ARGS_FIELDS(args, &o, seed, log_every, eval_every, save_every, eval_batches, bad_limit,
                    time_limit);
     o.dir = cs_args_text(args, "output");
     o.resume = cs_args_flag(args, "resume") && !cs_args_flag(args, "force");

@@ -9,8 +9,8 @@
  * is XXH3-128 over pieces of 1 MiB, each seeded by the one before.
  *
  * Limits: for the machine and the program that wrote it (byte order and the layout of records are
- * as in memory). CS_CHECKPOINT_VERSION must rise when records, blocks, units or keys change their
- * meaning.
+ * as in memory). The version in io/run_id.c must rise when records, blocks, units or keys change
+ * their meaning.
  */
 #include "cooc/build_checkpoint_private.h"
 
@@ -22,8 +22,11 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "cooc/store_private.h"
+#include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "plan/plan_file.h"
 
 enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
@@ -43,99 +46,41 @@ cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size
 
 /* --- identity --------------------------------------------------------------------------------- */
 
-static cs_hash128 hash_objective(const cs_objective *o, const char *mixture)
+/* The content of plans and mixtures: files count by what they say, not by their names. */
+static cs_status put_plans(const cs_plan_file *file, json_t *build)
 {
-    const double real[] = {o->mask_ratio_lo, o->mask_ratio_hi, o->offset_value};
-    const int64_t whole[] = {o->kind,        o->event_weight, o->empty_prefix,
-                             o->unmasked_lo, o->unmasked_hi,  o->t,
-                             o->offset,      o->segmentation, o->groups};
-    cs_hash128 h = cs_hash(real, sizeof real, 0);
-    h = cs_checkpoint_chain(h, whole, sizeof whole);
-    if (o->target_weight != CS_TARGETS_PLAN) { /* older files contain only the other fields */
-        h = cs_checkpoint_chain(h, &o->target_weight, sizeof o->target_weight);
-    }
-    if (o->columns >= 0) {
-        h = cs_checkpoint_chain(h, &o->columns, sizeof o->columns);
-    }
-    if (o->permutation != CS_PERMUTE_UNIFORM) {
-        h = cs_checkpoint_chain(h, &o->permutation, sizeof o->permutation);
-    }
-    if (o->share != 1) {
-        h = cs_checkpoint_chain(h, &o->share, sizeof o->share);
-    }
-    for (int64_t i = 0; o->file && i < o->file->plans; ++i) {
-        const cs_plan *p = &o->file->plan[i];
-        h = cs_checkpoint_chain(h, &o->file->probability[i], sizeof(double));
-        h = cs_checkpoint_chain(h, p->group, (size_t)p->length * sizeof *p->group);
-        h = cs_checkpoint_chain(h, p->weight, (size_t)p->length * sizeof *p->weight);
-    }
-    return mixture[0] ? cs_checkpoint_chain(h, mixture, strlen(mixture)) : h;
-}
-
-static cs_hash128 hash_corpus(const cs_corpus *c)
-{
-    cs_hash128 h = cs_hash(c->token, (size_t)c->tokens * sizeof *c->token, 0);
-    h = cs_checkpoint_chain(h, c->doc_ptr, (size_t)(c->documents + 1) * sizeof *c->doc_ptr);
-    if (c->labels > 0) {
-        h = cs_checkpoint_chain(h, c->label, (size_t)c->documents * sizeof *c->label);
-    }
-    h = c->held_out ? cs_checkpoint_chain(h, c->held_out, (size_t)c->documents) : h;
-    return c->population ? cs_checkpoint_chain(h, c->sha256, sizeof c->sha256) : h;
+    char read[65] = "", plans[65] = "";
+    json_t *root = cs_store_plans(file);
+    cs_status status =
+        root ? cs_plan_file_digest(file, read) : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
+    if (status == CS_OK && file->plans > 0) status = cs_digest_json(root, plans);
+    cs_json_put(&status, build, "plans", json_string(file->plans > 0 ? plans : read));
+    json_decref(root);
+    return status;
 }
 
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,
                                  double scale, int64_t blocks, json_t **out)
 {
-    static const char *const split[] = {"all", "train", "test"};
-    char parameters[CS_CHECKPOINT_DIGEST], content[CS_CHECKPOINT_DIGEST], seed[24];
-    char mixture[65] = "", context[64] = "";
-    if (options->objective.kind == CS_OBJ_MIX) {
-        cs_status read = cs_plan_file_digest(options->objective.file, mixture);
-        if (read != CS_OK) return read;
-    }
-    char *objective = options->objective.file && options->objective.file->path
-                          ? cs_strdup("file") /* its plans count, not its name */
-                          : cs_objective_describe(&options->objective);
-    cs_checkpoint_digest(hash_objective(&options->objective, mixture), parameters);
-    cs_checkpoint_digest(hash_corpus(corpus), content);
-    (void)snprintf(seed, sizeof seed, "%" PRIu64, options->seed);
-    (void)snprintf(context, sizeof context, "%s", cs_context_names[options->context.mode]);
-    /* compatible with checkpoints older than contexts in the plane */
-    if (options->context.columns > 0)
-        (void)snprintf(context, sizeof context, "%s@%lld", cs_context_names[options->context.mode],
-                       (long long)options->context.columns);
-    json_t *o = json_object();
-    const struct {
-        const char *key;
-        json_t *value;
-    } field[] = {
-        {"objective", json_string(objective ? objective : "")},
-        {"objective_hash", json_string(parameters)},
-        {"context", json_string(context)},
-        {"context_size", json_integer(options->context.n)},
-        {"target_given", json_boolean(options->context.given)},
-        {"max_length", json_integer(options->max_length)},
-        {"stride", json_integer(options->stride)},
-        {"weight_by_document", json_boolean(options->weight_by_document)},
-        {"split", json_string(split[options->split])},
-        {"draws", json_integer(options->draws)},
-        {"seed", json_string(seed)},
-        {"tail", cs_json_number(options->tail)},
-        {"documents", json_integer(corpus->documents)},
-        {"tokens", json_integer(corpus->tokens)},
-        {"vocabulary", json_integer(corpus->vocab)},
-        {"classes", json_integer(corpus->labels)},
-        {"corpus_hash", json_string(content)},
-        {"units_per_token", cs_json_number(scale)},
-        {"blocks", json_integer(blocks)},
-    };
-    cs_status status =
-        o && objective ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    cs_free(objective);
-    for (size_t i = 0; i < sizeof field / sizeof *field; ++i) {
-        cs_json_put(&status, o, field[i].key, field[i].value);
-    }
-    return CS_DELIVER(status, out, o, cs_json_free);
+    char content[33] = "", classes[33] = "";
+    const size_t documents = corpus->labels > 0 ? (size_t)corpus->documents : 0;
+    const cs_plan_file *file = options->objective.file;
+    json_t *build = json_object();
+    cs_status status = build ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    if (status == CS_OK) status = cs_sidecar_options(options, build);
+    if (status == CS_OK && file) status = put_plans(file, build);
+    (void)json_object_del(json_object_get(build, "parameters"), "source_file");
+    if (status == CS_OK) status = cs_corpus_hash(corpus, content);
+    cs_hash_hex(cs_hash(corpus->label, documents * sizeof *corpus->label, 0), classes);
+    cs_json_put(&status, build, "corpus", json_string(content));
+    cs_json_put(&status, build, "population",
+                json_string(corpus->population ? corpus->sha256 : ""));
+    cs_json_put(&status, build, "vocabulary", json_integer(corpus->vocab));
+    cs_json_put(&status, build, "classes", json_integer(corpus->labels));
+    cs_json_put(&status, build, "labels", json_string(classes));
+    cs_json_put(&status, build, "units_per_token", cs_json_number(scale));
+    cs_json_put(&status, build, "blocks", json_integer(blocks));
+    return CS_DELIVER(status, out, build, cs_json_free);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -270,16 +215,18 @@ static cs_status free_name(const char *index, int *number)
     return CS_OK;
 }
 
-static cs_status write_index(const char *path, const json_t *identity, int64_t finished,
+static cs_status write_index(const char *path, json_t *identity, int64_t finished,
                              const char *records, int64_t bytes, const char *digest)
 {
-    json_t *json =
-        json_pack("{s:s, s:i, s:O, s:I, s:s, s:I, s:s}", "format", CS_CHECKPOINT_FORMAT, "version",
-                  CS_CHECKPOINT_VERSION, "build", identity, "finished_blocks", (json_int_t)finished,
-                  "records", records, "bytes", (json_int_t)bytes, "digest", digest);
+    json_t *json = cs_run_header(CS_CHECKPOINT_FORMAT);
     cs_outfile file = {0};
-    cs_status status =
-        json ? cs_outfile_open(path, &file) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    cs_json_put(&status, json, "build", json_incref(identity));
+    cs_json_put(&status, json, "finished_blocks", json_integer(finished));
+    cs_json_put(&status, json, "records", json_string(records));
+    cs_json_put(&status, json, "bytes", json_integer(bytes));
+    cs_json_put(&status, json, "digest", json_string(digest));
+    if (status == CS_OK) status = cs_outfile_open(path, &file);
     if (status == CS_OK) status = cs_blame(cs_json_print(file.stream, json), "%s", path);
     if (status == CS_OK) status = commit(&file);
     cs_outfile_abort(&file);
@@ -287,8 +234,7 @@ static cs_status write_index(const char *path, const json_t *identity, int64_t f
     return status;
 }
 
-cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
-                              const cs_checkpoint_state *state)
+cs_status cs_checkpoint_write(const char *dir, json_t *identity, const cs_checkpoint_state *state)
 {
     char *index = cs_path_join(dir, CS_CHECKPOINT_INDEX), *path = NULL, *old = NULL,
          digest[CS_CHECKPOINT_DIGEST];

@@ -20,9 +20,8 @@ typedef struct {
     int64_t vocab, labels, sequences; /* limits of the members of records */
 } cs_checkpoint_state;
 
-/* The identity of a build: objective (with its plans), context, every other option that the result
- * depends on, and the corpus (sizes, hashes of tokens, classes and split), field by field. Builds
- * with equal identities have the same blocks and units. */
+/* The identity of a build (io/run_id.h): the options in the form of matrix.json, plans, and hashes of
+ * the corpus. Builds with equal identities have the same blocks and units. */
 cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,
                                  double scale, int64_t blocks, json_t **out) CS_MUST_CHECK;
 
@@ -30,14 +29,15 @@ cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options 
  * the end by one rename. After an interrupt it continues until cs_interrupt_late and then returns
  * CS_ERR_INTERRUPT, or completes without waiting for the disk if only that is left. CS_ERR_IO names
  * the file. */
-cs_status cs_checkpoint_write(const char *dir, const json_t *identity,
+cs_status cs_checkpoint_write(const char *dir, json_t *identity,
                               const cs_checkpoint_state *state) CS_MUST_CHECK;
 
 typedef struct cs_checkpoint cs_checkpoint;
 
 /* The checkpoint of the folder, *out = NULL if there is none. CS_ERR_USAGE names the first field
- * that differs from this build; CS_ERR_INPUT if it is damaged. */
-cs_status cs_checkpoint_open(const char *dir, json_t *identity, cs_checkpoint **out) CS_MUST_CHECK;
+ * that differs from this build, or its version; CS_ERR_INPUT if it is damaged. */
+cs_status cs_checkpoint_open(const char *dir, const json_t *identity,
+                             cs_checkpoint **out) CS_MUST_CHECK;
 void cs_checkpoint_close(cs_checkpoint **checkpoint);
 
 /* Loads it into a build that has just begun: sums, finished blocks, runs (the collectors are
@@ -48,7 +48,7 @@ cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint,
 
 /* --- shared by writing and reading ----------------------------------------------------------- */
 
-enum { CS_CHECKPOINT_VERSION = 1, CS_CHECKPOINT_PIECE = 1 << 20, CS_CHECKPOINT_DIGEST = 33 };
+enum { CS_CHECKPOINT_PIECE = 1 << 20, CS_CHECKPOINT_DIGEST = 33 };
 
 #define CS_CHECKPOINT_FORMAT "cospec build checkpoint"
 #define CS_CHECKPOINT_INDEX "checkpoint.json"

@@ -1,7 +1,6 @@
 /* Reading a checkpoint back. Nothing in its files is trusted: sizes are checked against the size of
  * the file before memory is taken, every record against the build that may hold it, and the whole
  * against its digest and the sum of its units. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include "cooc/build_checkpoint_private.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "plan/spec.h"
+#include "io/run_id.h"
 
 enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
 
@@ -21,42 +20,12 @@ struct cs_checkpoint {
     char digest[CS_CHECKPOINT_DIGEST];
 };
 
-static cs_status same_build(const char *path, const json_t *there, json_t *here)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach(here, key, value)
-    {
-        const json_t *other = json_object_get(there, key);
-        if (json_equal(other, value)) {
-            continue;
-        }
-        char *a = other ? json_dumps(other, JSON_ENCODE_ANY) : NULL;
-        char *b = json_dumps(value, JSON_ENCODE_ANY);
-        cs_status status =
-            cs_fail(CS_ERR_USAGE, "%s belongs to another build: its %s is %s, not %s", path, key,
-                    a ? a : "not given", b ? b : "?");
-        free(a);
-        free(b);
-        return status;
-    }
-    return CS_OK;
-}
-
 static cs_status parse_index(const char *dir, const char *path, const json_t *json,
-                             json_t *identity, cs_checkpoint *c)
+                             const json_t *identity, cs_checkpoint *c)
 {
-    const char *format = json_string_value(json_object_get(json, "format"));
-    if (!format || strcmp(format, CS_CHECKPOINT_FORMAT) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: not a checkpoint of a build", path);
-    }
-    json_int_t version = json_integer_value(json_object_get(json, "version"));
-    if (version != CS_CHECKPOINT_VERSION) {
-        return cs_fail(CS_ERR_USAGE,
-                       "%s belongs to another build: its format is version %lld, not %d", path,
-                       (long long)version, CS_CHECKPOINT_VERSION);
-    }
-    json_t *build = json_object_get(json, "build");
+    cs_status status = cs_run_header_check(path, json, CS_CHECKPOINT_FORMAT);
+    if (status != CS_OK) return status;
+    const json_t *build = json_object_get(json, "build");
     const char *records = json_string_value(json_object_get(json, "records"));
     const char *digest = json_string_value(json_object_get(json, "digest"));
     const json_t *bytes = json_object_get(json, "bytes");
@@ -67,8 +36,7 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
         json_integer_value(bytes) < (json_int_t)sizeof(cs_checkpoint_header)) {
         return cs_fail(CS_ERR_INPUT, "%s: is damaged: a field is missing or invalid", path);
     }
-    cs_status status = cs_objective_renew(build, "objective");
-    if (status == CS_OK) status = same_build(path, build, identity);
+    status = cs_run_same(path, "build with ", build, identity);
     if (status == CS_OK) {
         memcpy(c->digest, digest, CS_CHECKPOINT_DIGEST);
         c->bytes = json_integer_value(bytes);
@@ -78,7 +46,7 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
     return status;
 }
 
-cs_status cs_checkpoint_open(const char *dir, json_t *identity, cs_checkpoint **out)
+cs_status cs_checkpoint_open(const char *dir, const json_t *identity, cs_checkpoint **out)
 {
     json_t *json = NULL;
     cs_checkpoint *c = cs_calloc(1, sizeof *c);

@@ -106,14 +106,18 @@ static json_t *plan_json(const cs_plan_file *file, int64_t p)
                      "groups", groups, "weights", cs_json_numbers(plan->length, plan->weight));
 }
 
-/* The plans as they were read, in the form of plan_file.h. */
-static cs_status write_plans(const char *path, const cs_plan_file *file)
+json_t *cs_store_plans(const cs_plan_file *file)
 {
     json_t *plans = json_array();
     for (int64_t p = 0; p < file->plans; ++p) {
         (void)json_array_append_new(plans, plan_json(file, p));
     }
-    json_t *root = json_pack("{s:o}", "plans", plans);
+    return json_pack("{s:o}", "plans", plans);
+}
+
+static cs_status write_plans(const char *path, const cs_plan_file *file)
+{
+    json_t *root = cs_store_plans(file);
     cs_status status =
         root ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
     json_decref(root);

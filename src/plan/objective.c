@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "plan/laws_private.h"
+#include "plan/parameter.h"
 #include "plan/ratio.h"
 
 #define ROW(id, called) &cs_row_##id,
@@ -80,17 +81,18 @@ cs_objective cs_objective_default(cs_objective_kind kind)
 
 cs_status cs_objective_check(const cs_objective *o)
 {
-    if ((unsigned)o->kind >= CS_OBJ_COUNT || (unsigned)o->event_weight > CS_EVENT_MASK ||
-        (unsigned)o->target_weight > CS_TARGETS_UNIFORM ||
-        (unsigned)o->empty_prefix > CS_PREFIX_CLASS || (unsigned)o->offset > CS_OFFSET_MIX ||
-        (unsigned)o->segmentation > CS_SEGMENT_MIXED ||
-        (unsigned)o->permutation > CS_PERMUTE_NONE) {
-        return cs_fail(CS_ERR_USAGE,
-                       "unknown objective kind %d, event weight %d, target weight %d, empty prefix "
-                       "%d, offset %d, segmentation %d or permutation %d",
-                       (int)o->kind, (int)o->event_weight, (int)o->target_weight,
-                       (int)o->empty_prefix, (int)o->offset, (int)o->segmentation,
-                       (int)o->permutation);
+    if ((unsigned)o->kind >= CS_OBJ_COUNT) {
+        return cs_fail(CS_ERR_USAGE, "unknown objective kind %d", (int)o->kind);
+    }
+    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
+        const cs_parameter *p = cs_parameter_table(i);
+        int64_t last = 0; /* of the choices */
+        for (const char *c = p->choices; c && *c; ++c) {
+            last += *c == '|';
+        }
+        if (p->choices && *(const unsigned *)cs_parameter_member(p, o) > last)
+            return cs_fail(CS_ERR_USAGE, "%s: value %d is not one of %s", p->name,
+                           *(const int *)cs_parameter_member(p, o), p->choices);
     }
     cs_status status = cs_check_share(o->share);
     if (status == CS_OK && o->share < 1 && o->event_weight == CS_EVENT_MASK)

@@ -1,7 +1,6 @@
 /* Objectives as JSON: every parameter under its key, whether it is taken or not. */
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
@@ -144,15 +143,4 @@ cs_status cs_objective_from_json(const json_t *object, cs_plan_file *held, cs_ob
     }
     if (r.status == CS_OK) *out = o;
     return r.status;
-}
-
-cs_status cs_objective_renew(json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    char *form = text ? cs_objective_form(text) : NULL;
-    cs_status status = !text  ? CS_OK
-                       : form ? cs_json_set(object, key, json_string(form))
-                              : CS_ERR_MEMORY;
-    cs_free(form);
-    return status;
 }

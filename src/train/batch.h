@@ -56,6 +56,9 @@ typedef struct {
     bool misaligned;     /* encoder positions 0, 1, 2, ... over the rows that are left */
 } cs_task;
 
+/* Members that have the names of their options. */
+#define CS_TASK_SETTINGS keep, random, delta, decoder_resets, misaligned
+
 /* One training sequence, borrowed. `row` is its number within the step (over all micro-batches). */
 typedef struct {
     const int32_t *token; /* targets and, without `real`, the input */

@@ -19,13 +19,13 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "io/safetensors.h"
 #include "train/specials.h"
 #include "train/updates.h"
 
 #define INDEX "trainer.json"
 #define FORMAT "cospec-training"
-enum { VERSION = 1 };
 
 /* The files that the index has the hashes of; NULL-terminated. From SOME on they may be absent. */
 enum { SOME = 3 };
@@ -312,19 +312,19 @@ static cs_status hash_files(const char *folder, json_t *files)
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
     char hex[65];
-    json_t *files = json_object();
+    json_t *index = cs_run_header(FORMAT), *files = json_object();
     char *path = cs_path_join(folder, INDEX);
-    cs_status status = files && path ? hash_files(folder, files) : CS_ERR_MEMORY;
-    json_t *copy = status == CS_OK ? json_deep_copy(run) : NULL;
-    json_t *index =
-        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "format", FORMAT,
-                         "version", VERSION, "step", (json_int_t)state->step, "tokens",
-                         (json_int_t)state->tokens, "skipped", (json_int_t)state->skipped, "bad",
-                         (json_int_t)state->bad, "loss", cs_json_number(state->loss), "eval_loss",
-                         cs_json_number(state->eval_loss), "run", copy, "files", files)
-             : NULL;
-    if (status == CS_OK && !index)
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    cs_status status =
+        index && files && path ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    if (status == CS_OK) status = hash_files(folder, files);
+    cs_json_put(&status, index, "step", json_integer(state->step));
+    cs_json_put(&status, index, "tokens", json_integer(state->tokens));
+    cs_json_put(&status, index, "skipped", json_integer(state->skipped));
+    cs_json_put(&status, index, "bad", json_integer(state->bad));
+    cs_json_put(&status, index, "loss", cs_json_number(state->loss));
+    cs_json_put(&status, index, "eval_loss", cs_json_number(state->eval_loss));
+    cs_json_put(&status, index, "run", json_deep_copy(run));
+    cs_json_put(&status, index, "files", json_incref(files));
     if (status == CS_OK) status = cs_digest_json(index, hex);
     if (status == CS_OK) status = cs_json_set(index, "sha256", json_string(hex));
     if (status == CS_OK) status = cs_json_write(path, index);
@@ -382,15 +382,10 @@ static cs_status check_digest(const char *path, json_t *index)
 {
     char hex[65];
     const char *recorded = json_string_value(json_object_get(index, "sha256"));
-    const char *format = json_string_value(json_object_get(index, "format"));
-    if (!recorded || !format || strcmp(format, FORMAT) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: not part of a training checkpoint", path);
-    }
-    if (json_integer_value(json_object_get(index, "version")) != VERSION) {
-        return cs_fail(CS_ERR_INPUT, "%s: version %lld, but this program reads version %d", path,
-                       (long long)json_integer_value(json_object_get(index, "version")), VERSION);
-    }
-    cs_status status = cs_digest_json(index, hex);
+    cs_status status = cs_run_header_check(path, index, FORMAT);
+    if (status == CS_OK && !recorded)
+        status = cs_fail(CS_ERR_INPUT, "%s: \"sha256\" is missing", path);
+    if (status == CS_OK) status = cs_digest_json(index, hex);
     if (status == CS_OK && strcmp(hex, recorded) != 0)
         status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
                          recorded);
@@ -473,38 +468,6 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
 
 /* --- its model ---------------------------------------------------------------------------------*/
 
-cs_status cs_train_match(const char *where, const char *what, const json_t *was, const json_t *now)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)now, key, value)
-    {
-        const json_t *before = json_object_get(was, key);
-        if (json_equal(before, value)) {
-            continue;
-        }
-        char *a = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-        char *b = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        cs_status status = cs_fail(CS_ERR_USAGE, "%s belongs to a %s%s %s, not %s", where, what,
-                                   key, a ? a : "unset", b ? b : "?");
-        free(a);
-        free(b);
-        return status;
-    }
-    return CS_OK;
-}
-
-static cs_status match_config(const char *folder, const cs_model_config *saved,
-                              const cs_model_config *present)
-{
-    json_t *was = cs_model_config_json(saved), *now = cs_model_config_json(present);
-    cs_status status = was && now ? cs_train_match(folder, "model with ", was, now) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_train_match(folder, "model with ", now, was);
-    json_decref(was);
-    json_decref(now);
-    return status;
-}
-
 static cs_status match_tokenizer(const char *folder, const cs_tokenizer *tokenizer)
 {
     cs_tokenizer *saved = NULL;
@@ -564,7 +527,6 @@ cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *to
                        : tokenizer ? match_tokenizer(folder, tokenizer)
                                    : CS_OK;
     if (status == CS_OK) status = cs_model_read(folder, model->params.backend, false, &saved);
-    if (status == CS_OK) status = match_config(folder, &saved.config, &model->config);
     if (status == CS_OK) status = take_all(folder, &saved.params, &model->params);
     cs_model_free(&saved);
     cs_free(folder);

@@ -73,6 +73,11 @@ typedef struct {
     cs_train_view view;
 } cs_train_options;
 
+/* Members that have the names of their options; the results of a run depend on all of them. */
+#define CS_TRAIN_SETTINGS                                                                          \
+    steps, batch, accumulate, pack, by_length, final_share, cool_down, replaced_token, beta1,      \
+        beta2, adam_eps, weight_decay, clip
+
 /* Steps over which the rate falls at the end, and those before them. */
 int64_t cs_train_cool(const cs_train_options *options);
 

@@ -52,7 +52,7 @@ test_interrupted() {
     "$COSPEC" design "$@" -o part > out 2> err & pid=$!
     sleep 0.3; kill -INT $pid 2> /dev/null; wait $pid; code=$?
     [ $code = 130 ] && [ -f part/unfinished.json ] && [ ! -f part/plan.json ] && says "steps, kept in part/unfinished.json; run the same command" || { fail "exits with $code: $(cat err)"; return 1; }
-    refuses 2 "other options" "$COSPEC" design "$@" --fixed targets -o part --resume &&
+    refuses 2 'part/unfinished.json belongs to a run with --fixed "contexts", not "targets"; give --force' "$COSPEC" design "$@" --fixed targets -o part --resume &&
         exits 0 "$COSPEC" design "$@" -o part --resume && cmp -s whole/design.csv part/design.csv && cmp -s whole/plan.json part/plan.json && [ ! -f part/unfinished.json ] || { fail "${why:-the resumed run differs}"; return 1; }
     set -- --length 16 --frontier 8 --gap 1e-9 --quiet --compare ar
     exits 0 "$COSPEC" design "$@" -o all || return 1

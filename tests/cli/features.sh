@@ -236,7 +236,7 @@ test_query_position() {
     [ "$(sort -u nll | wc -l)" = 4 ] || { fail "likelihoods: $(tr '\n' ' ' < nll)"; return 1; }
     grep -q '"blind_queries": true' masked-off/config.json && ! grep -q blind_queries masked-on/config.json || { fail "$(cat masked-off/config.json)"; return 1; }
     # another query position is another run; --init-from keeps the model's, or takes the given one
-    refuses 2 "masked-off contains a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
+    refuses 2 "masked-off belongs to a run with --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
     from() { exits 0 "$COSPEC" train --corpus c.tsv --max-length 16 --steps 1 --init-from "$@" --force -o next; }
     from masked-off --objective gvp && grep -q '"query_position": "off"' next/config.json && from masked-off --objective gvp --query-position on && grep -q '"query_position": "on"' next/config.json &&
         from masked-off --objective masked && grep -q '"query_position": null' next/config.json || { fail "init-from: ${why:-$(cat next/config.json)}"; return 1; }

@@ -90,6 +90,20 @@ test_rates() {
     [ "$(tail -1 d/runs/trial-0.01-seed-0/log.csv | cut -d, -f1)" = 54 ] || fail "$(cat d/runs/trial-0.01-seed-0/log.csv)"
 }
 
+# Each trial has a folder and a key of its own, however close its rate is to another's.
+test_close_rates() {
+    task; trained model masked
+    run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 1 --seeds 1 --batch 8 --lr 0.01,0.010000001 -o d --json "$@"; }
+    run && cp out whole && [ -s d/runs/trial-0.01-seed-0/run.json ] && [ -s d/runs/trial-0.010000001-seed-0/run.json ] || { fail "${why:-$(ls d/runs)}"; return 1; }
+    # interrupted before the second trial; the folder of one trial is not taken for the other
+    rm -r d/finetune.* d/predictions.csv d/runs/trial-0.010000001-seed-0
+    cp -r d/runs/trial-0.01-seed-0 d/runs/trial-0.010000001-seed-0
+    sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/' d/manifest.json
+    touch -d '2001-01-01' d/runs/trial-*/run.json
+    run --resume && cmp out whole || { fail "${why:-other numbers}"; return 1; }
+    [ "$(find d/runs/trial-* -name run.json -newermt 2002-01-01)" = d/runs/trial-0.010000001-seed-0/run.json ] || fail "made again: $(find d/runs -name run.json -newermt 2002-01-01)"
+}
+
 test_untrained_and_threads() {
     task; trained model masked
     for threads in 1 2 3; do
@@ -114,7 +128,7 @@ test_resume() {
     [ "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" = "" ] || { fail "a finished run was made again"; return 1; }
     # finished: printed again; another recipe: refused; other texts: every run is made anew
     exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json && says "already finished" && cmp -s out whole/finetune.json || { fail "${why:-kept}"; return 1; }
-    refuses 2 "another --epochs" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
+    refuses 2 "part belongs to a run with --epochs 6, not 7; give --force to start again" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
     refuses 2 "--force" "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part || return 1
     sed -i 's/mat/log/' c.tsv
     exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json || return 1
@@ -294,4 +308,4 @@ test_spans() {
         refuses 2 "--max-length 40 exceeds the positions of the model: m-ar has 16" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 
-for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done
+for t in cloze spans every_kind_of_model files against rates close_rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done

@@ -59,8 +59,8 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first && cmp -s d/manifest.json m && says "kept" || { fail "${why:-not kept}"; return 1; }
     exits 0 "$COSPEC" toy $toy --resume --csv -o d && cmp -s out d/toy.csv || { fail "${why:-csv differs}"; return 1; }
     sed -i '/"token-sets":/d; s/^  "sha256"/  "sha256 before"/' d/manifest.json && exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first || { fail "${why:-an option added after the manifest}"; return 1; }
-    refuses 2 "another --token-sets" "$COSPEC" toy $toy --token-sets literal --resume -o d || return 1
-    refuses 2 "another --classes" "$COSPEC" toy --objective masked --unmasked 2 --classes 5 --length 4 --tokens 3 --resume -o d || return 1
+    refuses 2 "d belongs to a run with --token-sets" "$COSPEC" toy $toy --token-sets literal --resume -o d || return 1
+    refuses 2 "d belongs to a run with --classes" "$COSPEC" toy --objective masked --unmasked 2 --classes 5 --length 4 --tokens 3 --resume -o d || return 1
     refuses 2 "--resume needs -o" "$COSPEC" toy $toy --resume || return 1
     exits 0 "$COSPEC" toy $toy --resume --force -o d && ! cmp -s d/manifest.json m
 }

@@ -118,7 +118,7 @@ test_replaced_tokens() {
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 -o r && grep -q '"detect_loss": 0' r/train.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r contains a run with another --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r belongs to a run with --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective masked --batch 8 --max-length 16 --steps 1 -o on && exits 0 "$COSPEC" features r c.tsv --layers last -o s || return 1
     refuses 2 "replaced tokens need a single masked objective on text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
 }
@@ -130,7 +130,7 @@ test_multi_token() {
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 -o r && grep -q '"offset_heads": *3' r/config.json && grep -q '"model_type": *"gpt2"' r/config.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 --threads 2 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r contains a run with another --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r belongs to a run with --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" features r c.tsv --layers last -o s && exits 0 "$COSPEC" perplexity r c.tsv --json && grep -q '"kind": *"causal"' out && exits 0 "$COSPEC" generate r --prompt a --n 1 --length 3 || return 1
     for next in "multi-token --t 2" ar; do
         # shellcheck disable=SC2086
@@ -178,10 +178,10 @@ test_interrupt_and_resume() {
             says "interrupted after step" && says "--resume continues from it" || return 1
             [ ! -e torn/model.safetensors ] && grep -q '"finished": false' torn/manifest.json && [ ! -e torn/train.json ] || { fail "an interrupted run left a result"; return 1; }
             mv torn/log.csv held && refuses 2 "give --resume to continue from the last checkpoint: torn/checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn && mv held torn/log.csv && says "exists; give --force to overwrite it" || return 1
-            refuses 2 "torn contains a run with another --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
             refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
-            refuses 2 "torn contains a run with another --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
-            refuses 2 "torn contains a run with another --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
         else
             [ $got = 0 ] || { fail "exit $got: $(cat err)"; return 1; }
         fi
@@ -304,10 +304,10 @@ test_init_from_changed() {
     for f in config.json model.safetensors tokenizer.json; do grep -q "\"path\": \"m/$f\"" e/manifest.json || { fail "$f is no input"; return 1; }; done
     rm -r m && cp -r other m && cp e/model.safetensors before
     refuses 3 "an input has changed since the run: m/model.safetensors: its SHA-256 was " "$COSPEC" rerun e/manifest.json -o f &&
-        refuses 3 "e/checkpoint-3 belongs to a run from another model (--init-from): its weights have XXH3" next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
+        refuses 3 "e/checkpoint-3 belongs to a run with another input, init-from: its XXH3 is" next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
     # stopped before its end: its checkpoints are of the first model too
     rm -r m && cp -r d m && exits 0 next --init-from m --time-limit 1e-9 -o g && [ -e g/checkpoint-1 ] && rm -r m && cp -r other m &&
-        refuses 3 "from another model (--init-from)" next --init-from m -o g --resume || return 1
+        refuses 3 "with another input, init-from" next --init-from m -o g --resume || return 1
     rm -r m && cp -r d m && exits 0 next --init-from m -o e --resume && says "already finished; kept" && exits 0 next --init-from m -o g --resume && cmp g/model.safetensors e/model.safetensors || { fail "${why:-not the same}"; return 1; }
     exits 0 "$COSPEC" rerun e/manifest.json -o f && cmp f/model.safetensors e/model.safetensors || fail "${why:-rerun}"
 }

@@ -41,7 +41,7 @@ test_recipe() {
         exits 0 "$COSPEC" train $vit --save-every 2 --resume -o r && exits 0 "$COSPEC" train $vit -o s && cmp r/model.safetensors s/model.safetensors || { fail "${why:-$(tr -d '\n ' < r/manifest.json)}"; return 1; }
     sha256sum s/* > before
     exits 0 "$COSPEC" train $vit -o s --resume && sha256sum -c --quiet before || return 1
-    refuses 2 "a run with another --lr" "$COSPEC" train $vit --lr 1e-3 -o s --resume || return 1
+    refuses 2 "s belongs to a run with --lr 0.002, not 0.001" "$COSPEC" train $vit --lr 1e-3 -o s --resume || return 1
     exits 0 "$COSPEC" probe s p p -o q && exits 0 "$COSPEC" probe s p p -o q --resume || fail "${why:-probe}"
 }
 
