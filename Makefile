@@ -159,7 +159,7 @@ $(B)/libcospec.a: $(LIB_OBJ) | $(SHARE)
 	ar rcs $@ $^
 
 $(B)/libcospec.so: $(LIB_OBJ)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.0 -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.1 -o $@ $^ $(LIBS)
 
 $(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -pie -o $@ $^ $(LIBS)
@@ -268,9 +268,9 @@ mutants: $(TEST_SRC:tests/%.c=$(B)/mutants/%)
 	@$(PYTHON) tests/mutants.py $(B) build/coverage/taken.json $(ARGS)
 
 # The unit programs linked with the library, so that an object can replace one of its members.
-$(B)/mutants/libcospec.so.0: $(B)/libcospec.so ; @mkdir -p $(@D) && ln -sfn ../libcospec.so $@
+$(B)/mutants/libcospec.so.1: $(B)/libcospec.so ; @mkdir -p $(@D) && ln -sfn ../libcospec.so $@
 $(B)/mutants/test_fuzz: $(FUZZ_OBJ)
-$(B)/mutants/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/mutants/libcospec.so.0
+$(B)/mutants/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/mutants/libcospec.so.1
 	$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.a %.0,$^) $(LIBS) -lcmocka
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
@@ -358,8 +358,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -s -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
-	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
-	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
+	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.1
+	ln -sf libcospec.so.1 $(DESTDIR)$(PREFIX)/lib/libcospec.so
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	strip -g $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	rm -rf $(DESTDIR)$(PREFIX)/include/cospec

@@ -91,7 +91,7 @@ TEST(other_builds_are_refused)
                  {"a build with split \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
                  {"a build with draws 0, not 5", {.draws = 5}},
                  {"a build with seed \"0\", not \"7\"", {.seed = 7}},
-                 {"a build with tail 9.99", {.tail = 1e-3}}};
+                 {"a build with tail 1e-06, not 0.001", {.tail = 1e-3}}};
     for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
         const cs_cooc_options *x = &other[i].o;
         o = first;

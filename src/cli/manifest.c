@@ -194,7 +194,8 @@ static const char manner[] =
 
 static bool is_manner(const cs_args *args, const char *option)
 {
-    return cs_listed(manner, option) || (args->command->metrics && strcmp(option, "metric") == 0);
+    const bool shows = !cs_command_without(args->command, "metric"); /* else it computes others */
+    return cs_listed(manner, option) || (shows && strcmp(option, "metric") == 0);
 }
 
 static bool has_name(const json_t *names, const char *name)

@@ -146,7 +146,7 @@ test_connectivity_resumes() {
     cp c.tsv same.tsv && sed 1d same.tsv > c.tsv
     refuses 2 "part/unfinished.json: matrix 1 was measured on other data" "$COSPEC" connectivity "$@" -o part --resume || return 1
     mv same.tsv c.tsv
-    refuses 2 "other options" "$COSPEC" connectivity "$@" --compare diverse-ar:t=4 -o part --resume &&
+    refuses 2 "part/unfinished.json belongs to a run with --compare" "$COSPEC" connectivity "$@" --compare diverse-ar:t=4 -o part --resume &&
         exits 0 "$COSPEC" connectivity "$@" -o part --resume && cmp -s whole/connectivity.csv part/connectivity.csv &&
         cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
 }
