@@ -137,24 +137,30 @@ static void ask(drawing *d, int64_t b, int64_t k, int64_t top)
     cs_batch_predict(&d->pass.batch, top, 0, 1, b, k);
 }
 
-/* One stream: the ids before a text, `rows` places, as they are or as [MASK], and the ids behind it. */
+/* `rows` places of text b, with the ids around them. */
+static cs_text_rows text_of(drawing *d, int64_t b, int64_t rows)
+{
+    const cs_around *around = &d->options.around;
+    return (cs_text_rows){.batch = &d->pass.batch,
+                          .config = &d->model->config,
+                          .b = b,
+                          .before =
+                              around->befores > 0 ? around->before : &d->model->config.ids.bos,
+                          .befores = d->begins,
+                          .after = around->after,
+                          .token = d->out->token + b * d->options.length,
+                          .tokens = rows};
+}
+
+/* One stream: all rows, with [MASK] for hidden ones. */
 static void fill_rows(drawing *d, int64_t b, int64_t rows)
 {
-    const cs_model_config *c = &d->model->config;
-    const cs_around *around = &d->options.around;
-    const int64_t first = b * d->options.length;
-    const cs_text_rows text = {.batch = &d->pass.batch,
-                               .config = c,
-                               .b = b,
-                               .before = around->befores > 0 ? around->before : &c->ids.bos,
-                               .befores = d->begins,
-                               .after = around->after,
-                               .token = d->out->token + first,
-                               .tokens = rows};
+    const cs_text_rows text = text_of(d, b, rows);
     cs_text_rows_fill(&text, d->begins + rows + d->ends, d->causal);
     for (int64_t k = 0; k < rows; ++k) {
-        if (d->rank[first + k] == HIDDEN)
-            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] = c->ids.mask;
+        if (d->rank[b * d->options.length + k] == HIDDEN)
+            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] =
+                d->model->config.ids.mask;
     }
 }
 
@@ -162,15 +168,15 @@ static void fill_rows(drawing *d, int64_t b, int64_t rows)
 static void fill_content(drawing *d, int64_t b)
 {
     const int64_t length = d->options.length;
+    const cs_text_rows text = text_of(d, b, length);
     const cs_attention sees = d->options.content;
     for (int64_t k = 0, i = 0; k < length; ++k) {
         const int32_t rank = d->rank[b * length + k];
         if (rank != HIDDEN) {
-            cs_batch_content(&d->pass.batch, &d->model->config, b, i++,
-                             d->out->token[b * length + k], k,
-                             sees == CS_ATTENTION_PLAN     ? rank
-                             : sees == CS_ATTENTION_CAUSAL ? (int32_t)k
-                                                           : 0);
+            cs_text_row(&text, i++, d->begins + k, k,
+                        sees == CS_ATTENTION_PLAN     ? rank
+                        : sees == CS_ATTENTION_CAUSAL ? (int32_t)k
+                                                      : 0);
         }
     }
 }

@@ -106,9 +106,10 @@ typedef struct {
     cs_text_rows text; /* the piece with the ids before it */
 } filler;
 
-static void content(const filler *f, int64_t i, int32_t token, int64_t place, int32_t rank)
+/* [MASK] in row i, at its place. */
+static void mask(const filler *f, int64_t i)
 {
-    cs_batch_content(f->batch, f->config, f->b, i, token, place, rank);
+    cs_text_row_shown(&f->text, i, -1, f->config->ids.mask, i, 0);
 }
 
 /* The piece with a begin token, where its first token is predicted from nothing. */
@@ -198,7 +199,7 @@ static void fill_masked(const filler *f)
         if (i < before || i >= before + s || shown(f, i - before)) {
             cs_text_row(&text, i, i, i, 0);
         } else {
-            content(f, i, f->config->ids.mask, i, 0);
+            mask(f, i);
         }
     }
 }
@@ -213,20 +214,12 @@ static void fill_elbo(const filler *f)
     int64_t left = f->job->n, wanted = f->job->masked;
     for (int64_t i = 0; i < before + f->job->n + o->around.afters; ++i) {
         if (i >= before && left > 0 && cs_rng_selects(&rng, &left, &wanted)) {
-            content(f, i, f->config->ids.mask, i, 0);
+            mask(f, i);
             ask(f, row + i, i - before);
         } else {
             cs_text_row(&f->text, i, i, i, 0);
         }
     }
-}
-
-/* Decoder row i for place t, whose encoder row is `from` (-1: a mask vector). */
-static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
-{
-    int32_t before = t > 0 ? f->job->token[t - 1] : f->config->ids.bos;
-    return cs_batch_decoder(f->batch, f->config, f->b, i, f->options->around.befores + t, from,
-                            before);
 }
 
 /* The encoder of two stacks reads the source or the piece, the decoder the piece shifted right. */
@@ -248,32 +241,27 @@ static void fill_mae(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     cs_decoder_attention attention = f->config->decoder.attention;
-    int64_t s = filled(o, f->job), target = f->job->target, encoded = 0, decoded = 0;
-    const int64_t extra = o->around.befores;
-    int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - target;
-    int64_t kept = cs_ratio_round(o->delta, masked), row = f->b * f->batch->length;
-    for (; encoded < extra; ++encoded) {
-        cs_text_row(&f->text, encoded, encoded, encoded, 0);
-        if (attention != CS_DECODER_CROSS) {
-            (void)decoder_row(f, decoded++, encoded - extra, row + encoded);
-        }
+    cs_mae_rows rows = {.text = f->text};
+    int64_t s = filled(o, f->job), target = f->job->target;
+    const int64_t extra = o->around.befores, first = f->b * f->batch->decoder_length;
+    int64_t kept = cs_ratio_round(o->delta, o->ask == CS_ASK_PSEUDO ? 1 : s - target);
+    for (int64_t i = 0; i < extra; ++i) {
+        (void)cs_mae_row(&rows, i, o->around.before[i], i, false, attention != CS_DECODER_CROSS);
     }
     for (int64_t t = 0; t < s; ++t) {
         bool taken = shown(f, t), stays = !taken && kept > 0;
-        int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
-        kept -= stays;
-        if (taken) {
-            cs_text_row(&f->text, encoded++, extra + t, extra + t, 0);
-        } else if (stays) {
-            content(f, encoded++, f->config->ids.mask, extra + t, 0);
-        }
         bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > target;
-        if (attention != CS_DECODER_CROSS && !beyond) {
-            (void)decoder_row(f, decoded++, t, from);
-        }
+        kept -= stays;
+        (void)cs_mae_row(&rows, extra + t,
+                         taken   ? f->job->token[t]
+                         : stays ? f->config->ids.mask
+                                 : -1,
+                         extra + t, stays && o->decoder_resets,
+                         attention != CS_DECODER_CROSS && !beyond);
     }
-    int64_t first = f->b * f->batch->decoder_length;
-    ask(f, attention == CS_DECODER_CROSS ? decoder_row(f, 0, target, -1) : first + extra + target,
+    ask(f,
+        attention == CS_DECODER_CROSS ? cs_mae_row(&rows, extra + target, -1, 0, false, true)
+                                      : first + extra + target,
         target);
 }
 

@@ -212,6 +212,10 @@ static void fill(const check *c, int64_t sequence, cs_batch *batch)
 {
     const cs_model_config *config = &c->model->config;
     const rows_read *text = &c->text, *decoded = &c->decoded;
+    const cs_text_rows rows = {.batch = batch,
+                               .config = config,
+                               .token = text->id + sequence * text->s,
+                               .tokens = text->s};
     int32_t before = 0; /* tokens that are not padding so far */
     for (int64_t i = 0; i < text->s; ++i) {
         int64_t at = sequence * text->s + i;
@@ -221,7 +225,7 @@ static void fill(const check *c, int64_t sequence, cs_batch *batch)
         int32_t rank = c->options->causal ? (int32_t)i : 0;
         before += !pad;
         if (text->real[at]) {
-            cs_batch_content(batch, config, 0, i, text->id[at], place, rank);
+            cs_text_row(&rows, i, i, place, rank);
         }
     }
     for (int64_t i = 0; i < decoded->s; ++i) {

@@ -272,6 +272,19 @@ int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t
     return row;
 }
 
+int64_t cs_mae_row(cs_mae_rows *m, int64_t at, int32_t shown, int64_t place, bool reset,
+                   bool decodes)
+{
+    const cs_text_rows *t = &m->text;
+    const int64_t k = at - t->befores, row = t->b * t->batch->length + m->encoded;
+    const bool crosses = t->config->decoder.attention == CS_DECODER_CROSS;
+    const int32_t before = k < 0 ? -1 : k == 0 ? t->config->ids.bos : t->token[k - 1];
+    if (shown >= 0) cs_text_row_shown(t, m->encoded++, at, shown, place, 0);
+    return decodes ? cs_batch_decoder(t->batch, t->config, t->b, m->decoded++, at,
+                                      shown < 0 || reset || crosses ? -1 : row, before)
+                   : -1;
+}
+
 void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,
                       int64_t place)
 {

@@ -138,6 +138,17 @@ void cs_batch_query(cs_batch *batch, int64_t row, int32_t position, int32_t lim)
 int64_t cs_batch_decoder(cs_batch *batch, const cs_model_config *config, int64_t b, int64_t i,
                          int64_t place, int64_t from, int32_t token);
 
+/* The rows of a masked autoencoder, place by place: one of the encoder that reads the id `shown`
+ * (-1: none) at position `place`, and one of the decoder if `decodes`, which starts from the
+ * encoder's row if there is one and it is not `reset`. Returns the number of the decoder row, -1 if
+ * there is none. */
+typedef struct {
+    cs_text_rows text;
+    int64_t encoded, decoded;
+} cs_mae_rows;
+int64_t cs_mae_row(cs_mae_rows *rows, int64_t at, int32_t shown, int64_t place, bool reset,
+                   bool decodes);
+
 /* The next loss row: row `top` of the network's top predicts `target`, which is at position `place`
  * of example `example`. */
 void cs_batch_predict(cs_batch *batch, int64_t top, int32_t target, double weight, int64_t example,

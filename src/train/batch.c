@@ -179,8 +179,9 @@ static void fill_next(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < rows; ++i) {
         int64_t read = i - 1 + shift;
         if (read < 0) {
-            cs_batch_content(draft->batch, draft->config, b, i + draft->extra,
-                             draft->config->ids.bos, i + draft->extra, 0);
+            const cs_text_rows text = draft_text(draft, b);
+            cs_text_row_shown(&text, i + draft->extra, -1, draft->config->ids.bos, i + draft->extra,
+                              0);
         } else {
             const bool hides = plan->masks && draft_predicts(draft, b, read);
             draft_read(draft, b, i, read,
@@ -354,56 +355,36 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
     return rows;
 }
 
-/* Decoder row i of sequence b represents place k, whose encoder row is `from` or -1. Returns the
- * row's number. */
-static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
-{
-    int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->ids.bos;
-    const int64_t extra = draft->config->decoder.attention == CS_DECODER_CROSS ? 0 : draft->extra;
-    return cs_batch_decoder(draft->batch, draft->config, b, i + extra, k + draft->extra, from,
-                            before);
-}
-
 static void mae_fill(cs_draft *draft, int64_t b)
 {
     const cs_plan *plan = &draft->plan[b];
     const cs_task *task = draft->task;
-    cs_decoder_attention attention = draft->config->decoder.attention;
+    const int64_t extra = draft->extra;
+    const cs_decoder_attention attention = draft->config->decoder.attention;
+    cs_mae_rows rows = {.text = draft_text(draft, b)};
     cs_rng keep = draft_rng(draft, CS_STREAM_KEPT, b);
     cs_rng replace = draft_rng(draft, CS_STREAM_REPLACE, b);
     int64_t masked = draft_predicted(draft, b), kept = cs_task_kept(task, masked);
     double share = task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)plan->length : 1;
-    for (int64_t i = 0; i < draft->extra && attention != CS_DECODER_CROSS; ++i) {
-        (void)cs_batch_decoder(draft->batch, draft->config, b, i, i, b * draft->batch->length + i,
-                               -1);
+    for (int64_t i = 0; i < extra; ++i) {
+        (void)cs_mae_row(&rows, i, rows.text.before[i], i, false, attention != CS_DECODER_CROSS);
     }
-    for (int64_t k = 0, encoded = 0, decoded = 0, left = masked; k < plan->length; ++k) {
+    for (int64_t k = 0, left = masked; k < plan->length; ++k) {
         bool target = draft_predicts(draft, b, k);
         bool stays = target && kept > 0 && cs_rng_below(&keep, left) < kept;
         int32_t token = draft->example[b].token[k];
-        int64_t from = -1;
+        int32_t shown = !target ? token
+                        : stays ? cs_replacement_draw(&draft->replacement, &replace, token)
+                                : -1;
         left -= target;
         kept -= stays;
-        if (!target || stays) {
-            int32_t shown =
-                stays ? cs_replacement_draw(&draft->replacement, &replace, token) : token;
-            int64_t place = task->misaligned ? encoded : k;
-            draft_read(draft, b, encoded, k, shown, place, 0);
-            bool reset = stays && task->decoder_resets && shown == draft->config->ids.mask;
-            from = reset ? -1 : draft_row(draft, b, encoded);
-            ++encoded;
-        }
-        if (attention == CS_DECODER_CAUSAL_CROSS) {
-            int64_t row = add_row(draft, b, decoded++, k, -1);
-            if (masked > 0 && draft_scores(draft, b, k)) {
-                draft_predict(draft, b, row, k, share);
-            }
-        } else if (target || attention != CS_DECODER_CROSS) {
-            int64_t row =
-                add_row(draft, b, decoded++, k, attention == CS_DECODER_CROSS ? -1 : from);
-            if (target && draft_scores(draft, b, k)) {
-                draft_predict(draft, b, row, k, plan->weight[k]);
-            }
+        bool reset = stays && task->decoder_resets && shown == draft->config->ids.mask;
+        int64_t row =
+            cs_mae_row(&rows, k + extra, shown, task->misaligned ? rows.encoded : k + extra, reset,
+                       target || attention != CS_DECODER_CROSS);
+        bool all = attention == CS_DECODER_CAUSAL_CROSS;
+        if ((all ? masked > 0 : target) && draft_scores(draft, b, k)) {
+            draft_predict(draft, b, row, k, all ? share : plan->weight[k]);
         }
     }
 }
