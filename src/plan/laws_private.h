@@ -93,7 +93,6 @@ void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, c
  * on failure. */
 cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
-cs_status cs_pairs_of_gvp(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
 
 /* The invariant form, from the distribution of sizes. */
@@ -146,9 +145,8 @@ cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *
 double cs_bernoulli_speaks(const cs_objective *objective, int64_t s);
 double cs_group_speaks(const cs_objective *objective, int64_t s);
 
-/* targets.c: uniform target weights, of a distribution and of all plans. */
-cs_status cs_pairs_level(cs_pairs *pairs) CS_MUST_CHECK;
-cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
+/* enumerate.c: Target weights to factors, in place; whether any is not 1. */
+bool cs_target_level(int64_t s, double *w);
 
 /* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j with a
  * positive share there, with its parameters at s and the event weight and empty prefix of the
@@ -156,6 +154,3 @@ cs_status cs_visit_leveled(cs_enumeration *e) CS_MUST_CHECK;
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
 bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
                  cs_objective *part);
-cs_objective_reading cs_mix_reads(const cs_objective *o);
-cs_objective_masking cs_mix_masks(const cs_objective *o);
-bool cs_mix_clamps(const cs_objective *objective, int64_t s, cs_objective *which);

@@ -8,7 +8,6 @@
  *
  * Distributions of sizes mix with distributions of sizes, and listed events with listed events
  * (pairs.h), so a mixture exists at every length where its parts do. */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include "base/names.h"
 #include "plan/laws_private.h"
 #include "plan/mix_private.h"
+#include "plan/ratio.h"
 
 static cs_objective weighed(const cs_objective *o, int64_t j)
 {
@@ -27,24 +27,6 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
     part.empty_prefix = o->empty_prefix;
     part.share = 1; /* the whole mixture is thinned once */
     return part;
-}
-
-double cs_plan_file_sum(const cs_plan_file *file, int64_t above)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < file->parts; ++j) {
-        const cs_mix_part *part = &file->part[j];
-        if (part->above == above) {
-            sum +=
-                cs_expression_varies(part->share) ? (double)NAN : cs_expression_at(part->share, 0);
-        }
-    }
-    return sum;
-}
-
-double cs_mix_normal(const cs_plan_file *file, double share, double whole)
-{
-    return fabs(whole - 1) <= (double)file->parts * DBL_EPSILON ? share : share / whole;
 }
 
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
@@ -188,8 +170,9 @@ static cs_pairs_form form(const cs_objective *o)
     return invariant ? CS_PAIRS_INVARIANT : CS_PAIRS_SETS;
 }
 
-cs_objective_reading cs_mix_reads(const cs_objective *o)
+cs_objective_reading cs_objective_reads(const cs_objective *o)
 {
+    if (o->kind != CS_OBJ_MIX) return row_of(o).reads;
     cs_objective part;
     cs_objective_reading first = CS_READS_PREFIXES;
     for (int64_t j = -1, count = 0; any_part(o, &j, &part); ++count) {
@@ -201,8 +184,9 @@ cs_objective_reading cs_mix_reads(const cs_objective *o)
     return first;
 }
 
-cs_objective_masking cs_mix_masks(const cs_objective *o)
+cs_objective_masking cs_objective_masks(const cs_objective *o)
 {
+    if (o->kind != CS_OBJ_MIX) return row_of(o).masks ? CS_MASKS_ALL : CS_MASKS_NONE;
     cs_objective part;
     int64_t parts = 0, masks = 0;
     for (int64_t j = -1; any_part(o, &j, &part); ++parts) {
@@ -274,7 +258,7 @@ const cs_objective *cs_objective_part(const cs_objective *o, int64_t j)
                                                                   : NULL;
 }
 
-bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
+static bool mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
@@ -284,6 +268,20 @@ bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
     }
     cs_reason_clear(); /* a length without shares is said where it is counted */
     return clamps;
+}
+
+bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
+{
+    if (o->kind == CS_OBJ_MIX) {
+        return mix_clamps(o, s, which);
+    }
+    *which = *o;
+    if (!cs_objective_has_ratio(o) || s < 2) {
+        return false;
+    }
+    double lo = o->mask_ratio_lo, hi = o->mask_ratio_hi;
+    return cs_ratio_round(hi, s) != cs_ratio_masked(hi, s) ||
+           cs_ratio_round(lo, s) != cs_ratio_masked(lo, s);
 }
 
 static double speaks(const cs_objective *o, int64_t s)

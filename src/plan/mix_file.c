@@ -311,11 +311,6 @@ cs_status cs_plan_file_mixture(json_t *parts, const char *path, cs_plan_file *ou
     return path ? cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path) : status;
 }
 
-json_t *cs_plan_file_parts(const cs_plan_file *file)
-{
-    return json_object_get(file->source, "mixture");
-}
-
 cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
 {
     cs_plan_file made = {0};
@@ -328,4 +323,12 @@ cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
     free(real);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);
     return cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path);
+}
+
+cs_status cs_objective_of_file(const char *path, cs_plan_file *file, cs_objective *objective)
+{
+    cs_status status = file->source ? CS_OK : cs_plan_file_read(path, file);
+    objective->file = file;
+    objective->kind = file->parts > 0 ? CS_OBJ_MIX : CS_OBJ_FILE;
+    return status;
 }

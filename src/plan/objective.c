@@ -1,8 +1,9 @@
-/* The table of objectives, and what is said of one from its row. */
+/* The tables of objectives and of their parameters, and what is said of one from its row. */
 #include "plan/objective.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,39 @@ static const cs_objective_row *const table[CS_OBJ_COUNT] = {CS_OBJECTIVES(ROW)};
 #define NAME(id, called) called,
 static const char *const name_of[CS_OBJ_COUNT] = {CS_OBJECTIVES(NAME)};
 #undef NAME
+
+/* --- parameters --- */
+
+#define OFFSET_CHOICE(member) offsetof(cs_objective, member)
+#define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
+#define OFFSET_FILE(member) offsetof(cs_objective, member)
+#define OFFSET_SHARE(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBER(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBERS(member) offsetof(cs_objective, member##_lo)
+#define OFFSET_RATIOS(member) offsetof(cs_objective, member##_lo)
+#define CHOICES_CHOICE(argument) argument
+#define CHOICES_OFFSETS(argument) "uniform|power|mix"
+#define CHOICES_NUMBER(argument) NULL
+#define CHOICES_NUMBERS(argument) NULL
+#define CHOICES_RATIOS(argument) NULL
+#define CHOICES_FILE(argument) NULL
+#define CHOICES_SHARE(argument) NULL
+#define ROW(id, name, kind, member, argument, fallback, help)                                      \
+    {name, CS_PARAMETER_##kind, #member, OFFSET_##kind(member), CHOICES_##kind(argument)},
+static const cs_parameter parameter[CS_PARAMETERS_ALL] = {CS_PARAMETERS(ROW)};
+#undef ROW
+
+const cs_parameter *cs_parameter_table(int index)
+{
+    return &parameter[index];
+}
+
+void *cs_parameter_member(const cs_parameter *p, const cs_objective *objective)
+{
+    return (char *)(uintptr_t)objective + p->offset;
+}
+
+/* --- rows --- */
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind)
 {
@@ -79,6 +113,13 @@ cs_objective cs_objective_default(cs_objective_kind kind)
 
 /* --- checks --- */
 
+cs_status cs_check_share(double share)
+{
+    return share > 0 && share <= 1
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "share %g of the predicted tokens is not in (0, 1]", share);
+}
+
 cs_status cs_objective_check(const cs_objective *o)
 {
     if ((unsigned)o->kind >= CS_OBJ_COUNT) {
@@ -136,20 +177,6 @@ static bool fixes_unmasked(const cs_objective *o)
 bool cs_objective_has_ratio(const cs_objective *o)
 {
     return fixes_unmasked(o) && o->unmasked_lo < 0;
-}
-
-bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
-{
-    if (o->kind == CS_OBJ_MIX) {
-        return cs_mix_clamps(o, s, which);
-    }
-    *which = *o;
-    if (!cs_objective_has_ratio(o) || s < 2) {
-        return false;
-    }
-    double lo = o->mask_ratio_lo, hi = o->mask_ratio_hi;
-    return cs_ratio_round(hi, s) != cs_ratio_masked(hi, s) ||
-           cs_ratio_round(lo, s) != cs_ratio_masked(lo, s);
 }
 
 cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
@@ -214,16 +241,4 @@ double cs_objective_speaks(const cs_objective *o, int64_t s)
 cs_pairs_form cs_objective_shape(const cs_objective *o)
 {
     return table[o->kind]->form ? table[o->kind]->form(o) : table[o->kind]->shape;
-}
-
-cs_objective_reading cs_objective_reads(const cs_objective *o)
-{
-    return o->kind == CS_OBJ_MIX ? cs_mix_reads(o) : table[o->kind]->reads;
-}
-
-cs_objective_masking cs_objective_masks(const cs_objective *o)
-{
-    return o->kind == CS_OBJ_MIX   ? cs_mix_masks(o)
-           : table[o->kind]->masks ? CS_MASKS_ALL
-                                   : CS_MASKS_NONE;
 }

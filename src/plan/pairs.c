@@ -214,33 +214,3 @@ cs_status cs_predicted_by_row(const cs_objective *objective, int64_t s, double *
     if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) *out = (double)(s - lo);
     return CS_OK;
 }
-
-cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
-{
-    cs_status status = cs_objective_check_length(objective, s);
-    *out = -1;
-    if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
-    if (status == CS_OK && *out < 0) {
-        cs_pairs pairs = {0};
-        status = cs_pairs_of(objective, s, &pairs);
-        *out = pairs.predicted;
-        cs_pairs_free(&pairs);
-    }
-    if (status == CS_OK) *out *= objective->share;
-    return status;
-}
-
-cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
-{
-    cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) status = cs_objective_check_length(objective, s);
-    if (status != CS_OK) return status;
-    cs_pairs pairs = {.length = s};
-    const cs_objective_row *row = cs_objective_table(objective->kind);
-    status = row->pairs   ? row->pairs(objective, s, &pairs)
-             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
-                          : cs_pairs_of_plans(objective, s, &pairs);
-    if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM)
-        status = cs_pairs_level(&pairs);
-    return CS_DELIVER(status, out, pairs, cs_pairs_free);
-}

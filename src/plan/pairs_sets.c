@@ -3,8 +3,15 @@
  *
  * Sets are ordered by size, then lexicographically by their ascending positions. Events of several
  * sources are collected with their sets, sorted by (S, k), and equal ones added in the order of the
- * sources. */
-
+ * sources.
+ *
+ * Uniform target weights: the weights of the events that predict position k are multiplied by
+ *
+ *     u(k) = (1 / n) / w(k),      w(k) = sum_S w(S, k),  n positions with w(k) > 0
+ *
+ * so that every position that is ever a target has the same weight. What an event is and how likely
+ * its context is among those of its target stay as they are. u is exactly 1 where all w(k) are one
+ * number already, up to rounding: ar, permutation-invariant objectives. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +21,8 @@
 #include "plan/count.h"
 #include "plan/laws_private.h"
 #include "plan/plan_file.h"
+
+enum { MOST_EVENTS = 1 << 20 };
 
 double cs_pairs_expand_count(const cs_pairs *pairs)
 {
@@ -342,5 +351,74 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     if (status == CS_OK) status = cs_predicted_by_row(objective, s, &pairs->predicted);
     cs_free(work);
     cs_free(event);
+    return status;
+}
+
+/* --- the exact distribution of any objective --- */
+
+static cs_status level(cs_pairs *pairs)
+{
+    double *factor = cs_alloc(pairs->length, sizeof *factor);
+    cs_status status = factor ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) cs_pairs_targets(pairs, 1, factor);
+    if (status == CS_OK && cs_target_level(pairs->length, factor)) {
+        status = cs_blame(cs_pairs_expand(pairs, MOST_EVENTS),
+                          "target-weight=uniform must list the sets of each part");
+        for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
+            pairs->weight[e] *= factor[pairs->target[e]];
+        }
+        pairs->denominator = 0;
+    }
+    cs_free(factor);
+    return status;
+}
+
+cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
+{
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) status = cs_objective_check_length(objective, s);
+    if (status != CS_OK) return status;
+    cs_pairs pairs = {.length = s};
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    status = row->pairs   ? row->pairs(objective, s, &pairs)
+             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
+                          : cs_pairs_of_plans(objective, s, &pairs);
+    if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM) status = level(&pairs);
+    return CS_DELIVER(status, out, pairs, cs_pairs_free);
+}
+
+cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
+{
+    cs_status status = cs_objective_check_length(objective, s);
+    *out = -1;
+    if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
+    if (status == CS_OK && *out < 0) {
+        cs_pairs pairs = {0};
+        status = cs_pairs_of(objective, s, &pairs);
+        *out = pairs.predicted;
+        cs_pairs_free(&pairs);
+    }
+    if (status == CS_OK) *out *= objective->share;
+    return status;
+}
+
+cs_status cs_target_factors(const cs_objective *objective, int64_t s, double **out)
+{
+    cs_objective plain = *objective;
+    cs_pairs pairs = {0};
+    *out = NULL;
+    plain.target_weight = CS_TARGETS_PLAN;
+    if (objective->target_weight == CS_TARGETS_PLAN) {
+        return CS_OK;
+    }
+    cs_status status = cs_blame(cs_pairs_of(&plain, s, &pairs), "target-weight=uniform");
+    double *factor = status == CS_OK ? cs_alloc(s, sizeof *factor) : NULL;
+    if (status == CS_OK && !factor) status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_pairs_targets(&pairs, 1, factor);
+        (void)cs_target_level(s, factor);
+    }
+    cs_pairs_free(&pairs);
+    *out = factor;
     return status;
 }

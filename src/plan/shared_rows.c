@@ -1,6 +1,94 @@
 /* Rows of the objectives whose functions serve several (objective.h has the meaning of the
  * members); each other row is in the file with its functions. */
+#include "base/mem.h"
+#include "plan/count.h"
+#include "plan/gvp.h"
 #include "plan/laws_private.h"
+
+/* --- gvp along the sequence --- */
+
+/* A chosen size, in the sequence's order: the groups of one plan. */
+static cs_status fixed_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
+{
+    const int64_t first = cs_gvp_fixed(s, o->groups, 0);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)(s - first));
+    for (int64_t i = 0; i < o->groups && status == CS_OK; ++i) {
+        const int64_t m = cs_gvp_fixed(s, o->groups, i), end = cs_gvp_fixed(s, o->groups, i + 1);
+        for (int64_t k = m; k < end; ++k) {
+            cs_pairs_add(pairs, (cs_pairs_set){0, m}, k, 1 / (double)(s - first));
+        }
+    }
+    pairs->predicted = (double)(s - first);
+    pairs->denominator = 1;
+    return status;
+}
+
+/* w(m, m + d) of all m into w[m + d][m], a triangle by rows: row k has its m at k (k-1) / 2 + m - 1.
+ * chance[N] = C(N-2-d, K-2) / C(N-1, K-1), of d = 0 where a row of distances begins. */
+static void add_distance(int64_t s, int64_t groups, int64_t d, const long double *last,
+                         long double *chance, long double *w)
+{
+    long double beyond = 0; /* sum of N > k */
+    for (int64_t k = s - 1; k > d; --k) {
+        const int64_t m = k - d;
+        w[k * (k - 1) / 2 + m - 1] = last[m] + beyond;
+        beyond += last[k] * chance[k];
+    }
+    for (int64_t n = d + 3; n < s; ++n) { /* to distance d + 1 */
+        const int64_t stay = n - d - groups;
+        chance[n] *= (long double)(stay > 0 ? stay : 0) / (long double)(n - 2 - d);
+    }
+}
+
+static cs_status drawn_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
+{
+    const int64_t groups = o->groups, cells = s * (s - 1) / 2;
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)cells * 2); /* and the triangle */
+    long double *last = status == CS_OK ? cs_alloc(2 * (s + 1), sizeof *last) : NULL;
+    long double *w = last ? cs_alloc(cells, sizeof *w) : NULL, sum = 0;
+    if (!w) {
+        cs_free(last);
+        return status == CS_OK ? CS_ERR_MEMORY : status;
+    }
+    long double *chance = last + s + 1;
+    cs_gvp_last(o, s, last, &pairs->clamped);
+    for (int64_t n = 0; n <= s; ++n) {
+        chance[n] = groups > 1 && n >= 2 ? (long double)(groups - 1) / (long double)(n - 1) : 0;
+    }
+    for (int64_t d = 0; d < s - 1; ++d) {
+        add_distance(s, groups, d, last, chance, w);
+    }
+    for (int64_t i = 0; i < cells; ++i) {
+        sum += w[i];
+    }
+    for (int64_t m = 1; m < s; ++m) {
+        for (int64_t k = m; k < s; ++k) {
+            cs_pairs_add(pairs, (cs_pairs_set){0, m}, k,
+                         (double)(w[k * (k - 1) / 2 + m - 1] / sum));
+        }
+    }
+    cs_free(w);
+    cs_free(last);
+    pairs->predicted = (double)sum;
+    if (o->segmentation == CS_SEGMENT_RANDOM) {
+        pairs->denominator = cs_small_binomial(s - 1, groups);
+    }
+    return CS_OK;
+}
+
+static cs_status pairs_of_gvp(const cs_objective *o, int64_t s, cs_pairs *pairs)
+{
+    if (o->permutation == CS_PERMUTE_UNIFORM) {
+        return cs_pairs_of_sizes(o, s, pairs);
+    }
+    if (o->segmentation == CS_SEGMENT_FIXED) {
+        return fixed_pairs(o, s, pairs);
+    }
+    return o->event_weight == CS_EVENT_MASK ? cs_pairs_of_plans(o, s, pairs)
+                                            : drawn_pairs(o, s, pairs);
+}
+
+/* --- rows --- */
 
 const cs_objective_row cs_row_AR = {
     .aliases = "gpt clm causal",
@@ -163,7 +251,7 @@ const cs_objective_row cs_row_GVP = {
     .count = cs_count_gvp,
     .visit = cs_visit_gvp,
     .sample = cs_sample_gvp,
-    .pairs = cs_pairs_of_gvp,
+    .pairs = pairs_of_gvp,
     .sizes = cs_sizes_gvp,
     .predicted = cs_predicted_gvp,
     .examples = "gvp:segmentation=fixed,groups=1 gvp:segmentation=fixed,groups=2 "
