@@ -34,7 +34,8 @@ static void world_open(world *w)
                                   .length = w->t.corpus.doc_ptr[d + 1] - first,
                                   .row = d};
     }
-    OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.length, &sizes));
+    OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.data.length,
+                     &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
     OK(cs_detector_open(&w->model, &sizes, masked.replaced_token, &w->detector));
     OK(cs_batch_build(&(cs_batch_order){&w->t.options.task, &w->model.config, 1, 1, NULL}, example,
@@ -212,8 +213,8 @@ TEST_IN_DIR(a_detector_learns)
     for (int i = 0; i < 2; ++i) {
         AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
         t.options.steps = i == 0 ? 1 : 400;
-        t.options.learning_rate = 1e-2;
-        t.options.eval_every = t.options.save_every = 0;
+        t.options.rate.learning_rate = 1e-2;
+        t.options.intervals.eval_every = t.options.intervals.save_every = 0;
         loss[i] = trained(&t).detect_loss;
     }
     assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
@@ -230,7 +231,7 @@ TEST_IN_DIR(threads_change_no_byte)
         recipe r = masked;
         r.threads = threads;
         AUTO_BY(free_training, training) t = in_folder(&r, state, threads == 1 ? "one" : "three");
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         (void)trained(&t);
     }
     assert_true(snprintf(one, sizeof one, "%s", in_dir(state, "one")) > 0);

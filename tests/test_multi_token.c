@@ -193,8 +193,8 @@ TEST_IN_DIR(heads_learn)
     r.documents = 4;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "long"));
     t.options.steps = 300;
-    t.options.learning_rate = 1e-2;
-    t.options.eval_every = t.options.save_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.eval_every = t.options.intervals.save_every = 0;
     assert_true(trained(&t).loss < 0.1);
 }
 
@@ -220,7 +220,7 @@ TEST_IN_DIR(threads_change_no_byte)
         r.threads = threads;
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, threads == 1 ? "one" : "three"));
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         (void)trained(&t);
     }
     (void)snprintf(one, sizeof one, "%s", in_dir(state, "one"));

@@ -251,10 +251,10 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     cs_train_result result;
     o.task = (cs_task){.objective = plan_objective(spec), .two_stream = true};
     o.steps = 800;
-    o.batch = 4 * TEXTS;
-    o.accumulate = 1;
-    o.length = TEXT_LENGTH;
-    o.learning_rate = 1e-2;
+    o.data.batch = 4 * TEXTS;
+    o.data.accumulate = 1;
+    o.data.length = TEXT_LENGTH;
+    o.rate.learning_rate = 1e-2;
     o.seed = 1;
     cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(tokenizer),
                               .shape.positions = TEXT_LENGTH,

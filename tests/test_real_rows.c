@@ -81,8 +81,8 @@ TEST_IN_DIR(training_on_vectors)
                   t.corpus.real + i * R);
     }
     t.options.steps = 150;
-    t.options.learning_rate = 1e-2;
-    t.options.save_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.save_every = 0;
     cs_train_result vectors = trained(&t);
     assert_true(vectors.finished &&
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */

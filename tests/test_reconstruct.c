@@ -210,9 +210,9 @@ TEST_IN_DIR(reconstruction_of_waves)
     AUTO(cs_images) m = make_pictures();
     AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
     t.options.steps = 600;
-    t.options.batch = 16;
-    t.options.learning_rate = 1e-2;
-    t.options.save_every = 0;
+    t.options.data.batch = 16;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.save_every = 0;
     (void)trained(&t);
     AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);

@@ -241,7 +241,7 @@ TEST_IN_DIR(test_threads)
         (void)snprintf(name, sizeof name, "t%d", i + 1);
         dir[i] = in_dir(state, name);
         AUTO_BY(free_training, training) t = make_training(&r, dir[i]);
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         cs_train_result result = trained(&t);
         assert_true(result.finished && result.step == 12 && result.skipped == 0);
     }
@@ -259,8 +259,8 @@ TEST_IN_DIR(test_accumulation)
         recipe r = {0};
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
-        t.options.batch = i == 0 ? 8 : 4;
-        t.options.accumulate = i == 0 ? 1 : 2;
+        t.options.data.batch = i == 0 ? 8 : 4;
+        t.options.data.accumulate = i == 0 ? 1 : 2;
         t.options.steps = 3;
         loss[i] = trained(&t).loss;
     }
@@ -279,7 +279,7 @@ TEST_IN_DIR(test_asynchronous)
         recipe r = {.kind = kinds[i / 2]};
         training t = make_training(&r, in_dir(state, i % 2 == 0 ? "now" : "later"));
         t.backend->asynchronous = i % 2 == 1;
-        t.options.log_every = 5;
+        t.options.intervals.log_every = 5;
         cs_train_result result = trained(&t);
         loss[i % 2] = result.loss;
         assert_int_equal(result.skipped, 0);
@@ -296,7 +296,7 @@ TEST_IN_DIR(test_log)
     recipe r = {0};
     const char *dir = in_dir(state, "log");
     AUTO_BY(free_training, training) t = make_training(&r, dir);
-    t.options.log_every = 4;
+    t.options.intervals.log_every = 4;
     t.options.steps = 10;
     cs_train_result result = trained(&t);
     char path[600];
@@ -310,8 +310,8 @@ TEST_IN_DIR(test_log)
         assert_string_equal(row[0], step[i]);
         bool evaluated = i % 2 == 1;
         assert_int_equal(row[cs_table_column(&table, "eval_loss")][0] != '\0', evaluated);
-        double want = cs_schedule_rate(t.options.schedule, t.options.learning_rate, 0, 5, 0, 10,
-                                       atoll(step[i]));
+        double want = cs_schedule_rate(t.options.rate.schedule, t.options.rate.learning_rate, 0, 5,
+                                       0, 10, atoll(step[i]));
         near(strtod(row[cs_table_column(&table, "learning_rate")], NULL), want);
         assert_string_equal(row[cs_table_column(&table, "skipped")], "0");
     }
@@ -366,8 +366,9 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     r.width = 32;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, name));
     t.options.steps = steps;
-    t.options.learning_rate = 1e-2;
-    t.options.log_every = t.options.save_every = t.options.eval_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.log_every = t.options.intervals.save_every =
+        t.options.intervals.eval_every = 0;
     cs_train_result result = trained(&t);
     if (!(result.loss < bound)) {
         fail_msg("%s: the loss is %g after %lld steps", name, result.loss, (long long)steps);

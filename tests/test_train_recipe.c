@@ -22,18 +22,18 @@ static training make(void)
     cs_model_config *c = &t.model.config;
     c->training.dropout = c->training.attention_dropout = c->training.embed_dropout = 0.2;
     t.options.steps = STEPS;
-    t.options.batch = BATCH;
-    t.options.accumulate = MICRO;
-    t.options.schedule = CS_SCHEDULE_LINEAR;
-    t.options.warmup = 2;
-    t.options.final_share = 0.1;
-    t.options.learning_rate = 0.02;
-    t.options.beta1 = 0.8;
-    t.options.beta2 = 0.95;
-    t.options.adam_eps = 1e-3;
-    t.options.weight_decay = 0.3;
-    t.options.clip = CLIP;
-    t.options.eval_batches = 2;
+    t.options.data.batch = BATCH;
+    t.options.data.accumulate = MICRO;
+    t.options.rate.schedule = CS_SCHEDULE_LINEAR;
+    t.options.rate.warmup = 2;
+    t.options.rate.final_share = 0.1;
+    t.options.rate.learning_rate = 0.02;
+    t.options.adamw.beta1 = 0.8;
+    t.options.adamw.beta2 = 0.95;
+    t.options.adamw.adam_eps = 1e-3;
+    t.options.adamw.weight_decay = 0.3;
+    t.options.adamw.clip = CLIP;
+    t.options.intervals.eval_batches = 2;
     return t;
 }
 
@@ -58,7 +58,7 @@ static void begin(hand *h, bool held_out)
     *h = (hand){.t = make()};
     const cs_train_options *o = &h->t.options;
     const cs_examples_options wanted = {.objective = &o->task.objective,
-                                        .length = o->length,
+                                        .length = o->data.length,
                                         .held_out = held_out,
                                         .seed = o->seed};
     cs_network_options sizes = {
@@ -281,7 +281,7 @@ TEST(test_evaluation_by_hand)
     for (int64_t k = 1; k <= 3; ++k) {
         AUTO(cs_trainer) run = {0};
         double loss = 0;
-        t.options.eval_batches = k;
+        t.options.intervals.eval_batches = k;
         start(&t, &run);
         OK(cs_trainer_evaluate(&run, &loss));
         close_to("held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
@@ -328,8 +328,8 @@ static training make_rare(const char *dir)
     cs_objective *o = &t.options.task.objective;
     o->mask_ratio_lo = o->mask_ratio_hi = 0.1;
     t.options.steps = 60;
-    t.options.batch = 1;
-    t.options.log_every = 1;
+    t.options.data.batch = 1;
+    t.options.intervals.log_every = 1;
     t.options.bad_limit = 1;
     return t;
 }
@@ -432,10 +432,10 @@ TEST_IN_DIR(test_rare_log)
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.steps = 140;
-    t.options.log_every = 70;
-    t.options.eval_every = t.options.save_every = 0;
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.intervals.log_every = 70;
+    t.options.intervals.eval_every = t.options.intervals.save_every = 0;
+    t.options.rate.learning_rate = 1e30;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.bad_limit = 60;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
@@ -491,7 +491,7 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
     assert_int_equal(kept.bad, 1);
     assert_int_equal(kept.skipped, 1);
     AUTO_BY(free_training, training) t = make_training(&r, dir);
-    t.options.resume = true;
+    t.options.start.resume = true;
     cs_train_result result = trained(&t);
     assert_true(result.finished && result.step == 12 && result.skipped == 1);
 }
@@ -504,8 +504,8 @@ static void refused(int64_t steps, int64_t accumulate, const char *reason)
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_trainer run = {0};
     t.options.steps = steps;
-    t.options.accumulate = accumulate;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.data.accumulate = accumulate;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     assert_fails(cs_trainer_init(&t.model, &t.corpus, t.tokenizer, &t.options, &run), CS_ERR_USAGE,
                  reason);
 }
@@ -519,6 +519,6 @@ TEST(test_limits)
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
     AUTO(cs_trainer) run = {0};
     t.options.steps = UINT32_MAX;
-    t.options.accumulate = UINT16_MAX;
+    t.options.data.accumulate = UINT16_MAX;
     start(&t, &run);
 }

@@ -51,7 +51,7 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         cs_train_result result;
         training t = make_training(r, dir);
         t.options.progress = &progress;
-        t.options.resume = resume;
+        t.options.start.resume = resume;
         cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
         bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
         _exit(told ? (int)status : 99);
@@ -89,7 +89,7 @@ static void assert_same_run(const char *a, const char *b)
 static void resume_all(const recipe *r, const char *dir)
 {
     AUTO_BY(free_training, training) t = make_training(r, dir);
-    t.options.resume = true;
+    t.options.start.resume = true;
     assert_true(trained(&t).finished);
 }
 
@@ -107,7 +107,7 @@ TEST_IN_DIR(test_resume_equals_uninterrupted)
         (void)snprintf(name, sizeof name, "torn%d", k);
         const char *torn = in_dir(state, name);
         training t = make_training(&r, whole);
-        t.options.save_every = 4;
+        t.options.intervals.save_every = 4;
         (void)trained(&t);
         free_training(&t);
         int64_t first = 1 + cs_rng_below(&rng, 6), second = 7 + cs_rng_below(&rng, 5);
@@ -135,7 +135,7 @@ static cs_status resume_into_an_interrupt(const char *dir)
     recipe r = {0};
     AUTO_BY(free_training, training) t = make_training(&r, dir);
     cs_train_result result;
-    t.options.resume = true;
+    t.options.start.resume = true;
     t.options.begun = interrupt;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
     return status;
@@ -147,7 +147,7 @@ TEST_IN_DIR(test_interrupt_within_a_step)
     recipe r = {0};
     const char *dir = in_dir(state, "torn"), *whole = in_dir(state, "whole");
     training t = make_training(&r, whole);
-    t.options.save_every = 4;
+    t.options.intervals.save_every = 4;
     (void)trained(&t);
     free_training(&t);
     assert_int_equal(in_child_until(&r, dir, false, (stop_at){5, SIGINT}), CS_ERR_INTERRUPT);
@@ -180,7 +180,7 @@ TEST_IN_DIR(test_two_are_kept)
 {
     recipe r = {0};
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.save_every = 3;
+    t.options.intervals.save_every = 3;
     assert_int_equal(mkdir(in_dir(state, "run"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-5.partial"), 0777), 0);
@@ -227,18 +227,18 @@ TEST_IN_DIR(test_more_steps)
     for (int i = 0; i < 3; ++i) {
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
-        t.options.schedule = CS_SCHEDULE_CONSTANT;
+        t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
         t.options.steps = i == 1 ? 6 : 12;
-        t.options.resume = i == 2;
+        t.options.start.resume = i == 2;
         (void)trained(&t);
     }
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"), "model.safetensors");
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"),
                      "checkpoint-12/optimizer.safetensors");
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "grown"));
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = 11;
-    t.options.resume = true;
+    t.options.start.resume = true;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "checkpoint-12 is already at step 12, beyond --steps 11");
@@ -252,22 +252,22 @@ static void refuse(void **state, void (*change)(training *t), cs_status code, co
     recipe r = {0};
     cs_train_result result;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.resume = true;
+    t.options.start.resume = true;
     change(&t);
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), code, part);
 }
 
 static void other_rate(training *t)
 {
-    t->options.learning_rate = 0.002;
+    t->options.rate.learning_rate = 0.002;
 }
 static void no_eps(training *t)
 {
-    t->options.adam_eps = 0;
+    t->options.adamw.adam_eps = 0;
 }
 static void large_batch(training *t)
 {
-    t->options.batch = 1 << 21;
+    t->options.data.batch = 1 << 21;
 }
 static void by_clock(training *t)
 {

@@ -177,12 +177,12 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
     AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
-        t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
+        t.options.data.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
     }
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
-    t.options.resume = true;
-    t.options.learning_rate = 1e-2;
+    t.options.start.resume = true;
+    t.options.rate.learning_rate = 1e-2;
     assert_true(isfinite(trained(&t).loss));
 }
 
@@ -211,9 +211,9 @@ TEST_IN_DIR(another_run)
     cs_train_result result = {0};
     run_to(form, 1, dir, 5);
     AUTO_BY(free_training, training) t = make_picture_training(form, 1, dir);
-    t.options.resume = true;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.learning_rate = 1e-2;
+    t.options.start.resume = true;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.learning_rate = 1e-2;
     assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_USAGE,
                  "augmentation");
     t.corpus.real[3] += 0.5F;
@@ -231,9 +231,9 @@ TEST_IN_DIR(learns_waves)
         AUTO_BY(free_training, training) t =
             make_picture_training(form, 1, in_dir(state, form->name));
         t.options.steps = 600;
-        t.options.batch = 16;
-        t.options.learning_rate = 1e-2;
-        t.options.save_every = 0;
+        t.options.data.batch = 16;
+        t.options.rate.learning_rate = 1e-2;
+        t.options.intervals.save_every = 0;
         cs_train_result r = trained(&t);
         double bound = form->target == CS_TARGET_PIXELS ? 0.038
                        : form->target == CS_TARGET_IDS  ? log(CODES) * 0.9

@@ -266,8 +266,8 @@ static cs_status sequence(cs_43_walk *w, int64_t i, int64_t n)
     for (int p = 0; p < FORMS && status == CS_OK; ++p) {
         double most = w->m->largest_row * r.term, sum = pow((double)n, p + 2) * most;
         cs_43_form *f = &w->a->form[p];
-        f->delta_high = fmax(f->delta_high, sum + sum * sum);
-        f->mean_trivial = fmax(f->mean_trivial, most + most * most);
+        f->delta.bound = fmax(f->delta.bound, sum + sum * sum);
+        f->means.trivial = fmax(f->means.trivial, most + most * most);
     }
     for (int64_t k = 2; k <= last && status == CS_OK; ++k) {
         cs_43_place at = {.r = &r,
@@ -294,9 +294,9 @@ static cs_status visit(cs_43_walk *w)
     for (int p = 0; p < FORMS; ++p) {
         cs_43_form *f = &w->a->form[p];
         f->power = p + 2;
-        f->norm_low = INFINITY;
-        f->delta = f->largest_plus = -INFINITY;
-        f->tight_least = f->tight_median = f->tight_largest = NAN;
+        f->norm.low = INFINITY;
+        f->delta.seen = f->delta.largest_plus = -INFINITY;
+        f->tightness.least = f->tightness.median = f->tightness.largest = NAN;
     }
     for (int64_t i = 0; i < w->text->count && status == CS_OK; ++i) {
         int64_t n = unmasked_of(w, i);
@@ -307,9 +307,9 @@ static cs_status visit(cs_43_walk *w)
     for (int p = 0; p < FORMS && status == CS_OK && w->ratios > 0; ++p) {
         qsort(w->ratio[p], (size_t)w->ratios, sizeof *w->ratio[p], cs_ascending);
         cs_43_form *f = &w->a->form[p];
-        f->tight_least = w->ratio[p][0];
-        f->tight_median = w->ratio[p][w->ratios / 2];
-        f->tight_largest = w->ratio[p][w->ratios - 1];
+        f->tightness.least = w->ratio[p][0];
+        f->tightness.median = w->ratio[p][w->ratios / 2];
+        f->tightness.largest = w->ratio[p][w->ratios - 1];
     }
     return status;
 }

@@ -54,14 +54,14 @@ static cs_train_options recipe(const cs_trained *t)
     cs_train_options o = cs_train_defaults();
     o.task = task_of(t);
     o.steps = t->options->steps;
-    o.batch = BATCH;
-    o.length = t->toy->length;
-    o.schedule = CS_SCHEDULE_COSINE;
-    o.final_share = 0.0;
-    o.weight_decay = 0.0;
-    o.clip = 0.0;
+    o.data.batch = BATCH;
+    o.data.length = t->toy->length;
+    o.rate.schedule = CS_SCHEDULE_COSINE;
+    o.rate.final_share = 0.0;
+    o.adamw.weight_decay = 0.0;
+    o.adamw.clip = 0.0;
     o.seed = t->options->seed;
-    o.log_every = o.eval_every = o.save_every = 0;
+    o.intervals.log_every = o.intervals.eval_every = o.intervals.save_every = 0;
     return o;
 }
 
@@ -162,7 +162,7 @@ static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f,
     config.head.pooling = POOLING;
     o.loss = CS_LOSS_SPECTRAL;
     o.spectral_factor = factor;
-    o.learning_rate = 0.02;
+    o.rate.learning_rate = 0.02;
     cs_status status = train(t, &config, &o, &model);
     if (status == CS_OK && (status = read_features(t, &model, f)) == CS_OK)
         status =
@@ -380,9 +380,9 @@ static cs_status trained_network(const cs_trained *t, cs_learned_entropy *out)
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
     config.attention.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
-    o.batch = 64;
+    o.data.batch = 64;
     o.steps = o.steps / 4 > 0 ? o.steps / 4 : 1; /* it needs less, and a step costs more */
-    o.learning_rate = 3e-3;
+    o.rate.learning_rate = 3e-3;
     cs_status status = train(t, &config, &o, &model);
     *out = (cs_learned_entropy){.optimum = t->contexts.cross_entropy};
     if (status == CS_OK) status = measure(t, &model, &o.task, out);

@@ -22,12 +22,12 @@ static int64_t plans_of(double pixels, int64_t evaluated)
 cs_status cs_train_optimum_record(const cs_images *images, const cs_model_config *c,
                                   const cs_train_options *o, double loss, cs_item *item)
 {
-    cs_field_case of = {
-        .height = images->height,
-        .width = images->width,
-        .patch = c->picture.patch,
-        .draws = plans_of((double)(images->height * images->width), o->batch * o->eval_batches),
-        .seed = o->seed};
+    cs_field_case of = {.height = images->height,
+                        .width = images->width,
+                        .patch = c->picture.patch,
+                        .draws = plans_of((double)(images->height * images->width),
+                                          o->data.batch * o->intervals.eval_batches),
+                        .seed = o->seed};
     double optimum = 0, se = 0;
     int32_t *order = NULL;
     if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||

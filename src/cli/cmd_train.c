@@ -131,7 +131,7 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
     const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
     if (least >= 1 && !augment.flip) return CS_OK;
     const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
-    r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
+    r->options.data.view = (cs_train_view){cs_patch_view_take, &r->view, what};
     return what ? cs_patch_view_make(&r->images, patch, r->order, &augment, r->options.seed,
                                      &r->view)
                 : CS_ERR_MEMORY;
@@ -186,7 +186,7 @@ static cs_status read_pictures(cs_args *args, run *r)
         status = cs_args_refuse(args, "least-area flip", "needs pixel targets");
     if (status == CS_OK) status = cs_args_model_pictures(args, &r->model, &r->images, &r->corpus);
     if (status == CS_OK) {
-        r->options.length = r->corpus.doc_ptr[1];
+        r->options.data.length = r->corpus.doc_ptr[1];
         cs_args_keep_some(args, &r->corpus);
         status = cs_model_order(&r->model.config, &r->order);
     }
@@ -226,13 +226,13 @@ static cs_status count_steps(const cs_args *args, run *r)
     const cs_examples_options wanted = {
         .objective = o->phases ? o->phases->objective : &o->task.objective,
         .objectives = r->phases.count,
-        .length = o->length,
-        .pack = o->pack,
+        .length = o->data.length,
+        .pack = o->data.pack,
         .end_token = r->tokenizer ? cs_tokenizer_special(r->tokenizer, CS_TOKEN_EOS) : -1};
     cs_status status = cs_examples_of(&r->corpus, &wanted, &examples);
     if (status == CS_OK) {
         double steps = ceil(cs_args_real(args, "epochs") * (double)examples.count /
-                            ((double)o->batch * (double)o->accumulate));
+                            ((double)o->data.batch * (double)o->data.accumulate));
         o->steps = steps > 1.0 ? (int64_t)fmin(steps, 1e12) : 1;
     }
     cs_examples_free(&examples);
@@ -257,9 +257,9 @@ static cs_status read_steps(cs_args *args, run *r)
     int64_t *steps = NULL;
     cs_status status = CS_OK;
     if (keep) {
-        status =
-            cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX, &r->options.keep.count, &r->keep);
-        r->options.keep.step = r->keep;
+        status = cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX,
+                                   &r->options.intervals.keep.count, &r->keep);
+        r->options.intervals.keep.step = r->keep;
     }
     if (status == CS_OK && budgets) {
         status = cs_parse_int_list(budgets, "--budgets", 1, UINT32_MAX, &r->budgets, &steps);
@@ -301,10 +301,10 @@ static void note_masked(const cs_args *args, const run *r)
     for (int64_t i = 0; i < (phases > 0 ? phases : 1); ++i) {
         const cs_cooc_options build = {.objective =
                                            phases > 0 ? r->phases.objective[i] : o->task.objective,
-                                       .max_length = o->length,
+                                       .max_length = o->data.length,
                                        .split = CS_SPLIT_TRAIN};
-        if (o->pack) {
-            cs_args_note_share_of_length(args, &build.objective, o->length);
+        if (o->data.pack) {
+            cs_args_note_share_of_length(args, &build.objective, o->data.length);
         } else {
             cs_args_note_masked(args, &r->corpus, &build);
         }

@@ -30,21 +30,21 @@ cs_train_options cs_train_defaults(void)
         .loss = CS_LOSS_CROSS_ENTROPY,
         .spectral_factor = 2,
         .steps = 1000,
-        .batch = 64,
-        .accumulate = 1,
-        .length = 128,
-        .schedule = CS_SCHEDULE_ONE_CYCLE,
-        .learning_rate = 1e-3,
-        .warmup = -1,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .adam_eps = 1e-12,
-        .weight_decay = 0.01,
-        .clip = 0.5,
-        .log_every = 10,
-        .eval_every = 100,
-        .save_every = 500,
-        .eval_batches = 16,
+        .data.batch = 64,
+        .data.accumulate = 1,
+        .data.length = 128,
+        .rate.schedule = CS_SCHEDULE_ONE_CYCLE,
+        .rate.learning_rate = 1e-3,
+        .rate.warmup = -1,
+        .adamw.beta1 = 0.9,
+        .adamw.beta2 = 0.98,
+        .adamw.adam_eps = 1e-12,
+        .adamw.weight_decay = 0.01,
+        .adamw.clip = 0.5,
+        .intervals.log_every = 10,
+        .intervals.eval_every = 100,
+        .intervals.save_every = 500,
+        .intervals.eval_batches = 16,
         .bad_limit = 20,
     };
 }
@@ -66,7 +66,7 @@ cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options)
     cs_hasher h = {0};
     cs_status status = cs_hasher_make(0, &h);
     if (status == CS_OK && (status = cs_params_hash(&model->params, &h)) == CS_OK)
-        cs_hash_hex(cs_hasher_value(&h), options->from);
+        cs_hash_hex(cs_hasher_value(&h), options->start.from);
     cs_hasher_free(&h);
     return status;
 }
@@ -96,7 +96,7 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     cs_status status = cs_corpus_hash(corpus, text);
     if (status == CS_OK) status = hash_plans(o, plans);
     cs_item_text(inputs, "corpus", text);
-    cs_item_text(inputs, "init-from", o->from);
+    cs_item_text(inputs, "init-from", o->start.from);
     cs_item_take(run, "objective",
                  o->phases ? cs_phases_describe(o->phases)
                            : cs_objective_describe(&o->task.objective));
@@ -104,15 +104,17 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     cs_item_text(run, "query_position", cs_task_query_position(&o->task, &t->model->config));
     CS_ITEM_FIELDS(run, &o->task, CS_TASK_SETTINGS);
     cs_item_text(run, "loss", cs_loss_name(o->loss));
-    cs_item_text(run, "augmentation", o->view.what);
+    cs_item_text(run, "augmentation", o->data.view.what);
     cs_item_text(run, "device", backend->name);
     cs_item_text(run, "precision", precision[backend->activation]);
     cs_item_flag(run, "search_products", backend->by_clock);
-    cs_item_int(run, "max_length", o->length);
-    cs_item_text(run, "schedule", cs_schedule_name(o->schedule));
-    cs_item_real(run, "lr", o->learning_rate);
+    cs_item_int(run, "max_length", o->data.length);
+    cs_item_text(run, "schedule", cs_schedule_name(o->rate.schedule));
+    cs_item_real(run, "lr", o->rate.learning_rate);
     cs_item_int(run, "seed", (int64_t)o->seed);
-    CS_ITEM_FIELDS(run, o, spectral_factor, warmup, CS_TRAIN_SETTINGS);
+    CS_ITEM_FIELDS(run, o, spectral_factor);
+    CS_ITEM_FIELDS(run, &o->rate, warmup);
+    CS_TRAIN_SETTINGS(CS_ITEM_FIELDS, run, o);
     (void)cs_item_json(run, "model", cs_model_config_json(&t->model->config));
     if (status == CS_OK) status = cs_result_json(record, out);
     cs_result_free(&record);
@@ -125,7 +127,8 @@ static int64_t flat_steps(const json_t *run)
 {
     const char *schedule = json_string_value(json_object_get(run, "schedule"));
     const cs_train_options o = {.steps = json_integer_value(json_object_get(run, "steps")),
-                                .cool_down = json_number_value(json_object_get(run, "cool_down"))};
+                                .rate.cool_down =
+                                    json_number_value(json_object_get(run, "cool_down"))};
     const char *objective = json_string_value(json_object_get(run, "objective"));
     bool constant = schedule && strcmp(schedule, "constant") == 0 &&
                     !(objective && strstr(objective, " until "));
@@ -161,10 +164,10 @@ static cs_status resume(session *s)
     int64_t last = -1, before = -1;
     json_t *recorded = NULL;
     char *folder = NULL;
-    cs_status status = o->resume ? cs_train_last(dir, &last, &before) : CS_OK;
-    if (status == CS_OK && last < 0 && o->trunk) {
-        dir = o->trunk;
-        last = o->trunk_step;
+    cs_status status = o->start.resume ? cs_train_last(dir, &last, &before) : CS_OK;
+    if (status == CS_OK && last < 0 && o->start.trunk) {
+        dir = o->start.trunk;
+        last = o->start.trunk_step;
     }
     if (status != CS_OK || last < 0) return status;
     if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
@@ -204,17 +207,20 @@ static cs_status begin(session *s, const cs_corpus *corpus)
 {
     const cs_train_options *o = &s->t.options;
     if (!o->dir) {
-        return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume: give a directory") : CS_OK;
+        return o->start.resume ? cs_fail(CS_ERR_USAGE, "nothing to resume: give a directory")
+                               : CS_OK;
     }
     cs_status status = make_record(&s->t, corpus, &s->record);
-    if (status == CS_OK && (o->resume || o->trunk)) status = resume(s);
+    if (status == CS_OK && (o->start.resume || o->start.trunk)) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
     if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it, nor
                               anything at all where one is refused */
-        status = cs_train_prune(o->dir, o->resume ? KEPT : 0, o->resume ? &o->keep : NULL);
+        status = cs_train_prune(o->dir, o->start.resume ? KEPT : 0,
+                                o->start.resume ? &o->intervals.keep : NULL);
     }
     if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
-    if (status == CS_OK) status = cs_log_open(o->dir, o->resume ? s->t.state.step : 0, &s->log);
+    if (status == CS_OK)
+        status = cs_log_open(o->dir, o->start.resume ? s->t.state.step : 0, &s->log);
     s->log.tokens = s->t.state.tokens;
     return status;
 }
@@ -251,7 +257,7 @@ static cs_status log_step(session *s)
                       .data_seconds = t->data};
     cs_status status = CS_OK;
     t->data = 0;
-    if (due(o->eval_every, step, o->steps)) {
+    if (due(o->intervals.eval_every, step, o->steps)) {
         double before = cs_seconds();
         status = cs_trainer_evaluate(t, &row.eval_loss);
         s->log.since += cs_seconds() - before;
@@ -268,7 +274,7 @@ static cs_status save(session *s, bool stop)
 {
     const cs_train_options *o = &s->t.options;
     double before = cs_seconds();
-    bool listed = cs_train_listed(&o->keep, s->t.state.step);
+    bool listed = cs_train_listed(&o->intervals.keep, s->t.state.step);
     if (!o->dir || (s->t.state.bad > 0 && !stop && !listed) || s->saved == s->t.state.step) {
         return CS_OK;
     }
@@ -278,7 +284,7 @@ static cs_status save(session *s, bool stop)
         status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
     if (status == CS_OK) {
         s->saved = s->t.state.step;
-        status = cs_train_prune(o->dir, KEPT, &o->keep);
+        status = cs_train_prune(o->dir, KEPT, &o->intervals.keep);
     }
     s->log.since += cs_seconds() - before;
     return status;
@@ -289,8 +295,10 @@ static cs_status one_step(session *s, bool *stop)
     const cs_train_options *o = &s->t.options;
     int64_t step = s->t.state.step + 1;
     bool late = o->time_limit > 0.0 && cs_seconds() - s->start > o->time_limit;
-    bool log = due(o->log_every, step, o->steps) || due(o->eval_every, step, o->steps);
-    bool keep = due(o->save_every, step, o->steps) || cs_train_listed(&o->keep, step);
+    bool log =
+        due(o->intervals.log_every, step, o->steps) || due(o->intervals.eval_every, step, o->steps);
+    bool keep =
+        due(o->intervals.save_every, step, o->steps) || cs_train_listed(&o->intervals.keep, step);
     *stop = late || cs_interrupted();
     cs_status status =
         cs_trainer_step(&s->t, log || keep || *stop || step == 1 || !s->t.backend->asynchronous);
