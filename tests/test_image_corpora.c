@@ -2,7 +2,7 @@
  * covariance, and the prepared files. */
 #include "image/field.h"
 #include "image/images.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "image/scenes.h"
 #include "io/file.h"
 #include "io/share.h"

@@ -24,7 +24,7 @@
  *
  * So a loss near its minimum proves that the subspace was found: the excess bounds the angles.
  *
- * Linear attention (src/model/network_linear.c) over contexts of distinct tokens, features f(X) =
+ * Linear attention (src/model/network.c) over contexts of distinct tokens, features f(X) =
  * n^-p sum_{u,v in X} (q_u . k_v) v_v (in each head): every coordinate is n^-p times a quadratic
  * form in the presence of tokens. With constant q_u . k_v (uniform attention) it is n^(1-p) sum_v
  * v_v: any function linear in presence, with the required constant among the v_v. This suffices for

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "image/images.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "io/file.h"
 #include "text/corpus.h"
 #include "text/law.h"

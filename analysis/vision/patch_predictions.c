@@ -8,7 +8,6 @@
 
 #include "analysis/vision/average_precision.h"
 #include "base/ints.h"
-#include "base/reals.h"
 
 enum { SHOWN = 12, RGB = 3 };
 

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/vision/patch_values.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/reals.h"

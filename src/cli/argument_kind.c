@@ -9,7 +9,7 @@
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "io/file.h"
 #include "io/rows.h"
 #include "plan/objective.h"

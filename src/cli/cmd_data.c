@@ -9,7 +9,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "image/images.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "io/file.h"
 #include "io/result.h"
 

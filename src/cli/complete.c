@@ -10,7 +10,7 @@
 #include "analysis/study/figure.h"
 #include "base/names.h"
 #include "cli/args.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "plan/objective.h"
 
 typedef struct {

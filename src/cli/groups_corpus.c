@@ -12,7 +12,7 @@
 #include "cooc/build_sequences.h"
 #include "image/codes.h"
 #include "image/field.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "io/file.h"
 #include "text/law.h"
 

@@ -9,7 +9,7 @@
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "image/codes.h"
-#include "image/sources.h"
+#include "image/image_sources.h"
 #include "infer/document_pieces.h"
 #include "io/file.h"
 #include "io/safetensors.h"

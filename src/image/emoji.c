@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/ints.h"
 #include "base/mem.h"
 #include "image/images_private.h"
 #include "io/file.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ints.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/threads.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/ints.h"
-#include "base/names.h"
 #include "base/range.h"
 #include "base/rng.h"
 #include "base/threads.h"

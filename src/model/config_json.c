@@ -590,3 +590,8 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     *out = config;
     return CS_OK;
 }
+
+json_t *cs_model_config_json(const cs_model_config *config)
+{
+    return cs_model_config_json_of(config, NULL, NULL);
+}

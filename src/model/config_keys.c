@@ -259,11 +259,6 @@ bool cs_config_sees_as_class(const cs_model_config *config, const json_t *traine
     return causal ? class || told : all && !class;
 }
 
-json_t *cs_model_config_json(const cs_model_config *config)
-{
-    return cs_model_config_json_of(config, NULL, NULL);
-}
-
 /* Files of old classes say "absolute" whatever the positions are; "sans_pos" are rotary ones. */
 static cs_status check_positions(const char *where, const json_t *json, cs_arch arch)
 {

@@ -23,166 +23,141 @@ const char *cs_loss_name(cs_loss loss)
     return NAME[loss];
 }
 
-/* --- embeddings ------------------------------------------------------------------------------- */
+/* --- linear form ------------------------------------------------------------------------------ */
 
-int cs_emit_embedded(cs_emitter *e, int x)
+/* The single layer of Theorem 4.3: pooled linear attention over the tokens that a row sees.
+ *
+ * f(i) = n^-p sum_u sum_v (q_u . k_v) v_v over the n tokens seen, z = f W^T. No norm, no bias, no
+ * residual: the network is the theorem's model. Without positions it is blind: f depends on the
+ * set of tokens alone. The printed form sums three free token indices; here key and value index
+ * are one, as in Q K^T V.
+ */
+
+static int emit_linear(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
-    if (c->layer.embed_norm) {
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    int64_t d = c->shape.width;
+    int x = cs_emit_content(e);
+    net->query.rows = cs_graph_rows(g, e->options->batch, e->options->queries);
+    net->query.lim = cs_graph_index(g, net->query.rows, "query lim");
+    int qkv = cs_emit_linear(e, x, "layer.0.", "attention.qkv", CS_ACT_NONE);
+    cs_attention_options o = {
+        .vis = net->vis, .lim = net->query.lim, .heads = c->shape.heads, .power = c->head.pooling};
+    int pooled =
+        cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
+                                  cs_graph_cols(g, qkv, 2 * d, d), &o);
+    if (e->options->keep_hidden) { /* what there is of layers: tokens, then rows */
+        cs_emit_hidden(e, 0, x);
+        cs_emit_hidden(e, 1, pooled);
+    }
+    return cs_graph_gather(g, pooled, net->loss.rows, net->loss.predict);
+}
+
+/* --- classification --------------------------------------------------------------------------- */
+
+/* Classification: one loss row a text, the readout and the head.
+ *
+ * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and other
+ * decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh, drop,
+ * outputs over the first, electra with gelu, bert and albert (their poolers) without the first dropout,
+ * deberta-v2 so with gelu, distilbert with relu; modernbert dense, activation, norm, drop, outputs over the
+ * first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class
+ * token. A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans
+ * have that of ...ForQuestionAnswering: two outputs of every row of the text.
+ *
+ * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
+ * small that every exponential is 1 to the last bit for any finite score. The query is the row that
+ * `predict` names, and keys are a copy of the values, as the gradients of keys and values lie
+ * apart.
+ */
+
+static int emit_mean(cs_emitter *e)
+{
+    cs_graph *g = e->graph;
+    cs_network *net = e->net;
+    int x = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
+    net->loss.readout_lim = cs_graph_index(g, net->loss.rows, "readout lim");
+    cs_attention_options o = {.vis = net->vis,
+                              .lim = net->loss.readout_lim,
+                              .table = CS_NONE,
+                              .pos_q = CS_NONE,
+                              .pos_k = CS_NONE,
+                              .heads = e->config->shape.heads,
+                              .scale = 1e-30};
+    int q = cs_graph_gather(g, x, net->loss.rows, net->loss.predict);
+    return cs_graph_attention(g, q, cs_graph_add(g, CS_NONE, x, 0), x, &o);
+}
+
+/* The transform before the output matrix of the language model's head; x itself without. */
+static int transform(cs_emitter *e, int x)
+{
+    const cs_model_config *c = e->config;
+    if (c->head.transform) {
+        cs_activation act =
+            cs_arch_row_of(c->arch)->head_follows ? c->layer.activation : c->head.activation;
+        x = cs_emit_linear(e, x, "", "head.dense", act);
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
-                                          cs_emit_bias(e, "", "embed.norm.bias"), c->layer.eps,
+                                (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
+                                          cs_emit_bias(e, "", "head.norm.bias"), c->layer.eps,
                                           c->layer.rms, 0},
                                 NULL);
-    }
-    if (e->options->training && c->training.embed_dropout > 0) {
-        x = cs_graph_add(e->graph, CS_NONE, x, c->training.embed_dropout);
     }
     return x;
 }
 
-/* Real rows, projected; zero where a row is of an id: of pictures, whose projection has a bias, through
- * a copy of the real rows alone. CS_NONE in models of ids alone. */
-static int emit_real(cs_emitter *e)
+/* The logits of the language model's head as the architecture caps them. */
+static int capped(cs_emitter *e, int logits)
 {
-    cs_network *net = e->net;
-    if (e->config->shape.real_width == 0) {
-        return CS_NONE;
-    }
-    net->real.values = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
-    net->real.row = cs_graph_index(e->graph, net->rows, "real row");
-    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real.values, &net->real.row);
-    x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
-    return cs_emit_bias(e, "", "embed.real.bias") == CS_NONE
-               ? x
-               : cs_graph_gather(e->graph, x, net->rows, net->real.row);
+    const double cap = e->config->head.logit_cap;
+    return cap > 0 ? cs_graph_gate(e->graph, logits, CS_NONE, CS_ACT_TANH, 1 / cap, cap) : logits;
 }
 
-/* The extra vector of a sequence, projected, at the row that reads it; x (CS_NONE: none) elsewhere. */
-static int emit_extra(cs_emitter *e, int x)
+static int drop(cs_emitter *e, int x)
 {
-    cs_network *net = e->net;
-    cs_graph *g = e->graph;
-    if (e->config->shape.extra_width == 0) {
-        return x;
-    }
-    net->extra.rows = cs_graph_rows(g, e->options->batch, 1);
-    net->extra.values = cs_graph_input(g, net->extra.rows, e->config->shape.extra_width, "extra");
-    net->extra.number = cs_graph_index(g, net->extra.rows, "extra number");
-    net->extra.row = cs_graph_index(g, net->rows, "extra row");
-    int y = cs_graph_embed(g, CS_NONE, net->extra.rows, 1, &net->extra.values, &net->extra.number);
-    y = cs_graph_gather(g, cs_emit_linear(e, y, "", "embed.extra", CS_ACT_NONE), net->rows,
-                        net->extra.row);
-    return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
+    bool drops = e->options->training && e->config->training.dropout > 0;
+    return drops ? cs_graph_add(e->graph, CS_NONE, x, e->config->training.dropout) : x;
 }
 
-/* The vectors of the distances that occur (cs_batch_places), before the matrices of the layers. */
-static void emit_places(cs_emitter *e)
+static void emit_classifier(cs_emitter *e, int x)
 {
+    cs_network *net = e->net;
     const cs_model_config *c = e->config;
-    cs_network *net = e->net;
-    cs_graph *g = e->graph;
-    if (c->position.distance_span == 0 || c->position.distance_table ||
-        !(c->position.distance_keys || c->position.distance_queries)) {
+    const cs_score score = cs_arch_row_of(c->arch)->score;
+    if (c->head.spans) {
+        net->loss.features = x;
+        net->loss.logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
+        cs_graph_keep(e->graph, net->loss.logits);
         return;
     }
-    net->distance.rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
-    net->distance.row = cs_graph_index(g, net->distance.rows, "place");
-    net->distance_buckets = c->position.distance_buckets;
-    net->distance_most = c->position.distance_most;
-    int table = cs_emit_param(e, "", "places.table");
-    e->places = cs_graph_embed(g, CS_NONE, net->distance.rows, 1, &table, &net->distance.row);
-    if (c->position.distance_norm) {
-        e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
-                                        (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
-                                                  cs_emit_param(e, "", "places.norm.bias"),
-                                                  c->layer.eps, false, 0},
-                                        NULL);
+    if (c->head.cloze) {
+        x = transform(e, x);
+    } else if (score <= CS_SCORE_RELU) {
+        const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, c->head.activation,
+                                     CS_ACT_RELU};
+        x = score <= CS_SCORE_GELU ? drop(e, x) : x;
+        x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
+    } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", c->head.activation);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "classifier.norm.gain"),
+                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
+                                NULL);
     }
+    if (score == CS_SCORE_DENSE && !c->head.cloze) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_GELU_ERF);
+    }
+    net->loss.features = x;
+    x = score <= CS_SCORE_NORMED && !c->head.cloze ? drop(e, x) : x;
+    net->loss.logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
+    net->loss.logits = c->head.cloze ? capped(e, net->loss.logits) : net->loss.logits;
+    cs_graph_keep(e->graph, net->loss.features);
+    cs_graph_keep(e->graph, net->loss.logits);
 }
 
-int cs_emit_content(cs_emitter *e)
-{
-    const cs_model_config *c = e->config;
-    cs_network *net = e->net;
-    cs_graph *g = e->graph;
-    net->rows = cs_graph_rows(g, e->options->batch, e->options->length);
-    net->token = cs_graph_index(g, net->rows, "token");
-    net->vis = cs_graph_index(g, net->rows, "vis");
-    if (cs_model_config_places(c)) {
-        net->position = cs_graph_index(g, net->rows, "position");
-    }
-    emit_places(e);
-    int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
-    table[tables] = cs_emit_param(e, "", "embed.token");
-    index[tables++] = net->token;
-    if (c->shape.token_types > 0) {
-        net->type = cs_graph_index(g, net->rows, "type");
-        table[tables] = cs_emit_param(e, "", "embed.type");
-        index[tables++] = net->type;
-    }
-    if (c->shape.positions > 0) {
-        table[tables] = cs_emit_param(e, "", "embed.position");
-        index[tables++] = net->position;
-    }
-    int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
-    if (c->layer.embed_scale > 0) {
-        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->layer.embed_scale);
-    }
-    x = cs_emit_embedded(e, x);
-    return c->shape.embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
-}
-
-/* --- the encoder ------------------------------------------------------------------------------ */
-
-bool cs_emit_keeps_decoder(const cs_emitter *e)
-{
-    return e->options->keep_hidden && e->options->form == CS_FORM_MAE && e->config->decoder.stack;
-}
-
-void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
-{
-    if (e->options->keep_hidden && e->decoder == cs_emit_keeps_decoder(e)) {
-        e->net->hidden[layer] = rows;
-        cs_graph_keep(e->graph, rows);
-    }
-}
-
-/* Layer l, whose name goes into the buffer. */
-static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_SIZE])
-{
-    return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
-                      .number = l,
-                      .width = e->config->shape.width,
-                      .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};
-}
-
-/* Content rows through the first `layers` layers. */
-static cs_stream emit_layers(cs_emitter *e, int64_t layers, bool narrow)
-{
-    cs_stream stream = {cs_emit_content(e), CS_NONE};
-    e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
-    for (int64_t l = 0; l < layers; ++l) {
-        char prefix[CS_PREFIX_SIZE];
-        cs_layer layer = encoder_layer(e, l, prefix);
-        layer.narrow = narrow && l == layers - 1;
-        int entry;
-        cs_emit_layer(e, &layer, &stream, &entry);
-        cs_emit_hidden(e, l, entry);
-    }
-    return stream;
-}
-
-cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
-{
-    const int64_t layers = e->config->shape.layers;
-    cs_stream stream = emit_layers(e, layers, narrow);
-    if (e->options->keep_hidden) {
-        stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
-        cs_emit_hidden(e, layers, stream.x);
-    }
-    return stream;
-}
+/* --- single form ------------------------------------------------------------------------------ */
 
 /* Multi-token prediction (Gloeckle et al. 2024): all layers except the last are a trunk, and each
  * offset has its own last layer on it; the next token has the model's last layer. Final norm and
@@ -191,12 +166,12 @@ static int emit_offsets(cs_emitter *e)
 {
     const int64_t last = e->config->shape.layers - 1;
     cs_network *net = e->net;
-    cs_stream trunk = emit_layers(e, last, false);
+    cs_stream trunk = cs_emit_layers(e, last, false);
     int x = CS_NONE;
     trunk = (cs_stream){cs_emit_sum(e, trunk), CS_NONE};
     for (int64_t k = 0; k < e->options->offsets; ++k) {
         char prefix[CS_PREFIX_SIZE];
-        const cs_layer layer = encoder_layer(e, last, prefix);
+        const cs_layer layer = cs_emit_encoder_layer(e, last, prefix);
         cs_stream stream = trunk;
         int entry;
         if (k > 0) {
@@ -214,7 +189,7 @@ static int emit_single(cs_emitter *e)
 {
     const cs_network_options *o = e->options;
     if (o->classify && e->config->head.readout == CS_READ_MEAN && !e->config->head.spans) {
-        return cs_emit_mean(e);
+        return emit_mean(e);
     }
     if (o->offsets > 1) {
         return emit_offsets(e);
@@ -276,35 +251,13 @@ static void values(cs_emitter *e, int x)
     cs_graph_keep(e->graph, e->net->loss.logits);
 }
 
-int cs_emit_transform(cs_emitter *e, int x)
-{
-    const cs_model_config *c = e->config;
-    if (c->head.transform) {
-        cs_activation act =
-            cs_arch_row_of(c->arch)->head_follows ? c->layer.activation : c->head.activation;
-        x = cs_emit_linear(e, x, "", "head.dense", act);
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
-                                          cs_emit_bias(e, "", "head.norm.bias"), c->layer.eps,
-                                          c->layer.rms, 0},
-                                NULL);
-    }
-    return x;
-}
-
-int cs_emit_capped(cs_emitter *e, int logits)
-{
-    const double cap = e->config->head.logit_cap;
-    return cap > 0 ? cs_graph_gate(e->graph, logits, CS_NONE, CS_ACT_TANH, 1 / cap, cap) : logits;
-}
-
 /* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
  * matrix. */
 static void head(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
-    x = cs_emit_transform(e, x);
+    x = transform(e, x);
     bool bias = c->head.bias && e->options->loss != CS_LOSS_SPECTRAL;
     if (c->head.scale > 0) {
         x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head.scale);
@@ -313,7 +266,7 @@ static void head(cs_emitter *e, int x)
     net->loss.logits = cs_graph_linear(
         e->graph, x, cs_emit_param(e, "", c->head.tied ? "embed.token" : "output.weight"),
         bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
-    net->loss.logits = cs_emit_capped(e, net->loss.logits);
+    net->loss.logits = capped(e, net->loss.logits);
     cs_graph_keep(e->graph, net->loss.features);
     cs_graph_keep(e->graph, net->loss.logits);
 }
@@ -515,12 +468,12 @@ static void emit(cs_emitter *e)
     static int (*const FORM[])(cs_emitter *) = {[CS_FORM_SINGLE] = emit_single,
                                                 [CS_FORM_TWO_STREAM] = cs_emit_two_stream,
                                                 [CS_FORM_MAE] = cs_emit_mae,
-                                                [CS_FORM_LINEAR] = cs_emit_linear_form};
+                                                [CS_FORM_LINEAR] = emit_linear};
     loss_rows(e);
     int x = FORM[e->options->form](e);
     if (e->options->predictions > 0) {
         if (e->options->classify) {
-            cs_emit_classifier(e, x);
+            emit_classifier(e, x);
         } else if (e->options->detect) {
             detector(e, x);
         } else if (e->config->head.target != CS_TARGET_IDS) {

@@ -17,7 +17,7 @@
 
 #include "base/ints.h"
 #include "base/threads.h"
-#include "tensor/cpu_attention_private.h"
+#include "tensor/cpu_heads_private.h"
 #include "tensor/relative.h"
 
 enum {
@@ -188,14 +188,6 @@ static void open_block(cs_cpu_head *c, int64_t block)
     c->from = block * length / blocks;
     c->rows = (block + 1) * length / blocks - c->from;
     c->seen = c->ranks.seen[c->from + c->rows - 1];
-}
-
-void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product)
-{
-    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    product.ldb = steps > 0 ? kernels->cols : product.ldb;
-    product.b_panel = kernels->cols * cs_most(steps, 1);
-    kernels->product(&product);
 }
 
 /* x[i] . y[j] of the block's rows x with the keys packed in y. */

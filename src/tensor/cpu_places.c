@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/ints.h"
-#include "tensor/cpu_attention_private.h"
+#include "tensor/cpu_heads_private.h"
 #include "tensor/relative.h"
 
 int64_t cs_cpu_place_of(const cs_cpu_attend *t, int64_t distance)

@@ -5,7 +5,7 @@
  *
  * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
  * number of tokens would cost memory for columns that no token has. Such ids are refused. */
-#include "text/corpus_read_private.h"
+#include "text/corpus_builder_private.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include "io/csv.h"
 #include "io/json.h"
 #include "text/columns_private.h"
-#include "text/corpus_read_private.h"
+#include "text/corpus_builder_private.h"
 
 enum {
     REPORT_EVERY = 4096,  /* lines between looks at the interrupt flag */

@@ -12,7 +12,6 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "text/corpus_builder_private.h"
-#include "text/corpus_read_private.h"
 #include "text/law.h"
 #include "text/sequences.h"
 

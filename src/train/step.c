@@ -15,7 +15,6 @@
 #include "base/range.h"
 #include "base/threads.h"
 #include "train/batch_private.h"
-#include "train/log_private.h"
 #include "train/trainer_private.h"
 
 /* --- setting up --------------------------------------------------------------------------------*/

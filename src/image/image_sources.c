@@ -1,6 +1,6 @@
 /* Sources of images: the corpora known by name, drawn, written and checked against data/SOURCES.tsv,
  * and the readers of files and directories. */
-#include "image/sources.h"
+#include "image/image_sources.h"
 
 #include <string.h>
 

@@ -65,7 +65,13 @@ static inline int64_t cs_cpu_key_row(const cs_cpu_head *c, int64_t j)
 
 /* A product of few rows, by B in panels of `steps` steps, or, where steps is 0, by rows of whole
  * vectors, product.ldb apart. */
-void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product);
+static inline void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product)
+{
+    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
+    product.ldb = steps > 0 ? kernels->cols : product.ldb;
+    product.b_panel = kernels->cols * cs_most(steps, 1);
+    kernels->product(&product);
+}
 
 /* --- cpu_places.c: scores by vectors of distances ----------------------------------------------- */
 
