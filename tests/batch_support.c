@@ -47,7 +47,7 @@ cs_task batch_task(const char *spec)
 cs_form batch_form_of(const cs_task *task)
 {
     const cs_objective_reading reads = cs_objective_reads(&task->objective);
-    const bool single = reads == CS_READS_NEXT || reads == CS_READS_MASKS;
+    const bool single = reads == CS_ROWS_SHIFTED || reads == CS_ROWS_MASKED;
     return single ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }
 

@@ -62,8 +62,8 @@ cs_status context_collect(void *ctx, const cs_contribution *c)
         bool blind = t->mode == CS_CONTEXT_EACH && !t->given;
         items[i] = (item){blind ? 0 : c->position[i], c->content[i]};
     }
-    bool tells = t->given && (t->mode == CS_CONTEXT_ALL || t->mode == CS_CONTEXT_DOCUMENT);
-    write_row(items, c->items, tells ? c->target : -1, e.row);
+    bool known = t->given && (t->mode == CS_CONTEXT_ALL || t->mode == CS_CONTEXT_DOCUMENT);
+    write_row(items, c->items, known ? c->target : -1, e.row);
     context_put(t, &e);
     return CS_OK;
 }

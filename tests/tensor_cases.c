@@ -221,7 +221,7 @@ static void norm_one_column(cs_tensor_net *net)
 }
 
 /* x has another reader than the norm; no bias. */
-static void norm_beside(cs_tensor_net *net)
+static void norm_and_reader(cs_tensor_net *net)
 {
     cs_graph *g = &net->graph;
     int rows = cs_net_rows(net, 3, 5), sum = CS_NONE;
@@ -545,7 +545,7 @@ const cs_tensor_case cs_tensor_cases[] = {
     {"layer norm", norm, NULL, NULL},
     {"layer norm, wide", norm_wide, NULL, NULL},
     {"layer norm, one column", norm_one_column, NULL, NULL},
-    {"layer norm with another reader", norm_beside, NULL, NULL},
+    {"layer norm with another reader", norm_and_reader, NULL, NULL},
     {"layer norm, residual", norm_residual, NULL, NULL},
     {"layer norm, stream", norm_stream, NULL, NULL},
     {"layer norm, columns of the sum", norm_views, NULL, NULL},

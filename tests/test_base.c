@@ -7,7 +7,7 @@
 #include <cblas.h>
 
 #include "base/hash.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "io_support.h"
 

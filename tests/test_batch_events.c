@@ -193,7 +193,7 @@ TEST(events_follow_the_exact_distribution)
             task.objective.event_weight = variant / 3 / FORMS & 1 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             task.objective.empty_prefix =
                 variant / 3 / FORMS & 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-            bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
+            bool masks = cs_objective_reads(&task.objective) == CS_ROWS_MASKED;
             task.two_stream = form == CS_FORM_TWO_STREAM;
             if ((form != CS_FORM_LINEAR && !task.two_stream && form != batch_form_of(&task) &&
                  !(form == CS_FORM_MAE && masks)) ||

@@ -57,7 +57,7 @@ static json_t *identity_of(const cs_corpus *corpus)
 
 /* A word, where documents end, a class, the split, the language of a population: each distinguishes
  * corpora of the same sizes; the language's name alone does not. */
-TEST(corpora_are_told_by_their_content)
+TEST(corpora_are_distinguished_by_their_content)
 {
     int64_t length[] = {3, 4, 5};
     AUTO(cs_corpus) corpus = small_corpus(3, length, 10, 2, 1);

@@ -52,7 +52,7 @@ static cs_labelled_text one(bool pair)
     return t;
 }
 
-TEST(texts_stand_in_the_template)
+TEST(texts_are_in_the_template)
 {
     AUTO(cs_labelled_text) single = one(false), pair = one(true);
     check_tokens(&single, "{1} w10 {mask} w11", MASK, 16, 6,

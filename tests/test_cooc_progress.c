@@ -54,7 +54,7 @@ static cs_status build(listener *l, const char *context, int threads, cs_cooc *m
     return status;
 }
 
-TEST(builds_tell_their_stages)
+TEST(builds_report_their_stages)
 {
     static const struct {
         const char *context, *stage;
@@ -107,7 +107,7 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
 
 /* Components beyond 600 are solved one after the other; the certificate of inertia counts component
  * by component. */
-TEST(spectra_tell_their_components)
+TEST(spectra_report_their_components)
 {
     AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
     listener l = {.stage = "components", .step = 1};
@@ -129,7 +129,7 @@ TEST(spectra_tell_their_components)
     assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
 }
 
-TEST(sums_of_fourth_powers_tell_their_samples_and_items)
+TEST(sums_of_fourth_powers_report_their_samples_and_items)
 {
     AUTO(cs_csr) a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
     OK(cs_csr_transpose(&abar, &at));

@@ -421,15 +421,15 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
     assert_true(held > 0 && held < 10);
     for (int64_t count = 1; count <= c.documents - held; ++count) {
         uint8_t now[32] = {0};
-        int64_t still = 0, told = 0;
+        int64_t still = 0, listed = 0;
         OK(cs_corpus_select_train(&c, count, &part));
         assert_int_equal(part.documents, held + count);
         assert_int_equal(part.vocab, c.vocab);
         for (int64_t d = 0; d < part.documents; ++d) {
-            told += part.held_out[d];
+            listed += part.held_out[d];
             now[part.token[d]] = 1; /* each document a separate word */
         }
-        assert_int_equal(told, held);
+        assert_int_equal(listed, held);
         for (int v = 0; v < 32; ++v) {
             still += before[v] && now[v];
             assert_true(!before[v] || now[v]);

@@ -79,7 +79,7 @@ TEST(bounds_are_the_sharp_ones)
 /* So near a node of the rule that no prescribed one can be computed: one node more on either side.
  * Nodes cos(k pi / (q + 1)) with weights 2 sin^2 / (q + 1), and what is within 1e-12 is at the
  * node. */
-TEST(near_a_node_the_plain_inequalities_stand)
+TEST(near_a_node_the_plain_inequalities_are_used)
 {
     enum { Q = 12 };
     static const struct {
@@ -457,7 +457,7 @@ static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
 }
 
 /* Groups of eight samples, each of the same number of steps. */
-TEST(steps_are_told)
+TEST(steps_are_reported)
 {
     static const int64_t samples[] = {2, 8, 9, 17};
     AUTO_OPERATOR(m, random_sparse(200, 150, 0.1, 5), 1);

@@ -109,7 +109,7 @@ TEST(a_network_reads_masks)
 {
     AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*masked(unmasked=1)+1*diffusion", &file);
-    assert_int_equal(cs_objective_reads(&mixed), CS_READS_MASKS);
+    assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_MASKED);
     for (int64_t step = 0; step < 20; ++step) {
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(CS_FORM_SINGLE);

@@ -62,7 +62,7 @@ TEST_IN_DIR(digests_are_of_the_bytes)
 
 /* The digest of a file that was hashed while it was written is known without a second reading,
  * until the file is replaced or changed in place. */
-TEST_IN_DIR(a_settled_file_is_known)
+TEST_IN_DIR(a_synced_file_is_known)
 {
     char known[33], now[33], expected[33];
     AUTO_FREE char *text = cs_calloc(100000, 1);
@@ -71,7 +71,7 @@ TEST_IN_DIR(a_settled_file_is_known)
     cs_outfile f = {0};
     OK(cs_outfile_open(path, &f));
     OK(cs_outfile_put(&f, text, 100000));
-    OK(cs_outfile_settle(&f, cs_interrupt_check));
+    OK(cs_outfile_sync(&f, cs_interrupt_check));
     OK(cs_outfile_commit(&f));
     OK(cs_xxh3_file(path, known));
     cs_hash_hex(cs_hash(text, 100000, 0), expected);

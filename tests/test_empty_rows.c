@@ -14,7 +14,7 @@ static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
     int64_t *number = test_zeros(n + 1, sizeof *number);
     memcpy(number, row, (size_t)n * sizeof *number);
-    AUTO_OK(cs_kept_rows, kept, cs_kept_rows_number(rows, n, number, &kept));
+    AUTO_OK(cs_nonempty_rows, kept, cs_nonempty_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
     assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
     bool *seen = test_zeros(kept.count + 1, sizeof *seen);
@@ -50,7 +50,7 @@ TEST(rows_are_numbered)
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     AUTO_OK(cs_csr, a, cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
@@ -131,7 +131,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
@@ -143,7 +143,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
 /* A matrix without empty rows, and the same among `gap` times as many empty ones. */
 typedef struct {
     cs_csr filled, whole;
-    cs_kept_rows kept;
+    cs_nonempty_rows kept;
 } pair;
 
 static pair pair_of(int64_t gap)
@@ -151,16 +151,16 @@ static pair pair_of(int64_t gap)
     pair p = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     cs_csr a = untidy_matrix(3, 150, 60, 11);
-    AUTO(cs_kept_rows) some = cs_kept_rows_all(a.rows);
+    AUTO(cs_nonempty_rows) some = cs_nonempty_rows_all(a.rows);
     OK(cs_csr_drop_empty(&a, &some));
     p.filled = a;
-    p.kept = (cs_kept_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
+    p.kept = (cs_nonempty_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
     for (int64_t i = 0; i < a.rows; ++i) {
         p.kept.rows += cs_rng_below(&rng, 2 * gap + 1);
         p.kept.row[i] = p.kept.rows++;
     }
     p.kept.rows += gap;
-    cs_kept_rows copy = p.kept;
+    cs_nonempty_rows copy = p.kept;
     copy.row = cs_alloc(a.rows, sizeof *copy.row);
     assert_non_null(copy.row);
     memcpy(copy.row, p.kept.row, (size_t)a.rows * sizeof *copy.row);
@@ -175,7 +175,7 @@ static void pair_free(pair *p)
 {
     cs_csr_free(&p->filled);
     cs_csr_free(&p->whole);
-    cs_kept_rows_free(&p->kept);
+    cs_nonempty_rows_free(&p->kept);
 }
 
 static void same_values(const cs_spectrum *a, const cs_spectrum *b)
@@ -215,7 +215,7 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         if (turn == 2) {
             OK(cs_dense_init(&guess, filled.u.rows, filled.u.cols));
             cs_dense_copy(&filled.u, &guess);
-            OK(cs_kept_rows_spread(&p.kept, &guess));
+            OK(cs_nonempty_rows_spread(&p.kept, &guess));
             of_whole.start_u = &guess;
         }
         OK(cs_spectrum_of(&p.filled, &of_kept, &kept));
@@ -251,7 +251,7 @@ TEST(sizes_are_those_of_the_whole)
     int64_t ptr[] = {0, 2, 4};
     int64_t row[] = {5, INT64_C(1) << 60};
     const cs_csr a = {.rows = 2, .cols = 4, .ptr = ptr, .col = col, .val = val};
-    const cs_kept_rows kept = {.rows = INT64_C(1) << 61, .count = 2, .row = row};
+    const cs_nonempty_rows kept = {.rows = INT64_C(1) << 61, .count = 2, .row = row};
     cs_spectrum_options o = {.k = 4, .rows = &kept};
     cs_spectrum s = {0};
     OK(cs_spectrum_of(&a, &o, &s));
@@ -307,8 +307,9 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 {
     enum { ROWS = 30000, K = 2 };
     int64_t row[] = {0, 1, 2, 9000, 9001, 29998};
-    const cs_kept_rows some = {.rows = ROWS, .count = 6, .row = row},
-                       ends = {.rows = 6, .count = 6}, none = {.rows = 40, .count = 0, .row = row};
+    const cs_nonempty_rows some = {.rows = ROWS, .count = 6, .row = row},
+                           ends = {.rows = 6, .count = 6},
+                           none = {.rows = 40, .count = 0, .row = row};
     double data[6 * K];
     for (int e = 0; e < 6 * K; ++e) {
         data[e] = 0.25 + e;
@@ -386,7 +387,7 @@ TEST(a_file_larger_than_the_disk_is_refused)
 
 static cs_status read_filled(const char *path)
 {
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read_filled(path, &kept, &a);
     return status;

@@ -139,7 +139,7 @@ TEST(vectors_move_the_class_token)
     }
 }
 
-TEST(vectors_are_asked_for)
+TEST(vectors_are_requested)
 {
     AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
     AUTO(cs_images) m = make_two();

@@ -8,7 +8,7 @@
 enum { PROMPT = 9, DRAWS = 4000 };
 
 static const int32_t prompt[] = {PROMPT, 12, 7};
-static cs_around beside; /* of all texts */
+static cs_special_tokens beside; /* of all texts */
 
 static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int64_t length)
 {
@@ -143,14 +143,14 @@ TEST(frequencies_are_likelihoods)
 
 /* Between the same ids perplexity scores what is drawn, and without them otherwise; a causal model goes on
  * from those before a text. */
-TEST(ids_stand_around_a_text)
+TEST(ids_surround_a_text)
 {
     static const int32_t before[] = {5, 8}, after[] = {6};
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         AUTO_BY(free_training, training) t = sharp_case_of(i);
         AUTO(cs_generated) g = {0};
-        beside = (cs_around){before, after, 2, 1};
+        beside = (cs_special_tokens){before, after, 2, 1};
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
         if (o.kind == CS_KIND_TWO_STREAM) {
@@ -161,7 +161,7 @@ TEST(ids_stand_around_a_text)
             for (int64_t k = 0; k < g.count; ++k) {
                 const double want = scored(&t, i, g.token + 2 * k, 2);
                 assert_true(fabs(g.nll[k] - want) < 1e-4); /* float losses of up to 10 */
-                beside = (cs_around){0};
+                beside = (cs_special_tokens){0};
                 assert_true(fabs(g.nll[k] - scored(&t, i, g.token + 2 * k, 2)) > 1e-4);
                 beside = o.around;
             }
@@ -169,7 +169,7 @@ TEST(ids_stand_around_a_text)
             o.prompt_length = 0;
             g = drawn(&t, &o);
         }
-        beside = (cs_around){0};
+        beside = (cs_special_tokens){0};
     }
 }
 

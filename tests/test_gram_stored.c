@@ -374,7 +374,7 @@ TEST(what_is_freed_is_zero)
     cs_svd svd;
     cs_csr csr;
     cs_dense dense;
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_density density;
     memset(&pairs, 0, sizeof pairs);
     pairs.total = pairs.count = 3;
@@ -395,8 +395,8 @@ TEST(what_is_freed_is_zero)
     OK(cs_dense_init(&dense, 3, 4));
     cs_dense_free(&dense);
     assert_memory_equal(&dense, zero, sizeof dense);
-    rows = cs_kept_rows_all(7);
-    cs_kept_rows_free(&rows);
+    rows = cs_nonempty_rows_all(7);
+    cs_nonempty_rows_free(&rows);
     assert_memory_equal(&rows, zero, sizeof rows);
     memset(&density, 0, sizeof density);
     density.points = 4;

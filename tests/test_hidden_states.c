@@ -318,7 +318,7 @@ TEST(masked_tokens_are_kept_or_random)
     }
 }
 
-TEST(special_tokens_stand_around)
+TEST(special_tokens_surround_texts)
 {
     AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int32_t before[] = {0}, after[] = {2, 2};

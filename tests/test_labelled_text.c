@@ -411,11 +411,12 @@ static cs_status refused(const char *path)
     cs_labelled_text side[2];
     cs_status status = cs_labelled_sides_read((const char *[2]){path, other_bad}, &plain,
                                               (int64_t[2]){0, 0}, side);
-    const bool told = status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not valid UTF-8");
-    if (told) {
+    const bool reported =
+        status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not valid UTF-8");
+    if (reported) {
         cs_reason_clear();
     }
-    return told ? CS_OK : status;
+    return reported ? CS_OK : status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)

@@ -12,7 +12,7 @@
 typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
 
 /* The result of each routine, 0: that of the library; and the number of its calls. */
-static lapack_int told[ROUTINES];
+static lapack_int result[ROUTINES];
 static int asked[ROUTINES];
 
 static void *next(const char *name)
@@ -29,7 +29,7 @@ static void *next(const char *name)
         void *symbol = next(#name);                                                                \
         memcpy(&real, &symbol, sizeof real);                                                       \
         ++asked[which];                                                                            \
-        return told[which] ? told[which] : real(__VA_ARGS__);                                      \
+        return result[which] ? result[which] : real(__VA_ARGS__);                                  \
     }
 
 /* A failed gesdd leaves nothing of A. */
@@ -42,10 +42,10 @@ lapack_int LAPACKE_dgesdd(int layout, char job, lapack_int m, lapack_int n, doub
     void *symbol = next("LAPACKE_dgesdd");
     memcpy(&real, &symbol, sizeof real);
     ++asked[GESDD];
-    for (lapack_int j = 0; told[GESDD] && j < n; ++j) {
+    for (lapack_int j = 0; result[GESDD] && j < n; ++j) {
         memset(a + (ptrdiff_t)j * lda, 0, (size_t)m * sizeof *a);
     }
-    return told[GESDD] ? told[GESDD] : real(layout, job, m, n, a, lda, s, u, ldu, vt, ldvt);
+    return result[GESDD] ? result[GESDD] : real(layout, job, m, n, a, lda, s, u, ldu, vt, ldvt);
 }
 
 INSTEAD(GESVD, LAPACKE_dgesvd,
@@ -71,7 +71,7 @@ INSTEAD(POTRF, LAPACKE_dpotrf, (int layout, char uplo, lapack_int n, double *a, 
 
 static void library_works(void)
 {
-    memset(told, 0, sizeof told);
+    memset(result, 0, sizeof result);
     memset(asked, 0, sizeof asked);
 }
 
@@ -104,7 +104,7 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     }
     assert_int_equal(asked[GESDD], 4);
     assert_int_equal(asked[GESVD], 0);
-    told[GESDD] = 1;
+    result[GESDD] = 1;
     for (int way = 0; way < 4; ++way) {
         solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
     }
@@ -112,22 +112,22 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     AUTO(cs_dense) a = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 5, 3));
-    told[GESVD] = 2;
+    result[GESVD] = 2;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_CONVERGE,
                  "gesvd of 5 x 3 did not converge (info 2)");
-    told[GESVD] = LAPACK_WORK_MEMORY_ERROR;
+    result[GESVD] = LAPACK_WORK_MEMORY_ERROR;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
                  "gesvd of 5 x 3: not enough memory for its workspace");
-    told[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
+    result[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
     asked[GESVD] = 0;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
                  "gesdd of 5 x 3: not enough memory");
-    told[GESDD] = -4;
+    result[GESDD] = -4;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_USAGE,
                  "gesdd of 5 x 3: argument 4 is invalid");
     assert_int_equal(asked[GESVD], 0);
-    told[GESDD] = 1;
-    told[GESVD] = 0;
+    result[GESDD] = 1;
+    result[GESVD] = 0;
     (void)cs_mem_fail_at(1); /* the copy */
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "5 x 3");
     (void)cs_mem_fail_at(2); /* the vectors of gesvd, computed in addition to the values */
@@ -172,20 +172,20 @@ TEST(failures_of_lapack_are_named)
         library_works();
         OK(cases[c].solve(&a, value));
         assert_int_equal(asked[cases[c].which], 1);
-        told[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
+        result[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: not enough memory for its workspace",
                        cases[c].name);
         assert_fails(cases[c].solve(&a, value), CS_ERR_MEMORY, part);
-        told[cases[c].which] = -7;
+        result[cases[c].which] = -7;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is invalid", cases[c].name);
         assert_fails(cases[c].solve(&a, value), CS_ERR_USAGE, part);
-        told[cases[c].which] = 3;
+        result[cases[c].which] = 3;
         cs_status status = cases[c].solve(&a, value);
         assert_int_equal(status, cases[c].stopped);
         cs_reason_clear();
     }
     library_works();
-    told[GEQRF] = 1; /* what it left is no matrix for orgqr */
+    result[GEQRF] = 1; /* what it left is no matrix for orgqr */
     AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, 4, 4));
     assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
@@ -247,7 +247,7 @@ TEST(a_gram_matrix_without_a_root)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(asked[POTRF], 1);
     cs_svd_free(&s);
-    told[POTRF] = 3;
+    result[POTRF] = 3;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE,
                  "the computed singular vectors are linearly dependent");
     library_works();
@@ -347,7 +347,7 @@ TEST(what_arpack_reports)
 
 /* The wanted values, then a coarse look for one more; where that finds a copy, a batch of them and
  * another look. Twice as many vectors as values and one, 20 at least (the manual's advice). */
-TEST(what_arpack_is_asked_for)
+TEST(requests_of_arpack)
 {
     static const struct {
         int64_t k;

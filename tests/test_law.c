@@ -195,8 +195,8 @@ TEST(corpora_have_the_words_of_the_law)
     AUTO(cs_law) law = law_of(source);
     AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
                     cut = loaded(source, &small), letters = loaded(source, &chars);
-    assert_true(cs_law_speaks(&law, &whole) && !cs_law_speaks(&law, &cut) &&
-                !cs_law_speaks(&law, &letters));
+    assert_true(cs_law_generates(&law, &whole) && !cs_law_generates(&law, &cut) &&
+                !cs_law_generates(&law, &letters));
     assert_int_equal(whole.vocab, 31);
     assert_int_equal(cut.vocab, 3);
     assert_string_equal(whole.word[30], "bd");
@@ -319,7 +319,7 @@ static cs_status read_and_list(const char *path)
     return status;
 }
 
-TEST_IN_DIR(memory_that_fails_is_told)
+TEST_IN_DIR(memory_that_fails_is_reported)
 {
     fail_each_allocation(read_and_list, "markov:states=2,classes=2,documents=3,length=3");
     fail_each_allocation(read_and_list, hidden_source(state, ",length=3,documents=2"));

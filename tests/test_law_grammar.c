@@ -176,7 +176,7 @@ static cs_status read_law(const char *source)
     return status;
 }
 
-TEST_IN_DIR(memory_that_fails_is_told)
+TEST_IN_DIR(memory_that_fails_is_reported)
 {
     char source[512];
     (void)snprintf(source, sizeof source, "grammar:depth=2,file=%s",

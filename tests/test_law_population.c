@@ -314,7 +314,7 @@ TEST(samples_come_to_the_population)
 
 /* Documents of a synthetic language have rows of the truth after their own, unless its texts are
  * too many. */
-TEST(estimates_stand_beside_the_truth)
+TEST(estimates_are_listed_with_the_truth)
 {
     static const char *const source = "markov:states=6,length=8,documents=60,concentration=0.3";
     cs_population_plan plan = {
@@ -394,7 +394,7 @@ static cs_status build_small(const char *path)
     return status;
 }
 
-TEST(memory_that_fails_is_told)
+TEST(memory_that_fails_is_reported)
 {
     small_build = options_of("masked:unmasked=1", "all", false);
     small_build.memory_budget = 1 << 20;

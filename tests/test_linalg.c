@@ -287,7 +287,7 @@ TEST(check_names_the_entry)
 }
 
 /* Matrix Market files of integers are written by it: each entry counts, the first and the last. */
-TEST(integers_are_told_from_reals)
+TEST(integers_are_distinguished_from_reals)
 {
     int64_t ptr[] = {0, 3};
     int32_t col[] = {0, 1, 2};

@@ -190,7 +190,7 @@ TEST(wrong_triplets_are_caught)
 }
 
 /* The cycle's values are double except the first: an even k cuts a pair, an odd one does not. */
-TEST(a_cut_through_equal_values_is_told)
+TEST(a_cut_through_equal_values_is_reported)
 {
     AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 1; k <= 20; ++k) {

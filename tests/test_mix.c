@@ -61,7 +61,7 @@ TEST(invariant_parts_mix_at_any_length)
 
 /* Shares and numbers of a command line may be expressions too: at each length the mixture that has
  * their values, bit for bit. */
-TEST(expressions_stand_in_a_specification)
+TEST(expressions_are_allowed_in_a_specification)
 {
     const char *const spec =
         "mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))+s*2*group-ar(t=round(s/3))";
@@ -94,11 +94,11 @@ TEST(networks_read_what_parts_have_in_common)
     const struct {
         const char *spec;
         cs_objective_reading reads;
-    } cases[] = {{"mix:1*ar+1*mix(1*ar+2*ar)", CS_READS_NEXT},
-                 {"mix:1*masked(unmasked=1)+1*bernoulli-masked(mask-ratio=0.5)", CS_READS_MASKS},
-                 {"mix:1*ar+1*masked(unmasked=1)", CS_READS_GROUPS},
+    } cases[] = {{"mix:1*ar+1*mix(1*ar+2*ar)", CS_ROWS_SHIFTED},
+                 {"mix:1*masked(unmasked=1)+1*bernoulli-masked(mask-ratio=0.5)", CS_ROWS_MASKED},
+                 {"mix:1*ar+1*masked(unmasked=1)", CS_ROWS_GROUPS},
                  {"mix:1*offset-ar(offset-weights=uniform:2)+1*offset-ar(offset-weights=mix:0.5)",
-                  CS_READS_GROUPS}};
+                  CS_ROWS_GROUPS}};
     for (int i = 0; i < 4; ++i) {
         AUTO(cs_plan_file) file = {0};
         cs_task task = batch_task("ar");

@@ -250,7 +250,7 @@ TEST(a_begin_token_needs_a_position)
     assert_fails(cs_task_sizes(&task, &config, 1, 5, &sizes), CS_ERR_USAGE, "no mask token");
 }
 
-TEST(its_kind_says_how_it_is_asked)
+TEST(its_kind_decides_how_it_is_evaluated)
 {
     const struct {
         const char *spec;
@@ -275,7 +275,7 @@ TEST(its_kind_says_how_it_is_asked)
 
 /* Behind a begin token the same model reads the same pieces either way, of the given length; the
  * mask needs a row more, and has none where a piece would take all positions. */
-TEST(a_length_asked_for_gives_the_same_pieces)
+TEST(a_given_length_gives_the_same_pieces)
 {
     AUTO_BY(close_subject, subject) s = {0};
     open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);

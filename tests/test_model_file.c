@@ -385,7 +385,7 @@ TEST_IN_DIR(old_names_and_extra_buffers_are_read)
 }
 
 /* Buffers and heads that published files have in addition to the model, and one that none has. */
-TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
+TEST_IN_DIR(additions_of_published_files_are_ignored)
 {
     static const struct {
         const char *model, *tensor;

@@ -3,7 +3,7 @@
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/feature_connectivity.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"

@@ -60,7 +60,7 @@ TEST(reals_are_decimal_and_finite)
 }
 
 /* 15 % in place of a share, however it is written; what is no share has no hint. */
-TEST(percents_are_told_as_shares)
+TEST(percents_are_suggested_as_shares)
 {
     double x = 0;
     char hint[64];

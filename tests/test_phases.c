@@ -63,7 +63,7 @@ static void assert_reached(const char *text, int64_t steps, int mask)
 }
 
 /* The bits of the phases that have a step. */
-TEST(a_phase_without_a_step_is_told)
+TEST(a_phase_without_a_step_is_reported)
 {
     assert_reached("ar until 0.001, masked", 10, 2);
     assert_reached("ar until 0.5, masked until 0.501, ar", 10, 5);

@@ -104,13 +104,13 @@ static cs_batch drawn(const cs_task *task, bool blind, int64_t step)
 
 /* Of every objective: the same content and the same events of the same weights, and one blind query
  * for each set that predicts. Of masks the content is what they show. */
-TEST(blind_batches_ask_each_set_once)
+TEST(blind_batches_predict_each_set_once)
 {
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     for (int p = 0; p < plan_spec_count(); ++p) {
         for (int64_t step = 0; step < 10; ++step) {
             cs_task task = batch_task(plan_spec(p));
-            bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
+            bool masks = cs_objective_reads(&task.objective) == CS_ROWS_MASKED;
             task.two_stream = true;
             if (!plan_exists(&task.objective, LENGTH)) {
                 continue;

@@ -97,11 +97,11 @@ typedef struct {
     char stage[40][96];
     int64_t done[40], total[40];
     int count;
-} told;
+} reports;
 
 static void take(void *ctx, const char *stage, int64_t done, int64_t total)
 {
-    told *t = ctx;
+    reports *t = ctx;
     const int at = t->count < 40 ? t->count++ : 39;
     (void)snprintf(t->stage[at], sizeof t->stage[at], "%s", stage);
     t->done[at] = done;
@@ -110,7 +110,7 @@ static void take(void *ctx, const char *stage, int64_t done, int64_t total)
 
 TEST(progress_is_what_was_done)
 {
-    static told t;
+    static reports t;
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
         AUTO(counted) c = {0};
@@ -213,7 +213,7 @@ typedef struct {
     int blocks;
 } settling;
 
-static void note_settled(void *ctx, const char *stage, int64_t done, int64_t total)
+static void note_converged(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     settling *t = ctx;
     (void)stage;
@@ -239,7 +239,7 @@ TEST(filters_save_orthogonalisation)
     real_gram = space.gram;
     space.gram = count_products;
     settling t = {0};
-    const cs_progress progress = {note_settled, &t};
+    const cs_progress progress = {note_converged, &t};
     const cs_svd_options o = {
         .k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .progress = &progress};
     OK(cs_svd_block_space(&space, &o, &s));

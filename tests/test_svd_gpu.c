@@ -15,7 +15,7 @@ typedef struct {
     int64_t tall_rows, tall_cols;
 } device;
 
-static cs_status tell_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
+static cs_status report_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
 {
     device *d = gpu->state;
     d->memory += 1;
@@ -24,7 +24,7 @@ static cs_status tell_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
     return CS_OK;
 }
 
-static cs_status tell_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
+static cs_status report_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
 {
     device *d = gpu->state;
     d->tall_rows = a->data.a->rows;
@@ -115,8 +115,8 @@ static void device_of(device *d)
     d->gpu = (cs_gpu){.name = "LAPACK",
                       .state = d,
                       .close = close_device,
-                      .memory = tell_memory,
-                      .need = tell_need,
+                      .memory = report_memory,
+                      .need = report_need,
                       .dense = by_lapack,
                       .eigen = by_syevd,
                       .space = in_memory,
@@ -217,10 +217,10 @@ TEST(wrong_values_of_a_device_are_noticed)
 /* The reported stages, in order. */
 static void take_stage(void *ctx, const char *stage, int64_t done, int64_t total)
 {
-    char *told = ctx;
+    char *reported = ctx;
     assert_int_equal(done, 0);
     assert_int_equal(total, 0);
-    (void)strncat(told, stage, 127 - strlen(told));
+    (void)strncat(reported, stage, 127 - strlen(reported));
 }
 
 TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
@@ -228,8 +228,8 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
     AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     AUTO(cs_svd) s = {0};
-    char told[128] = "";
-    cs_progress progress = {take_stage, told};
+    char reported[128] = "";
+    cs_progress progress = {take_stage, reported};
     eight(&f, true);
     device_of(&d);
     for (int way = 0; way < 2; ++way) { /* the device's memory, the limit of the caller */
@@ -244,8 +244,8 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
         cs_svd_free(&s);
         assert_int_equal(d.eigen, way + 1);
         assert_int_equal(d.dense, 0);
-        assert_string_equal(told, "Gram matrix on the GPU");
-        told[0] = '\0';
+        assert_string_equal(reported, "Gram matrix on the GPU");
+        reported[0] = '\0';
     }
     d.need[CS_GPU_GESVD] = d.free_bytes;
     cs_svd_options o = {.k = 3,
@@ -255,7 +255,7 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
                         .dense_limit = M * N};
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(d.dense, 1);
-    assert_string_equal(told, "dense SVD on the GPU");
+    assert_string_equal(reported, "dense SVD on the GPU");
 }
 
 /* n ones on the diagonal. */

@@ -53,8 +53,9 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         t.options.progress = &progress;
         t.options.start.resume = resume;
         cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-        bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
-        _exit(told ? (int)status : 99);
+        bool reported =
+            status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
+        _exit(reported ? (int)status : 99);
     }
     return exit_code(child);
 }

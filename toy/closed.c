@@ -361,5 +361,5 @@ static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)
 
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
 {
-    return cs_toy_told_by(closed_spectrum, toy, out);
+    return cs_toy_mixed_by(closed_spectrum, toy, out);
 }

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
@@ -141,9 +141,9 @@ static void add_set(builder *b, int64_t first, int64_t last)
 
 /* The rows of a set by the named position: that of event t, where the target is that of e, with
  * probability theta [t = e] + (1 - theta) P(t | S). */
-static void add_told(builder *b, int64_t first, int64_t last)
+static void add_position_known(builder *b, int64_t first, int64_t last)
 {
-    const double theta = b->toy->told, *w = b->pairs.weight;
+    const double theta = b->toy->position_known, *w = b->pairs.weight;
     const double sum = cs_total(last - first, w + first);
     for (int64_t t = first; t < last; ++t) {
         for (int64_t e = first; e < last; ++e) {
@@ -213,7 +213,8 @@ static cs_status make_space(builder *b, int64_t cols, double rows, double nnz)
 {
     int64_t most = 0, contents = 0;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
-        if (b->toy->given || b->toy->told > 0 || e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
+        if (b->toy->given || b->toy->position_known > 0 || e == 0 ||
+            b->pairs.set[e] != b->pairs.set[e - 1]) {
             int64_t m = cs_pairs_set_of(&b->pairs, e).size;
             int64_t count = b->toy->classes * cs_toy_power(b->toy->tokens, m);
             most = count > most ? count : most;
@@ -241,8 +242,8 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
         while (!b->toy->given && next < b->pairs.events && b->pairs.set[next] == b->pairs.set[e]) {
             ++next;
         }
-        if (b->toy->told > 0) {
-            add_told(b, e, next);
+        if (b->toy->position_known > 0) {
+            add_position_known(b, e, next);
         } else {
             add_set(b, e, next);
         }

@@ -369,5 +369,5 @@ static cs_status reduce(const cs_toy *toy, cs_toy_spectrum *out)
 
 cs_status cs_toy_reduce(const cs_toy *toy, cs_toy_spectrum *out)
 {
-    return cs_toy_told_by(reduce, toy, out);
+    return cs_toy_mixed_by(reduce, toy, out);
 }

@@ -25,10 +25,10 @@ const char *cs_prefix_name(cs_empty_prefix prefix)
 void cs_toy_position(const cs_toy *toy, char text[32])
 {
     (void)snprintf(text, 32,
-                   toy->told > 0 ? "known %.15g"
-                   : toy->given  ? "given"
-                                 : "blind",
-                   toy->told);
+                   toy->position_known > 0 ? "known %.15g"
+                   : toy->given            ? "given"
+                                           : "blind",
+                   toy->position_known);
 }
 
 char *cs_toy_describe(const cs_toy *toy)
@@ -61,7 +61,7 @@ cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
     cs_toy masked = cs_toy_with(toy, CS_OBJ_MASKED, CS_PREFIX_NONE);
     masked.objective.unmasked_lo = masked.objective.unmasked_hi = m;
     masked.given = masked.literal = false;
-    masked.told = 0;
+    masked.position_known = 0;
     return masked;
 }
 
@@ -92,14 +92,16 @@ cs_status cs_toy_check(const cs_toy *toy)
                            counts[i].value, INT32_MAX);
         }
     }
-    if (!(toy->told >= 0 && toy->told < 1)) {
+    if (!(toy->position_known >= 0 && toy->position_known < 1)) {
         return cs_fail(CS_ERR_USAGE,
-                       "toy model: a position known with probability %g not in [0, 1)", toy->told);
+                       "toy model: a position known with probability %g not in [0, 1)",
+                       toy->position_known);
     }
-    if (toy->told > 0 && (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
+    if (toy->position_known > 0 &&
+        (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
         return cs_fail(CS_ERR_USAGE,
-                       "a position known with probability %g cannot be combined with %s", toy->told,
-                       toy->given ? "given position" : "shared empty text");
+                       "a position known with probability %g cannot be combined with %s",
+                       toy->position_known, toy->given ? "given position" : "shared empty text");
     }
     cs_status status = cs_objective_check(&toy->objective);
     return status == CS_OK ? cs_objective_check_length(&toy->objective, toy->length) : status;
@@ -115,9 +117,9 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
     double classes = (double)toy->classes, tokens = (double)toy->tokens;
     double contents = classes * pow(tokens, (double)m);
     bool one = m == 0 && toy->objective.empty_prefix == CS_PREFIX_SHARED;
-    const bool rows = toy->given || toy->told > 0; /* one a target */
+    const bool rows = toy->given || toy->position_known > 0; /* one a target */
     size->rows += sets * (one ? 1 : contents) * (rows ? targets : 1);
-    size->nnz += sets * contents * targets * tokens * (toy->told > 0 ? targets : 1);
+    size->nnz += sets * contents * targets * tokens * (toy->position_known > 0 ? targets : 1);
 }
 
 /* A prefix predicts the tokens of its window, and every position but the first is in one. */

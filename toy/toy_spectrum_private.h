@@ -27,9 +27,9 @@ void cs_toy_values_add_ones(cs_toy_values *values, const cs_toy *toy, double emp
                             int64_t columns);
 
 /* A spectrum by a method for blind or given positions: the method itself, or for a partially known
- * position cs_toy_tell of the blind spectrum. */
-cs_status cs_toy_told_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
-                         const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
+ * position cs_toy_mix_positions of the blind spectrum. */
+cs_status cs_toy_mixed_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
+                          const cs_toy *toy, cs_toy_spectrum *out) CS_MUST_CHECK;
 
 /* All singular values of a dense matrix, each `multiplicity` times, their largest residual
  * max_j max(||A v_j - sigma_j u_j||, ||A^T u_j - sigma_j v_j||) recomputed from a copy, and the

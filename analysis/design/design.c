@@ -12,8 +12,8 @@
 
 #include "analysis/design/design.h"
 #include "analysis/design/sums_private.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "io/json.h"
 #include "plan/kernel.h"
 #include "plan/plan_file.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "analysis/theorems/tradeoff.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "io/json.h"
 #include "plan/count.h"
 #include "plan/plan_file.h"
@@ -123,7 +123,7 @@ cs_status cs_family_weights(const cs_objective *mixture, int64_t s, double *weig
         status = mixture_of(mixture, share, &file, &part);
         share[j] = 0;
         if (status == CS_OK && mixture->event_weight == CS_EVENT_MASK) {
-            weight[j] = cs_objective_speaks(&part, s);
+            weight[j] = cs_objective_predict_probability(&part, s);
         } else if (status == CS_OK) {
             status = cs_objective_predicted(&part, s, &weight[j]);
         }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
-#include "base/scored.h"
+#include "base/sort.h"
+#include "base/vector_ops.h"
 #include "cooc/reduce.h"
 
 void cs_connectivity_free(cs_connectivity *c)

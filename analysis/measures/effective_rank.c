@@ -16,8 +16,8 @@
 
 #include "analysis/measures/dimension.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/tridiagonal.h"
 #include "stats/jackknife.h"
 

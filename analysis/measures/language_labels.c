@@ -7,8 +7,8 @@
 
 #include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 
 void cs_language_labels_free(cs_language_labels *l)
 {

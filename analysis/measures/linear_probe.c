@@ -24,8 +24,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "io/rows.h"
 #include "linalg/dense.h"
 #include "linalg/gram.h"

@@ -4,9 +4,9 @@
 
 #include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/build_sequences.h"
 #include "stats/student.h"
 

@@ -485,7 +485,7 @@ static cs_status population_of(const cs_corpus *corpus, const cs_cooc_options *b
 {
     cs_status status = cs_law_population_of(corpus->name, build->max_length, build->stride, out);
     return status == CS_OK &&
-                   (!cs_law_speaks(&out->population->law, corpus) || corpus->unknown_tokens > 0)
+                   (!cs_law_generates(&out->population->law, corpus) || corpus->unknown_tokens > 0)
                ? cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
                          corpus->name)
                : status;

@@ -13,8 +13,8 @@
 
 #include "analysis/study/label.h"
 #include "base/child.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "io/share.h"

@@ -107,7 +107,7 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
 }
 
 /* "STEP/X-blocks.csv" for "STEP/X.csv", NULL where there is none. */
-static cs_status blocks_beside(const cs_study *study, const char *file, char **out)
+static cs_status blocks_of(const cs_study *study, const char *file, char **out)
 {
     const char *end = strstr(file, ".csv");
     char *name = cs_format("%.*s-blocks.csv", (int)(end ? end - file : 0), file), *path = NULL;
@@ -136,7 +136,7 @@ static cs_status measure_words(const cs_study *study, const char *file, const ch
         status = count > 0 && *column ? pick_number(study, file, &wanted, &out->value, &out->se)
                                       : cs_fail(CS_ERR_INPUT, "no column is given for %s", file);
     }
-    if (status == CS_OK && error) status = blocks_beside(study, file, &blocks);
+    if (status == CS_OK && error) status = blocks_of(study, file, &blocks);
     if (status == CS_OK && blocks) {
         wanted.words = cs_study_words(again, MOST_WORDS, word) - skip;
         status = read_blocks(study, blocks, &wanted, out);

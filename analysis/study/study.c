@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/study/expand_private.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"

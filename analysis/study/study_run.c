@@ -12,8 +12,8 @@
 #include "analysis/study/study.h"
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/eta.h"
 #include "base/mem.h"
-#include "base/pace.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
@@ -519,11 +519,11 @@ static cs_status take_turn(void *ctx, int64_t turn)
 static void note_missing(const schedule *s)
 {
     int64_t missing = 0;
-    char left[CS_PACE_LEFT], text[96];
+    char left[CS_ETA_LEFT], text[96];
     for (int64_t i = 0; i < s->study->steps; ++i) {
         missing += !s->study->step[i].kept;
     }
-    cs_pace_seconds(cs_study_seconds_left(s->study, NULL, s->jobs), left);
+    cs_eta_seconds(cs_study_seconds_left(s->study, NULL, s->jobs), left);
     (void)snprintf(text, sizeof text, "--resume: %lld of %lld steps to run%s", (long long)missing,
                    (long long)s->study->steps, left);
     if (missing > 0) s->options->note(s->options->ctx, text);

@@ -86,8 +86,8 @@ static double least_reach(const cs_spectrum *s)
     const cs_certificate *of[] = {&s->cert.moments, &s->cert.probe, &s->cert.inertia};
     double reach = INFINITY;
     for (int i = 0; i < 3; ++i) {
-        const bool speaks = of[i]->state == CS_CERT_PASSED || of[i]->state == CS_CERT_INCONCLUSIVE;
-        reach = speaks && of[i]->reach < reach ? of[i]->reach : reach;
+        const bool counts = of[i]->state == CS_CERT_PASSED || of[i]->state == CS_CERT_INCONCLUSIVE;
+        reach = counts && of[i]->reach < reach ? of[i]->reach : reach;
     }
     return reach;
 }
@@ -221,7 +221,7 @@ static cs_refined nearest(const side *coarse, const side *fine)
 {
     cs_refined worst = {.j = 0, .marginals = 0};
     int64_t compared = 0;
-    int least = CS_STANDING_HOLDS;
+    int least = CS_CLAIM_STATE_HOLDS;
     const int64_t most = fine->complete || coarse->k < fine->k ? coarse->k : fine->k;
     for (int64_t j = 0; j < most; ++j) {
         double low[3], high[3];
@@ -240,7 +240,7 @@ static cs_refined nearest(const side *coarse, const side *fine)
         const bool equal = fabs(high[1] - low[1]) <= error &&
                            error <= CS_ATTAINED * fmax(fabs(low[1]), fabs(high[1]));
         const int standing =
-            equal ? CS_STANDING_HOLDS + 1 : (int)cs_standing_of(low[1], high[1], error);
+            equal ? CS_CLAIM_STATE_HOLDS + 1 : (int)cs_claim_state_of(low[1], high[1], error);
         worst.equal += equal;
         if (worst.j == 0 || standing < least ||
             (standing == least && high[1] - low[1] < worst.fine - worst.coarse)) {

@@ -146,15 +146,15 @@ void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error
     }
 }
 
-cs_standing cs_standing_of(double lhs, double rhs, double error)
+cs_claim_state cs_claim_state_of(double lhs, double rhs, double error)
 {
     const double margin = rhs - lhs;
     if (!isfinite(lhs) || !isfinite(rhs) || !isfinite(error)) {
-        return CS_STANDING_UNKNOWN;
+        return CS_CLAIM_STATE_UNKNOWN;
     }
-    return margin < -error  ? CS_STANDING_FAILS
-           : margin < error ? CS_STANDING_UNDECIDED
-                            : CS_STANDING_HOLDS;
+    return margin < -error  ? CS_CLAIM_STATE_FAILS
+           : margin < error ? CS_CLAIM_STATE_UNDECIDED
+                            : CS_CLAIM_STATE_HOLDS;
 }
 
 void cs_statement_withhold(cs_statement *s)

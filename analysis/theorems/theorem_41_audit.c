@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 static const double UNWEIGHTED_LIMIT = 2e9; /* multiply-adds of its Gram-Schmidt */
 static const double LEVEL = 0.9973;         /* of the interval of an estimated sum sigma^4 */

@@ -29,7 +29,7 @@
 #include <stddef.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 /* The right sides at one t, with their numerical errors. */
 typedef struct {

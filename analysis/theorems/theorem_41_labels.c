@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 void cs_41_labels_free(cs_41_labels *labels)
 {

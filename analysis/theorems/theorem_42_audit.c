@@ -97,7 +97,7 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
     for (size_t i = 0; status == CS_OK && i < sizeof reading / sizeof *reading; ++i) {
         cs_toy ar = cs_toy_with(toy, CS_OBJ_AR, reading[i].prefix);
         ar.given = ar.literal = false;
-        ar.told = 0;
+        ar.position_known = 0;
         cs_42_case c = {0};
         status = cs_42_case_of(&ar, &c);
         if (status == CS_OK) {
@@ -199,7 +199,7 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
     for (int i = 0; status == CS_OK && i < 2; ++i) {
         model[i].literal = true;
         model[i].given = false;
-        model[i].told = 0;
+        model[i].position_known = 0;
         bool fits = false;
         cs_42_case c = {0};
         status = cs_42_fits(&model[i], &fits);

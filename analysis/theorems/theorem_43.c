@@ -34,7 +34,7 @@ void cs_43_state_case(const cs_43_case *c, const char *id, cs_statement_form for
     cs_statement *s = cs_statements_claim(
         out, &(cs_claim){id, form, CS_RELATION_AT_MOST, text, on, c->lhs, c->rhs, c->error});
     cs_free(on);
-    if (cs_standing_of(c->lhs, c->rhs, c->error) == CS_STANDING_UNKNOWN) {
+    if (cs_claim_state_of(c->lhs, c->rhs, c->error) == CS_CLAIM_STATE_UNKNOWN) {
         cs_statement_withhold(s);
     }
     cs_statement_int(s, "cases", c->count);

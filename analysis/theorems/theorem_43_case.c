@@ -79,8 +79,8 @@ void cs_43_take_delta(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, 
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k)
 {
-    cs_standing now = cs_standing_of(lhs, rhs, error);
-    cs_standing before = cs_standing_of(worst->lhs, worst->rhs, worst->error);
+    cs_claim_state now = cs_claim_state_of(lhs, rhs, error);
+    cs_claim_state before = cs_claim_state_of(worst->lhs, worst->rhs, worst->error);
     double size = fmax(fabs(lhs), fabs(rhs)), old = fmax(fabs(worst->lhs), fabs(worst->rhs));
     bool worse = worst->count == 0 || now < before ||
                  (now == before && (rhs - lhs) * old < (worst->rhs - worst->lhs) * size);

@@ -13,7 +13,7 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 static const int64_t USUAL_WORK = 1 << 25;
 

@@ -10,10 +10,10 @@
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/ratio.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 
 typedef struct {
@@ -192,7 +192,7 @@ static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
 {
     double rows, cols;
     cs_status status = cs_toy_size(toy, &rows, &cols, nnz);
-    if (status == CS_OK && (toy->given || toy->told > 0))
+    if (status == CS_OK && (toy->given || toy->position_known > 0))
         status = cs_fail(CS_ERR_USAGE, "contexts with their tokens need a blind target position");
     if (status == CS_OK && toy->objective.empty_prefix == CS_PREFIX_CLASS)
         status = cs_fail(CS_ERR_USAGE, "no text distinguishes the classes of empty prefixes");

@@ -3,7 +3,7 @@
 
 #include "analysis/trained/finetune_runs.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 typedef struct {
     const cs_finetune_task *task;

@@ -12,7 +12,7 @@
 
 #include "analysis/measures/subspace.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 /* --- the target --------------------------------------------------------------------------------*/
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/scored.h"
+#include "base/sort.h"
 
 enum { RECALLS = 101 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "linalg/gram.h"
 
 void cs_linear_fill_free(cs_linear_fill *fill)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/ints.h"
-#include "base/reals.h"
-#include "base/scored.h"
+#include "base/sort.h"
+#include "base/vector_ops.h"
 #include "image/patches.h"
 
 /* A score at which the softmax is 1 to the last bit. */

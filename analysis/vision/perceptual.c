@@ -7,7 +7,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "infer/text_features.h"
 
 enum { AT_ONCE = 64, DRAWS = 4 };

@@ -100,7 +100,7 @@ static int watch(pid_t program, pid_t parent)
 {
     const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
     int code = 0, left = GRACE_SECONDS * LOOKS_PER_SECOND;
-    bool ended = false, told = false;
+    bool ended = false, signalled = false;
     sigset_t heard;
     (void)sigemptyset(&heard);
     (void)sigaddset(&heard, SIGTERM);
@@ -113,16 +113,16 @@ static int watch(pid_t program, pid_t parent)
                 ended = true;
             }
         }
-        if (told && (ended || getppid() != parent) && left-- == 0) {
+        if (signalled && (ended || getppid() != parent) && left-- == 0) {
             (void)kill(-program, SIGKILL);
-            told = false;
+            signalled = false;
         }
-        if (ended && (!told || kill(-program, 0) != 0)) {
+        if (ended && (!signalled || kill(-program, 0) != 0)) {
             return code;
         }
-        if (sigtimedwait(&heard, NULL, told ? &look : NULL) == SIGTERM) {
+        if (sigtimedwait(&heard, NULL, signalled ? &look : NULL) == SIGTERM) {
             (void)kill(-program, SIGTERM);
-            told = true;
+            signalled = true;
         }
     }
 }

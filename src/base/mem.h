@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/each.h"
+#include "base/foreach_macro.h"
 #include "base/status.h"
 
 /** Allocates `count` items of `size` bytes, not initialised. Free them with cs_free.

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"
@@ -54,11 +54,11 @@ static bool joins_corpora(const char *path)
     return there;
 }
 
-cs_is cs_what_is(const char *path)
+cs_path_kind cs_path_kind_of(const char *path)
 {
     static const struct {
         const char *ending;
-        cs_is is;
+        cs_path_kind is;
     } known[] = {{".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS}, {".jsonl", CS_IS_CORPUS},
                  {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX},
                  {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
@@ -87,7 +87,7 @@ cs_is cs_what_is(const char *path)
 }
 
 /* Errors left to the readers, which report details. */
-static bool passes(cs_is found, cs_is wanted)
+static bool passes(cs_path_kind found, cs_path_kind wanted)
 {
     switch (wanted) {
     case CS_IS_CORPUS:
@@ -103,7 +103,7 @@ static bool passes(cs_is found, cs_is wanted)
 
 /* Another argument that is what was wanted; NULL: none, or `path` is of an option whose place they
  * cannot have. */
-static const char *other_that_is(const cs_args *args, cs_is wanted, const char *path)
+static const char *other_that_is(const cs_args *args, cs_path_kind wanted, const char *path)
 {
     static const char *const options[] = {"corpus", "objective"};
     const int given = cs_args_positionals(args);
@@ -116,7 +116,7 @@ static const char *other_that_is(const cs_args *args, cs_is wanted, const char *
                                                              : NULL;
         const bool same = other && strcmp(other, path) == 0;
         among = among || same;
-        if (other && !same && !found && cs_what_is(other) == wanted) {
+        if (other && !same && !found && cs_path_kind_of(other) == wanted) {
             found = other;
         }
     }
@@ -132,12 +132,13 @@ static bool takes_corpus(const cs_args *args, const char *path)
     return placed && cs_args_find(args, "corpus", strlen("corpus"));
 }
 
-cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
+cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
+                          cs_path_kind wanted)
 {
     if (cs_args_item(args, path)) { /* the reader refuses another kind */
         return CS_OK;
     }
-    cs_is found = cs_what_is(path);
+    cs_path_kind found = cs_path_kind_of(path);
     const char *side = NULL;
     if (wanted == CS_IS_CORPUS && cs_corpus_named(path, &side)) {
         return CS_OK; /* the name goes before a folder of that name */

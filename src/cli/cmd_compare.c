@@ -55,7 +55,7 @@ static cs_status check_word(const char *text)
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     const int64_t length = cs_args_int_or(j->args, "max-length", 0);
     if (c->shape.positions > 0 && length > c->shape.positions)
         return cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of %s",
@@ -367,7 +367,7 @@ static cs_status compare(job *j, cs_study_job *s)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
     if (status == CS_OK && !cs_args_flag(args, "dry-run"))
         status = cs_args_refuse(args, "json csv", "needs --dry-run; tables are files of -o DIR");
-    if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
+    if (status == CS_OK && cs_path_kind_of(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
         status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name%s", corpus,
                          quoting_hint(j, corpus));
     if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);

@@ -257,7 +257,7 @@ static const char *term_of(const json_t *sidecar, const char *term)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
-    cs_kept_rows kept_rows = {0};
+    cs_nonempty_rows kept_rows = {0};
     cs_connectivity_options options = {0};
     cs_population_rows rows = {0};
     json_t *sidecar = NULL;
@@ -279,7 +279,7 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     json_decref(sidecar);
     cs_population_rows_free(&rows);
     cs_csr_free(&a);
-    cs_kept_rows_free(&kept_rows);
+    cs_nonempty_rows_free(&kept_rows);
     return status;
 }
 
@@ -289,7 +289,7 @@ static cs_status study_files(cs_args *args, study *t)
     const int files = cs_args_positionals(args);
     t->wanted = (size_t)files;
     for (int i = 0; i < files && status == CS_OK; ++i) {
-        status = cs_want(args, CS_ERR_INPUT, cs_args_positional(args, i), CS_IS_MATRIX);
+        status = cs_require_kind(args, CS_ERR_INPUT, cs_args_positional(args, i), CS_IS_MATRIX);
         if (status == CS_OK) status = cs_output_input(args, cs_args_positional(args, i));
     }
     for (int i = 0; i < files && status == CS_OK; ++i) {

@@ -104,7 +104,7 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 static cs_status run(cs_args *args)
 {
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     cs_spectrum_density density = {0};
     cs_spectrum_density_options options = {0};
     double cost = 0;
@@ -127,7 +127,7 @@ static cs_status run(cs_args *args)
     }
     cs_spectrum_density_free(&density);
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 

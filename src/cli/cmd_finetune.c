@@ -206,7 +206,7 @@ static cs_status encode(cs_args *args, session *s)
 {
     enum { USUAL_LENGTH = 128 };
     cs_finetune_task *t = &s->task;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     cs_readout readout = CS_READ_FIRST;
     cs_texts_options o = {.token_types = s->from.model.config.shape.token_types};
     cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
@@ -277,7 +277,7 @@ static cs_status encode_spans(cs_args *args, session *s, cs_span_task *t)
     enum { USUAL_LENGTH = 384, USUAL_QUESTION = 64 };
     const cs_model_config *c = &s->from.model.config;
     cs_content_masks *masks = &t->run.options.masks;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     cs_spans_options o = {.stride = cs_args_int(args, "stride"),
                           .max_question = USUAL_QUESTION,
                           .token_types = c->shape.token_types};

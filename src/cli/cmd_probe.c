@@ -499,7 +499,7 @@ static cs_status check_arguments(const cs_args *args, bool *model)
     const bool folder = cs_path_is_dir(first);
     *model = folder || given == 3;
     for (int i = 0; i < given; ++i) {
-        const cs_is is = cs_what_is(cs_args_positional(args, i));
+        const cs_path_kind is = cs_path_kind_of(cs_args_positional(args, i));
         *model = *model || is == CS_IS_MODEL || is == CS_IS_CORPUS;
     }
     if (given < 2 || given > 3) {
@@ -512,14 +512,14 @@ static cs_status check_arguments(const cs_args *args, bool *model)
         status = path ? cs_want_labels(labels[i], path) : CS_OK;
     }
     if (status != CS_OK || !*model) return status;
-    if (cs_what_is(first) == CS_IS_MATRIX && given == 2 &&
-        cs_what_is(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
+    if (cs_path_kind_of(first) == CS_IS_MATRIX && given == 2 &&
+        cs_path_kind_of(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
         return cs_fail(CS_ERR_USAGE,
                        "%s is a matrix, but %s is a corpus; give two matrices (with --labels, "
                        "--test-labels), or a model and texts",
                        first, cs_args_positional(args, 1));
     }
-    return cs_want(args, CS_ERR_INPUT, first, CS_IS_MODEL);
+    return cs_require_kind(args, CS_ERR_INPUT, first, CS_IS_MODEL);
 }
 
 /* Of pictures the best states, whose probe is wide: a fifth held out once costs what one fold would, and

@@ -1,8 +1,8 @@
 /* cospec rerun: repeats the run that a manifest describes, on inputs whose hashes it checks. */
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"

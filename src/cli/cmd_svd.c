@@ -48,10 +48,11 @@ static const cs_opt *const svd_groups[] = {svd_options,
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static cs_status write_all_vectors(cs_args *args, const cs_kept_rows *kept, const cs_spectrum *s)
+static cs_status write_all_vectors(cs_args *args, const cs_nonempty_rows *kept,
+                                   const cs_spectrum *s)
 {
-    const cs_kept_rows rows = kept ? *kept : cs_kept_rows_all(s->input.rows);
-    const cs_kept_rows cols = cs_kept_rows_all(s->input.cols);
+    const cs_nonempty_rows rows = kept ? *kept : cs_nonempty_rows_all(s->input.rows);
+    const cs_nonempty_rows cols = cs_nonempty_rows_all(s->input.cols);
     const char *path = NULL;
     if (s->input.gram) cs_output_note(args, "no u.npy: a Gram form has no contexts");
     cs_status status = s->input.gram ? CS_OK : cs_output_path(args, "u.npy", &path);
@@ -305,7 +306,7 @@ static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectr
     const char *given = cs_args_positional(args, 0);
     cs_status status =
         cs_args_refuse(args, "start after-ones", "works in a single process; leave --mpi out");
-    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
+    if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_args_matrix_input(args, given);
@@ -340,7 +341,7 @@ static cs_status run_ranks(cs_args *args)
 }
 
 static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
-                              const cs_kept_rows *rows, cs_dense *out)
+                              const cs_nonempty_rows *rows, cs_dense *out)
 {
     const char *path = cs_args_join(args, dir, file);
     cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
@@ -348,10 +349,10 @@ static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
 }
 
 /* Reads the start vectors of --start; u and v are borrowed by *options. */
-static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_csr *a, cs_dense *u,
-                            cs_dense *v, cs_spectrum_options *options)
+static cs_status read_start(cs_args *args, const cs_nonempty_rows *rows, const cs_csr *a,
+                            cs_dense *u, cs_dense *v, cs_spectrum_options *options)
 {
-    const cs_kept_rows all_cols = cs_kept_rows_all(a->cols);
+    const cs_nonempty_rows all_cols = cs_nonempty_rows_all(a->cols);
     const char *dir = cs_args_text(args, "start");
     if (!dir) {
         return CS_OK;
@@ -418,7 +419,7 @@ static cs_status run_svd(cs_args *args)
     }
     if (cs_args_flag(args, "mpi")) return run_ranks(args);
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
@@ -469,7 +470,7 @@ done:
     cs_dense_free(&start_u);
     cs_dense_free(&start_v);
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 

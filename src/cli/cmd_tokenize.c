@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/vision/vq_train.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/trained/theorem_list.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/estimate.h"
 #include "cli/groups.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"

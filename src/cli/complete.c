@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/study/figure.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
 #include "image/image_sources.h"
 #include "plan/objective.h"

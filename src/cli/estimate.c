@@ -27,7 +27,7 @@ cs_status cs_args_no_language(const cs_args *args)
 
 static cs_status write_vectors(cs_args *args, const cs_language *l)
 {
-    const cs_kept_rows all = cs_kept_rows_all(l->v.rows);
+    const cs_nonempty_rows all = cs_nonempty_rows_all(l->v.rows);
     const char *path = NULL;
     cs_status status = cs_output_path(args, "v.npy", &path);
     return status == CS_OK ? cs_vectors_write(path, &all, &l->v) : status;

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/in_memory.h"
@@ -227,7 +227,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
 {
     unsigned set = 0;
     cs_objective objective;
-    cs_status status = cs_want(args, CS_ERR_USAGE, spec, CS_IS_OBJECTIVE);
+    cs_status status = cs_require_kind(args, CS_ERR_USAGE, spec, CS_IS_OBJECTIVE);
     if (status == CS_OK) status = cs_objective_read(spec, &set, file, &objective);
     for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
         status = set_parameter(args, sweep, point, i, &set, file, &objective);
@@ -328,10 +328,10 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given)
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 
-cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
-                         cs_csr *out)
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+                         cs_nonempty_rows *rows, cs_csr *out)
 {
-    cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
+    cs_status status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
     if (status == CS_OK)
         status = *path ? cs_output_input_begin(args, *path, cs_args_threads(args)) : CS_ERR_MEMORY;
@@ -348,7 +348,7 @@ cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out)
                       "%s: a matrix in memory, but a folder written by cospec cooc was expected, "
                       "which has the documents too",
                       dir)
-            : cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
+            : cs_require_kind(args, CS_ERR_INPUT, dir, CS_IS_STORE);
     if (status == CS_OK) status = cs_output_input(args, dir);
     return status == CS_OK ? cs_cooc_read(dir, out) : status;
 }
@@ -399,7 +399,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 {
     cs_toy toy = {.given = cs_args_target_given(args),
                   .literal = cs_args_is(args, "token-sets", "literal")};
-    toy.told = cs_args_real_or(args, "position-known", toy.told);
+    toy.position_known = cs_args_real_or(args, "position-known", toy.position_known);
     cs_status status =
         cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
     if (status == CS_OK) status = toy_number(args, sweep, point, "classes", "R", &toy.classes);

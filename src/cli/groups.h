@@ -88,8 +88,8 @@ bool cs_args_target_given(const cs_args *args);
 
 /* Reads a matrix as cs_matrix_read_filled and records it as an input: for a directory its
  * matrix.npz, and the matrix.json that cs_item_stored reads. *path is the file. */
-cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
-                         cs_csr *out) CS_MUST_CHECK;
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+                         cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 /* Only the file, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
 /* Only the inputs. */

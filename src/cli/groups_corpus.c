@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
@@ -173,7 +173,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     const bool law = cs_law_named(source);
     cs_document_split of = CS_DOCUMENT_HASHED;
     *file = NULL;
-    cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    cs_status status = cs_require_kind(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status == CS_OK && named) status = cs_corpus_side(source, named->name, side, &of);
     if (status != CS_OK) return status;
     if (cs_args_given_in(args, "extra")) {

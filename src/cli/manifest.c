@@ -12,9 +12,9 @@
 #include <zip.h>
 
 #include "base/clock.h"
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"

@@ -175,7 +175,7 @@ static cs_status input_record(cs_args *args, const char *dir, const cs_model_kin
 
 cs_status cs_args_model_open(cs_args *args, const char *dir, cs_model_text *out)
 {
-    cs_status status = cs_want(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
+    cs_status status = cs_require_kind(args, CS_ERR_INPUT, dir, CS_IS_MODEL);
     if (status == CS_OK) status = cs_args_model_inputs(args, dir);
     if (status == CS_OK)
         status = cs_args_backend(args, (cs_device_options){.f32 = true}, &out->backend);
@@ -282,7 +282,7 @@ cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text 
                            : status;
 }
 
-cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_around *around,
+cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_special_tokens *around,
                        bool *split)
 {
     const cs_corpus *c = &t->corpus;

@@ -67,7 +67,7 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
 cs_status cs_args_model_corpus(cs_args *args, const char *source, cs_model_text *t) CS_MUST_CHECK;
 
 /* --long, with a note about the part of the selected documents that --max-length leaves unread. */
-cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_around *around,
+cs_status cs_args_long(const cs_args *args, const cs_model_text *t, const cs_special_tokens *around,
                        bool *split) CS_MUST_CHECK;
 
 /* The common options of commands on hidden states: layers (a list, "all" or "last", by the option

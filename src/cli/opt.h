@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/each.h"
+#include "base/foreach_macro.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "io/parse.h"

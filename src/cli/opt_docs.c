@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
 #include "plan/objective.h"
 #include "version.h"

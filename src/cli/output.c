@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "analysis/trained/task_scores.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/args.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/pace.h"
+#include "base/eta.h"
 
 enum { CELLS = 30, STAGE = 96 };
 
@@ -49,7 +49,7 @@ static struct {
     pthread_t thread;
     bool running, stop;
     double period, begun;
-    cs_pace pace;
+    cs_eta pace;
     char stage[STAGE]; /* of the last report; "": none yet, or the stage has ended */
 } beat = {.lock = PTHREAD_MUTEX_INITIALIZER, .stopping = PTHREAD_COND_INITIALIZER};
 
@@ -65,10 +65,10 @@ void cs_progress_clear(void)
 
 static void show_bar(const char *stage, int64_t done, int64_t total)
 {
-    static cs_pace pace;
+    static cs_eta pace;
     const double now = cs_seconds();
     const bool ended = total > 0 && done >= total;
-    const bool due = cs_pace_report(&pace, done, total, now, 0.1);
+    const bool due = cs_eta_report(&pace, done, total, now, 0.1);
     if (ended) {
         cs_progress_clear();
     }
@@ -76,7 +76,7 @@ static void show_bar(const char *stage, int64_t done, int64_t total)
         return;
     }
     char text[160], cells[CELLS + 1];
-    cs_pace_text(&pace, stage, now, text, sizeof text);
+    cs_eta_text(&pace, stage, now, text, sizeof text);
     int full = total > 0 ? (int)(CELLS * ((double)done / (double)total)) : 0;
     for (int i = 0; i < CELLS; ++i) {
         cells[i] = i < full ? '#' : '.';
@@ -92,7 +92,7 @@ static void show_bar(const char *stage, int64_t done, int64_t total)
 static void note_report(const char *stage, int64_t done, int64_t total)
 {
     (void)pthread_mutex_lock(&beat.lock);
-    (void)cs_pace_report(&beat.pace, done, total, cs_seconds(), INFINITY);
+    (void)cs_eta_report(&beat.pace, done, total, cs_seconds(), INFINITY);
     (void)snprintf(beat.stage, sizeof beat.stage, "%s", total > 0 && done >= total ? "" : stage);
     (void)pthread_mutex_unlock(&beat.lock);
 }
@@ -101,7 +101,7 @@ static void write_line(void)
 {
     const double now = cs_seconds(), spent = now - beat.begun;
     char text[160] = "working";
-    if (beat.stage[0]) cs_pace_text(&beat.pace, beat.stage, now, text, sizeof text);
+    if (beat.stage[0]) cs_eta_text(&beat.pace, beat.stage, now, text, sizeof text);
     if (spent < 90) {
         (void)fprintf(stderr, "%.0f s: %s\n", spent, text);
     } else {

@@ -368,7 +368,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     const char *name = cs_args_text(args, "arch");
     cs_objective_reading reads = cs_objective_reads(&options->task.objective);
     const char *usual = is_objective(args, "linear") ? "linear"
-                        : reads == CS_READS_MASKS    ? "roberta-prelayernorm"
+                        : reads == CS_ROWS_MASKED    ? "roberta-prelayernorm"
                                                      : "gpt2";
     cs_status status = cs_arch_by_name(name ? name : usual, &arch);
     if (status == CS_OK) status = cs_model_preset(cs_args_text(args, "preset"), &c);

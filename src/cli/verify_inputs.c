@@ -228,7 +228,7 @@ static cs_status verify_store(cs_verify *v, const char *path)
 static cs_status verify_file(cs_verify *v, const char *path)
 {
     cs_labelled m = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     const char *labels = cs_args_text(v->args, "labels");
     cs_status status = cs_matrix_read_filled(path, &rows, &m.a);
     if (status == CS_OK) status = cs_output_input(v->args, path);
@@ -239,7 +239,7 @@ static cs_status verify_file(cs_verify *v, const char *path)
     if (status == CS_OK) status = cs_blame(cs_csr_check_rows(&m.a, &rows, true), "%s", path);
     if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
     cs_labelled_free(&m);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 
@@ -257,9 +257,9 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
         status = cs_fail(CS_ERR_USAGE, "--estimate cross-fit gives a tail below that of the "
                                        "language, which is not a bound; give distinct-document");
     if (status == CS_OK)
-        status =
-            cs_want(v->args, CS_ERR_INPUT, path,
-                    cs_path_is_dir(path) || cs_args_language(v->args) ? CS_IS_STORE : CS_IS_MATRIX);
+        status = cs_require_kind(v->args, CS_ERR_INPUT, path,
+                                 cs_path_is_dir(path) || cs_args_language(v->args) ? CS_IS_STORE
+                                                                                   : CS_IS_MATRIX);
     if (status != CS_OK) return status;
     if (!cs_path_is_dir(path)) {
         return verify_file(v, path);

@@ -177,7 +177,7 @@ static cs_status put_state(sink *s, const cs_checkpoint_state *state)
  * write. */
 static cs_status commit(cs_outfile *file)
 {
-    cs_status status = cs_outfile_settle(file, cs_interrupt_late);
+    cs_status status = cs_outfile_sync(file, cs_interrupt_late);
     if (status != CS_ERR_INTERRUPT) return status ? status : cs_outfile_commit(file);
     cs_reason_clear();
     return cs_outfile_commit_unsynced(file);

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "plan/pairs.h"

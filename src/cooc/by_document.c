@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 
 enum { CHECKED = 1 << 16, WORD = 64 };
 

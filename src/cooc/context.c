@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
 #include "io/number.h"

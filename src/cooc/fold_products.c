@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/fold_runs_private.h"
 
 enum {
@@ -35,7 +35,7 @@ enum {
     SPARSE = 2            /* columns of a pass for each entry that is looked up instead */
 };
 
-typedef cs_fold_lanes lanes;
+typedef cs_split_lanes lanes;
 static const double QUARTER_WEIGHT = 8;
 
 /* The products of a pattern's counts: a and b by half; left and right so that left(u) right(v) is

@@ -179,10 +179,10 @@ static cs_status put_document(maker *m, int64_t row)
     const int fold = fold_of(m, row);
     if (end - begin == 1) {
         const double square = a->val[begin] * a->val[begin];
-        cs_fold_lanes *to =
-            (cs_fold_lanes *)(m->r.diagonal + (int64_t)a->col[begin] * 2 * CS_FOLDS);
-        const cs_fold_lanes *w = (const cs_fold_lanes *)(m->r.weight + context * 2 * CS_FOLDS),
-                            *in = (const cs_fold_lanes *)m->in[fold];
+        cs_split_lanes *to =
+            (cs_split_lanes *)(m->r.diagonal + (int64_t)a->col[begin] * 2 * CS_FOLDS);
+        const cs_split_lanes *w = (const cs_split_lanes *)(m->r.weight + context * 2 * CS_FOLDS),
+                             *in = (const cs_split_lanes *)m->in[fold];
         to[0] += square * w[0] * in[0];
         to[1] += square * w[1] * in[1];
         return CS_OK;
@@ -238,7 +238,7 @@ static cs_status put_context(maker *m, int64_t most)
  * difference of squares would cancel where one holds nearly all. */
 CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any)
 {
-    cs_fold_lanes chosen[2] = {{0}, {0}}, pairs[2] = {{0}, {0}}, documents[2] = {{0}, {0}};
+    cs_split_lanes chosen[2] = {{0}, {0}}, pairs[2] = {{0}, {0}}, documents[2] = {{0}, {0}};
     const double least = m->o->least > 2 ? (double)m->o->least : 2;
     double all = 0;
     for (int64_t i = first; i < end; ++i) {
@@ -247,11 +247,11 @@ CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any
             continue;
         }
         const double mass = m->index->mass[i];
-        const cs_fold_lanes *in = (const cs_fold_lanes *)m->in[fold];
+        const cs_split_lanes *in = (const cs_split_lanes *)m->in[fold];
         m->r.mass[fold] += mass;
         all += mass;
         for (int h = 0; h < 2; ++h) {
-            const cs_fold_lanes of_it = mass * in[h];
+            const cs_split_lanes of_it = mass * in[h];
             pairs[h] += 2 * chosen[h] * of_it;
             chosen[h] += of_it;
             documents[h] += in[h];

@@ -7,7 +7,7 @@
 enum { CS_FOLD_SMALL = 256 };
 
 /* A lane for each split (0: unused) or fold. No alignment is required. */
-typedef double cs_fold_lanes
+typedef double cs_split_lanes
     __attribute__((vector_size(CS_FOLDS * sizeof(double)), aligned(8), may_alias));
 
 /* Runs of ascending columns. */

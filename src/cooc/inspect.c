@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/scored.h"
+#include "base/sort.h"
 
 /* Of a row of the matrix, or of a token. */
 static cs_status add_line(const cs_inspection *in, const char *what, bool row, int64_t rank,

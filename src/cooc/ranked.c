@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_stages_private.h"

@@ -272,7 +272,7 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
     }
     if (status == CS_OK && counted) status = cs_ranked_inertia(&t->r, shard, t->options, facts, s);
     if (status == CS_OK && c->rank == 0 && shard->transposed && s->u.data)
-        status = cs_kept_rows_spread(&shard->kept, &s->u);
+        status = cs_nonempty_rows_spread(&shard->kept, &s->u);
     if (t->options->values_only) {
         cs_dense_free(&s->u);
         cs_dense_free(&s->v);

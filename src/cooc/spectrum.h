@@ -119,7 +119,7 @@ typedef struct {
     /** Rows of a larger matrix that `a` stores; NULL: `a` is the whole. k and the sizes in the
      * result are those of the whole; start_u, u and row_mass have the rows of `a`.
      */
-    const cs_kept_rows *rows;
+    const cs_nonempty_rows *rows;
 } cs_spectrum_options;
 
 /** State of a certificate. */

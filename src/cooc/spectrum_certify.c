@@ -268,7 +268,7 @@ static void begin(const cs_certificate_facts *facts, cs_spectrum *s)
     s->solution.departure = NAN;
 }
 
-static unsigned asked_for(const cs_spectrum_options *options)
+static unsigned requested_certificates(const cs_spectrum_options *options)
 {
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
@@ -276,7 +276,7 @@ static unsigned asked_for(const cs_spectrum_options *options)
 static cs_status run_certificates(const cs_system *system, const cs_spectrum_options *options,
                                   const cs_certificate_facts *known, cs_spectrum *s)
 {
-    unsigned asked = asked_for(options);
+    unsigned asked = requested_certificates(options);
     cs_certificate_facts facts = *known;
     s->cert.probe_failure = 1;
     cs_status status = sum_moments(system, options, &facts, s);
@@ -313,7 +313,7 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
     if (!s->input.gram) {
         return certify(system, options, facts, s);
     }
-    const unsigned asked = asked_for(options);
+    const unsigned asked = requested_certificates(options);
     cs_spectrum_options others = *options;
     others.certify = (asked & ~(unsigned)CS_CERTIFY_MOMENTS) | CS_CERTIFY_NONE;
     cs_status status = certify(system, &others, facts, s);
@@ -326,7 +326,7 @@ cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s)
 {
-    unsigned asked = asked_for(options);
+    unsigned asked = requested_certificates(options);
     begin(facts, s);
     if (asked & CS_CERTIFY_COMPONENTS) {
         certify_components(options, facts, s);

@@ -51,7 +51,7 @@ static int64_t count_absent(const int32_t *of, int64_t n)
 }
 
 /* Sets the members that are known before anything is solved. */
-static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system *system,
+static void describe(const cs_csr *a, const cs_nonempty_rows *rows, const cs_system *system,
                      cs_spectrum *s)
 {
     s->input.rows = rows->rows;
@@ -144,7 +144,7 @@ done:
 }
 
 /* The vectors of the result, before anything is solved. */
-static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
+static cs_status check_memory(const cs_csr *a, const cs_nonempty_rows *rows,
                               const cs_spectrum_options *o)
 {
     const int64_t most = cs_least(rows->count, a->cols), k = o->k > 0 ? cs_least(o->k, most) : most;
@@ -157,30 +157,30 @@ static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
 }
 
 /* Expands results with one entry for each nonempty row to all rows. */
-static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
+static cs_status spread(const cs_nonempty_rows *rows, cs_spectrum *s)
 {
     cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->input.row_mass};
-    cs_status status = s->u.data ? cs_kept_rows_spread(rows, &s->u) : CS_OK;
-    if (status == CS_OK && s->second.u.data) status = cs_kept_rows_spread(rows, &s->second.u);
-    if (status == CS_OK && mass.data) status = cs_kept_rows_spread(rows, &mass);
+    cs_status status = s->u.data ? cs_nonempty_rows_spread(rows, &s->u) : CS_OK;
+    if (status == CS_OK && s->second.u.data) status = cs_nonempty_rows_spread(rows, &s->second.u);
+    if (status == CS_OK && mass.data) status = cs_nonempty_rows_spread(rows, &mass);
     s->input.row_mass = mass.data;
     return status;
 }
 
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
 {
-    cs_kept_rows rows = cs_kept_rows_all(a->rows);
+    cs_nonempty_rows rows = cs_nonempty_rows_all(a->rows);
     cs_csr filled = *a;
     cs_pool pool = {0};
     cs_dense start;
     cs_spectrum s = {0};
     cs_spectrum_options o = *options;
     cs_status status = check_options(a, options);
-    if (status == CS_OK && !options->rows) status = cs_csr_filled(a, &rows, &filled);
+    if (status == CS_OK && !options->rows) status = cs_csr_drop_empty_rows(a, &rows, &filled);
     o.rows = options->rows ? options->rows : &rows;
     if (status == CS_OK) status = check_memory(a, o.rows, options);
     if (status == CS_OK && rows.row && options->start_u) {
-        start = cs_kept_rows_gather(&rows, options->start_u, &pool);
+        start = cs_nonempty_rows_gather(&rows, options->start_u, &pool);
         o.start_u = &start;
         status = pool.status;
     }
@@ -189,7 +189,7 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     if (filled.ptr != a->ptr) {
         cs_free(filled.ptr);
     }
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

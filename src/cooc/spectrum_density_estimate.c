@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "cooc/moments.h"
 #include "cooc/spectrum_stages_private.h"
 
@@ -235,18 +235,18 @@ done:
 cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
                                  cs_spectrum_density *out)
 {
-    cs_kept_rows rows = cs_kept_rows_all(a->rows);
+    cs_nonempty_rows rows = cs_nonempty_rows_all(a->rows);
     cs_csr filled = *a;
     cs_spectrum_density_options o = *options;
     cs_status status = check(a, options);
     if (status == CS_OK && !options->spectrum.rows) {
-        status = cs_csr_filled(a, &rows, &filled);
+        status = cs_csr_drop_empty_rows(a, &rows, &filled);
         o.spectrum.rows = &rows;
     }
     if (status == CS_OK) status = density_of_filled(&filled, &o, out);
     if (filled.ptr != a->ptr) {
         cs_free(filled.ptr);
     }
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }

@@ -23,8 +23,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/lump_private.h"
 #include "cooc/reduce.h"

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/spectrum_stages_private.h"
 

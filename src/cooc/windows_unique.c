@@ -64,7 +64,7 @@ bool cs_window_unique_applies(const cs_windows_job *job)
 }
 
 /* Numbers of the different tokens of a sequence into y->row, themselves into y->touched. */
-static int64_t tell_types(const cs_window_counter *c, int64_t sequence, cs_window_tally *y)
+static int64_t count_types(const cs_window_counter *c, int64_t sequence, cs_window_tally *y)
 {
     const cs_sequences *s = c->job->sequences;
     const int32_t *token = c->job->corpus->token + s->start[sequence];
@@ -83,7 +83,7 @@ static cs_status type_share(void *ctx, int64_t item)
     cs_unique *u = ctx;
     cs_window_tally *y = &u->c->tally[item];
     for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
-        const int64_t types = tell_types(u->c, i, y);
+        const int64_t types = count_types(u->c, i, y);
         if (!u->type) {
             u->begin[i + 1] = types;
         }

@@ -220,7 +220,7 @@ static cs_status solve(Problem *p, int *info)
                : status;
 }
 
-/* --- what the table offers -------------------------------------------------------------------- */
+/* --- what the table find_heuristics -------------------------------------------------------------------- */
 
 static int64_t chunk_rows(const cs_linop *a)
 {

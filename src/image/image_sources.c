@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "image/field.h"
 #include "image/images_private.h"
 #include "io/file.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/range.h"
 #include "base/rng.h"
@@ -139,7 +140,7 @@ static void ask(drawing *d, int64_t b, int64_t k, int64_t top)
 /* `rows` places of text b, with the ids around them. */
 static cs_text_rows text_of(drawing *d, int64_t b, int64_t rows)
 {
-    const cs_around *around = &d->options.around;
+    const cs_special_tokens *around = &d->options.around;
     return (cs_text_rows){.batch = &d->pass.batch,
                           .config = &d->model->config,
                           .b = b,

@@ -213,7 +213,7 @@ static void describe(const walk *w, const piece *p)
 static cs_text_rows text_of(walk *w, const piece *p, int64_t b)
 {
     const cs_corpus *c = w->corpus;
-    const cs_around *around = &w->options.around;
+    const cs_special_tokens *around = &w->options.around;
     return (cs_text_rows){.batch = &w->pass.batch,
                           .config = &w->model->config,
                           .b = b,

@@ -8,9 +8,9 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
 #include "stats/jackknife.h"
@@ -60,7 +60,7 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
                : cs_fail(CS_ERR_INPUT, "no document for the unigram baseline: all are held out");
 }
 
-static void beside_free(cs_beside *b)
+static void means_free(cs_score_means *b)
 {
     CS_FREE_FIELDS(b, nll_at, se_at, left_out);
 }
@@ -68,8 +68,8 @@ static void beside_free(cs_beside *b)
 void cs_perplexity_free(cs_perplexity *p)
 {
     CS_FREE_FIELDS(p, nll_at, se_at, left_out, bits_left_out, tokens_at);
-    beside_free(&p->reference);
-    beside_free(&p->difference);
+    means_free(&p->reference);
+    means_free(&p->difference);
     memset(p, 0, sizeof *p);
 }
 
@@ -81,7 +81,7 @@ typedef struct {
     cs_pass pass;
     cs_sequences sequences;
     int64_t text_length; /* most tokens of a piece */
-    cs_ask_job *job;
+    cs_score_job *job;
     int32_t *order;
     int64_t jobs, capacity;
     int64_t pieces, last_document, documents;
@@ -159,7 +159,8 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     /* A begin token of the model does not shorten the requested length, so that models which read
      * it as one row more have the same pieces as those that read it in place of the last token. The
      * exception: it needs a row that the positions lack. */
-    const int64_t around = o->around.befores + o->around.afters, more = cs_ask_beside(o) - around,
+    const int64_t around = o->around.befores + o->around.afters,
+                  more = cs_score_extra_rows(o) - around,
                   rows = o->max_length > 0 ? cs_model_config_positions(c) : 1;
     status = cs_pieces_limits(c, around, &o->max_length, &o->batch);
     if (status != CS_OK) return status;
@@ -183,7 +184,7 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
 
 /* The masks of a piece with `most` tokens that may be masked: draw d of D masks n tokens, n uniform
  * in the stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
-static void add_masks(walk *w, cs_ask_job job, int64_t most)
+static void add_masks(walk *w, cs_score_job job, int64_t most)
 {
     const cs_perplexity_options *o = &w->options;
     for (job.draw = 0; job.draw < o->positions; ++job.draw) {
@@ -204,7 +205,7 @@ static void add_jobs(walk *w, int64_t sequence)
     const cs_sequences *s = &w->sequences;
     int64_t document = s->document[sequence], first = cs_ask_first(o);
     const float *real = w->corpus->real;
-    cs_ask_job job = {
+    cs_score_job job = {
         .token = w->corpus->token + s->start[sequence],
         .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
         .extra = w->corpus->extra ? w->corpus->extra + document * w->corpus->extra_width : NULL,
@@ -251,7 +252,7 @@ static cs_status add_losses(walk *w)
     const cs_perplexity_options *o = &w->options;
     const cs_batch *b = &w->pass.batch;
     for (int64_t r = 0; r < b->events; ++r) {
-        const cs_ask_job *job = &w->job[b->loss.example[r]];
+        const cs_score_job *job = &w->job[b->loss.example[r]];
         int32_t target = b->loss.place[r];
         if (!isfinite(w->loss[r])) {
             return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
@@ -345,8 +346,8 @@ static double ratio(int64_t blocks, const double *above, const double *below, do
 
 /* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. work:
  * three numbers a block. */
-static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *work,
-                             cs_beside *out)
+static cs_status fill_means(const walk *w, const double *sum, const double *less, double *work,
+                            cs_score_means *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
     double *above = work, *below = work + blocks;
@@ -377,8 +378,8 @@ static cs_status compare_reference(const walk *w, double *work, cs_perplexity *p
     p->reference.nll = p->reference.se = p->difference.nll = p->difference.se = (double)NAN;
     cs_status status = CS_OK;
     if (w->reference &&
-        (status = fill_beside(w, w->reference, NULL, work, &p->reference)) == CS_OK) {
-        status = fill_beside(w, w->sum, w->reference, work, &p->difference);
+        (status = fill_means(w, w->reference, NULL, work, &p->reference)) == CS_OK) {
+        status = fill_means(w, w->sum, w->reference, work, &p->difference);
     }
     return status;
 }
@@ -387,7 +388,7 @@ static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
     double *work = cs_alloc(4 * blocks, sizeof *work), *above = work, *below = work + blocks;
-    cs_beside own = {0};
+    cs_score_means own = {0};
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
                        .bytes = w->bytes_seen,
@@ -397,7 +398,7 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
     cs_status status =
         work && p.bits_left_out && p.tokens_at ? compare_reference(w, work, &p) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = fill_beside(w, w->sum, NULL, work, &own);
+    if (status == CS_OK) status = fill_means(w, w->sum, NULL, work, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
     p.left_out = own.left_out;

@@ -18,7 +18,7 @@ bool cs_ask_each(const cs_perplexity_options *o)
                                    : o->ask != CS_ASK_ELBO;
 }
 
-cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job)
+cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_score_job *job)
 {
     const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)job->place;
     return cs_rng_at(o->seed, CS_STREAM_PLAN, piece * (uint64_t)o->positions + (uint64_t)job->draw);
@@ -29,7 +29,7 @@ int64_t cs_ask_begins(const cs_perplexity_options *o)
     return cs_most(o->around.befores, cs_kind_shifts(o->kind) && o->from_nothing);
 }
 
-int64_t cs_ask_beside(const cs_perplexity_options *o)
+int64_t cs_score_extra_rows(const cs_perplexity_options *o)
 {
     return (o->ask == CS_ASK_PREFIX ? o->around.befores : cs_ask_begins(o)) + o->around.afters;
 }
@@ -45,7 +45,7 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
     cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : FORM[o->kind],
                                 .loss = CS_LOSS_CROSS_ENTROPY,
                                 .batch = batch,
-                                .length = cs_most(length + cs_ask_beside(o), o->source_rows),
+                                .length = cs_most(length + cs_score_extra_rows(o), o->source_rows),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
     const int64_t most = cs_model_config_positions(config);
     if (most > 0 && sizes.length > most) {
@@ -58,15 +58,16 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
 }
 
 /* The length that masks fill the piece to. */
-static int64_t filled(const cs_perplexity_options *o, const cs_ask_job *job)
+static int64_t filled(const cs_perplexity_options *o, const cs_score_job *job)
 {
     int64_t s = o->fill_length > job->n ? o->fill_length : job->n;
     return o->ask == CS_ASK_APPEND ? job->target + 1 : o->ask >= CS_ASK_PSEUDO ? job->n : s;
 }
 
-void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job)
+void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config,
+                    cs_score_job *job)
 {
-    int64_t rows = cs_ask_beside(o);
+    int64_t rows = cs_score_extra_rows(o);
     switch (o->kind) {
     case CS_KIND_CAUSAL:
     case CS_KIND_HYBRID: /* causal: the last token is only predicted */
@@ -99,7 +100,7 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
 typedef struct {
     const cs_perplexity_options *options;
     const cs_model_config *config;
-    const cs_ask_job *job;
+    const cs_score_job *job;
     int32_t number;
     int64_t b;
     cs_batch *batch;
@@ -165,7 +166,7 @@ static void fill_queries(const filler *f)
 static cs_status fill_prefix(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    const cs_ask_job *job = f->job;
+    const cs_score_job *job = f->job;
     const int64_t n = o->around.befores + job->target;
     const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)(job->place + job->target);
     int32_t *rank = cs_alloc(n + 1, sizeof *rank);
@@ -266,7 +267,7 @@ static void fill_mae(const filler *f)
 }
 
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
-                      const cs_ask_job *job, int32_t number, int64_t b, cs_batch *batch)
+                      const cs_score_job *job, int32_t number, int64_t b, cs_batch *batch)
 {
     static void (*const FILL[])(const filler *) = {
         [CS_KIND_CAUSAL] = fill_causal,      [CS_KIND_MASKED] = fill_masked,

@@ -165,7 +165,7 @@ static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_h
     return status;
 }
 
-cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
+cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void))
 {
     const int fd = fileno(file->stream);
     struct stat st;

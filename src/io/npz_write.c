@@ -364,7 +364,7 @@ cs_status cs_npz_commit(cs_npz_writer **writer)
             : cs_fail(CS_ERR_USAGE, "%s: an archive needs at least one member", w->file.path);
     if (status == CS_OK) status = cs_blame(write_pieces(w), "%s", w->file.path);
     if (status == CS_OK) status = write_headers(w, directory);
-    if (status == CS_OK) status = cs_outfile_settle(&w->file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_sync(&w->file, cs_interrupt_check);
     if (status == CS_OK) status = cs_outfile_commit(&w->file);
     cs_npz_abort(writer);
     return status;

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"

@@ -11,7 +11,7 @@
 cs_status cs_share_path(const char *relative, char **out)
 {
     static const char *const beside = "../share/cospec";
-    char *installed = cs_beside_program(1, &beside);
+    char *installed = cs_path_near_program(1, &beside);
     if (!installed) return CS_ERR_MEMORY;
     const char *const places[] = {getenv("COSPEC_SHARE"), installed};
     cs_status status = CS_ERR_IO;

@@ -329,7 +329,7 @@ void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum)
 
 typedef struct {
     const cs_csr *a;
-    const cs_kept_rows *rows;
+    const cs_nonempty_rows *rows;
     bool non_negative;
 } check_job;
 
@@ -337,7 +337,7 @@ static cs_status check_row(const check_job *job, int64_t i)
 {
     const cs_csr *a = job->a;
     for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
-        long long row = (long long)cs_kept_rows_at(job->rows, i), col = (long long)a->col[p];
+        long long row = (long long)cs_nonempty_rows_at(job->rows, i), col = (long long)a->col[p];
         if (col < 0 || col >= a->cols) {
             return cs_fail(CS_ERR_INPUT, "row %lld: column %lld is not in 0..%lld", row, col,
                            (long long)a->cols - 1);
@@ -373,7 +373,7 @@ static cs_status check_rows(void *ctx, int64_t item, int worker)
     return status;
 }
 
-cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows, bool non_negative)
+cs_status cs_csr_check_rows(const cs_csr *a, const cs_nonempty_rows *rows, bool non_negative)
 {
     if (a->ptr[0] != 0) {
         return cs_fail(CS_ERR_INPUT, "row pointers start at %lld, not 0", (long long)a->ptr[0]);
@@ -381,7 +381,7 @@ cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows, bool non_
     for (int64_t i = 0; i < a->rows; ++i) {
         if (a->ptr[i + 1] < a->ptr[i]) {
             return cs_fail(CS_ERR_INPUT, "row %lld ends at %lld before its start %lld",
-                           (long long)cs_kept_rows_at(rows, i), (long long)a->ptr[i + 1],
+                           (long long)cs_nonempty_rows_at(rows, i), (long long)a->ptr[i + 1],
                            (long long)a->ptr[i]);
         }
     }

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "linalg/dense.h"
 
 static const double FAR = 100;       /* times the norm: a prescribed entry beyond is not used */

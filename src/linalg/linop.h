@@ -105,7 +105,7 @@ typedef struct {
 
 /** A - U diag(s) V^T. U is rows x p, V is cols x p, s has p values; all borrowed. `singular`: they
  * are singular triplets of A to rounding, with orthonormal U and V; then the normal product A^T
- * A - V diag(s^2) V^T is offered if A offers its own.
+ * A - V diag(s^2) V^T is offered if A find_heuristics its own.
  */
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
                            const double *s, const cs_dense *v, bool singular);

@@ -31,7 +31,7 @@ static cs_status same_length(const char *path, const char *left, const cs_array 
 
 typedef struct {
     const char *path;
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_csr a;
     int64_t ptr_capacity, row_capacity;
 } collector;
@@ -65,8 +65,8 @@ static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *c
     return CS_OK;
 }
 
-static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2], cs_kept_rows *rows,
-                          cs_csr *out)
+static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2],
+                          cs_nonempty_rows *rows, cs_csr *out)
 {
     collector c = {.path = path};
     const cs_row_visitor visitor = {&c, collect_begin, collect_row};
@@ -74,7 +74,7 @@ static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2],
     c.rows.count = c.a.rows;
     if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1], c.rows.count);
     if (status == CS_OK) status = cs_csr_tidy(&c.a);
-    return cs_filled_settle(status, &c.a, &c.rows, rows, out);
+    return cs_drop_empty_rows(status, &c.a, &c.rows, rows, out);
 }
 
 /* --- csc and coo: triplets ---------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static cs_status read_indices(cs_npz *npz, const char *path, const char *name, c
 }
 
 static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
-                               const int64_t shape[2], cs_kept_rows *rows, cs_csr *out)
+                               const int64_t shape[2], cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_array data = {0};
     triplets t = {0};
@@ -148,7 +148,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     }
     if (status == CS_OK)
         status = cs_blame(
-            cs_filled_from_triplets(
+            cs_nonempty_from_triplets(
                 path, &(cs_triplets){shape[0], shape[1], n, t.row, t.col, t.val}, rows, out),
             "%s", path);
     cs_array_free(&data);
@@ -156,7 +156,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     return status;
 }
 
-static cs_status read_npz(const char *path, cs_kept_rows *rows, cs_csr *out)
+static cs_status read_npz(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_npz *npz = NULL;
     char *format = NULL;
@@ -204,7 +204,7 @@ static int64_t append_row(const cs_array *array, int64_t row, int64_t at, cs_csr
     return at;
 }
 
-static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
+static cs_status read_npy(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_array array = {0};
     cs_csr a = {0};
@@ -218,22 +218,22 @@ static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1], 0);
     if (status == CS_OK && nnz == 0) { /* the rows of an array without columns cost nothing */
         const cs_triplets none = {.rows = array.shape[0], .cols = array.shape[1]};
-        status = cs_filled_from_triplets(path, &none, rows, out);
+        status = cs_nonempty_from_triplets(path, &none, rows, out);
     } else if (status == CS_OK) {
-        cs_kept_rows set = cs_kept_rows_all(array.shape[0]);
+        cs_nonempty_rows set = cs_nonempty_rows_all(array.shape[0]);
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);
         for (int64_t i = 0; i < a.rows; ++i) {
             a.ptr[i + 1] = append_row(&array, i, a.ptr[i], &a);
         }
-        status = cs_filled_settle(status, &a, &set, rows, out);
+        status = cs_drop_empty_rows(status, &a, &set, rows, out);
     }
     cs_array_free(&array);
     return status;
 }
 
-cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out)
+cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
-    *rows = (cs_kept_rows){0};
+    *rows = (cs_nonempty_rows){0};
     *out = (cs_csr){0};
     if (cs_path_is_dir(path)) {
         char *inside = cs_path_join(path, "matrix.npz");
@@ -255,11 +255,11 @@ cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *ou
 
 cs_status cs_matrix_read(const char *path, cs_csr *out)
 {
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_status status = cs_matrix_read_filled(path, &rows, out);
     if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
     if (status == CS_OK) status = cs_csr_spread(out, &rows);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     if (status != CS_OK) cs_csr_free(out);
     return status;
 }
@@ -290,16 +290,16 @@ static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, boo
 static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
 {
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     cs_status status = cs_matrix_read_filled(path, &rows, &a);
     if (status == CS_OK && a.gram) status = refuse_gram(path);
     status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
     for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
-        status = visitor->row(visitor->ctx, cs_kept_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
+        status = visitor->row(visitor->ctx, cs_nonempty_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
                               a.col + a.ptr[i], a.val + a.ptr[i]);
     }
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 
@@ -358,13 +358,13 @@ static cs_status put_zeros(cs_outfile *out, int64_t bytes)
 }
 
 /* A run of kept rows that follow each other at a time. */
-static cs_status put_column(const cs_kept_rows *rows, const double *x, cs_outfile *out)
+static cs_status put_column(const cs_nonempty_rows *rows, const double *x, cs_outfile *out)
 {
     const int64_t size = (int64_t)sizeof *x;
     int64_t next = 0; /* row of the file */
     cs_status status = CS_OK;
     for (int64_t i = 0, n = 0; i < rows->count && status == CS_OK; i += n) {
-        const int64_t row = cs_kept_rows_at(rows, i);
+        const int64_t row = cs_nonempty_rows_at(rows, i);
         n = rows->row ? 1 : rows->count;
         while (i + n < rows->count && rows->row[i + n] == row + n) {
             ++n;
@@ -376,7 +376,7 @@ static cs_status put_column(const cs_kept_rows *rows, const double *x, cs_outfil
     return status == CS_OK ? put_zeros(out, (rows->rows - next) * size) : status;
 }
 
-cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows, const cs_dense *a)
+cs_status cs_vectors_write(const char *path, const cs_nonempty_rows *rows, const cs_dense *a)
 {
     const int64_t shape[2] = {rows->rows, a->cols};
     char *header = NULL;
@@ -394,7 +394,7 @@ cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows, const cs_
     return status;
 }
 
-cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *out)
+cs_status cs_vectors_read(const char *path, const cs_nonempty_rows *rows, cs_dense *out)
 {
     cs_array x = {0};
     cs_dense a = {0};
@@ -406,7 +406,7 @@ cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *
                          (long long)rows->rows);
     if (status == CS_OK) status = cs_dense_init(&a, rows->count, x.shape[1]);
     for (int64_t e = 0; status == CS_OK && e < a.rows * a.cols; ++e) {
-        const int64_t i = e / a.cols, j = e % a.cols, row = cs_kept_rows_at(rows, i);
+        const int64_t i = e / a.cols, j = e % a.cols, row = cs_nonempty_rows_at(rows, i);
         const double value = cs_array_f64(&x, row * a.cols + j);
         if (!isfinite(value))
             status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is not finite: %g", path,

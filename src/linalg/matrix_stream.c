@@ -25,12 +25,12 @@ cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t 
                               (long long)rows, (long long)cols);
 }
 
-cs_status cs_filled_settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_kept_rows *rows,
-                           cs_csr *out)
+cs_status cs_drop_empty_rows(cs_status status, cs_csr *a, cs_nonempty_rows *set,
+                             cs_nonempty_rows *rows, cs_csr *out)
 {
     if (status == CS_OK) status = cs_csr_drop_empty(a, set);
     if (status != CS_OK) {
-        cs_kept_rows_free(set);
+        cs_nonempty_rows_free(set);
         cs_csr_free(a);
         return status;
     }
@@ -39,16 +39,16 @@ cs_status cs_filled_settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_ke
     return CS_OK;
 }
 
-cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
-                                  cs_csr *out)
+cs_status cs_nonempty_from_triplets(const char *path, const cs_triplets *t, cs_nonempty_rows *set,
+                                    cs_csr *out)
 {
-    cs_kept_rows filled = {0};
+    cs_nonempty_rows filled = {0};
     cs_csr a = {0};
-    cs_status status = cs_kept_rows_number(t->rows, t->n, t->row, &filled);
+    cs_status status = cs_nonempty_rows_number(t->rows, t->n, t->row, &filled);
     if (status == CS_OK) status = cs_matrix_admit(path, t->rows, t->cols, filled.count);
     if (status == CS_OK)
         status = cs_csr_from_triplets(filled.count, t->cols, t->n, t->row, t->col, t->val, &a);
-    return cs_filled_settle(status, &a, &filled, set, out); /* repeats may add up to 0 */
+    return cs_drop_empty_rows(status, &a, &filled, set, out); /* repeats may add up to 0 */
 }
 
 cs_status cs_sparse_vector(cs_npz *npz, const char *path, const char *name, cs_array *out)

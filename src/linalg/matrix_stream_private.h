@@ -55,14 +55,14 @@ typedef struct {
 } cs_triplets;
 
 /* The nonempty rows of the matrix; row[] is renumbered. */
-cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
-                                  cs_csr *out) CS_MUST_CHECK;
+cs_status cs_nonempty_from_triplets(const char *path, const cs_triplets *t, cs_nonempty_rows *set,
+                                    cs_csr *out) CS_MUST_CHECK;
 
 /* The rows read so far without those that turned out to be empty, unless reading failed. */
-cs_status cs_filled_settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_kept_rows *rows,
-                           cs_csr *out) CS_MUST_CHECK;
+cs_status cs_drop_empty_rows(cs_status status, cs_csr *a, cs_nonempty_rows *set,
+                             cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 
 /* Matrix Market: coordinate or array; real, integer or pattern; general, symmetric or
  * skew-symmetric. Repeats are added. CS_ERR_INPUT names file and line; complex and hermitian
  * matrices are refused. */
-cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
+cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;

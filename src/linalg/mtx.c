@@ -285,7 +285,7 @@ static cs_status read_entries(reader *r, triplets *t)
                                                (long long)r->line, (long long)r->count);
 }
 
-cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
+cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     int fd = -1;
     int64_t bytes = 0;
@@ -303,7 +303,7 @@ cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);
     const cs_triplets entries = {r.rows, r.cols, t.n, t.row, t.col, t.val};
-    status = status ? status : cs_filled_from_triplets(path, &entries, rows, out);
+    status = status ? status : cs_nonempty_from_triplets(path, &entries, rows, out);
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
@@ -341,7 +341,7 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
                   (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a));
     status = write_entries(file.stream, a, integers);
     cs_locale_leave(before);
-    if (status == CS_OK) status = cs_outfile_settle(&file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_sync(&file, cs_interrupt_check);
     if (status == CS_OK) status = cs_outfile_commit(&file); /* finds every write error */
     cs_outfile_abort(&file);
     return status;

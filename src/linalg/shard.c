@@ -26,7 +26,7 @@ static int owner(int64_t index, int ranks)
 void cs_shard_free(cs_shard *s)
 {
     cs_free(s->index);
-    cs_kept_rows_free(&s->kept);
+    cs_nonempty_rows_free(&s->kept);
     cs_csr_free(&s->a);
     *s = (cs_shard){0};
 }
@@ -152,7 +152,7 @@ static cs_status finish(cs_shard *s)
     }
     if (s->kept.count < s->comm->ranks) {
         status = cs_csr_spread(&s->a, &s->kept);
-        s->kept = cs_kept_rows_all(s->rows);
+        s->kept = cs_nonempty_rows_all(s->rows);
     }
     if (status == CS_OK) status = cs_csr_transpose(&s->a, &turned);
     if (status == CS_OK) {

@@ -14,9 +14,9 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 
 enum {
     LANES = 8,

@@ -16,8 +16,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/signed_gram_private.h"
 #include "linalg/svd.h"
 

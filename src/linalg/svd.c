@@ -8,9 +8,9 @@
 
 #include <cblas.h>
 
+#include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "linalg/svd_private.h"
 

@@ -57,8 +57,8 @@ static const double CLUSTER = 1e-6; /* values this near may be copies */
 /* Why a search ended. */
 typedef enum {
     GOES_ON,
-    SETTLED,  /* with all that was wanted, or all that there is */
-    TOO_DEEP, /* converged, but some values are too small to be accurate from A^T A */
+    CONVERGED, /* with all that was wanted, or all that there is */
+    TOO_DEEP,  /* converged, but some values are too small to be accurate from A^T A */
     STOPPED_BY_LIMIT,
     STOPPED_BY_INTERRUPT
 } stop_reason;
@@ -79,7 +79,7 @@ typedef struct {
     int64_t steps, most_steps;
     double tol;
     int64_t next_look;   /* panels */
-    int64_t settled;     /* of the wanted values, at the last look */
+    int64_t converged;   /* of the wanted values, at the last look */
     double last_excess;  /* log of the worst residual over its bound, after last_steps */
     int64_t last_steps;  /* 0: it is not known */
     bool verifying;      /* a fresh block looks for what was missed */
@@ -142,7 +142,7 @@ static double excess_of(const search *s, int64_t j)
 
 /* A value too small for the Gram form, as it will stay: what is left can add no more than makes it
  * reach the limit. */
-static bool settled_below(const search *s, int64_t j)
+static bool converged_below(const search *s, int64_t j)
 {
     double limit = gram_limit(s) * s->value[0];
     return s->value[j] < limit && s->estimate[j] < 0.25 * limit * limit;
@@ -251,10 +251,10 @@ static int64_t find_cluster(const search *s, int64_t n)
 static void report(const search *s)
 {
     char stage[96];
-    int64_t k = s->options->k, settled = cs_least(s->settled, k - 1);
+    int64_t k = s->options->k, converged = cs_least(s->converged, k - 1);
     (void)snprintf(stage, sizeof stage, "triplets converged%s (block Krylov, %lld columns)",
                    s->verifying ? ", looking for missed copies" : "", (long long)s->steps * B);
-    cs_progress_report(s->options->progress, stage, settled, k);
+    cs_progress_report(s->options->progress, stage, converged, k);
 }
 
 /* Finds copies of a value by filters, until a filter finds no more; `below`: the next one that is
@@ -278,7 +278,7 @@ static cs_status sweep(search *s, double value, double below, double first)
     while (status == CS_OK && found == B && cs_basis_columns(&s->k.v) < s->options->k) {
         status = cs_krylov_copies(&s->k, &c, found_value, &found);
         s->locked += status == CS_OK && found == B;
-        s->settled += found;
+        s->converged += found;
         s->steps = c.steps;
         report(s);
     }
@@ -340,13 +340,13 @@ static bool found_more(const search *s, int64_t n)
 }
 
 /* All wanted values have converged: ends the run, or starts a fresh block. */
-static cs_status settled(search *s, int64_t n)
+static cs_status end_or_restart(search *s, int64_t n)
 {
     bool ended = s->k.next_active == 0;
     bool enough = ended || s->since_fresh >= cs_probe_steps(s->space->cols, s->k.direct);
     bool more = s->verifying && found_more(s, n);
     if (exhausted(s) || (s->verifying ? !more && enough : !ended && !suspicious(s, n))) {
-        s->stop = SETTLED;
+        s->stop = CONVERGED;
     } else if (!s->verifying || more) {
         return verify(s, n);
     }
@@ -375,18 +375,18 @@ static cs_status look(search *s)
     int64_t n = cs_least(k, s->count), converged = 0;
     double worst = 0;
     bool below = false, taken = false;
-    s->settled = 0;
+    s->converged = 0;
     for (int64_t j = 0; j < n; ++j) {
-        bool deep = !s->k.bidiagonal && settled_below(s, j);
+        bool deep = !s->k.bidiagonal && converged_below(s, j);
         below |= deep;
         converged += converged == j && excess_of(s, j) <= 1;
         worst = deep ? worst : fmax(worst, excess_of(s, j));
-        s->settled += deep || excess_of(s, j) <= 1;
+        s->converged += deep || excess_of(s, j) <= 1;
     }
     bool ended = s->k.next_active == 0;
     if (worst <= 1 && (n == k || ended)) {
-        status = settled(s, n);
-        if (s->stop == SETTLED && below) {
+        status = end_or_restart(s, n);
+        if (s->stop == CONVERGED && below) {
             s->stop = TOO_DEEP;
         }
         if (status != CS_OK || s->stop != GOES_ON || s->k.v.panels < s->capacity) return status;
@@ -411,7 +411,7 @@ static cs_status run(search *s)
     bool zero = false;
     cs_status status = cs_krylov_first(&s->k, s->options->start);
     status = status ? status : cs_krylov_find_scale(&s->k, &zero);
-    s->stop = zero ? SETTLED : GOES_ON;
+    s->stop = zero ? CONVERGED : GOES_ON;
     s->next_look = cs_least(k / B + 3, FIRST_LOOK);
     while (status == CS_OK && s->stop == GOES_ON && s->steps < s->most_steps) {
         status = cs_interrupt_check();
@@ -487,7 +487,7 @@ static cs_status keep_wanted(search *s, double floor, int64_t *n)
         *n = s->count = 0;
         return CS_OK;
     }
-    cs_status status = s->stop == SETTLED ? CS_OK : find_ritz(s); /* the last look was earlier */
+    cs_status status = s->stop == CONVERGED ? CS_OK : find_ritz(s); /* the last look was earlier */
     while (status == CS_OK && most < s->options->k && most < s->most_kept && most < s->count &&
            s->value[most] > floor * s->value[0]) {
         ++most;
@@ -548,7 +548,7 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
         cs_interrupt_hold(true); /* what is known by now is brought home */
         status = collect(&s, svd);
         cs_interrupt_hold(false);
-        svd->converged = s.stop == SETTLED;
+        svd->converged = s.stop == CONVERGED;
         svd->interrupted = s.stop == STOPPED_BY_INTERRUPT;
     }
     svd->iterations += s.steps;

@@ -14,8 +14,8 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/gpu.h"
 #include "linalg/svd_private.h"
 

@@ -18,8 +18,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/tile_private.h"
 
 enum {

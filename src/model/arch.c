@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "model/arch_private.h"
 
 static const cs_arch_row *const ROW[] = {

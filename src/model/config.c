@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/range.h"
 #include "image/patches.h"
 #include "io/file.h"

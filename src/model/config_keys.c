@@ -245,18 +245,18 @@ bool cs_config_sees_as_class(const cs_model_config *config, const json_t *traine
 {
     static const char key[] = "is_decoder";
     const char *attention = json_string_value(json_object_get(trained, "attention"));
-    const bool told = cs_arch_knows(config->arch, key), class = cs_arch_causal(config->arch),
+    const bool known = cs_arch_knows(config->arch, key), class = cs_arch_causal(config->arch),
                causal = attention && strcmp(attention, "causal") == 0,
                all = attention && strcmp(attention, "bidirectional") == 0;
     if (!attention) {
         return true;
     }
-    if (told && (causal || all) && json_is_true(json_object_get(object, key)) != causal) {
+    if (known && (causal || all) && json_is_true(json_object_get(object, key)) != causal) {
         (void)json_object_del(object, "is_causal");
         (void)json_object_del(object, "causal_mask");
         cs_json_put(status, object, key, json_boolean(causal));
     }
-    return causal ? class || told : all && !class;
+    return causal ? class || known : all && !class;
 }
 
 /* Files of old classes say "absolute" whatever the positions are; "sans_pos" are rotary ones. */

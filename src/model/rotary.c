@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "io/json.h"
 #include "model/arch_private.h"
 

@@ -237,7 +237,7 @@ const cs_objective_row cs_row_BLOCK_MASKED = {
     .takes = "unmasked mask-ratio columns",
     .trained = "mask-ratio=0.4",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = cs_check_unmasked,
     .check_length = cs_check_unmasked_length,

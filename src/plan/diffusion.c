@@ -15,7 +15,7 @@ static double token_weight(int64_t s, int64_t n)
     return (double)(s + 1) / (double)n;
 }
 
-static double speaks(const cs_objective *o, int64_t s)
+static double predict_probability(const cs_objective *o, int64_t s)
 {
     int64_t silent = o->empty_prefix == CS_PREFIX_NONE ? 2 : 1; /* all masked, none masked */
     return 1 - (double)silent / (double)(s + 1);
@@ -56,7 +56,7 @@ const cs_objective_row cs_row_DIFFUSION = {
         "prefix s.",
     .source = "Sahoo et al. 2024",
     .shape = CS_PAIRS_INVARIANT,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_OWN,
     .given = cs_given_any,
     .count = cs_count_subsets,
@@ -64,6 +64,6 @@ const cs_objective_row cs_row_DIFFUSION = {
     .sample = sample,
     .token_weight = token_weight,
     .sizes = cs_sizes_permuted,
-    .speaks = speaks,
+    .predict_probability = predict_probability,
     .examples = "diffusion",
 };

@@ -9,7 +9,7 @@
  * that of both weights together put in.
  */
 #include "plan/kernel.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 #include "base/mem.h"
 #include "base/threads.h"

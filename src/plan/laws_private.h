@@ -142,8 +142,8 @@ cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visi
                             cs_size_facts *facts) CS_MUST_CHECK;
 cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts) CS_MUST_CHECK;
-double cs_bernoulli_speaks(const cs_objective *objective, int64_t s);
-double cs_group_speaks(const cs_objective *objective, int64_t s);
+double cs_bernoulli_predict_probability(const cs_objective *objective, int64_t s);
+double cs_group_predict_probability(const cs_objective *objective, int64_t s);
 
 /* enumerate.c: Target weights to factors, in place; whether any is not 1. */
 bool cs_target_level(int64_t s, double *w);

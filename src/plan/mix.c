@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "plan/laws_private.h"
 #include "plan/mix_private.h"
 #include "plan/ratio.h"
@@ -174,11 +174,11 @@ cs_objective_reading cs_objective_reads(const cs_objective *o)
 {
     if (o->kind != CS_OBJ_MIX) return row_of(o).reads;
     cs_objective part;
-    cs_objective_reading first = CS_READS_PREFIXES;
+    cs_objective_reading first = CS_ROWS_PREFIXES;
     for (int64_t j = -1, count = 0; any_part(o, &j, &part); ++count) {
         first = count == 0 ? row_of(&part).reads : first;
-        if (row_of(&part).reads != first || first == CS_READS_PREFIXES) {
-            return CS_READS_GROUPS;
+        if (row_of(&part).reads != first || first == CS_ROWS_PREFIXES) {
+            return CS_ROWS_GROUPS;
         }
     }
     return first;
@@ -284,13 +284,13 @@ bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
            cs_ratio_round(lo, s) != cs_ratio_masked(lo, s);
 }
 
-static double speaks(const cs_objective *o, int64_t s)
+static double predict_probability(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS], sum = 0;
     cs_objective part;
     bool exists = cs_mix_shares(o, s, share) == CS_OK;
     for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
-        sum += share[j] * cs_objective_speaks(&part, s);
+        sum += share[j] * cs_objective_predict_probability(&part, s);
     }
     return sum;
 }
@@ -390,7 +390,7 @@ static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     cs_objective part = *o;
     cs_status status = draw_part(o, plan->length, rng, &part);
     if (status != CS_OK) return status;
-    if (row_of(&part).reads != CS_READS_PREFIXES) {
+    if (row_of(&part).reads != CS_ROWS_PREFIXES) {
         return cs_plan_sample_training(&part, rng, plan);
     }
     status = cs_plan_sample(&part, rng, plan);
@@ -403,7 +403,7 @@ static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 /* Of one plan of the part. */
 static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 {
-    *out = cs_objective_speaks(part, s);
+    *out = cs_objective_predict_probability(part, s);
     return part->event_weight == CS_EVENT_TOKEN ? cs_objective_predicted(part, s, out) : CS_OK;
 }
 
@@ -451,7 +451,7 @@ const cs_objective_row cs_row_MIX = {
     .plans = "the plans of its parts, with their shares",
     .source = "ours",
     .form = form,
-    .reads = CS_READS_GROUPS,
+    .reads = CS_ROWS_GROUPS,
     .weighting = CS_WEIGHTS_OWN,
     .check = check,
     .check_length = check_length,
@@ -463,5 +463,5 @@ const cs_objective_row cs_row_MIX = {
     .pairs = pairs_of,
     .sizes = sizes,
     .predicted = predicted,
-    .speaks = speaks,
+    .predict_probability = predict_probability,
 };

@@ -85,7 +85,7 @@ const cs_objective_row cs_row_MNTP = {
     .takes = "unmasked mask-ratio",
     .trained = "mask-ratio=0.15",
     .form = form,
-    .reads = CS_READS_NEXT,
+    .reads = CS_ROWS_SHIFTED,
     .masks = true,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = cs_check_unmasked,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "plan/laws_private.h"
 #include "plan/parameter.h"
 #include "plan/ratio.h"
@@ -233,9 +233,9 @@ bool cs_objective_given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *
     return true;
 }
 
-double cs_objective_speaks(const cs_objective *o, int64_t s)
+double cs_objective_predict_probability(const cs_objective *o, int64_t s)
 {
-    return table[o->kind]->speaks ? table[o->kind]->speaks(o, s) : 1;
+    return table[o->kind]->predict_probability ? table[o->kind]->predict_probability(o, s) : 1;
 }
 
 cs_pairs_form cs_objective_shape(const cs_objective *o)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
@@ -164,7 +164,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
     return CS_OK;
 }
 
-double cs_group_speaks(const cs_objective *o, int64_t s)
+double cs_group_predict_probability(const cs_objective *o, int64_t s)
 {
     /* a first group of s leaves nothing to predict */
     bool silent = o->t >= s && o->empty_prefix == CS_PREFIX_NONE;

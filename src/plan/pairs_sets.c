@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/laws_private.h"
 #include "plan/plan_file.h"

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/number.h"
 #include "io/parse.h"
 #include "plan/laws_private.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/gvp.h"
 #include "plan/laws_private.h"
 #include "plan/offsets.h"
@@ -274,7 +274,7 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
 cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     const cs_objective_row *row = cs_objective_table(objective->kind);
-    if (row->reads == CS_READS_PREFIXES) {
+    if (row->reads == CS_ROWS_PREFIXES) {
         return cs_fail(CS_ERR_USAGE, "%s has no plan that contains all prefixes",
                        cs_objective_name(objective->kind));
     }

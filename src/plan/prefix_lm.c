@@ -70,7 +70,7 @@ const cs_objective_row cs_row_PREFIX_LM = {
             "On the toy model the spectrum equals the one of `ar`.",
     .source = "Dong et al. 2019",
     .shape = CS_PAIRS_PREFIX,
-    .reads = CS_READS_NEXT,
+    .reads = CS_ROWS_SHIFTED,
     .weighting = CS_WEIGHTS_TOKENS,
     .count = count_plans,
     .visit = visit,

@@ -127,7 +127,7 @@ const cs_objective_row cs_row_SPAN_MASKED = {
     .takes = "unmasked mask-ratio t",
     .trained = "mask-ratio=0.15,t=3",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = check,
     .check_length = cs_check_unmasked_length,

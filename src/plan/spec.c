@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/parse.h"

@@ -131,7 +131,7 @@ const cs_objective_row cs_row_SQUARE_AR = {
     .takes = "t columns",
     .trained = "t=2",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_GROUPS,
+    .reads = CS_ROWS_GROUPS,
     .weighting = CS_WEIGHTS_TOKENS,
     .check = cs_check_t,
     .check_length = check_length,

@@ -20,9 +20,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "tensor/cpu_private.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"

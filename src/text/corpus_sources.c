@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/parse.h"

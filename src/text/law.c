@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "io/json.h"
 #include "io/parse.h"
 #include "text/law_grammar_private.h"

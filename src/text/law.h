@@ -128,7 +128,7 @@ cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t s
 /** Whether the words of a corpus are those of the language, so that both have matrices of the same
  * columns.
  */
-bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus);
+bool cs_law_generates(const cs_law *law, const cs_corpus *corpus);
 
 /** The best possible scores on documents of the language; no model exceeds them on average. */
 typedef struct {

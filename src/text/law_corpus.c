@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "text/corpus_builder_private.h"
 #include "text/law.h"
 #include "text/sequences.h"
@@ -246,7 +246,7 @@ cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t s
 
 /* --- probabilities of documents in the language ----------------------------------------------- */
 
-bool cs_law_speaks(const cs_law *law, const cs_corpus *corpus)
+bool cs_law_generates(const cs_law *law, const cs_corpus *corpus)
 {
     bool same = corpus->word && corpus->vocab == law->words + 1 && !corpus->real;
     for (int64_t v = 0; v < law->words && same; ++v) {
@@ -310,7 +310,7 @@ cs_status cs_law_score_of(const cs_law *law, const cs_corpus *corpus, bool held_
     double *a = cs_pool_take(&pool, law->classes * law->states, sizeof *a),
            *further = cs_pool_take(&pool, law->classes * law->states, sizeof *further);
     cs_status status = pool.status;
-    if (status == CS_OK && (!cs_law_speaks(law, corpus) || corpus->unknown_tokens > 0))
+    if (status == CS_OK && (!cs_law_generates(law, corpus) || corpus->unknown_tokens > 0))
         status = cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
                          corpus->name);
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {

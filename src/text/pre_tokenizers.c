@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "text/pretokenize.h"
 #include "text/steps_private.h"
 #include "text/unicode.h"

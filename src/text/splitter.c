@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "text/unicode.h"
 
 static const char *const NAME[] = {[CS_SPLITTER_WORD] = "word",

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/json.h"
 #include "text/bpe.h"
 #include "text/unicode.h"

@@ -198,7 +198,7 @@ void cs_tokenizer_drop_post(cs_tokenizer *t)
     }
 }
 
-cs_around cs_tokenizer_around(const cs_tokenizer *t)
+cs_special_tokens cs_tokenizer_around(const cs_tokenizer *t)
 {
-    return (cs_around){t->around, t->around + t->befores, t->befores, t->afters};
+    return (cs_special_tokens){t->around, t->around + t->befores, t->befores, t->afters};
 }

@@ -214,7 +214,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
 
 static void single_fill(cs_draft *draft, int64_t b)
 {
-    if (cs_task_reads(draft->task) != CS_READS_MASKS) {
+    if (cs_task_reads(draft->task) != CS_ROWS_MASKED) {
         fill_next(draft, b);
     } else {
         fill_masked(draft, b);
@@ -269,7 +269,7 @@ static int64_t number_groups(const cs_draft *draft, int64_t b, int32_t *row)
 static rows_taken query_rows(const cs_draft *draft, int64_t b)
 {
     int64_t length = draft->plan[b].length;
-    bool offset = cs_task_reads(draft->task) == CS_READS_PREFIXES;
+    bool offset = cs_task_reads(draft->task) == CS_ROWS_PREFIXES;
     int64_t events = offset ? length - draft_first(draft) : draft_predicted(draft, b);
     int64_t queries = offset || placed(draft) ? events : number_groups(draft, b, draft->scratch);
     int64_t scored = 0;
@@ -304,7 +304,7 @@ static void fill_offsets(cs_draft *draft, int64_t b)
 
 static void query_fill(cs_draft *draft, int64_t b)
 {
-    if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+    if (cs_task_reads(draft->task) == CS_ROWS_PREFIXES) {
         fill_offsets(draft, b);
         return;
     }
@@ -464,7 +464,7 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
     if (!draft->factor[length]) {
         status = cs_target_factors(objective, length, &draft->factor[length]);
     }
-    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_ROWS_PREFIXES) {
         plan->length = length;
         plan->factor = draft->factor[length];
         return CS_OK;
@@ -505,7 +505,7 @@ static cs_status draw_plans(cs_draft *draft)
         longest = length > longest ? length : longest;
         status = check_example(draft, &draft->example[b]);
     }
-    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES)
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_ROWS_PREFIXES)
         status = cs_offsets_init(&draft->task->objective, longest, &draft->offsets);
     if (status == CS_OK) {
         draft->plan = cs_calloc(draft->count, sizeof *draft->plan);

@@ -17,7 +17,7 @@ cs_objective_reading cs_task_reads(const cs_task *task)
 
 bool cs_task_masks(const cs_task *task)
 {
-    return cs_task_reads(task) == CS_READS_MASKS;
+    return cs_task_reads(task) == CS_ROWS_MASKED;
 }
 
 int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
@@ -29,7 +29,7 @@ int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
 /* Plans of next tokens that mask are among its plans, and are read in one stream. */
 static bool masks_next(const cs_task *task, cs_form form)
 {
-    return form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
+    return form == CS_FORM_SINGLE && cs_task_reads(task) == CS_ROWS_SHIFTED &&
            cs_objective_masks(&task->objective) != CS_MASKS_NONE;
 }
 
@@ -47,7 +47,7 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
     if (config->decoder.layers > 0) {
         return CS_FORM_MAE;
     }
-    bool single = cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task) ||
+    bool single = cs_task_reads(task) == CS_ROWS_SHIFTED || cs_task_masks(task) ||
                   cs_task_offsets(task, config) > 0;
     return single && !task->two_stream ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }

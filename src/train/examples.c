@@ -6,8 +6,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 #include "text/sequences.h"
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -66,9 +66,9 @@ static cs_status set_objective(const cs_objective *objective, cs_model_kind *kin
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective)
 {
     const bool heads = kind == CS_KIND_CAUSAL && objective == cs_objective_table(CS_OBJ_DIVERSE_AR),
-               causal = !objective || heads || objective->reads == CS_READS_PREFIXES ||
+               causal = !objective || heads || objective->reads == CS_ROWS_PREFIXES ||
                         objective == cs_objective_table(CS_OBJ_AR);
-    const bool masks = objective && objective->reads == CS_READS_MASKS;
+    const bool masks = objective && objective->reads == CS_ROWS_MASKED;
     return (kind != CS_KIND_TWO_STREAM && kind != CS_KIND_CAUSAL) || masks
                ? CS_ATTENTION_BIDIRECTIONAL
            : causal ? CS_ATTENTION_CAUSAL
@@ -85,7 +85,7 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
     const cs_form form = cs_form_of(task, config);
     const cs_objective_row *row = cs_objective_table(task->objective.kind);
     const bool next =
-        form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) != CS_READS_MASKS;
+        form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) != CS_ROWS_MASKED;
     static const cs_kind NEXT[] = {[CS_MASKS_NONE] = CS_KIND_CAUSAL,
                                    [CS_MASKS_SOME] = CS_KIND_HYBRID,
                                    [CS_MASKS_ALL] = CS_KIND_MNTP};

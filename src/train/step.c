@@ -100,7 +100,7 @@ static cs_status open_detector(const cs_trainer *t, cs_detector *out)
         return CS_OK;
     }
     if (o->phases || o->loss != CS_LOSS_CROSS_ENTROPY || !cs_task_masks(&t->task) ||
-        cs_task_reads(&t->task) == CS_READS_NEXT || t->step.sizes.form != CS_FORM_SINGLE ||
+        cs_task_reads(&t->task) == CS_ROWS_SHIFTED || t->step.sizes.form != CS_FORM_SINGLE ||
         t->model->config.shape.real_width > 0) {
         return cs_fail(CS_ERR_USAGE, "replaced tokens need a single masked objective on text, one "
                                      "stream and the cross-entropy");

@@ -73,7 +73,7 @@ cs_status fuzz_npy(const char *path, const char *bytes, int64_t size)
         AUTO(cs_labelled_text) labels = {0};
         fuzz_also(cs_label_file_read(path, true, NULL, &labels));
         AUTO(cs_dense) vectors = {0};
-        const cs_kept_rows all = cs_kept_rows_all(3);
+        const cs_nonempty_rows all = cs_nonempty_rows_all(3);
         fuzz_also(cs_vectors_read(path, &all, &vectors));
     }
     return status == CS_OK ? CS_OK : cs_npy_read(path, 0, &a);
@@ -118,7 +118,7 @@ cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
     AUTO(cs_csr) a = {0};
-    AUTO(cs_kept_rows) rows = {0};
+    AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) {
         touch_csr(&a);

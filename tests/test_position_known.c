@@ -72,14 +72,14 @@ static void noisy_masks(int r, int s, int tokens, int m, double eps, joint *j)
         }
         for (int y = 0; members(set) == m && y < r; ++y) {
             for (int c = 0; c < contents; ++c) {
-                for (int told = 0; told < s; ++told) {
-                    for (int k = 0; k < s && !(set >> told & 1); ++k) {
-                        const double p = k == told ? 1 - eps : eps / (n - 1);
+                for (int named = 0; named < s; ++named) {
+                    for (int k = 0; k < s && !(set >> named & 1); ++k) {
+                        const double p = k == named ? 1 - eps : eps / (n - 1);
                         for (int d = 0; d < tokens && !(set >> k & 1); ++d) {
                             j->a[j->rows][(y * s + k) * tokens + d] = p;
                         }
                     }
-                    j->rows += !(set >> told & 1);
+                    j->rows += !(set >> named & 1);
                     assert_true(j->rows < ROWS);
                 }
             }
@@ -87,7 +87,7 @@ static void noisy_masks(int r, int s, int tokens, int m, double eps, joint *j)
     }
 }
 
-TEST(a_noisy_position_is_one_that_is_told)
+TEST(a_noisy_position_is_one_that_is_known_in_part)
 {
     static joint j;
     double sigma[COLS];
@@ -100,12 +100,13 @@ TEST(a_noisy_position_is_one_that_is_told)
                 cs_toy toy = toy_of("masked:unmasked=1", r, s, tokens);
                 toy.objective.unmasked_lo = toy.objective.unmasked_hi = m;
                 toy.given = i == 0;
-                toy.told = i == 0 ? 0 : theta;
+                toy.position_known = i == 0 ? 0 : theta;
                 noisy_masks(r, s, tokens, m, eps, &j);
                 values_of(&j, sigma);
                 for (int way = 0; way < 3; ++way) {
-                    static const toy_road road[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
-                    AUTO(cs_toy_spectrum) spectrum = toy_run(road[way], &toy);
+                    static const toy_method method[] = {toy_enumerate, cs_toy_reduce,
+                                                        cs_toy_closed};
+                    AUTO(cs_toy_spectrum) spectrum = toy_run(method[way], &toy);
                     expect_values(&spectrum, sigma, r * s * tokens);
                 }
                 const double rest = 1 - (1 - theta * theta) * (1 - blind);
@@ -116,7 +117,7 @@ TEST(a_noisy_position_is_one_that_is_told)
 }
 
 /* Any objective: where P(. | S) is not uniform the draw follows it. */
-TEST(every_way_to_a_told_position_agrees)
+TEST(every_method_of_a_known_position_agrees)
 {
     const double theta[] = {0.01, 0.5, 0.93};
     int formulas = 0;
@@ -124,7 +125,7 @@ TEST(every_way_to_a_told_position_agrees)
         for (int variant = 0; variant < 6; ++variant) {
             cs_toy toy = toy_of(plan_spec(p), 2, 4, 1 + variant % 2);
             toy.objective.empty_prefix = variant % 2 ? CS_PREFIX_CLASS : CS_PREFIX_NONE;
-            toy.told = theta[variant / 2];
+            toy.position_known = theta[variant / 2];
             if (plan_exists(&toy.objective, 4)) {
                 AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, &toy),
                                       reduced = toy_run(cs_toy_reduce, &toy), formula = {0};
@@ -140,17 +141,17 @@ TEST(every_way_to_a_told_position_agrees)
     assert_true(formulas > 60);
 }
 
-TEST(what_cannot_be_told_is_refused)
+TEST(indistinguishable_values_are_refused)
 {
     cs_toy_spectrum s;
     cs_toy toy = toy_of("ar", 2, 4, 2);
-    toy.told = 1;
+    toy.position_known = 1;
     assert_fails(cs_toy_enumerate(&toy, 0, &s), CS_ERR_USAGE, "probability 1 not in [0, 1)");
-    toy.told = -0.5;
+    toy.position_known = -0.5;
     assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE, "probability -0.5 not in");
-    toy.told = NAN;
+    toy.position_known = NAN;
     assert_fails(cs_toy_closed(&toy, &s), CS_ERR_USAGE, "not in [0, 1)");
-    toy.told = 0.5;
+    toy.position_known = 0.5;
     toy.given = true;
     assert_fails(cs_toy_reduce(&toy, &s), CS_ERR_USAGE, "cannot be combined with given position");
     toy.given = false;

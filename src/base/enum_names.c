@@ -1,5 +1,5 @@
 /* The nearest known name: edit distance with transpositions (optimal string alignment). */
-#include "base/names.h"
+#include "base/enum_names.h"
 
 #include <ctype.h>
 #include <stdio.h>

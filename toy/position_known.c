@@ -25,10 +25,11 @@ static cs_status count_targets(const cs_toy *toy, int64_t *count)
     return status;
 }
 
-cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind, cs_toy_spectrum *out)
+cs_status cs_toy_mix_positions(const cs_toy *toy, const cs_toy_spectrum *blind,
+                               cs_toy_spectrum *out)
 {
     cs_toy_values values = {.residual = blind->residual};
-    const double square = toy->told * toy->told;
+    const double square = toy->position_known * toy->position_known;
     int64_t targets = 0;
     cs_status status = count_targets(toy, &targets);
     if (status != CS_OK) return status;
@@ -36,7 +37,7 @@ cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind, cs_toy_sp
         const double x = blind->sigma[i];
         cs_toy_values_add(&values, sqrt(square + (1 - square) * x * x), blind->multiplicity[i]);
     }
-    cs_toy_values_add(&values, toy->told, toy->classes * targets - blind->rank);
+    cs_toy_values_add(&values, toy->position_known, toy->classes * targets - blind->rank);
     status = cs_toy_values_group(&values, out);
     if (status == CS_OK) {
         out->formula = blind->formula;
@@ -47,19 +48,19 @@ cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind, cs_toy_sp
     return status;
 }
 
-cs_status cs_toy_told_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
-                         const cs_toy *toy, cs_toy_spectrum *out)
+cs_status cs_toy_mixed_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum *out),
+                          const cs_toy *toy, cs_toy_spectrum *out)
 {
     cs_toy plain = *toy;
     cs_toy_spectrum blind = {0};
     cs_status status = cs_toy_check(toy);
     if (status != CS_OK) return status;
-    if (!(toy->told > 0)) {
+    if (!(toy->position_known > 0)) {
         return method(toy, out);
     }
-    plain.told = 0;
+    plain.position_known = 0;
     status = method(&plain, &blind);
-    if (status == CS_OK) status = cs_toy_tell(toy, &blind, out);
+    if (status == CS_OK) status = cs_toy_mix_positions(toy, &blind, out);
     cs_toy_spectrum_free(&blind);
     return status;
 }

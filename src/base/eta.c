@@ -1,18 +1,18 @@
 /* The rest of a stage takes what its items have taken on average, those before a resumed run's
  * first report left out. */
-#include "base/pace.h"
+#include "base/eta.h"
 
 #include <math.h>
 #include <stdio.h>
 
-bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, double period)
+bool cs_eta_report(cs_eta *pace, int64_t done, int64_t total, double now, double period)
 {
     if (!pace->running || total != pace->total || done < pace->last) {
-        *pace = (cs_pace){.first = done,
-                          .total = total,
-                          .begun = now,
-                          .shown = pace->running ? pace->shown : now,
-                          .running = true};
+        *pace = (cs_eta){.first = done,
+                         .total = total,
+                         .begun = now,
+                         .shown = pace->running ? pace->shown : now,
+                         .running = true};
     }
     pace->last = done;
     if (now - pace->shown < period) {
@@ -22,31 +22,31 @@ bool cs_pace_report(cs_pace *pace, int64_t done, int64_t total, double now, doub
     return true;
 }
 
-void cs_pace_seconds(double seconds, char out[CS_PACE_LEFT])
+void cs_eta_seconds(double seconds, char out[CS_ETA_LEFT])
 {
     const double size = seconds < 90 ? 1 : seconds < 5400 ? 60 : 3600;
     out[0] = '\0';
     if (!isnan(seconds))
-        (void)snprintf(out, CS_PACE_LEFT, ", about %.0f %s left", seconds / size,
+        (void)snprintf(out, CS_ETA_LEFT, ", about %.0f %s left", seconds / size,
                        size < 2      ? "s"
                        : size < 3600 ? "min"
                                      : "h");
 }
 
-void cs_pace_left(const cs_pace *pace, double now, char out[CS_PACE_LEFT])
+void cs_eta_left(const cs_eta *pace, double now, char out[CS_ETA_LEFT])
 {
     out[0] = '\0';
     double spent = now - pace->begun, done = (double)(pace->last - pace->first);
     if (pace->total > 0 && done > 0 && spent >= 1) {
         double rest = spent * (double)(pace->total - pace->last) / done;
-        cs_pace_seconds(rest, out);
+        cs_eta_seconds(rest, out);
     }
 }
 
-void cs_pace_text(const cs_pace *pace, const char *stage, double now, char *out, size_t size)
+void cs_eta_text(const cs_eta *pace, const char *stage, double now, char *out, size_t size)
 {
-    char left[CS_PACE_LEFT];
-    cs_pace_left(pace, now, left);
+    char left[CS_ETA_LEFT];
+    cs_eta_left(pace, now, left);
     if (pace->total > 0) {
         (void)snprintf(out, size, "%lld/%lld %s%s", (long long)pace->last, (long long)pace->total,
                        stage, left);

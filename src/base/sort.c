@@ -1,6 +1,6 @@
 /* Radix sort of scored things: six passes of eleven bits over the values' bits, turned so that they
  * descend as unsigned numbers ascend. Passes in which all digits are equal are left out. */
-#include "base/scored.h"
+#include "base/sort.h"
 
 #include <string.h>
 

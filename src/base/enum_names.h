@@ -32,7 +32,6 @@ cs_status cs_name_number(const char *what, const char *name, const char *const *
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-
 /* Whether a name is in a list of names separated by bars, spaces or commas; NULL is an empty list.
  */
 bool cs_listed(const char *list, const char *name);
