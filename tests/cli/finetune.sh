@@ -90,7 +90,7 @@ test_rates() {
     [ "$(tail -1 d/runs/trial-0.01-seed-0/log.csv | cut -d, -f1)" = 54 ] || fail "$(cat d/runs/trial-0.01-seed-0/log.csv)"
 }
 
-# Each trial has a folder and a key of its own, however close its rate is to another's.
+# Each trial has its own folder and key, however close its rate is to another's.
 test_close_rates() {
     task; trained model masked
     run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 1 --seeds 1 --batch 8 --lr 0.01,0.010000001 -o d --json "$@"; }
