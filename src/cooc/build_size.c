@@ -19,48 +19,6 @@
 #include "cooc/sketch_private.h"
 #include "cooc/store_private.h"
 
-enum { MIB = 1 << 20 };
-
-cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resources *out)
-{
-    const int asked = options->threads > 0 ? options->threads : cs_threads();
-    int64_t budget = options->memory_budget;
-    if (budget == 0) {
-        budget = cs_mem_available() / 4;
-        budget = budget > MIB ? budget : MIB;
-    }
-    if (budget < MIB) {
-        return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
-                       (long long)options->memory_budget);
-    }
-    *out = (cs_build_resources){.workers = asked < CS_BUILD_WORKERS ? asked : CS_BUILD_WORKERS,
-                                .budget = budget,
-                                .limit = (options->memory_budget > 0 ? 1 : 2) * (double)budget};
-    return CS_OK;
-}
-
-double cs_build_weight(const cs_cooc_prepared *p, int64_t i)
-{
-    const double own =
-        p->options.weight_by_document ? 1 : cs_context_predicted(p->plan, p->sequences.length[i]);
-    return p->corpus->weight ? own * p->corpus->weight[p->sequences.document[i]] : own;
-}
-
-double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
-{
-    double total = 0;
-    for (int64_t i = 0; i < p->sequences.count; ++i) {
-        total +=
-            cs_build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
-    }
-    /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
-     * plan files, where the overflow of the total is caught. */
-    double headroom = p->options.draws > 0 ? 8 : 1;
-    int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
-    *exact = d > 0 && !p->corpus->weight && total * (double)d * headroom < 0x1p53;
-    return *exact ? (double)d : exp2(floor(61 - log2(total * headroom)));
-}
-
 /* Nonzeros of the class masses of at most `rows` rows or columns. */
 static double class_entries(const cs_corpus *corpus, double rows, double entries)
 {
