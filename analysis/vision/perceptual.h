@@ -24,3 +24,7 @@ cs_status cs_perceptual_check(const cs_model_text *classifier, const cs_images *
 cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_t count,
                         const float *a, const float *b, int threads,
                         double *distance) CS_MUST_CHECK;
+
+/* SSIM of two images of height x width x channels values whose peak is `peak`. */
+double cs_ssim(const float *a, const float *b, int64_t height, int64_t width, int64_t channels,
+               double peak);

@@ -65,7 +65,3 @@ void cs_reconstruction_free(cs_reconstruction *r);
 
 /* Means over images with standard errors (of the mean, images independent), and every image. */
 void cs_reconstruction_record(const cs_reconstruction *r, const cs_images *images, cs_item *root);
-
-/* SSIM of two images of height x width x channels values whose peak is `peak`. */
-double cs_ssim(const float *a, const float *b, int64_t height, int64_t width, int64_t channels,
-               double peak);

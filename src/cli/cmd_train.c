@@ -1,9 +1,10 @@
 /* cospec train: pretrains a model of the toolkit on a corpus, under any objective. */
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/vision/train_optimum.h"
+#include "analysis/measures/field_optimum.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -13,12 +14,67 @@
 #include "cli/train_options.h"
 #include "image/augment.h"
 #include "image/codes.h"
+#include "image/field.h"
+#include "image/images.h"
 #include "io/file.h"
+#include "io/result.h"
+#include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/budgets.h"
 #include "train/examples.h"
 #include "train/specials.h"
+#include "train/trainer.h"
+
+/* --- optimum of a field ----------------------------------------------------------------------- */
+
+/* The floor is of all held-out fields in expectation, under the plans of those evaluated, as far as
+ * they are not too many: which plans they are would count for more than the fields, and so the loss
+ * is evaluated under the same plans. */
+
+enum { LEAST_PLANS = 64 };
+
+/* Those evaluated, or what a few seconds are enough for. */
+static int64_t plans_of(double pixels, int64_t evaluated)
+{
+    const double flops = 0x1p39;
+    return (int64_t)fmin(fmax(flops / (pixels * pixels * pixels), LEAST_PLANS),
+                         (double)(evaluated > 2 ? evaluated : 2));
+}
+
+/* Adds to the record of a training on the corpus `field`: optimum, the least evaluation loss of any
+ * model under the objective (measures/field_optimum.h, over all plans or those of the fields
+ * evaluated, as far as a few seconds allow), optimum_se, and above_optimum = loss / optimum - 1,
+ * with the loss measured on held-out fields. Adds nothing for other corpora, if the loss has
+ * another target (normalised patches, codes, a schedule of objectives), or if the model reads less
+ * or more than its plans show (blind queries, tokens kept or replaced). */
+static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
+                                         const cs_train_options *o, double loss, cs_item *item)
+{
+    cs_field_case of = {.height = images->height,
+                        .width = images->width,
+                        .patch = c->picture.patch,
+                        .draws = plans_of((double)(images->height * images->width),
+                                          o->data.batch * o->intervals.eval_batches),
+                        .seed = o->seed};
+    double optimum = 0, se = 0;
+    int32_t *order = NULL;
+    if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||
+        c->shape.extra_width > 0 || c->attention.blind_queries || o->phases || o->task.keep > 0 ||
+        o->task.random > 0) {
+        return CS_OK;
+    }
+    cs_status status = cs_model_order(c, &order);
+    of.order = order;
+    if (status == CS_OK) status = cs_field_optimum(&o->task.objective, &of, &optimum, &se);
+    if (status == CS_OK) {
+        cs_item_real(item, "optimum", optimum);
+        cs_item_real(item, "optimum_se", se);
+        cs_item_real(item, "above_optimum", loss / optimum - 1);
+    }
+    cs_free(order);
+    return status;
+}
 
 typedef struct {
     cs_plan_file plan;
@@ -400,7 +456,7 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
         cs_item_take(budget, "folder", cs_format("budget-%lld", (long long)r->budget[i].steps));
         put_result(budget, &r->budget[i].result);
     }
-    cs_status status = cs_train_optimum_record(&r->images, &r->model.config, &r->options,
+    cs_status status = add_optimum(&r->images, &r->model.config, &r->options,
                                                trained->eval_loss, root);
     if (status == CS_OK) status = cs_output_csv(args, "losses.csv", &view);
     return status == CS_OK ? cs_output_record(args, "train", NULL) : status;
