@@ -51,8 +51,8 @@ TEST_IN_DIR(agrees_with_the_trainer)
             t.options.task.objective.t = 1;
             t.options.task.objective.offset_value = 1;
             t.options.task.objective.empty_prefix = nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-            t.options.eval_batches = 1000;
-            t.options.save_every = 0;
+            t.options.intervals.eval_batches = 1000;
+            t.options.intervals.save_every = 0;
             cs_train_result result = trained(&t);
             const cs_perplexity_options o = {.kind = kinds[i],
                                              .split = true,
