@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../auto.h"
 #include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "plan/spec.h"
@@ -48,9 +49,9 @@ static void truth_of(const law *l, cs_cooc_options build, const char *const *met
                      double *truth)
 {
     const cs_connectivity_options spectrum = {.threads = 1, .k = CS_LEADING + 1};
-    cs_corpus population = {0};
-    cs_cooc cooc = {0};
-    cs_population_rows rows = {0};
+    AUTO(cs_corpus) population = {0};
+    AUTO(cs_cooc) cooc = {0};
+    AUTO(cs_population_rows) rows = {0};
     build.max_length = build.objective.kind == CS_OBJ_AR ? 2 : build.max_length;
     check(cs_law_population_of(l->source, build.max_length, build.stride, &population));
     check(cs_cooc_build(&population, &build, &cooc));
@@ -58,9 +59,6 @@ static void truth_of(const law *l, cs_cooc_options build, const char *const *met
     for (int j = 0; j < count; ++j) {
         truth[j] = row_of(&rows, metric[j], "plug-in")->value;
     }
-    cs_population_rows_free(&rows);
-    cs_cooc_free(&cooc);
-    cs_corpus_free(&population);
 }
 
 /* --- sigma_j and tails ------------------------------------------------------------------------ */
@@ -71,10 +69,9 @@ enum { LEADING = sizeof leading / sizeof *leading };
 static cs_corpus draw(const law *l, int64_t documents, int sample)
 {
     cs_corpus corpus = {0};
-    char *source =
+    AUTO_FREE char *source =
         cs_format("%s,documents=%lld,sample=%d", l->source, (long long)documents, sample);
     check(source ? cs_corpus_load(source, NULL, &corpus) : CS_ERR_MEMORY);
-    cs_free(source);
     return corpus;
 }
 
@@ -136,8 +133,8 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
     plan.spectrum = (cs_connectivity_options){.threads = 1, .k = CS_LEADING + 1};
     truth_of(l, plan.build, leading, LEADING, truth);
     for (int i = 0; i < corpora; ++i) {
-        cs_corpus corpus = draw(l, documents, i);
-        cs_population_rows rows = {0};
+        AUTO(cs_corpus) corpus = draw(l, documents, i);
+        AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         for (int j = 0; j < LEADING; ++j) {
             const cs_population_row *r = row_of(&rows, leading[j], estimate[1]);
@@ -149,8 +146,6 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
             covered[j] += r->low <= truth[j] && truth[j] <= r->high;
             below[j] += r->high < truth[j];
         }
-        cs_population_rows_free(&rows);
-        cs_corpus_free(&corpus);
     }
     for (int j = 0; j < LEADING; ++j) {
         printf("| %s | %s%s | %lld | %s | %.3f | %.3f | %.3f +- %.3f | %.3f to %.3f | %.1f %% | "
@@ -173,15 +168,13 @@ static void run(const law *l, const char *spec, bool given, int64_t documents, i
     plan.sizes = 1;
     truth_of(l, plan.build, sums, 2, truth);
     for (int i = 0; i < corpora; ++i) {
-        cs_corpus corpus = draw(l, documents, i);
-        cs_population_rows rows = {0};
+        AUTO(cs_corpus) corpus = draw(l, documents, i);
+        AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         seen += row_of(&rows, "mass_seen_halves", "distinct-document")->value / corpora;
         const double quantile = cs_student_width(0.95, (double)(blocks - 1));
         count(&t[0], &rows, "sum_sigma2", "sum_sigma2_extrapolated", truth[0], quantile);
         count(&t[1], &rows, "sum_sigma4", "sum_sigma4_extrapolated", truth[1], quantile);
-        cs_population_rows_free(&rows);
-        cs_corpus_free(&corpus);
     }
     for (int j = 0; j < 2; ++j) {
         const double mean = t[j].value / corpora, beyond = t[j].beyond / t[j].known;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../auto.h"
 #include "../gpt_graph.h"
 #include "../tensor_support.h"
 #include "tensor/cpu_private.h"
@@ -154,7 +155,7 @@ int main(int argc, char **argv)
         return 2;
     }
     bool profile = argc > 3 && strcmp(argv[3], "--profile") == 0;
-    cs_backend *backend = NULL;
+    AUTO(cs_backend) *backend = NULL;
     int64_t parameters = 0;
     read_items(in, &g.s, sizeof(int64_t), sizeof g.s / sizeof(int64_t));
     read_items(in, &parameters, sizeof parameters, 1);
@@ -174,6 +175,5 @@ int main(int argc, char **argv)
     cs_run_free(&g.run);
     cs_params_free(&g.params);
     cs_graph_free(&g.graph);
-    cs_backend_free(&backend);
     return 0;
 }

@@ -82,7 +82,7 @@ TEST(first_products)
     static const cs_device_options plain[] = {{.f32 = false},
                                               {.f32 = true, .search_products = true}};
     for (int i = 0; i < 2; ++i) {
-        cs_backend *backend = open_with(plain[i]);
+        AUTO(cs_backend) *backend = open_with(plain[i]);
         cs_tensor_result result;
         cs_tensor_world world;
         assert_false(backend->by_clock);
@@ -90,7 +90,6 @@ TEST(first_products)
         assert_calls(calls_of(&world, &result), 3, 0, 0, 0);
         cs_tensor_result_free(&result);
         cs_tensor_close(&world);
-        cs_backend_free(&backend);
     }
 }
 
@@ -116,7 +115,7 @@ static const cs_tensor_case alone_case = {"alone", alone_net, NULL, NULL};
 /* The search for another shape leaves what was captured: it is replayed, without a call. */
 TEST(search_between_replays)
 {
-    cs_backend *backend = open_with(searching);
+    AUTO(cs_backend) *backend = open_with(searching);
     cs_tensor_world small, other;
     cs_tensor_result first, again;
     cs_tensor_open(&small, &small_case, backend, true);
@@ -134,7 +133,6 @@ TEST(search_between_replays)
     cs_tensor_result_free(&again);
     cs_tensor_close(&small);
     cs_tensor_close(&other);
-    cs_backend_free(&backend);
 }
 
 enum { ALONE = 160 * 24 };
@@ -142,7 +140,7 @@ enum { ALONE = 160 * 24 };
 /* The gradient of w, where the algorithms from `usable` on fail in backward; products refused. */
 static calls alone(cs_device_options options, int usable, int refusals, double out[ALONE])
 {
-    cs_backend *backend = open_with(options);
+    AUTO(cs_backend) *backend = open_with(options);
     cs_tensor_world world;
     cs_tensor_open(&world, &alone_case, backend, true);
     cs_tensor_must(cs_params_zero_grad(&world.net.params), "gradients");
@@ -156,7 +154,6 @@ static calls alone(cs_device_options options, int usable, int refusals, double o
     cs_tensor_must(cs_params_get64(&world.net.params, w, CS_PARAM_GRAD, out), "gradient");
     assert_int_equal(refused(backend), refusals);
     cs_tensor_close(&world);
-    cs_backend_free(&backend);
     return made;
 }
 
