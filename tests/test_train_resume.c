@@ -319,7 +319,7 @@ TEST_IN_DIR(test_other_settings)
     refuse(state, by_clock, CS_ERR_USAGE, "--search-products false, not true");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
     refuse(state, more_steps, CS_ERR_USAGE, "with --schedule constant");
-    refuse(state, other_text, CS_ERR_INPUT, "a run with another input, corpus: its XXH3 is");
+    refuse(state, other_text, CS_ERR_INPUT, "a run with inputs: corpus \"");
     refuse(state, other_words, CS_ERR_INPUT, "token 9 is 'w4' there and 'changed' here");
     refuse(state, other_model, CS_ERR_USAGE, "a run with model: n_inner 32, not 40");
 }

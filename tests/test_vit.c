@@ -218,7 +218,7 @@ TEST_IN_DIR(another_run)
                  "augmentation");
     t.corpus.real[3] += 0.5F;
     assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_INPUT,
-                 "another input, corpus");
+                 "a run with inputs: corpus \"");
 }
 
 /* --- learning, files, sines --- */

@@ -59,36 +59,30 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     }
 }
 
-/* XXH3 of the texts, with the tokens of a cloze, and of the weights that training begins with. */
-static cs_status hash_inputs(const cs_finetune_task *task, char texts[33], char weights[33])
+/* XXH3 of the texts, the tokens of a cloze and the weights that training begins with. */
+static cs_status hash_inputs(const cs_finetune_task *task, char hex[33])
 {
-    cs_hasher h = {0}, w = {0};
+    cs_hasher h = {0};
     cs_status status = cs_hasher_make(0, &h);
-    if (status == CS_OK) status = cs_hasher_make(0, &w);
-    if (status == CS_OK && !task->fresh) status = cs_params_hash(&task->from->params, &w);
-    if (status == CS_OK) {
-        if (task->cloze)
-            cs_hasher_add(&h, task->cloze->token,
-                          (size_t)task->cloze->classes * sizeof *task->cloze->token);
-        hash_texts(&h, &task->train.ids);
-        hash_texts(&h, &task->test.ids);
-        cs_hash_hex(cs_hasher_value(&h), texts);
-        cs_hash_hex(cs_hasher_value(&w), weights);
-    }
+    if (status == CS_OK && task->cloze)
+        cs_hasher_add(&h, task->cloze->token,
+                      (size_t)task->cloze->classes * sizeof *task->cloze->token);
+    if (status == CS_OK) hash_texts(&h, &task->train.ids);
+    if (status == CS_OK) hash_texts(&h, &task->test.ids);
+    if (status == CS_OK && !task->fresh) status = cs_params_hash(&task->from->params, &h);
+    if (status == CS_OK) cs_hash_hex(cs_hasher_value(&h), hex);
     cs_hasher_free(&h);
-    cs_hasher_free(&w);
     return status;
 }
 
 cs_status cs_finetune_task_identify(cs_finetune_task *task)
 {
     const cs_finetune_options *o = &task->options;
-    char texts[33] = "", weights[33] = "";
+    char inputs[33] = "";
     cs_result *record = cs_result_new();
-    cs_item *run = cs_result_root(record), *inputs = cs_item_object(run, "inputs");
-    cs_status status = hash_inputs(task, texts, weights);
-    cs_item_text(inputs, "texts", texts);
-    cs_item_text(inputs, "model", weights);
+    cs_item *run = cs_result_root(record);
+    cs_status status = hash_inputs(task, inputs);
+    cs_item_text(run, "inputs", inputs);
     (void)cs_item_json(run, "model", cs_model_config_json(&task->config));
     CS_ITEM_FIELDS(run, o, bad_limit, final_share, CS_FINETUNE_SETTINGS);
     CS_ITEM_FIELDS(run, &o->adamw, beta1, beta2, adam_eps, weight_decay, clip);
@@ -135,7 +129,6 @@ static cs_status put_files(const char *folder, json_t *outputs)
 static cs_status write_run(const char *key, const char *folder, int64_t count,
                            const cs_finetune_run *run)
 {
-    char hex[65];
     char *path = cs_path_join(folder, RUN);
     json_t *outputs = json_array();
     json_t *json =
@@ -147,37 +140,16 @@ static cs_status write_run(const char *key, const char *folder, int64_t count,
                   cs_json_numbers(count, run->predicted), "outputs", outputs);
     cs_status status = path && json ? put_files(folder, outputs)
                                     : cs_fail(CS_ERR_MEMORY, "out of memory for run.json");
-    if (status == CS_OK) status = cs_digest_json(json, hex);
-    if (status == CS_OK) status = cs_json_set(json, "sha256", json_string(hex));
-    if (status == CS_OK) status = cs_json_write(path, json);
+    if (status == CS_OK) status = cs_digest_write(path, json);
     json_decref(json);
     json_decref(outputs);
     cs_free(path);
     return status;
 }
 
-/* *whole: run.json and the files of the run are as they were written. Before there were digests nobody
- * knew, and the model is what would be missed. */
-static cs_status check_run(const cs_finetune_task *task, const char *folder, json_t *json,
-                           bool *whole)
-{
-    char hex[65];
-    const json_t *outputs = json_object_get(json, "outputs");
-    const char *sha256 = json_string_value(json_object_get(json, "sha256"));
-    cs_status status = outputs && sha256 ? cs_digest_json(json, hex) : CS_OK;
-    *whole = outputs && sha256 ? status == CS_OK && strcmp(sha256, hex) == 0 : !task->save_model;
-    if (status == CS_OK && *whole) status = cs_digest_check_each(outputs, folder);
-    if (status == CS_ERR_INPUT) { /* the run is made again */
-        cs_reason_clear();
-        *whole = false;
-        status = CS_OK;
-    }
-    return status;
-}
-
 /* *there: the folder holds this very run, undamaged, which *run then is. */
-static cs_status read_run(const cs_finetune_task *task, const char *key, const char *folder,
-                          int64_t count, cs_finetune_run *run, bool *there)
+static cs_status read_run(const char *key, const char *folder, int64_t count, cs_finetune_run *run,
+                          bool *there)
 {
     char *path = cs_path_join(folder, RUN);
     json_t *json = NULL;
@@ -187,8 +159,14 @@ static cs_status read_run(const cs_finetune_task *task, const char *key, const c
     const char *recorded = json_string_value(json_object_get(json, "key"));
     const json_t *predicted = json_object_get(json, "predicted");
     if (status == CS_OK && recorded && strcmp(recorded, key) == 0 &&
-        (int64_t)json_array_size(predicted) == count)
-        status = check_run(task, folder, json, there);
+        (int64_t)json_array_size(predicted) == count) {
+        status = cs_digest_check_own(path, json, folder);
+        *there = status == CS_OK;
+    }
+    if (status == CS_ERR_INPUT && json) { /* damaged: the run is repeated */
+        cs_reason_clear();
+        status = CS_OK;
+    }
     if (status == CS_OK && *there) {
         run->examples = json_integer_value(json_object_get(json, "examples"));
         run->steps = json_integer_value(json_object_get(json, "steps"));
@@ -316,7 +294,7 @@ static cs_status run_job(const cs_finetune_task *task, const job *j, double rate
     if (status == CS_OK && folder) status = key_of(task, j->trial, &run, key);
     if (status == CS_OK && folder) status = cs_dir_make(folder);
     if (status == CS_OK && folder && task->resume)
-        status = read_run(task, key, folder, j->count, &run, &there);
+        status = read_run(key, folder, j->count, &run, &there);
     if (status == CS_OK && !there && (status = train(task, j, folder, &run)) == CS_OK && folder)
         status = write_run(key, folder, j->count, &run);
     if (status == CS_OK) {

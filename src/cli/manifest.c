@@ -125,7 +125,7 @@ static cs_status program_hash(char hex[65])
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
                                 json_t *written, const char *path)
 {
-    char program[65], own[65];
+    char program[65];
     const int64_t seed = cs_args_int(args, "seed");
     char *directory = getcwd(NULL, 0);
     json_t *m = json_object();
@@ -160,9 +160,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         cs_status set = m ? cs_json_set(m, field[i].key, field[i].value) : CS_ERR_MEMORY;
         status = status == CS_OK ? set : status;
     }
-    if (status == CS_OK) status = cs_digest_json(m, own);
-    if (status == CS_OK) status = cs_json_set(m, "sha256", json_string(own));
-    if (status == CS_OK) status = cs_json_write(path, m);
+    if (status == CS_OK) status = cs_digest_write(path, m);
     json_decref(m);
     free(directory);
     return status;

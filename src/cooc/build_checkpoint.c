@@ -9,8 +9,7 @@
  * is XXH3-128 over pieces of 1 MiB, each seeded by the one before.
  *
  * Limits: for the machine and the program that wrote it (byte order and the layout of records are
- * as in memory). The version in io/run_id.c must rise when records, blocks, units or keys change
- * their meaning.
+ * as in memory). CS_RUN_VERSION must rise when records, blocks, units or keys change their meaning.
  */
 #include "cooc/build_checkpoint_private.h"
 

@@ -6,9 +6,7 @@
 #include "io/number.h"
 #include "version.h"
 
-/* Rises when the settings of any run, their names or the files of a checkpoint change their meaning:
- * 2 has all settings of a build by name, and the model of a training run. */
-enum { VERSION = 2, VALUE = 160 };
+enum { VALUE = 160 };
 
 /* A value as compact JSON, cut where it is long; `text` is zeroed. */
 static void value_text(const json_t *value, char text[VALUE])
@@ -38,22 +36,6 @@ static cs_status differs(const char *where, const char *what, const char *key, c
                    where, what, name, a, b);
 }
 
-static cs_status input_differs(const char *where, const json_t *was, const json_t *now)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)now, key, value)
-    {
-        const json_t *before = json_object_get(was, key);
-        if (json_equal(before, value)) continue;
-        return cs_fail(CS_ERR_INPUT,
-                       "%s belongs to a run with another input, %s: its XXH3 is %s, not %s", where,
-                       key, json_string_length(before) ? json_string_value(before) : "none",
-                       json_string_length(value) ? json_string_value(value) : "none");
-    }
-    return CS_OK;
-}
-
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as a record */
 cs_status cs_run_same(const char *where, const char *what, const json_t *was, const json_t *now)
 {
@@ -67,8 +49,8 @@ cs_status cs_run_same(const char *where, const char *what, const json_t *was, co
             return differs(where, what, key, before, value);
         char inner[96];
         (void)snprintf(inner, sizeof inner, "run with %s: ", key);
-        return strcmp(key, "inputs") == 0 ? input_differs(where, before, value)
-                                          : cs_run_same(where, inner, before, value);
+        const cs_status status = cs_run_same(where, inner, before, value);
+        return status == CS_ERR_USAGE && strcmp(key, "inputs") == 0 ? CS_ERR_INPUT : status;
     }
     json_object_foreach((json_t *)was, key, value)
     {
@@ -79,7 +61,7 @@ cs_status cs_run_same(const char *where, const char *what, const json_t *was, co
 
 json_t *cs_run_header(const char *format)
 {
-    return json_pack("{s:s, s:i, s:s}", "format", format, "version", VERSION, "program",
+    return json_pack("{s:s, s:i, s:s}", "format", format, "version", CS_RUN_VERSION, "program",
                      CS_VERSION " " CS_COMMIT);
 }
 
@@ -91,12 +73,12 @@ cs_status cs_run_header_check(const char *path, const json_t *index, const char 
     if (!is || strcmp(is, format) != 0)
         return cs_fail(CS_ERR_INPUT, "%s: not a checkpoint: its format is not \"%s\"", path,
                        format);
-    return version == VERSION
+    return version == CS_RUN_VERSION
                ? CS_OK
                : cs_fail(CS_ERR_USAGE,
                          "%s is a checkpoint of version %lld, written by cospec %s, but this "
                          "is " CS_VERSION " " CS_COMMIT
                          ", which reads version %d; continue with the "
                          "program that wrote it, or give --force to start again",
-                         path, version, program ? program : "0.2.0 or earlier", VERSION);
+                         path, version, program ? program : "0.2.0 or earlier", CS_RUN_VERSION);
 }

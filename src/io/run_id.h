@@ -8,6 +8,10 @@
 
 #include "base/status.h"
 
+/* The version of the files of checkpoints. It rises when the settings of any run, their names, or the
+ * files change their meaning. */
+enum { CS_RUN_VERSION = 2 };
+
 /* CS_ERR_USAGE names the first setting that differs, with both values: "WHERE belongs to a WHATkey 1,
  * not 2". Objects are compared member by member. CS_ERR_INPUT: a member of "inputs" differs. */
 cs_status cs_run_same(const char *where, const char *what, const json_t *was,

@@ -27,8 +27,7 @@
 #define INDEX "trainer.json"
 #define FORMAT "cospec-training"
 
-/* The files that the index has the hashes of; NULL-terminated. From SOME on they may be absent. */
-enum { SOME = 3 };
+/* The files that the index has the digests of, where they exist; NULL-terminated. */
 static const char *const files_of[] = {"model.safetensors",
                                        "config.json",
                                        "optimizer.safetensors",
@@ -285,38 +284,15 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
     return status;
 }
 
-/* {"model.safetensors": {"bytes", "sha256"}, ...} */
-static cs_status hash_files(const char *folder, json_t *files)
-{
-    cs_status status = CS_OK;
-    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
-        struct stat st = {0};
-        char hex[65] = "";
-        char *path = cs_path_join(folder, files_of[i]);
-        if (path && i >= SOME && !cs_path_exists(path)) {
-            cs_free(path);
-            continue;
-        }
-        status = path ? cs_sha256_file(path, hex) : CS_ERR_MEMORY;
-        if (status == CS_OK && stat(path, &st) != 0)
-            status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-        if (status == CS_OK)
-            status = cs_json_set(
-                files, files_of[i],
-                json_pack("{s:I, s:s}", "bytes", (json_int_t)st.st_size, "sha256", hex));
-        cs_free(path);
-    }
-    return status;
-}
-
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
-    char hex[65];
-    json_t *index = cs_run_header(FORMAT), *files = json_object();
+    json_t *index = cs_run_header(FORMAT), *outputs = json_array();
     char *path = cs_path_join(folder, INDEX);
     cs_status status =
-        index && files && path ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    if (status == CS_OK) status = hash_files(folder, files);
+        index && outputs && path ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
+        status = cs_digest_put(outputs, folder, files_of[i]);
+    }
     cs_json_put(&status, index, "step", json_integer(state->step));
     cs_json_put(&status, index, "tokens", json_integer(state->tokens));
     cs_json_put(&status, index, "skipped", json_integer(state->skipped));
@@ -324,12 +300,10 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
     cs_json_put(&status, index, "loss", cs_json_number(state->loss));
     cs_json_put(&status, index, "eval_loss", cs_json_number(state->eval_loss));
     cs_json_put(&status, index, "run", json_deep_copy(run));
-    cs_json_put(&status, index, "files", json_incref(files));
-    if (status == CS_OK) status = cs_digest_json(index, hex);
-    if (status == CS_OK) status = cs_json_set(index, "sha256", json_string(hex));
-    if (status == CS_OK) status = cs_json_write(path, index);
+    cs_json_put(&status, index, "outputs", json_incref(outputs));
+    if (status == CS_OK) status = cs_digest_write(path, index);
     json_decref(index);
-    json_decref(files);
+    json_decref(outputs);
     cs_free(path);
     return status;
 }
@@ -378,46 +352,6 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
 
 /* --- reading the index ---------------------------------------------------------------------------------*/
 
-static cs_status check_digest(const char *path, json_t *index)
-{
-    char hex[65];
-    const char *recorded = json_string_value(json_object_get(index, "sha256"));
-    cs_status status = cs_run_header_check(path, index, FORMAT);
-    if (status == CS_OK && !recorded)
-        status = cs_fail(CS_ERR_INPUT, "%s: \"sha256\" is missing", path);
-    if (status == CS_OK) status = cs_digest_json(index, hex);
-    if (status == CS_OK && strcmp(hex, recorded) != 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
-                         recorded);
-    return status;
-}
-
-static cs_status check_files(const char *folder, const json_t *files)
-{
-    cs_status status = CS_OK;
-    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
-        char hex[65];
-        if (i >= SOME && !json_object_get(files, files_of[i])) {
-            continue;
-        }
-        char *path = cs_path_join(folder, files_of[i]);
-        const char *recorded =
-            json_string_value(json_object_get(json_object_get(files, files_of[i]), "sha256"));
-        if (!path) {
-            status = CS_ERR_MEMORY;
-        } else if (!cs_path_exists(path)) {
-            status = cs_fail(CS_ERR_INPUT, "%s is missing", path);
-        } else {
-            status = cs_sha256_file(path, hex);
-        }
-        if (status == CS_OK && (!recorded || strcmp(hex, recorded) != 0))
-            status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
-                             recorded ? recorded : "none");
-        cs_free(path);
-    }
-    return status;
-}
-
 /* A damaged checkpoint: says what can be done, and what that loses. */
 static cs_status advise(cs_status damage, const char *dir, int64_t step)
 {
@@ -445,8 +379,8 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
     char *folder = cs_train_folder(dir, step);
     char *path = folder ? cs_path_join(folder, INDEX) : NULL;
     cs_status status = path ? cs_json_read(path, &index) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = check_digest(path, index);
-    if (status == CS_OK) status = check_files(folder, json_object_get(index, "files"));
+    if (status == CS_OK) status = cs_run_header_check(path, index, FORMAT);
+    if (status == CS_OK) status = cs_digest_check_own(path, index, folder);
     if (status == CS_OK) {
         cs_json_reader r = {index, "", CS_OK};
         *state = (cs_train_state){

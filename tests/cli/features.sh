@@ -173,7 +173,7 @@ test_a_model_says_how_it_is_read() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --attention causal --epochs 1 --seeds 1 --save-model -o causal && exits 0 "$COSPEC" features causal/runs/lr-* c.tsv --layers last --json -o d && grep -q '"attention": "causal"' out || { fail "fine-tuned causal: ${why:-$(cat out)}"; return 1; }
     edited model
     # whose checkpoint has no digests
-    tr '\n' ' ' < model/checkpoint-6/trainer.json | sed 's/"files":/"were":/; s/"sha256": \("[0-9a-f]*" *}\) *$/"was": \1/' > plain && mv plain model/checkpoint-6/trainer.json
+    tr '\n' ' ' < model/checkpoint-6/trainer.json | sed 's/"outputs":/"were":/; s/"sha256": \("[0-9a-f]*" *}\) *$/"was": \1/' > plain && mv plain model/checkpoint-6/trainer.json
     for f in model model/checkpoint-6; do
         tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
         ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "older $f: ${why:-$(cat out $f/config.json)}"; return 1; }

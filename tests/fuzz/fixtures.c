@@ -12,6 +12,7 @@
 #include "cooc/store.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "io/safetensors.h"
 #include "plan/spec.h"
 #include "text/corpus.h"
@@ -176,8 +177,8 @@ const char *fuzz_counts_folder(const char *bytes, int64_t size)
     (void)snprintf(index, sizeof index,
                    "{\"format\": \"%s\", \"version\": %d, \"build\": {}, \"records\": \"%s\", "
                    "\"bytes\": %lld, \"digest\": \"%s\"}",
-                   CS_CHECKPOINT_FORMAT, CS_CHECKPOINT_VERSION, cs_checkpoint_records[0],
-                   (long long)size, digest);
+                   CS_CHECKPOINT_FORMAT, CS_RUN_VERSION, cs_checkpoint_records[0], (long long)size,
+                   digest);
     put(in_root(path, "counts/" CS_CHECKPOINT_INDEX), index, strlen(index));
     return dir;
 }
