@@ -7,6 +7,7 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/mem.h"
+#include "io/json.h"
 #include "stats/decide.h"
 
 enum { MOST_WORDS = 24, PARTS = CS_CLAIM_PARTS };
@@ -337,7 +338,7 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
     {
         c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
-    c->printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
+    c->printed = strcmp(cs_json_string(s, "form"), "printed") == 0;
     c->verdict = cs_claim_of_statement(c->found, c->printed);
     c->why = c->verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
                                                   : "the verdict of cospec verify";
@@ -357,7 +358,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         status = cs_fail(CS_ERR_INPUT, "expected statement STEP ID FORM, got \"%s\"", c->statement);
     if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
     if (status == CS_OK) {
-        c->found = cs_strdup(cs_study_text(s, "verdict"));
+        c->found = cs_strdup(cs_json_string(s, "verdict"));
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);

@@ -122,32 +122,16 @@ static cs_status put_standings(cs_report *r)
     return CS_OK;
 }
 
-/* A figure that the study draws of its claims, where there are any of the kind. */
-static cs_status put_own_figure(cs_report *r, const char *folder, const char *figure)
+/* {{curves caption...}}, {{differences ...}}, {{course ...}}: a figure that the study draws of its
+ * claims (over budgets, and the others) or of its measures over checkpoints, if there are any. */
+static cs_status put_own_figure(cs_report *r)
 {
+    const char *folder = r->word[0], *figure = strcmp(folder, "curves") == 0 ? "budgets" : folder;
     char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     const bool there = path && cs_path_exists(path);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     cs_free(path);
     return there ? put_figure_of(r, folder, figure, 1) : status;
-}
-
-/* {{curves caption...}}: the claims over budgets */
-static cs_status put_curves(cs_report *r)
-{
-    return put_own_figure(r, "curves", "budgets");
-}
-
-/* {{differences caption...}}: the others */
-static cs_status put_differences(cs_report *r)
-{
-    return put_own_figure(r, "differences", "differences");
-}
-
-/* {{course caption...}}: the measures over checkpoints */
-static cs_status put_course(cs_report *r)
-{
-    return put_own_figure(r, "course", "course");
 }
 
 /* {{machine}} */
@@ -389,9 +373,9 @@ static cs_status directive(cs_report *r, char *text)
         {"claim", cs_put_claim, 2, 2, "CLAIM"},
         {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
         {"tally", put_tally, 1, 2, "[source]"},
-        {"curves", put_curves, 1, MOST_WORDS, "caption"},
-        {"differences", put_differences, 1, MOST_WORDS, "caption"},
-        {"course", put_course, 1, MOST_WORDS, "caption"},
+        {"curves", put_own_figure, 1, MOST_WORDS, "caption"},
+        {"differences", put_own_figure, 1, MOST_WORDS, "caption"},
+        {"course", put_own_figure, 1, MOST_WORDS, "caption"},
         {"head", put_head, 2, MOST_WORDS, "TITLE"},
         {"papers", put_papers, 2, MOST_WORDS, "PAPER..."},
         {"text", put_prose, 1, MOST_WORDS, "WORD..."},

@@ -65,3 +65,25 @@ static inline double cs_to_one(int64_t n, double *x)
     cs_divide(n, sum, x);
     return sum;
 }
+
+/* Cuts items 0 .. n - 1 into runs that reach `share` of the work; run i ends before item end[i].
+ * Returns the number of runs. */
+static inline int64_t cs_cut_runs(int64_t n, const double *work, double share, int64_t *end)
+{
+    int64_t runs = 0;
+    double held = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        held += work[i];
+        if (held >= share || i + 1 == n) {
+            end[runs++] = i + 1;
+            held = 0;
+        }
+    }
+    return runs;
+}
+
+/* x^4 */
+static inline double cs_fourth(double x)
+{
+    return x * x * x * x;
+}

@@ -248,12 +248,6 @@ static cs_status study_corpus(cs_args *args, study *t)
     return status;
 }
 
-static const char *term_of(const json_t *sidecar, const char *term)
-{
-    const char *text = json_string_value(json_object_get(sidecar, term));
-    return text ? text : "";
-}
-
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
@@ -268,14 +262,14 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);
     if (status == CS_OK) status = cs_stored_sidecar(path, &sidecar);
-    t->objective = term_of(sidecar, "objective");
-    t->context = term_of(sidecar, "context");
+    t->objective = cs_json_string(sidecar, "objective");
+    t->context = cs_json_string(sidecar, "context");
     if (status == CS_OK) status = cs_args_read_matrix(args, path, &kept_rows, &a);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
     if (status == CS_OK)
-        status = keep_record(t, path, term_of(sidecar, "target_position"), NULL, &rows);
+        status = keep_record(t, path, cs_json_string(sidecar, "target_position"), NULL, &rows);
     json_decref(sidecar);
     cs_population_rows_free(&rows);
     cs_csr_free(&a);

@@ -242,20 +242,6 @@ static cs_status take_item(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* Runs of columns that reach their share of the work. */
-static void deal(products *w)
-{
-    double held = 0;
-    const double share = fmax(cs_total(w->cols, w->work) / MOST_ITEMS, LEAST_WORK);
-    for (int64_t u = 0; u < w->cols; ++u) {
-        held += w->work[u];
-        if (held >= share || u + 1 == w->cols) {
-            w->first[++w->items] = u + 1;
-            held = 0;
-        }
-    }
-}
-
 /* --- all -------------------------------------------------------------------------------------- */
 
 /* Weights of halves have 1 / N to come, those of pairs of quarters QUARTER_WEIGHT / N of all. */
@@ -309,7 +295,9 @@ static cs_status multiply(products *w, cs_fold_products *out)
         status = CS_ERR_MEMORY;
     if (status == CS_OK) {
         memset(w->scratch, 0, (size_t)scratch * sizeof *w->scratch);
-        deal(w);
+        w->items =
+            cs_cut_runs(w->cols, w->work, fmax(cs_total(w->cols, w->work) / MOST_ITEMS, LEAST_WORK),
+                        w->first + 1);
         status = cs_parallel_workers(w->items, workers, take_item, w);
     }
     if (status == CS_OK) summarise(w, out);

@@ -155,11 +155,6 @@ static cs_status apply_gram(const estimate *e, cs_dense *z)
     return status == CS_OK ? cs_interrupt_check() : status;
 }
 
-static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
-{
-    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
-}
-
 static int64_t block_at(int64_t first, int64_t all)
 {
     return cs_least(all - first, SAMPLE_BLOCK);
@@ -197,7 +192,7 @@ static cs_status sketch(estimate *e)
         cs_dense_copy(s->v, &e->own);
     }
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense z = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
+        cs_dense z = cs_dense_columns(&e->own, e->known + i, block_at(i, e->sketch));
         draw_signs(e, CS_STREAM_SKETCH, i, &z);
         if (e->known > 0) {
             status = project_out(e, s->v, &z);
@@ -215,8 +210,8 @@ static cs_status low_rank(const estimate *e, cs_dense *z, double *out)
     double sum = 0, square[SAMPLE_BLOCK];
     cs_status status = CS_OK;
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense q = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
-        cs_dense part = columns_of(z, 0, q.cols);
+        cs_dense q = cs_dense_columns(&e->own, e->known + i, block_at(i, e->sketch));
+        cs_dense part = cs_dense_columns(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
         status = apply_gram(e, &part);
         if (status == CS_OK) status = column_squares(e, &part, square);
@@ -237,7 +232,7 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, double *value)
     const cs_moment4_sampling *s = e->s;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < s->samples && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense part = columns_of(z, 0, block_at(i, s->samples));
+        cs_dense part = cs_dense_columns(z, 0, block_at(i, s->samples));
         draw_signs(e, CS_STREAM_PROBE, i, &part);
         if (e->q) {
             status = project_out(e, e->q, &part);

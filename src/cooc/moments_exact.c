@@ -29,6 +29,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
+#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
@@ -308,15 +309,8 @@ static cs_status deal(walk *w)
     w->first = cs_pool_take(w->pool, 2 * MOST_ITEMS + 6, sizeof *w->first);
     if (!w->first) return CS_ERR_MEMORY;
     for (int i = 0; i < 2; ++i) {
-        double work = 0;
         w->first[used++] = 0;
-        for (int64_t g = 0; g < w->h[i].groups; ++g) {
-            work += w->h[i].work[g];
-            if (work >= share || g + 1 == w->h[i].groups) {
-                w->first[used++] = g + 1;
-                work = 0;
-            }
-        }
+        used += cs_cut_runs(w->h[i].groups, w->h[i].work, share, w->first + used);
         w->split = i == 0 ? used - 1 : w->split;
     }
     w->items = used - 2;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/reals.h"
 #include "cooc/certificates.h"
 #include "stats/student.h"
 
@@ -74,11 +75,6 @@ static double drift(const cs_spectrum *s, int64_t j)
     return 4 * pow(s->sigma[j] + s->residual[j], 3) * s->residual[j];
 }
 
-static double fourth(double x)
-{
-    return x * x * x * x;
-}
-
 static void from_the_end(const cs_spectrum *s, cs_interval *tail)
 {
     double sum = 0, off = 0;
@@ -86,7 +82,7 @@ static void from_the_end(const cs_spectrum *s, cs_interval *tail)
         double error = off + DBL_EPSILON * (double)s->k * sum;
         tail[t] = (cs_interval){sum, fmax(0, sum - error), sum + error};
         if (t > 0) {
-            sum += fourth(s->sigma[t - 1]);
+            sum += cs_fourth(s->sigma[t - 1]);
             off += drift(s, t - 1);
         }
     }
@@ -117,7 +113,7 @@ void cs_spectrum_tails(const cs_spectrum *s, double level, cs_interval *tail)
             tail[t].high = fmax(0, tail[t].high);
         }
         if (t < s->k) {
-            head += fourth(s->sigma[t]);
+            head += cs_fourth(s->sigma[t]);
             off += drift(s, t);
         }
     }

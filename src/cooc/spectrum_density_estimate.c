@@ -92,11 +92,6 @@ static cs_status deflation_of(const cs_reduction *r, const cs_parts *parts, cs_s
     return d->pool.status;
 }
 
-static double fourth(double x)
-{
-    return x * x * x * x;
-}
-
 static cs_interval shifted(const cs_interval *x, double by)
 {
     return (cs_interval){x->value + by, x->low + by, x->high + by};
@@ -117,13 +112,13 @@ static cs_status fill_tails(const double *sigma, cs_spectrum_density *d)
             d->tail[j + 1] = shifted(&d->density.rest4, beyond);
         }
         sum2 += sigma[j] * sigma[j];
-        beyond += fourth(sigma[j]);
+        beyond += cs_fourth(sigma[j]);
     }
     d->tail[0] = d->sum4 = shifted(&d->density.rest4, beyond);
     d->sum2 = shifted(&d->density.rest2, sum2);
     for (int64_t t = 0; exact && t <= d->k; ++t) {
         d->tail_exact[t] = fmax(0, d->sum_sigma4 - before);
-        before += t < d->k ? fourth(sigma[t]) : 0;
+        before += t < d->k ? cs_fourth(sigma[t]) : 0;
     }
     return CS_OK;
 }

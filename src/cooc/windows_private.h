@@ -115,6 +115,12 @@ typedef struct {
     cs_assembler **spare; /* groups: buffers of placed parts, to be reused */
 } cs_window_counter;
 
+/* The first sequence of a worker's share. */
+static inline int64_t cs_window_first(const cs_window_counter *c, int64_t share)
+{
+    return c->job->sequences->count * share / c->job->workers;
+}
+
 /* Bytes of accumulators and of the arrays that order the rows. */
 double cs_window_row_bytes(const cs_windows_job *job);
 

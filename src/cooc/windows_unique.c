@@ -25,11 +25,6 @@ enum {
     PLACES_LEAST = 1 << 17 /* bytes */
 };
 
-static int64_t first_sequence(const cs_window_counter *c, int64_t share)
-{
-    return c->job->sequences->count * share / c->job->workers;
-}
-
 /* --- lists of different tokens ---------------------------------------------------------------- */
 
 static double types_bytes(const cs_windows_job *job)
@@ -82,7 +77,7 @@ static cs_status type_share(void *ctx, int64_t item)
 {
     cs_unique *u = ctx;
     cs_window_tally *y = &u->c->tally[item];
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
         const int64_t types = count_types(u->c, i, y);
         if (!u->type) {
             u->begin[i + 1] = types;
@@ -138,7 +133,7 @@ static cs_status count_share(void *ctx, int64_t item)
     const cs_unique *u = ctx;
     const int32_t *cell = cells_of(u);
     int64_t *count = u->c->tally[item].row;
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
         for (int64_t j = first_cell(u, i); j < end_cell(u, i); ++j) {
             ++count[cell[j]];
         }
@@ -158,7 +153,7 @@ static cs_status list_share(void *ctx, int64_t item)
     const cs_unique *u = l->u;
     const int32_t *cell = cells_of(u);
     int64_t *next = u->c->tally[item].row;
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
         for (int64_t j = first_cell(u, i); j < end_cell(u, i); ++j) {
             if (cell[j] >= l->begin && cell[j] < l->end) {
                 u->c->at[next[cell[j]]++ - u->base] = (cs_window_place){(uint32_t)j, (uint32_t)i};

@@ -269,6 +269,12 @@ bool cs_json_flag(cs_json_reader *r, const char *key)
     return json_is_true(v);
 }
 
+const char *cs_json_string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
 const char *cs_json_word(cs_json_reader *r, const char *key)
 {
     const char *text = json_string_value(json_object_get(r->object, key));

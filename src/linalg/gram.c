@@ -29,11 +29,6 @@ enum {
     PIECE = 16,             /* rows packed before the next panel: lines follow each other */
 };
 
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Row statistics gathered along with the panels. */
 typedef struct {
     double square, heaviest_square;
@@ -311,7 +306,7 @@ static cs_status multiply_block(void *ctx, int64_t item, int worker)
         }
     }
     char *tiles = a->tiles + worker * a->tile_bytes;
-    const int64_t runs = ceiling(a->count, STEPS);
+    const int64_t runs = cs_ceiling(a->count, STEPS);
     for (int64_t run = 0; run < runs; run += SLAB) {
         multiply_slab(a, ib, jb, run, cs_least(run + SLAB, runs), tiles);
     }
@@ -325,7 +320,7 @@ static void take_runs(const adder *a)
 {
     cs_gram *g = a->g;
     double *sum = g->sum + a->group * g->cols;
-    for (int64_t run = 0; run < ceiling(a->count, STEPS); ++run) {
+    for (int64_t run = 0; run < cs_ceiling(a->count, STEPS); ++run) {
         const char *sums = a->sums + run * a->panels * CS_TILE * a->item;
         for (int64_t j = 0; j < g->cols; ++j) {
             sum[j] += item_of(g, sums, j);
@@ -341,14 +336,14 @@ static void take_runs(const adder *a)
         g->zeros += f->zeros;
         g->vanished += f->vanished;
     }
-    g->slabs += ceiling(a->count, (int64_t)STEPS * SLAB);
+    g->slabs += cs_ceiling(a->count, (int64_t)STEPS * SLAB);
     g->rows[a->group] += a->count;
     g->total += a->count;
 }
 
 static cs_status add_chunk(adder *a, int threads)
 {
-    const int64_t runs = ceiling(a->count, STEPS);
+    const int64_t runs = cs_ceiling(a->count, STEPS);
     cs_status status = cs_parallel_workers(runs, threads, pack_run, a);
     if (status == CS_OK)
         status = cs_parallel_workers(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
@@ -412,18 +407,18 @@ static void adder_free(adder *a)
 static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder *a)
 {
     const int64_t item = g->wide ? sizeof(double) : sizeof(float);
-    int64_t d = g->cols, panels = ceiling(d, CS_TILE);
+    int64_t d = g->cols, panels = cs_ceiling(d, CS_TILE);
     int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : WIDEST_BLOCK / 6;
     int64_t run_bytes = panels * STEPS * CS_TILE * item;
     int64_t runs = CHUNK_BYTES / (run_bytes * SLAB) * SLAB;
     runs = runs < SLAB ? SLAB : cs_least(runs, MOST_ROWS / STEPS);
-    runs = cs_least(runs, ceiling(rows->rows, STEPS));
+    runs = cs_least(runs, cs_ceiling(rows->rows, STEPS));
     *a = (adder){.g = g,
                  .rows = rows,
                  .kernels = cs_tile_kernels_here(),
                  .panels = panels,
                  .block_panels = w,
-                 .blocks = ceiling(panels, w),
+                 .blocks = cs_ceiling(panels, w),
                  .item = item,
                  .chunk_rows = runs * STEPS,
                  .transform = g->normalise || g->shift,
@@ -432,7 +427,7 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
     a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;
-    a->scratch_bytes = ceiling(a->scratch_bytes, 64) * 64;
+    a->scratch_bytes = cs_ceiling(a->scratch_bytes, 64) * 64;
     a->packed = cs_alloc_aligned(runs, run_bytes);
     a->sums = cs_alloc_aligned(runs, panels * CS_TILE * item);
     a->scratch = cs_alloc_aligned(threads, a->scratch_bytes);

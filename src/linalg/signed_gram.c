@@ -225,20 +225,6 @@ static cs_status take_item(void *ctx, int64_t item, int worker)
     return CS_OK;
 }
 
-/* Runs of octets that reach their share of the work. */
-static void deal(inner *w)
-{
-    double held = 0;
-    const double share = fmax(cs_total(w->octets, w->work) / MOST_ITEMS, LEAST_WORK);
-    for (int64_t o = 0; o < w->octets; ++o) {
-        held += w->work[o];
-        if (held >= share || o + 1 == w->octets) {
-            w->first[++w->items] = o + 1;
-            held = 0;
-        }
-    }
-}
-
 cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q, const double *f,
                                int threads, double *plain, double *scaled)
 {
@@ -259,7 +245,9 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
     }
     if (status == CS_OK && f) memcpy(w.f, f, (size_t)cols * sizeof *f);
     if (status == CS_OK) {
-        deal(&w);
+        w.items =
+            cs_cut_runs(w.octets, w.work, fmax(cs_total(w.octets, w.work) / MOST_ITEMS, LEAST_WORK),
+                        w.first + 1);
         status = cs_parallel_workers(w.items, workers, take_item, &w);
     }
     sums s = {0};

@@ -59,11 +59,6 @@ cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
     return status;
 }
 
-static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
-{
-    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
-}
-
 /* residual_j = max(residual_j, ||op(A) x_j - sigma_j y_j||). */
 static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, const cs_dense *x,
                            const cs_dense *y, double *residual)
@@ -76,7 +71,7 @@ static cs_status one_sided(const cs_linop *a, int64_t k, const double *sigma, co
     if (status != CS_OK) return status;
     for (int64_t first = 0; first < k && status == CS_OK; first += block) {
         product.cols = cs_least(k - first, block);
-        cs_dense xs = columns_of(x, first, product.cols);
+        cs_dense xs = cs_dense_columns(x, first, product.cols);
         status = cs_linop_apply(a, false, &xs, &product);
         for (int64_t j = 0; j < product.cols && status == CS_OK; ++j) {
             double *column = product.data + j * product.ld;

@@ -9,6 +9,12 @@
 CS_OBJECTIVES(CS_OBJECTIVE_ROW)
 #undef CS_OBJECTIVE_ROW
 
+/* The tokens that are given at least: 1 without an empty prefix. */
+static inline int64_t cs_least_given(const cs_objective *o)
+{
+    return o->empty_prefix == CS_PREFIX_NONE;
+}
+
 /* Plans visited one after another in `plan` (enumerate.c). */
 typedef struct cs_enumeration {
     const cs_objective *objective;

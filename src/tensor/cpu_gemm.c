@@ -33,11 +33,6 @@ enum {
     SAME_SET = 512    /* unless rows at this distance in floats evict each other from the cache */
 };
 
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Part `i` of n items in `parts` parts whose sizes differ by at most one. */
 static int64_t part_start(int64_t n, int64_t parts, int64_t i)
 {
@@ -54,7 +49,7 @@ int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k)
 
 int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 {
-    return ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
+    return cs_ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
 }
 
 /* Rows are shared evenly among the panels: a panel of few rows would keep the vector unit waiting
@@ -62,7 +57,7 @@ int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
                    bool along, float *out)
 {
-    int64_t panels = ceiling(m, kernels->rows);
+    int64_t panels = cs_ceiling(m, kernels->rows);
     if (!along && m > 0 && k > 0) {
         kernels->pack_across(m, panels, k, k, a, lda, out);
         return;
@@ -219,8 +214,8 @@ static void choose_blocks(job *t)
     t->row_block = BLOCK_ROWS;
     t->col_block = BLOCK_COLS;
     for (;;) {
-        t->row_blocks = ceiling(t->p->m, t->row_block);
-        t->col_blocks = ceiling(t->cols, t->col_block);
+        t->row_blocks = cs_ceiling(t->p->m, t->row_block);
+        t->col_blocks = cs_ceiling(t->cols, t->col_block);
         int64_t blocks = t->row_blocks * t->col_blocks;
         int64_t work = cs_least(t->row_block, t->p->m) * cs_least(t->col_block, t->cols) * t->k;
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
@@ -248,9 +243,9 @@ static cs_status one_part(job *t)
 {
     cs_cpu *cpu = t->cpu;
     const cs_cpu_product *p = t->p;
-    const int64_t panels = ceiling(t->cols, cpu->kernels->cols);
+    const int64_t panels = cs_ceiling(t->cols, cpu->kernels->cols);
     t->wide = panels * cpu->kernels->cols;
-    t->step_blocks = ceiling(t->k, BLOCK_STEPS);
+    t->step_blocks = cs_ceiling(t->k, BLOCK_STEPS);
     choose_blocks(t);
     cs_status status = cs_cpu_shared(cpu, t->wide * t->k + SLACK);
     if (status == CS_OK) status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
@@ -275,7 +270,7 @@ cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
     job t = {.cpu = cpu, .p = product};
     cs_status status = CS_OK;
     /* as deep as fits with all columns, or with BLOCK_COLS of them */
-    const int64_t wide = cs_least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
+    const int64_t wide = cs_least(cs_ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
     const int64_t step_part = cs_least(MOST_PACKED / wide, product->k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
     for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {

@@ -184,25 +184,19 @@ cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bp
 
 /* --- characters --- */
 
-static int32_t token_of(const cs_word_table *v, const char *word, int64_t size)
-{
-    const int32_t id = cs_word_table_get(v, word, size);
-    return id >= 0 && v->count[id] > 0 ? id : -1;
-}
-
 cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *v)
 {
     enum { NEAR = 1 << 16 };
     char name[8];
     for (int b = 0; b < 256; ++b) {
         (void)snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        start->byte[b] = token_of(v, name, 6);
+        start->byte[b] = cs_word_table_token(v, name, 6);
     }
     start->near = cs_alloc(NEAR, sizeof *start->near);
     if (!start->near) return CS_ERR_MEMORY;
     for (int32_t c = 0; c < NEAR; ++c) {
         const utf8proc_ssize_t size = utf8proc_encode_char(c, (utf8proc_uint8_t *)name);
-        start->near[c] = token_of(v, name, size);
+        start->near[c] = cs_word_table_token(v, name, size);
     }
     return CS_OK;
 }
@@ -249,7 +243,7 @@ cs_status cs_bpe_start_part(cs_bpe_start *b, const cs_bpe *bpe, const cs_word_ta
 static bool has_token(const cs_bpe_start *b, const cs_word_table *v, const char *at, int length,
                       int32_t c)
 {
-    return (c < 1 << 16 ? b->near[c] : token_of(v, at, length)) >= 0;
+    return (c < 1 << 16 ? b->near[c] : cs_word_table_token(v, at, length)) >= 0;
 }
 
 int64_t cs_bpe_part(const cs_bpe_start *b, const cs_word_table *v, const char *text, int64_t size)
@@ -280,13 +274,13 @@ static int32_t first_token(const cs_bpe_start *b, const cs_word_table *v, const 
     const char *prefix = at > 0 ? b->prefix : NULL;
     const char *suffix = at + *length == size ? b->suffix : NULL;
     if (!prefix && !suffix) {
-        return c < 1 << 16 ? b->near[c] : token_of(v, text + at, *length);
+        return c < 1 << 16 ? b->near[c] : cs_word_table_token(v, text + at, *length);
     }
     char *to = prefix ? stpcpy(s->key, prefix) : s->key;
     memcpy(to, text + at, (size_t)*length);
     to += *length;
     to = suffix ? stpcpy(to, suffix) : to;
-    return token_of(v, s->key, to - s->key);
+    return cs_word_table_token(v, s->key, to - s->key);
 }
 
 /* The tokens of a character's bytes to token[*count ..]; false: one has none. */

@@ -142,19 +142,24 @@ static cs_status byte_fallback(const cs_text_step *s, cs_pieces *p)
 
 /* --- marks --- */
 
-/* The mark is a blank, and nothing in the first token where one was put before the text. */
-static cs_status write_unmarked(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
+/* Marks of the token become blanks, or nothing. */
+static cs_status put_unmarked(const cs_text_step *s, cs_span token, bool blank, cs_pieces *p)
 {
     const char *at = p->text + token.from, *end = p->text + token.to;
-    const bool first = i == 0 && s->prepend != CS_PREPEND_NEVER;
     cs_status status = CS_OK;
     while (at < end && status == CS_OK) {
         const char *mark = memmem(at, (size_t)(end - at), s->content, (size_t)s->content_size);
         status = cs_pieces_put(p, at, (mark ? mark : end) - at);
-        if (status == CS_OK && mark && !first) status = cs_pieces_put(p, " ", 1);
+        if (status == CS_OK && mark && blank) status = cs_pieces_put(p, " ", 1);
         at = mark ? mark + s->content_size : end;
     }
     return status;
+}
+
+/* The mark is a blank, and nothing in the first token where one was put before the text. */
+static cs_status write_unmarked(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
+{
+    return put_unmarked(s, token, i > 0 || s->prepend == CS_PREPEND_NEVER, p);
 }
 
 static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
@@ -165,15 +170,7 @@ static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
 /* The end of a word becomes a blank, except the last. */
 static cs_status write_ended(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
-    const char *at = p->text + token.from, *end = p->text + token.to;
-    cs_status status = CS_OK;
-    while (at < end && status == CS_OK) {
-        const char *mark = memmem(at, (size_t)(end - at), s->content, (size_t)s->content_size);
-        status = cs_pieces_put(p, at, (mark ? mark : end) - at);
-        if (status == CS_OK && mark && i + 1 < p->spans) status = cs_pieces_put(p, " ", 1);
-        at = mark ? mark + s->content_size : end;
-    }
-    return status;
+    return put_unmarked(s, token, i + 1 < p->spans, p);
 }
 
 static cs_status bpe_ends(const cs_text_step *s, cs_pieces *p)

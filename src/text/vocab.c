@@ -136,6 +136,12 @@ int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size
     return t->slots == 0 ? -1 : probe(t, &key)->word - 1;
 }
 
+int32_t cs_word_table_token(const cs_word_table *t, const char *word, int64_t size)
+{
+    const int32_t id = cs_word_table_get(t, word, size);
+    return id >= 0 && t->count[id] > 0 ? id : -1;
+}
+
 cs_status cs_word_table_find_key(cs_word_table *t, const cs_word_key *key, int32_t *out)
 {
     /* Grows the table first, so that the free slot found below is the one to fill. */

@@ -44,6 +44,9 @@ cs_status cs_word_table_find_key(cs_word_table *table, const cs_word_key *key,
 /* The number of the word, -1 when the table lacks it. */
 int32_t cs_word_table_get(const cs_word_table *table, const char *word, int64_t size);
 
+/* The number of the word if it is a token, whose count is positive; else -1. */
+int32_t cs_word_table_token(const cs_word_table *table, const char *word, int64_t size);
+
 /* Word w in fresh memory, NULL when out of memory. */
 char *cs_word_table_text(const cs_word_table *table, int64_t w) CS_MUST_CHECK;
 
