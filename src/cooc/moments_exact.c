@@ -29,9 +29,9 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/moments_private.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "cooc/certificates.h"
 #include "stats/student.h"
 

@@ -266,14 +266,14 @@ static cs_status read_strip(const json_t *json, const char *field, cs_text_step 
 
 static const cs_step_kind KINDS[] = {
     {"ByteLevel", "type, add_prefix_space, trim_offsets, use_regex", cs_step_read_byte_level,
-     byte_level},
-    {"ByteFallback", "type", NULL, byte_fallback},
+     byte_level, NULL},
+    {"ByteFallback", "type", NULL, byte_fallback, NULL},
     {"Metaspace", "type, replacement, add_prefix_space, prepend_scheme, split, str_rep",
-     cs_step_read_metaspace, metaspace},
-    {"WordPiece", "type, prefix, cleanup", read_wordpiece, wordpiece},
-    {"BPEDecoder", "type, suffix", read_suffix, bpe_ends},
-    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace},
-    {"Fuse", "type", NULL, fuse},
-    {"Strip", "type, content, start, stop", read_strip, strip},
+     cs_step_read_metaspace, metaspace, NULL},
+    {"WordPiece", "type, prefix, cleanup", read_wordpiece, wordpiece, NULL},
+    {"BPEDecoder", "type, suffix", read_suffix, bpe_ends, NULL},
+    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace, NULL},
+    {"Fuse", "type", NULL, fuse, NULL},
+    {"Strip", "type, content, start, stop", read_strip, strip, NULL},
 };
 const cs_stage cs_stage_decoder = {"decoder", "decoders", KINDS, sizeof KINDS / sizeof KINDS[0]};

@@ -307,20 +307,20 @@ static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 }
 
 static const cs_step_kind KINDS[] = {
-    {"NFC", "type", read_nfc, normal_form},
-    {"NFD", "type", read_nfd, normal_form},
-    {"NFKC", "type", read_nfkc, normal_form},
-    {"NFKD", "type", read_nfkd, normal_form},
-    {"Lowercase", "type", NULL, lowercase},
-    {"StripAccents", "type", NULL, strip_accents},
+    {"NFC", "type", read_nfc, normal_form, NULL},
+    {"NFD", "type", read_nfd, normal_form, NULL},
+    {"NFKC", "type", read_nfkc, normal_form, NULL},
+    {"NFKD", "type", read_nfkd, normal_form, NULL},
+    {"Lowercase", "type", NULL, lowercase, NULL},
+    {"StripAccents", "type", NULL, strip_accents, NULL},
     {"BertNormalizer", "type, clean_text, handle_chinese_chars, strip_accents, lowercase",
-     read_bert, bert},
-    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace},
-    {"Prepend", "type, prepend", read_prepend, prepend},
-    {"Strip", "type, strip_left, strip_right", read_strip, strip},
-    {"Precompiled", "type, precompiled_charsmap", read_precompiled, precompiled},
-    {"Nmt", "type", NULL, nmt},
-    {"ByteLevel", "type", NULL, byte_level},
+     read_bert, bert, NULL},
+    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace, NULL},
+    {"Prepend", "type, prepend", read_prepend, prepend, NULL},
+    {"Strip", "type, strip_left, strip_right", read_strip, strip, NULL},
+    {"Precompiled", "type, precompiled_charsmap", read_precompiled, precompiled, NULL},
+    {"Nmt", "type", NULL, nmt, NULL},
+    {"ByteLevel", "type", NULL, byte_level, NULL},
 };
 const cs_stage cs_stage_normalizer = {"normalizer", "normalizers", KINDS,
                                       sizeof KINDS / sizeof KINDS[0]};
