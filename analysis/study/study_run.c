@@ -29,35 +29,20 @@ static bool is_outcome(int exit_code)
     return exit_code == 0 || exit_code == 1 || exit_code == 4;
 }
 
-/* Inputs of steps are hashed once, however many steps read them. */
-typedef struct {
-    char path[4096], sha256[65];
-} known_input;
-
-typedef struct {
-    int64_t count, capacity;
-    known_input *input;
-} known_inputs;
-
-/* Whether a file or folder still has this hash, as far as its digest was recorded. */
-static cs_status is_unchanged(known_inputs *known, const char *path, const char *sha256, bool *out)
+/* Whether a file or folder has this hash. known: {path: hash}, since many steps read the same. */
+static cs_status is_unchanged(json_t *known, const char *path, const char *sha256, bool *out)
 {
-    known_input now = {.sha256 = ""};
-    int64_t bytes = 0, i = 0;
-    *out = false;
-    if (!cs_path_exists(path) || strlen(path) >= sizeof now.path) return CS_OK;
-    while (i < known->count && strcmp(known->input[i].path, path) != 0) {
-        ++i;
-    }
+    char now[65] = "";
+    int64_t bytes = 0;
     cs_status status = CS_OK;
-    if (i == known->count) {
-        memcpy(now.path, path, strlen(path) + 1);
-        status = cs_path_sha256(path, NULL, now.sha256, &bytes);
-        if (status == CS_OK)
-            status = cs_reserve(&known->input, &known->capacity, i + 1, sizeof *known->input);
-        if (status == CS_OK) known->input[known->count++] = now;
+    *out = false;
+    if (!json_object_get(known, path)) {
+        if (!cs_path_exists(path)) return CS_OK;
+        status = cs_path_sha256(path, NULL, now, &bytes);
+        if (status == CS_OK) status = cs_json_set(known, path, json_string(now));
     }
-    if (status == CS_OK) *out = strcmp(known->input[i].sha256, sha256) == 0;
+    if (status == CS_OK)
+        *out = strcmp(json_string_value(json_object_get(known, path)), sha256) == 0;
     return status;
 }
 
@@ -85,7 +70,7 @@ static cs_status each_input(const char *folder, const char *own, input_fn visit,
 }
 
 typedef struct {
-    known_inputs *known;
+    json_t *known;
     bool *same;
 } unchanged;
 
@@ -98,7 +83,7 @@ static cs_status look_at_input(void *ctx, const char *path, const char *sha256)
 /* Whether the inputs of a step are unchanged: the steps that it reads were kept, and the inputs
  * that its manifest names outside the study's folder, own, have the same hashes. */
 static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
-                                const char *own, known_inputs *known, bool *out)
+                                const char *own, json_t *known, bool *out)
 {
     *out = true;
     for (int64_t j = 0; j < study->steps; ++j) {
@@ -110,38 +95,29 @@ static cs_status reads_the_same(const cs_study *study, int64_t of, const char *f
 /* An input as the steps before have read it. */
 static cs_status compare_input(void *ctx, const char *path, const char *sha256)
 {
-    known_inputs *read = ctx;
-    known_input input = {.sha256 = ""};
-    if (strlen(path) >= sizeof input.path || strlen(sha256) >= sizeof input.sha256) return CS_OK;
-    for (int64_t i = 0; i < read->count; ++i) {
-        if (strcmp(read->input[i].path, path) == 0)
-            return strcmp(read->input[i].sha256, sha256) == 0
-                       ? CS_OK
-                       : cs_fail(CS_ERR_INPUT,
-                                 "%s changed while the study ran; run again with --resume to "
-                                 "repeat the steps that read the old version",
-                                 path);
-    }
-    memcpy(input.path, path, strlen(path) + 1);
-    memcpy(input.sha256, sha256, strlen(sha256) + 1);
-    cs_status status =
-        cs_reserve(&read->input, &read->capacity, read->count + 1, sizeof *read->input);
-    if (status == CS_OK) read->input[read->count++] = input;
-    return status;
+    json_t *read = ctx;
+    const char *first = json_string_value(json_object_get(read, path));
+    if (!first) return cs_json_set(read, path, json_string(sha256));
+    return strcmp(first, sha256) == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s changed while the study ran; run again with --resume to repeat the "
+                         "steps that read the old version",
+                         path);
 }
 
 /* Checks that all steps have read the same inputs outside the study. */
 static cs_status check_inputs(const cs_study *study)
 {
-    known_inputs read = {0};
+    json_t *read = json_object();
     char *own = cs_path_join(study->dir, "");
-    cs_status status = own ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = own && read ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
         char *folder = cs_path_join(study->dir, study->step[i].name);
-        status = folder ? each_input(folder, own, compare_input, &read) : CS_ERR_MEMORY;
+        status = folder ? each_input(folder, own, compare_input, read) : CS_ERR_MEMORY;
         cs_free(folder);
     }
-    cs_free(read.input);
+    json_decref(read);
     cs_free(own);
     return status;
 }
@@ -394,7 +370,7 @@ typedef struct {
     past *was;
     int64_t begun_count;
     bool failed;
-    known_inputs known;
+    json_t *known; /* hashes of inputs */
     int jobs;
 } schedule;
 
@@ -408,7 +384,7 @@ static cs_status look_at(schedule *s, int64_t i)
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     if (status == CS_OK) s->was[i] = past_of(s->study, record, step, &own);
     step->kept = s->was[i] == FINISHED && is_whole(s->options, folder);
-    if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
+    if (step->kept) status = reads_the_same(s->study, i, folder, own, s->known, &step->kept);
     cs_free(own);
     cs_free(folder);
     cs_free(record);
@@ -540,11 +516,13 @@ int cs_study_jobs(int wanted, int *threads)
 
 cs_status cs_study_find_kept(cs_study *study, const cs_study_run_options *options)
 {
-    schedule s = {
-        .study = study, .options = options, .was = cs_calloc(study->steps, sizeof *s.was)};
-    cs_status status = s.was ? decide_kept(&s) : CS_ERR_MEMORY;
+    schedule s = {.study = study,
+                  .options = options,
+                  .was = cs_calloc(study->steps, sizeof *s.was),
+                  .known = json_object()};
+    cs_status status = s.was && s.known ? decide_kept(&s) : CS_ERR_MEMORY;
     cs_free(s.was);
-    cs_free(s.known.input);
+    json_decref(s.known);
     return status;
 }
 
@@ -559,10 +537,11 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .begun = cs_calloc(study->steps, sizeof *s.begun),
                   .done = cs_calloc(study->steps, sizeof *s.done),
                   .was = cs_calloc(study->steps, sizeof *s.was),
+                  .known = json_object(),
                   .jobs = jobs};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads);
-    cs_status status = s.begun && s.done && s.was ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = s.begun && s.done && s.was && s.known ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK && options->resume) status = decide_kept(&s);
@@ -570,6 +549,6 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
     if (status == CS_OK) status = check_inputs(study);
     CS_FREE_FIELDS(&s, begun, done, was);
-    cs_free(s.known.input);
+    json_decref(s.known);
     return status;
 }

@@ -14,7 +14,6 @@
 #include "cooc/build_checkpoint_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,12 +30,6 @@
 enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
 
 const char *const cs_checkpoint_records[2] = {"records-0.bin", "records-1.bin"};
-
-void cs_checkpoint_digest(cs_hash128 digest, char text[CS_CHECKPOINT_DIGEST])
-{
-    (void)snprintf(text, CS_CHECKPOINT_DIGEST, "%016" PRIx64 "%016" PRIx64, digest.high,
-                   digest.low);
-}
 
 cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size)
 {
@@ -183,7 +176,7 @@ static cs_status commit(cs_outfile *file)
 }
 
 static cs_status write_records(const char *path, const cs_checkpoint_state *state, int64_t *bytes,
-                               char digest[CS_CHECKPOINT_DIGEST])
+                               char digest[33])
 {
     sink s = {.buffer = cs_alloc(PIECE, 1)};
     cs_status status = s.buffer ? cs_outfile_open(path, &s.file) : CS_ERR_MEMORY;
@@ -192,7 +185,7 @@ static cs_status write_records(const char *path, const cs_checkpoint_state *stat
     cs_outfile_abort(&s.file);
     cs_free(s.buffer);
     *bytes = s.bytes;
-    cs_checkpoint_digest(s.digest, digest);
+    cs_hash_hex(s.digest, digest);
     return status;
 }
 
@@ -235,8 +228,7 @@ static cs_status write_index(const char *path, json_t *identity, int64_t finishe
 
 cs_status cs_checkpoint_write(const char *dir, json_t *identity, const cs_checkpoint_state *state)
 {
-    char *index = cs_path_join(dir, CS_CHECKPOINT_INDEX), *path = NULL, *old = NULL,
-         digest[CS_CHECKPOINT_DIGEST];
+    char *index = cs_path_join(dir, CS_CHECKPOINT_INDEX), *path = NULL, *old = NULL, digest[33];
     int64_t bytes = 0, finished = 0;
     int number = 0;
     cs_status status = index ? cs_dir_make(dir) : CS_ERR_MEMORY;

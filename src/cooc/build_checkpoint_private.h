@@ -48,7 +48,7 @@ cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint,
 
 /* --- shared by writing and reading ----------------------------------------------------------- */
 
-enum { CS_CHECKPOINT_PIECE = 1 << 20, CS_CHECKPOINT_DIGEST = 33 };
+enum { CS_CHECKPOINT_PIECE = 1 << 20 };
 
 #define CS_CHECKPOINT_FORMAT "cospec build checkpoint"
 #define CS_CHECKPOINT_INDEX "checkpoint.json"
@@ -59,6 +59,5 @@ typedef struct {
     int64_t runs, blocks, contributions, units, overflow;
 } cs_checkpoint_header;
 
-/* The digest of a file is chained from piece to piece; and as 32 hex digits. */
+/* The digest of a file is chained from piece to piece. */
 cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size);
-void cs_checkpoint_digest(cs_hash128 digest, char text[CS_CHECKPOINT_DIGEST]);

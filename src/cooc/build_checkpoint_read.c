@@ -17,7 +17,7 @@ enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
 struct cs_checkpoint {
     char *path; /* of the records */
     int64_t bytes;
-    char digest[CS_CHECKPOINT_DIGEST];
+    char digest[33];
 };
 
 static cs_status parse_index(const char *dir, const char *path, const json_t *json,
@@ -31,14 +31,14 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
     const json_t *bytes = json_object_get(json, "bytes");
     bool known = records && (strcmp(records, cs_checkpoint_records[0]) == 0 ||
                              strcmp(records, cs_checkpoint_records[1]) == 0);
-    if (!json_is_object(build) || !known || !digest || strlen(digest) != CS_CHECKPOINT_DIGEST - 1 ||
+    if (!json_is_object(build) || !known || !digest || strlen(digest) != sizeof c->digest - 1 ||
         !json_is_integer(bytes) ||
         json_integer_value(bytes) < (json_int_t)sizeof(cs_checkpoint_header)) {
         return cs_fail(CS_ERR_INPUT, "%s: is damaged: a field is missing or invalid", path);
     }
     status = cs_run_same(path, "build with ", build, identity);
     if (status == CS_OK) {
-        memcpy(c->digest, digest, CS_CHECKPOINT_DIGEST);
+        memcpy(c->digest, digest, sizeof c->digest);
         c->bytes = json_integer_value(bytes);
         c->path = cs_path_join(dir, records);
         status = c->path ? CS_OK : CS_ERR_MEMORY;
@@ -194,7 +194,7 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
 {
     cs_checkpoint_header h = {0};
     int64_t *length = NULL;
-    char digest[CS_CHECKPOINT_DIGEST];
+    char digest[33];
     cs_status status = get(s, &h, sizeof h);
     if (status == CS_OK) status = get_lengths(s, &h, state->blocks, &length);
     for (int64_t i = 0; i < h.runs && status == CS_OK; ++i) {
@@ -203,7 +203,7 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
     cs_free(length);
     if (status == CS_OK) status = get_blocks(s, state);
     if (status != CS_OK) return status;
-    cs_checkpoint_digest(s->digest, digest);
+    cs_hash_hex(s->digest, digest);
     if (strcmp(digest, s->checkpoint->digest) != 0) {
         return damaged(s, "its digest is not the recorded one");
     }

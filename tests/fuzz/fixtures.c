@@ -169,11 +169,11 @@ const char *fuzz_result_folder(const char *bytes, int64_t size)
 const char *fuzz_counts_folder(const char *bytes, int64_t size)
 {
     static char dir[PATH];
-    char path[PATH], name[64], index[512], digest[CS_CHECKPOINT_DIGEST];
+    char path[PATH], name[64], index[512], digest[33];
     if (!dir[0]) (void)folder(dir, "counts");
     (void)snprintf(name, sizeof name, "counts/%s", cs_checkpoint_records[0]);
     put(in_root(path, name), bytes, (size_t)size);
-    cs_checkpoint_digest(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
+    cs_hash_hex(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
     (void)snprintf(index, sizeof index,
                    "{\"format\": \"%s\", \"version\": %d, \"build\": {}, \"records\": \"%s\", "
                    "\"bytes\": %lld, \"digest\": \"%s\"}",
