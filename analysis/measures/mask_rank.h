@@ -53,9 +53,10 @@ typedef enum {
 const char *cs_mask_set_name(cs_mask_set set); /* "with-mask", ... */
 
 typedef struct {
-    cs_hidden_options hidden; /* layers, lengths, documents; mask_ratio in (0, 1), mask_seed,
-                                 mask_keep, mask_random; drop_masked is set here */
-    bool encoder_only;        /* MAE-LM: dropped, without-mask, without-kept */
+    /* Layers, lengths, documents; mask_ratio in (0, 1), mask_seed, mask_keep, mask_random;
+     * drop_masked is set here. */
+    cs_hidden_options hidden;
+    bool encoder_only; /* MAE-LM: dropped, without-mask, without-kept */
     /* of each token, whether it is rare: the study is of rare tokens, and nothing is masked; NULL:
      * of [MASK]. Borrowed */
     const uint8_t *rare;

@@ -72,8 +72,8 @@ enum {
     CS_POP_SEEN = CS_POP_ESTIMATED + CS_POP_ESTIMATES * CS_POP_OF_ESTIMATE,
     CS_POP_SEEN_HALVES,
     CS_POP_HELD,
-    CS_POP_CORRECTED2 = CS_POP_HELD + CS_POP_HOLDS * CS_POP_OF_HOLD, /* not a row: intervals of the
-                                                                        sums rest on them */
+    /* Not a row: intervals of the sums rest on them. */
+    CS_POP_CORRECTED2 = CS_POP_HELD + CS_POP_HOLDS * CS_POP_OF_HOLD,
     CS_POP_CORRECTED4,
     CS_POP_NOISE, /* of all documents; not a row */
     CS_POP_VALUES

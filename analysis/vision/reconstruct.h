@@ -33,8 +33,9 @@ enum { CS_FILLERS = 3, CS_PICTURE_SCORES = 4 };
 typedef struct {
     double mask_ratio; /* in (0, 1); n is clamped into 1..T-1 */
     bool blocks;       /* masks of block-masked (plan/block_masked.c), not uniform */
-    int64_t groups;    /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that
-                          differ by at most one; 0: patch by patch */
+    /* 1: at once; K: hidden patches in K groups of a drawn order, sizes that differ by at most one;
+     * 0: patch by patch. */
+    int64_t groups;
     /* images, drawn from the held-out ones (all if there are none); 0: all */
     int64_t limit;
     int64_t shown; /* images on the sheet */

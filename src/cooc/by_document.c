@@ -69,10 +69,11 @@ cs_status cs_context_index_of(const cs_cooc *rows, cs_context_index *out)
 /* --- sums of rows ----------------------------------------------------------------------------- */
 
 typedef struct {
-    double *sum;         /* cols, zero between rows */
-    uint64_t *bit;       /* of the entries that are touched */
-    uint64_t *word;      /* of the words of `bit` that are */
-    int64_t first, last; /* words of these; last < first: none */
+    double *sum; /* cols, zero between rows */
+    /* Bits of the entries that are touched and of the words of `bit` that are not 0, and the first and
+     * the last word of these; last < first: none. */
+    uint64_t *bit, *word;
+    int64_t first, last;
 } gatherer;
 
 static gatherer gatherer_in(cs_pool *pool, int64_t cols)

@@ -31,10 +31,12 @@ enum {
     DIGIT = 11, /* bits of the longest digit */
     LEFT_BITS = 2,
     CACHED = 1 << 15,
-    TABLE = 1 << 14,    /* places of the table */
-    TABLE_SHARE = 8,    /* of the memory of a collector */
-    FIRST = 1 << 20,    /* slots to fill before equal records are added up, */
-    GROWTH = 4,         /* and how many times more if that was in vain */
+    TABLE = 1 << 14, /* places of the table */
+    TABLE_SHARE = 8, /* of the memory of a collector */
+    /* Slots to fill before equal records are added up, and how many times more if that was in
+     * vain. */
+    FIRST = 1 << 20,
+    GROWTH = 4,
     LIKE_NEW = 3 << 16, /* fewer records do not show whether most are new */
     CHECKED = 1 << 16
 };

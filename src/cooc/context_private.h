@@ -160,9 +160,10 @@ typedef struct {
 
 /* A context mode. `invariant`: functions for the invariant part of a distribution. */
 typedef struct cs_context_kind {
-    bool given;  /* rows contain the target's position by construction */
-    bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
-                    hashes, and every set is listed */
+    bool given; /* rows contain the target's position by construction */
+    /* A row is the whole set: events carry their items and the sum of the items' hashes, and every
+     * set is listed. */
+    bool whole;
     bool tokens; /* rows without the target's position are tokens */
     bool gram;   /* the matrix is a Gram form, counted by `walk` */
     bool plane;  /* distance may be in the plane */

@@ -241,10 +241,10 @@ static cs_status lump_proportional(const cs_csr *a, double tolerance, const bool
     cs_pool pool = {0};
     lump_key *key = cs_pool_take(&pool, a->rows, sizeof *key);
     double *total = cs_pool_take(&pool, a->rows, sizeof *total);
-    int64_t *number = cs_pool_take(&pool, a->rows, sizeof *number); /* leaders, then lump of a
-                                                                       leading row */
-    int32_t *alone = cs_pool_take(&pool, a->cols, sizeof *alone); /* 1 + the first row that has this
-                                                                     column alone; 0: none yet */
+    /* Leaders, then lump of a leading row. */
+    int64_t *number = cs_pool_take(&pool, a->rows, sizeof *number);
+    /* 1 + the first row that has this column alone; 0: none yet. */
+    int32_t *alone = cs_pool_take(&pool, a->cols, sizeof *alone);
     int64_t n = 0, found = 0;
     if ((status = pool.status) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {

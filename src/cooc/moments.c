@@ -62,8 +62,8 @@ typedef struct {
     cs_pool pool;
     const cs_dense *q; /* NULL: nothing is taken out */
     int64_t known, sketch;
-    cs_dense y;                      /* A z, or, where there is a product with A^T A, panels: */
-    double *from, *to, *normal_work; /* aligned */
+    cs_dense y; /* A z; with a product with A^T A the aligned panels below are used instead */
+    double *from, *to, *normal_work;
 } estimate;
 
 /* x becomes the sum over the processes. */

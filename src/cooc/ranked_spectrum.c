@@ -230,8 +230,9 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
     for (int rank = 0; held && rank < c->ranks; ++rank) {
         most = cs_most(most, held[rank]);
     }
-    int64_t *own = cs_pool_take(&pool, most, sizeof *own);     /* places of this rank's part, */
-    int64_t *place = cs_pool_take(&pool, most, sizeof *place); /* and those that have come */
+    /* Places of this rank's part, and those received from other ranks. */
+    int64_t *own = cs_pool_take(&pool, most, sizeof *own);
+    int64_t *place = cs_pool_take(&pool, most, sizeof *place);
     double *column = cs_pool_take(&pool, most, sizeof *column);
     cs_status status =
         pool.status ? pool.status : cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);

@@ -19,8 +19,8 @@ template <typename T> struct Attention {
     const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
     Rows<const float> table;            /* absent: no relative positions */
     int32_t reach, buckets;
-    float *table_part; /* partial sums of the table's gradient, parts x buckets x heads; NULL: not
-                          by this kernel */
+    /* Partial sums of the table's gradient, parts x buckets x heads; NULL: not by this kernel. */
+    float *table_part;
     float scale;
     Drop drop; /* of head 0: purposes of the others follow */
     /* of linear attention, whose rows of q are keys, and y is as long as the limits */

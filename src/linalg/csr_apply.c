@@ -19,9 +19,10 @@
 #include "linalg/csr_private.h"
 
 enum {
-    TILE = CS_PANEL,      /* doubles of one 64-byte cache line */
-    CHUNK_WORK = 1 << 17, /* nonzeros and rows, times the tile's width, that make a chunk: more than
-                             starting threads takes */
+    TILE = CS_PANEL, /* doubles of one 64-byte cache line */
+    /* Nonzeros and rows, times the tile's width, that make a chunk: more than starting threads
+     * takes. */
+    CHUNK_WORK = 1 << 17,
     MAX_CHUNKS = 256,
     RUN = CS_CSR_RUN,
     AHEAD = CS_CSR_AHEAD

@@ -23,9 +23,10 @@ enum {
     SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
     LEAST_CHUNKS = 4,      /* fewer would leave threads idle */
     MOST_CHUNKS = 32,
-    WORK_PER_COLUMN = 32, /* nonzeros of a chunk for each of its columns, least: an own Y is cleared
-                             and added up, which costs less than a tenth of them */
-    REDUCED_ROWS = 2048   /* of Y, added up at once */
+    /* Nonzeros of a chunk for each of its columns, least: an own Y is cleared and added up, which
+     * costs less than a tenth of them. */
+    WORK_PER_COLUMN = 32,
+    REDUCED_ROWS = 2048 /* of Y, added up at once */
 };
 
 typedef struct {

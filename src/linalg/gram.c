@@ -51,9 +51,9 @@ typedef struct {
     char *packed;     /* runs x panels x STEPS x CS_TILE */
     char *sums;       /* runs x panels x CS_TILE */
     run_facts *facts; /* runs */
-    char *scratch;    /* a worker: STEPS x cols rows, STEPS x lanes squares, and as
-                         doubles what is transformed */
-    char *tiles;      /* a worker: block_panels^2 tiles */
+    /* A worker: STEPS x cols rows, STEPS x lanes squares, and as doubles what is transformed. */
+    char *scratch;
+    char *tiles; /* a worker: block_panels^2 tiles */
     int64_t scratch_bytes, tile_bytes;
 } adder;
 

@@ -22,8 +22,8 @@ typedef struct {
     int64_t by_head;
     bool vector; /* one dimension in the file */
     bool boxed;  /* three dimensions in the file, the first of size 1 */
-    int64_t
-        channels;  /* four: rows x channels x patch x patch, whose columns are channels last here */
+    /* Four: rows x channels x patch x patch, whose columns are channels last here. */
+    int64_t channels;
     bool optional; /* files may lack it: then it is zero */
     /* of the piece before it; files may lack it, but the class computes with it */
     bool copy;

@@ -28,8 +28,9 @@ long double cs_distance_raw(const cs_distance *law, int64_t left, int64_t d);
 typedef struct {
     cs_distance law;
     int64_t longest;
-    long double *below; /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values; NULL:
-                           sums are formed at every draw */
+    /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values; NULL: sums are formed at
+     * every draw. */
+    long double *below;
 } cs_offsets;
 
 /* For up to `longest` tokens left. O(longest) for power, else O(1). CS_ERR_MEMORY. */

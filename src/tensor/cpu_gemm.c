@@ -19,18 +19,22 @@
 enum {
     BLOCK_STEPS = 384, /* a block of A: 192 KB of the second level cache with its rows */
     BLOCK_ROWS = 128,
-    BLOCK_COLS = 1024,   /* a block of C: 512 KB of the second level */
-    LEAST_BLOCKS = 8,    /* blocks are halved until there are this many, */
-    FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
-    MOST_BLOCKS = 64,    /* or there are this many */
+    BLOCK_COLS = 1024, /* a block of C: 512 KB of the second level */
+    /* Blocks are halved until there are LEAST_BLOCKS and none has more multiplications than
+     * FAIR_WORK (0.2 ms), or until there are MOST_BLOCKS. */
+    LEAST_BLOCKS = 8,
+    FAIR_WORK = 1 << 25,
+    MOST_BLOCKS = 64,
     MOST_PACKED = 1 << 24,
     SPLITS = 4,       /* items of packing in a block of k */
     AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
     SLACK = 16,       /* a kernel's pack may write past the end */
     LEAST_ROWS = 16,  /* of a block of C */
-    FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
-    FEW_ROWS = 256,   /* or of C, for which packing B does not, */
-    SAME_SET = 512    /* unless rows at this distance in floats evict each other from the cache */
+    /* Panels of B for which packing A does not pay, or rows of C for which packing B does not,
+     * unless rows at a distance of SAME_SET floats evict each other from the cache. */
+    FEW_PANELS = 4,
+    FEW_ROWS = 256,
+    SAME_SET = 512
 };
 
 /* Part `i` of n items in `parts` parts whose sizes differ by at most one. */

@@ -553,8 +553,9 @@ static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op
                     (long long)loss.classes, (long long)t->cols);
     }
     t->grad_in_place = t->wants_grad;
-    t->ld = (t->cols + 7) / 8 * 8; /* rows of every type begin at multiples of 16 bytes: matrix
-                                      instructions and vector loads want that of vocabularies too */
+    /* Rows of every type begin at multiples of 16 bytes: matrix instructions and vector loads want
+     * that of vocabularies too. */
+    t->ld = (t->cols + 7) / 8 * 8;
     int row_set = t->row_set;
     if ((loss.target != CS_NONE &&
          !takes(graph, what, loss.target, CS_SPACE_INDEX, row_set, -1, 1)) ||

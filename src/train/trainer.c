@@ -213,8 +213,9 @@ static cs_status begin(session *s, const cs_corpus *corpus)
     cs_status status = make_record(&s->t, corpus, &s->record);
     if (status == CS_OK && (o->start.resume || o->start.trunk)) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
-    if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it, nor
-                              anything at all where one is refused */
+    /* A fresh run does not leave checkpoints of an older one behind it, nor anything at all where
+     * one is refused. */
+    if (status == CS_OK) {
         status = cs_train_prune(o->dir, o->start.resume ? KEPT : 0,
                                 o->start.resume ? &o->intervals.keep : NULL);
     }

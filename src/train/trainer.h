@@ -107,9 +107,10 @@ typedef struct {
 
 /* Members that have the names of their options; the results of a run depend on all of them. */
 #define CS_TRAIN_SETTINGS(FIELDS, to, options)                                                     \
-    FIELDS(to, options, steps, replaced_token);                                                    \
+    FIELDS(to, options, steps);                                                                    \
     FIELDS(to, &(options)->data, batch, accumulate, pack, by_length);                              \
     FIELDS(to, &(options)->rate, final_share, cool_down);                                          \
+    FIELDS(to, options, replaced_token);                                                           \
     FIELDS(to, &(options)->adamw, beta1, beta2, adam_eps, weight_decay, clip)
 
 /* Steps over which the rate falls at the end, and those before them. */

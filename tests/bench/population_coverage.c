@@ -78,10 +78,10 @@ static cs_corpus draw(const law *l, int64_t documents, int sample)
 /* Over the corpora of one setting. */
 typedef struct {
     double value, square, middle, plug_in, cross_fit, beyond, beyond_square;
-    int known;                /* extrapolated */
-    int covered, plain, held, /* intervals that hold the truth: of the value, value -+ width, of the
-                                 extrapolated */
-        below;                /* those that end below it */
+    int known; /* extrapolated */
+    /* Intervals that contain the truth: of the value, value -+ width, of the extrapolated. */
+    int covered, plain, held;
+    int below; /* intervals that end below the truth */
 } tally;
 
 static void count(tally *t, const cs_population_rows *rows, const char *metric,
