@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Lists circles of files inside the folders of src, analysis and toy.
 
-usage: python3 tests/circles.py [--most N] [FOLDER...]
+usage: python3 tests/circles.py [FOLDER...]
 
 A unit is X.c with X.h and X_private.h. A unit needs another one of its folder if it names a function or an object that
 the other defines: neither links without the other. A circle is a set of units of one folder that need each other,
 perhaps through others. Prints each circle with the names that tie it. Types, macros and constants tie nothing: a header
-may be read by those that its own functions call. --most N: exit status 1 above N circles.
+may be read by those that its own functions call. Exit status 1: there is a circle.
 """
-import argparse
 import collections
 import pathlib
 import re
+import sys
 
 TOKEN = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 NAME = re.compile(r'\b(?:cs|CUDA)_\w+')
@@ -77,10 +77,7 @@ def circles(files):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split('\n')[0])
-    parser.add_argument('--most', type=int)
-    parser.add_argument('folder', nargs='*')
-    options = parser.parse_args()
+    wanted = [name.rstrip('/') for name in sys.argv[1:]]
     root = pathlib.Path(__file__).resolve().parent.parent
     folders = collections.defaultdict(list)
     for path in sorted(path for top in ('src', 'analysis', 'toy') for path in (root / top).rglob('*')):
@@ -88,17 +85,14 @@ def main():
             folders[path.parent.relative_to(root)].append(path)
     count = 0
     for folder, files in folders.items():
-        if options.folder and str(folder) not in [name.rstrip('/') for name in options.folder]:
-            continue
-        for circle in circles(files):
+        for circle in circles(files) if not wanted or str(folder) in wanted else []:
             count += 1
             units = sorted({pathlib.Path(unit).name for tie in circle for unit in tie[:2]})
-            print(f'circle {count}: {folder}: {len(units)} units: {" ".join(units)}')
+            print(f'circles: {folder}: {len(units)} units: {" ".join(units)}')
             for a, b, names in circle:
                 print(f'  {pathlib.Path(a).name} -> {pathlib.Path(b).name}: {", ".join(names)}')
-    print(f'{count} circles')
-    return 1 if options.most is not None and count > options.most else 0
+    return count > 0
 
 
 if __name__ == '__main__':
-    raise SystemExit(main())
+    sys.exit(main())

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Dependencies point one way: fails on an #include that runs against the layers of docs/explanation/architecture.md,
-# or that takes a private header (*_private.h) of another module, on a permission that no #include needs, and on a name of
-# files that two modules have.
+# or that takes a private header (*_private.h) of another module, on a permission that no #include needs, on a name of
+# files that two modules have, and on a circle of files inside a module (tests/circles.py).
 set -eu
 awk '
 BEGIN {
@@ -67,3 +67,4 @@ END {
     exit bad
 }
 ' $(find src analysis toy -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+python3 tests/circles.py # files of one module that need each other

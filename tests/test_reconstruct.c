@@ -1,6 +1,7 @@
 /* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
  * shows, and whole runs. */
 #include "analysis/vision/linear_fill.h"
+#include "analysis/vision/perceptual.h"
 #include "analysis/vision/reconstruct.h"
 #include "image/picture.h"
 #include "io/file.h"

@@ -216,6 +216,12 @@ char *cs_strdup(const char *text)
     return copy;
 }
 
+bool cs_has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && memcmp(text + n - m, suffix, m) == 0;
+}
+
 char *cs_format_list(const char *format, va_list args)
 {
     va_list again;

@@ -75,6 +75,9 @@ void cs_pool_free(cs_pool *pool);
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
 /** \cond INTERNAL */
+/** Whether the text ends with the suffix (".npz"). */
+bool cs_has_suffix(const char *text, const char *suffix);
+
 /** Copies a list of strings; the copy of NULL is NULL. On failure nothing is allocated. */
 cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
 void cs_text_list_free(char **text, int64_t count);

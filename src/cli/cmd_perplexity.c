@@ -9,7 +9,6 @@
 #include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/perplexity.h"
-#include "io/file.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 
@@ -54,7 +53,7 @@ static cs_status add_bytes(void *to, const cs_document *document, bool held_out,
  * "test"). `corpus` was loaded from it with the same options. *out is unchanged if there are no
  * tokens. Reads the text again. */
 static cs_status bytes_a_token(const cs_corpus *corpus, const char *source,
-                                  const cs_corpus_options *options, const char *split, double *out)
+                               const cs_corpus_options *options, const char *split, double *out)
 {
     byte_count count = {.split = split};
     int64_t tokens = 0;
@@ -170,7 +169,7 @@ static cs_status count_bytes(cs_args *args, run *r)
     }
     cs_status status = cs_args_open_corpus(args, source, &options);
     return status == CS_OK ? bytes_a_token(&r->text.corpus, source, &options,
-                                              cs_args_text(args, "split"), &r->bytes_a_token)
+                                           cs_args_text(args, "split"), &r->bytes_a_token)
                            : status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
@@ -11,7 +12,6 @@
 #include "image/codes.h"
 #include "image/image_sources.h"
 #include "infer/document_pieces.h"
-#include "io/file.h"
 #include "io/safetensors.h"
 #include "tensor/device.h"
 

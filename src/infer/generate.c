@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/range.h"
 #include "base/rng.h"

@@ -594,9 +594,3 @@ char *cs_path_join(const char *dir, const char *name)
     const char *slash = length == 0 || dir[length - 1] == '/' ? "" : "/";
     return cs_format("%s%s%s", dir, slash, name);
 }
-
-bool cs_has_suffix(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n >= m && memcmp(text + n - m, suffix, m) == 0;
-}

@@ -123,6 +123,3 @@ const char *cs_path_hint(const char *path, cs_hint *hint);
 
 /* "dir/name" in fresh memory, NULL when out of memory. */
 char *cs_path_join(const char *dir, const char *name) CS_MUST_CHECK;
-
-/* Whether the text ends with the suffix (".npz"). */
-bool cs_has_suffix(const char *text, const char *suffix);

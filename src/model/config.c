@@ -1,8 +1,4 @@
-/* Architectures and sizes, and what a sound configuration is.
- *
- * Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
- * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
- * are ours, for a CPU. Dropout is 0 by default, as in cramming. */
+/* What follows from an architecture, and what a sound configuration is. */
 #include "model/config.h"
 
 #include <math.h>
@@ -15,33 +11,6 @@
 #include "image/patches.h"
 #include "io/file.h"
 #include "model/arch_private.h"
-
-/* --- presets ---------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    int64_t layers, width, heads, positions;
-} PRESET[] = {
-    {"1m", 4, 128, 4, 128},         /* 0.8M parameters in addition to the token table */
-    {"4m", 6, 192, 6, 128},         /* 2.7M */
-    {"small", 6, 256, 4, 512},      /* 4.7M */
-    {"base", 12, 768, 12, 512},     /* 85M */
-    {"cramming", 16, 768, 12, 512}, /* 113M */
-    {"large", 24, 1024, 16, 512}    /* 302M */
-};
-
-cs_status cs_model_preset(const char *name, cs_model_config *config)
-{
-    int i = 0;
-    cs_status status = CS_ROW_NAMED("model size", name, PRESET, &i);
-    if (status != CS_OK) return status;
-    config->shape.layers = PRESET[i].layers;
-    config->shape.width = PRESET[i].width;
-    config->shape.heads = PRESET[i].heads;
-    config->shape.positions = PRESET[i].positions;
-    config->shape.inner = 4 * config->shape.width;
-    return CS_OK;
-}
 
 /* --- the choices of an architecture ----------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/file.h"
+#include "base/mem.h"
 #include "io/json.h"
 #include "model/arch_private.h"
 

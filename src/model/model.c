@@ -19,7 +19,6 @@
 #include "base/threads.h"
 #include "image/codes.h"
 #include "image/patches.h"
-#include "io/file.h"
 #include "model/arch_private.h"
 #include "model/rotary.h"
 

@@ -24,57 +24,7 @@ enum { READ_ITEMS = 1 << 20 }; /* of a tensor, at a time */
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Row r of query, key and value rows, each head by head, where a file has the three of each head
- * together. */
-static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
-{
-    int64_t heads = piece->by_head, width = piece->rows / heads / 3;
-    int64_t part = r / (heads * width), head = r / width % heads;
-    return (head * 3 + part) * width + r % width;
-}
-
-/* Column c, of values channels last, where a file has the channels of all pixels apart. */
-static int64_t column_in(const cs_hf_piece *piece, int64_t c)
-{
-    const int64_t channels = piece->channels;
-    return channels > 0 ? c % channels * (piece->cols / channels) + c / channels : c;
-}
-
-/* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
-static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
-{
-    float *at = param + piece->first * piece->cols;
-    for (int64_t r = 0; r < piece->rows; ++r) {
-        int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
-        for (int64_t c = 0; c < piece->cols; ++c) {
-            float *theirs = file + (piece->transposed ? c * piece->rows + row
-                                                      : row * piece->cols + column_in(piece, c));
-            float *ours = at + r * piece->cols + c;
-            if (inward) {
-                *ours = *theirs;
-            } else {
-                *theirs = *ours;
-            }
-        }
-    }
-}
-
-enum { MOST_SHAPE = 4, SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
-
-static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[MOST_SHAPE])
-{
-    *ndim = piece->vector ? 1 : piece->channels > 0 ? 4 : piece->boxed ? 3 : 2;
-    shape[0] = piece->transposed ? piece->cols : piece->rows;
-    shape[1] = piece->transposed ? piece->rows : piece->cols;
-    if (piece->boxed) {
-        memmove(shape + 1, shape, 2 * sizeof *shape);
-        shape[0] = 1;
-    }
-    if (piece->channels > 0) {
-        shape[1] = piece->channels;
-        shape[2] = shape[3] = llround(sqrt((double)(piece->cols / piece->channels)));
-    }
-}
+enum { SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
 
 static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 {
@@ -95,7 +45,7 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
             param[c] -= 1;
         }
         for (int p = 0; p < count && status == CS_OK; ++p) {
-            rearrange(&piece[p], false, param, file);
+            cs_hf_rearrange(&piece[p], false, param, file);
             status = cs_safetensors_writer_put(
                 writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
         }
@@ -121,7 +71,7 @@ static cs_status write_weights(const cs_model *model, const char *path)
         for (int p = 0; p < pieces; ++p, ++count) {
             entry[count].name = piece[count].name;
             entry[count].dtype = CS_F32;
-            shape_of(&piece[count], &entry[count].ndim, entry[count].shape);
+            cs_hf_shape(&piece[count], &entry[count].ndim, entry[count].shape);
         }
     }
     if (status == CS_OK &&
@@ -222,9 +172,9 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                              const cs_safetensors_entry *entry)
 {
     int ndim;
-    int64_t shape[MOST_SHAPE];
+    int64_t shape[CS_HF_SHAPE];
     char has[SHAPE_TEXT], wants[SHAPE_TEXT];
-    shape_of(piece, &ndim, shape);
+    cs_hf_shape(piece, &ndim, shape);
     bool same = entry->ndim == ndim;
     for (int d = 0; d < ndim && same; ++d) {
         same = entry->shape[d] == shape[d];
@@ -312,7 +262,7 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
     }
     float *file = cs_alloc(items, sizeof *file);
     status = file ? read_entry(w, entry, file) : CS_ERR_MEMORY;
-    if (status == CS_OK) rearrange(piece, true, param, file);
+    if (status == CS_OK) cs_hf_rearrange(piece, true, param, file);
     cs_free(file);
     return status;
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -6,12 +6,12 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/file.h"
 #include "io/npy.h"
 #include "io/number.h"
 #include "text/utf8_private.h"

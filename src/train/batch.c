@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "train/batch_private.h"
 
-enum { ROW_BITS = 20, STEP_BITS = 43 };
+enum { STEP_BITS = 43 };
 
 /* Rows of one sequence. */
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
 
 static cs_rng draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
 {
-    uint64_t index = (uint64_t)draft->order->step << ROW_BITS | (uint64_t)draft->example[b].row;
+    uint64_t index = (uint64_t)draft->order->step << CS_ROW_BITS | (uint64_t)draft->example[b].row;
     return cs_rng_at(draft->order->seed, stream, index);
 }
 
@@ -400,40 +400,6 @@ static const struct {
 
 /* --- before the forms --- */
 
-static cs_status check_example(const cs_draft *draft, const cs_example *example)
-{
-    const cs_model_config *config = draft->config;
-    if (example->row < 0 || example->row >> ROW_BITS > 0) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
-                       (1 << ROW_BITS) - 1);
-    }
-    if ((example->real != NULL) != (config->shape.real_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
-                       example->row, example->real ? "real vectors" : "ids",
-                       example->real ? "ids" : "real rows");
-    }
-    if ((example->extra != NULL) != (config->shape.extra_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
-                       example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
-    }
-    const int64_t most = cs_model_config_positions(config);
-    if (most > 0 && example->length + draft->extra + cs_task_begins(draft->task, config) > most) {
-        return cs_fail(CS_ERR_USAGE,
-                       "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
-                       " positions of the model",
-                       example->row, example->length, most);
-    }
-    for (int64_t i = 0; i < example->length; ++i) {
-        if (example->token[i] < 0 || example->token[i] >= config->shape.vocab) {
-            return cs_fail(CS_ERR_INPUT,
-                           "row %" PRId64 ": token %" PRId32 " at position %" PRId64
-                           " is not in 0..%" PRId64 ", the vocabulary of the model",
-                           example->row, example->token[i], i, config->shape.vocab - 1);
-        }
-    }
-    return CS_OK;
-}
-
 /* A given plan as it is. */
 static cs_status take_plan(const cs_plan *given, cs_plan *plan)
 {
@@ -503,7 +469,7 @@ static cs_status draw_plans(cs_draft *draft)
     for (int64_t b = 0; b < draft->count && status == CS_OK; ++b) {
         int64_t length = draft->example[b].length;
         longest = length > longest ? length : longest;
-        status = check_example(draft, &draft->example[b]);
+        status = cs_example_check(draft->task, draft->config, &draft->example[b]);
     }
     if (status == CS_OK && cs_task_reads(draft->task) == CS_ROWS_PREFIXES)
         status = cs_offsets_init(&draft->task->objective, longest, &draft->offsets);

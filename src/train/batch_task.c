@@ -235,3 +235,38 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
     out->predictions = batch * cs_most(predicted, 1);
     return CS_OK;
 }
+
+cs_status cs_example_check(const cs_task *task, const cs_model_config *config,
+                           const cs_example *example)
+{
+    if (example->row < 0 || example->row >> CS_ROW_BITS > 0) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
+                       (1 << CS_ROW_BITS) - 1);
+    }
+    if ((example->real != NULL) != (config->shape.real_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
+                       example->row, example->real ? "real vectors" : "ids",
+                       example->real ? "ids" : "real rows");
+    }
+    if ((example->extra != NULL) != (config->shape.extra_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
+                       example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
+    }
+    const int64_t most = cs_model_config_positions(config);
+    if (most > 0 &&
+        example->length + cs_model_config_extra(config) + cs_task_begins(task, config) > most) {
+        return cs_fail(CS_ERR_USAGE,
+                       "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
+                       " positions of the model",
+                       example->row, example->length, most);
+    }
+    for (int64_t i = 0; i < example->length; ++i) {
+        if (example->token[i] < 0 || example->token[i] >= config->shape.vocab) {
+            return cs_fail(CS_ERR_INPUT,
+                           "row %" PRId64 ": token %" PRId32 " at position %" PRId64
+                           " is not in 0..%" PRId64 ", the vocabulary of the model",
+                           example->row, example->token[i], i, config->shape.vocab - 1);
+        }
+    }
+    return CS_OK;
+}
