@@ -5,8 +5,8 @@ usage: python3 tests/circles.py [FOLDER...]
 
 A unit is X.c with X.h and X_private.h. A unit needs another one of its folder if it names a function or an object that
 the other defines: neither links without the other. A circle is a set of units of one folder that need each other,
-perhaps through others. Prints each circle with the names that tie it. Types, macros and constants tie nothing: a header
-may be read by those that its own functions call. Exit status 1: there is a circle.
+perhaps through others. Prints each circle with the names that tie it. Types, macros, constants and inline functions tie
+nothing: a header may be read by those that its own functions call. Exit status 1: there is a circle.
 """
 import collections
 import pathlib
@@ -35,16 +35,16 @@ def statements(code):
         depth += piece == '{'
 
 
-def defined(code, header):
-    """The functions and objects that a file defines for others."""
+def defined(code):
+    """The functions and objects that a source file defines for others."""
     for part in statements(code):
         if part.startswith(('typedef', 'extern', 'struct', 'union', 'enum')) and '=' not in part and ') {}' not in part:
             continue
-        if part.startswith('static') and not header:
+        if part.startswith('static'):
             continue
         function = re.match(r'[^=(]*?\b((?:cs|CUDA)_\w+)\(.*\{\}$', part, re.S)
         item = re.match(r'[^=(]*?\b((?:cs|CUDA)_\w+)\s*(?:\[[^\]]*\]\s*)*(?:=|$)', part)
-        if function or (item and not header):
+        if function or item:
             yield (function or item).group(1)
 
 
@@ -57,7 +57,7 @@ def circles(files):
         header = path.suffix in ('.h', '.cuh')
         bodies = ' '.join(re.findall(r'\{.*?\n\}', re.sub(r'\{[^{}\n]*\}', '', code), re.S)) if header else text
         used[unit_of(path)].update(NAME.findall(bodies))
-        for name in defined(code, header):
+        for name in [] if header else defined(code):
             owners[name].add(unit_of(path))
     ties = collections.defaultdict(lambda: collections.defaultdict(list))
     for unit, names in used.items():
