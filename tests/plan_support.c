@@ -280,7 +280,7 @@ void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
     plan_assert_same_table(own, expected, spec);
 }
 
-void plan_check_law(const char *path, const char *text, const char *spec)
+void plan_check_distribution(const char *path, const char *text, const char *spec)
 {
     AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(path, text, &file);

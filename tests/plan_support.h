@@ -67,7 +67,7 @@ void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec);
 
 /* A plan file with this text has the events of all its plans, of drawn ones, and of a specification
  * at length 6, for every event weight and empty prefix. */
-void plan_check_law(const char *path, const char *text, const char *spec);
+void plan_check_distribution(const char *path, const char *text, const char *spec);
 
 /* The position kernel at length 6 is that of all plans. */
 void plan_compare_kernel(const char *spec);

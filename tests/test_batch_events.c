@@ -1,7 +1,7 @@
 /* Training follows the objective: the events (conditioning set, target) of batches, derived from
  * their attention masks, against the exact distribution cs_pairs_of(). */
 #include "batch_support.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/offsets.h"
 #include "plan_support.h"
 
@@ -267,7 +267,7 @@ TEST(plan_files_follow_their_distribution)
 /* --- distances -------------------------------------------------------------------------------- */
 
 /* The table of a long sequence serves every rest: P(d) is that of cs_pairs_of for this rest. */
-TEST(distances_follow_their_law)
+TEST(distances_follow_their_distribution)
 {
     const char *const specs[] = {"offset-ar:offset-weights=power:1.5",
                                  "offset-ar:offset-weights=mix:0.3",
@@ -319,7 +319,8 @@ TEST(powers_of_the_distance_are_inverted_exactly)
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
     AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 40, &offsets));
-    const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
+    const cs_offsets bare = {.distribution = offsets.distribution,
+                             .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
         double share[LEFT + 1] = {0};
         AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, left, &pairs));

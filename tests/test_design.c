@@ -131,7 +131,7 @@ static double tail_of(int64_t s, const double *a)
 
 /* s = 4, contexts fixed: all distributions on a grid of 1/60; the least of them is within a few h^2
  * of the optimum, and none is below the bound. */
-TEST(no_law_of_a_grid_is_better)
+TEST(no_distribution_of_a_grid_is_better)
 {
     enum { S = 4, N = 60 };
     double best = INFINITY;
@@ -151,7 +151,8 @@ TEST(no_law_of_a_grid_is_better)
 }
 
 /* Weights of blocks of events, drawn; then as much of the next token as is wanted. */
-static void draw_law(cs_rng *rng, const cs_family *f, bool targets, double next_token, double *y)
+static void draw_distribution(cs_rng *rng, const cs_family *f, bool targets, double next_token,
+                              double *y)
 {
     const cs_pairs *p = &f->events;
     double whole[16] = {0}, next = 0;
@@ -181,7 +182,7 @@ static void fill_gram(int64_t s, double *gram)
 
 /* Every matrix and every choice of marginals: 300 distributions, none of them below the bound; the
  * bound holds whether the gap closes or, where contexts have lost their weight, does not. */
-TEST(no_drawn_law_is_below_the_bound)
+TEST(no_drawn_distribution_is_below_the_bound)
 {
     enum { S = 7, EVENTS = S * (S - 1) / 2 };
     double gram[S * S], y[EVENTS], gradient[EVENTS];
@@ -203,7 +204,7 @@ TEST(no_drawn_law_is_below_the_bound)
         OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
         for (uint64_t i = 0; i < 300; ++i) {
             cs_rng rng = cs_rng_at(i, CS_STREAM_TEST, (uint64_t)c);
-            draw_law(&rng, &f, c % 2, q->p.next_token, y);
+            draw_distribution(&rng, &f, c % 2, q->p.next_token, y);
             assert_true(cs_design_sum_at(&sums, y, gradient) - d.known >= d.bound - 1e-12);
         }
     }
@@ -300,7 +301,7 @@ TEST(targets_are_contexts_from_the_end)
 }
 
 /* kappa = sum_d w_d^2 is least where the rest is spread evenly. */
-TEST(least_collision_of_a_law_of_distances)
+TEST(least_collision_of_a_distribution_of_distances)
 {
     for (int64_t reach = 2; reach <= 12; reach += 5) {
         for (double l = 0.25; l < 1; l += 0.25) {
@@ -433,7 +434,7 @@ TEST(a_stream_counted_by_hand)
     q->p.gram = gram;
     AUTO(cs_design) d = solved(&q->p, 1e-8);
     double r[S * S] = {0}, sum = -1;
-    OK(cs_kernel_of_pairs(&d.law, r));
+    OK(cs_kernel_of_pairs(&d.distribution, r));
     for (int u = 0; u < V; ++u) {
         for (int v = 0; v < V; ++v) {
             double m = 0;

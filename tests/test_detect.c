@@ -262,9 +262,9 @@ TEST(what_has_no_replaced_tokens_is_refused)
 TEST(detection_has_one_singular_value)
 {
     enum { V = 4, TEXTS = V * V };
-    const double law[2][V] = {{.25, .25, .25, .25}, {.5, .3, .15, .05}}, rho = 0.3;
+    const double distribution[2][V] = {{.25, .25, .25, .25}, {.5, .3, .15, .05}}, rho = 0.3;
     for (int l = 0; l < 2; ++l) {
-        const double *q = law[l];
+        const double *q = distribution[l];
         double data[TEXTS * 2 * 2] = {0}, value[2], p = 0, squares = 0, cubes = 0;
         for (int64_t i = 0; i < (int64_t)TEXTS * TEXTS * 4; ++i) { /* original, draws, mask */
             const int64_t was[2] = {i % V, i / V % V},

@@ -3,7 +3,7 @@
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"

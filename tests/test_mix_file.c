@@ -13,7 +13,7 @@ static const char *const RATIOS =
     "{\"value\": 0.75, \"share\": \"1/2\"}]}}]}";
 
 /* Shares 1, s-3, 1/2; the same bits, as nothing is rounded but by the division by their sum. */
-TEST_IN_DIR(a_ratio_law_is_the_mixture_of_its_ratios)
+TEST_IN_DIR(a_ratio_distribution_is_the_mixture_of_its_ratios)
 {
     const char *const by_hand[] = {
         "mix:1*masked(unmasked=3)+1*masked(unmasked=2)+0.5*masked(unmasked=1)",
@@ -38,7 +38,7 @@ TEST_IN_DIR(a_ratio_law_is_the_mixture_of_its_ratios)
 
 /* A distribution of windows within a share, a range, an offset distribution, nested mixtures;
  * against all plans, drawn ones, and by hand at one length. */
-TEST_IN_DIR(laws_are_flattened)
+TEST_IN_DIR(distributions_are_flattened)
 {
     const struct {
         const char *text, *by_hand; /* at length 6 */
@@ -59,7 +59,7 @@ TEST_IN_DIR(laws_are_flattened)
          "mix:1*offset-ar(offset-weights=power:1)+1*permuted-ar"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        plan_check_law(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
+        plan_check_distribution(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
     }
 }
 
@@ -307,15 +307,15 @@ TEST_IN_DIR(parts_are_limited)
 {
     enum { VALUES = 1025 };
     cs_plan_file file = {0};
-    AUTO_FREE char *law = cs_strdup("{\"value\": 2, \"share\": 1}");
+    AUTO_FREE char *distribution = cs_strdup("{\"value\": 2, \"share\": 1}");
     for (int i = 1; i < VALUES; ++i) {
-        char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", law);
-        cs_free(law);
-        law = longer;
+        char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", distribution);
+        cs_free(distribution);
+        distribution = longer;
     }
     AUTO_FREE char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
                                      "\"parameters\": {\"unmasked\": [%s]}}]}",
-                                     law);
+                                     distribution);
     plan_write(in_dir(state, "mix.json"), text);
     assert_fails(cs_plan_file_read(in_dir(state, "mix.json"), &file), CS_ERR_INPUT,
                  "a mixture has at most 1024 parts");

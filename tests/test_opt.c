@@ -305,8 +305,8 @@ TEST(lists_of_integers)
 /* Edits, transpositions, beginnings (with an edit), letter case; numbers behind a name are kept. */
 TEST(nearest_names)
 {
-    static const char five[] = "toy cooc svd verify connectivity", laws[] = "uniform:T|power:A",
-                      devices[] = "cpu|cuda|cuda:N";
+    static const char five[] = "toy cooc svd verify connectivity",
+                      distributions[] = "uniform:T|power:A", devices[] = "cpu|cuda|cuda:N";
     static const struct {
         const char *text, *choices, *meant;
     } cases[] = {{"coco", five, "cooc"},
@@ -318,10 +318,10 @@ TEST(nearest_names)
                  {"spectrum", five, ""},
                  {"", five, ""},
                  {"x", "t|n", ""},
-                 {"unform:2", laws, "uniform:2"},
-                 {"unform", laws, "uniform:T"},
-                 {"uniform", laws, "uniform:T"},
-                 {"uniform:x", laws, ""},
+                 {"unform:2", distributions, "uniform:2"},
+                 {"unform", distributions, "uniform:T"},
+                 {"uniform", distributions, "uniform:T"},
+                 {"uniform:x", distributions, ""},
                  {"cude:1", devices, "cuda:1"},
                  {"cude", devices, "cuda"},
                  {"cqu:1", devices, "cpu"}};

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"

@@ -121,9 +121,10 @@ TEST(it_mixes)
 
 TEST_IN_DIR(it_is_a_part_of_a_plan_file)
 {
-    plan_check_law(in_dir(state, "mix.json"),
-                   "{\"mixture\": [{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
-                   "{\"offset-weights\": \"power:6/s\"}}, {\"share\": 1, \"objective\": "
-                   "\"prefix-lm\"}]}",
-                   "mix:1*offset-ar(offset-weights=power:1)+1*prefix-lm");
+    plan_check_distribution(
+        in_dir(state, "mix.json"),
+        "{\"mixture\": [{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
+        "{\"offset-weights\": \"power:6/s\"}}, {\"share\": 1, \"objective\": "
+        "\"prefix-lm\"}]}",
+        "mix:1*offset-ar(offset-weights=power:1)+1*prefix-lm");
 }

@@ -110,7 +110,7 @@ TEST(it_mixes)
 }
 
 /* A part that is a sum over all its plans is refused with their number. */
-TEST(a_part_without_a_law_is_named)
+TEST(a_part_without_a_distribution_is_named)
 {
     AUTO(cs_plan_file) file = {0};
     cs_pairs pairs;
@@ -120,7 +120,7 @@ TEST(a_part_without_a_law_is_named)
 
 /* A distribution of lengths within a share; two distributions in one part (shares 1/3, 2/3 times
  * 1/4, 3/4). */
-TEST_IN_DIR(its_laws_are_flattened)
+TEST_IN_DIR(its_distributions_are_flattened)
 {
     const struct {
         const char *text, *by_hand; /* at length 6 */
@@ -135,6 +135,6 @@ TEST_IN_DIR(its_laws_are_flattened)
          "mix:1*t5(unmasked=3,t=1)+3*t5(unmasked=3,t=3)+2*t5(unmasked=4,t=1)+6*t5(unmasked=4,t=3)"},
     };
     for (int i = 0; i < 2; ++i) {
-        plan_check_law(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
+        plan_check_distribution(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
     }
 }

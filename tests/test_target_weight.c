@@ -58,7 +58,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-13 * (1 + fabs(b));
 }
 
-TEST(laws_are_those_of_all_plans)
+TEST(distributions_are_those_of_all_plans)
 {
     static double want[PLAN_CELLS], got[PLAN_CELLS];
     static plan_tally all;
@@ -237,7 +237,7 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
 
 /* Entry by entry, up to the rounding of a contribution to units: a column of a row has at most one
  * such rounding a token. */
-static void expect_same_law(const cs_cooc *a, const cs_cooc *b, const char *what)
+static void expect_same_distribution(const cs_cooc *a, const cs_cooc *b, const char *what)
 {
     const cs_csr *x = &a->matrix.a, *y = &b->matrix.a;
     double ux = a->exact ? a->unit : 1, uy = b->exact ? b->unit : 1;
@@ -274,7 +274,7 @@ TEST(matrices_are_those_of_all_plans)
             OK(cs_cooc_build(&corpus, &o, &uniform));
             o.objective = as_file(o.objective, LENGTH, &file);
             OK(cs_cooc_build(&corpus, &o, &brute));
-            expect_same_law(&uniform, &brute, modes[i / 2 % 5]);
+            expect_same_distribution(&uniform, &brute, modes[i / 2 % 5]);
             cs_cooc_free(&uniform);
             cs_cooc_free(&brute);
         }

@@ -43,7 +43,7 @@ static long double one_minus_power(long double log_base, int64_t n)
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
 /* An objective with the distribution of sizes of permuted-ar has its spectrum: masked diffusion. */
-static cs_objective_kind law_of(const cs_objective *o)
+static cs_objective_kind distribution_of(const cs_objective *o)
 {
     const bool permuted =
         cs_objective_table(o->kind)->sizes == cs_objective_table(CS_OBJ_PERMUTED_AR)->sizes;
@@ -60,7 +60,7 @@ static double empty_mass(const cs_toy *toy)
     if (o->empty_prefix == CS_PREFIX_NONE) {
         return 0;
     }
-    switch (law_of(o)) {
+    switch (distribution_of(o)) {
     case CS_OBJ_PERMUTED_AR:
         return 1 / s;
     case CS_OBJ_BERNOULLI_MASKED:
@@ -188,7 +188,7 @@ static cs_status closed_invariant(closed *c)
         c->source = "one position: 1, from the empty set alone";
         return CS_OK;
     }
-    switch (law_of(&toy->objective)) {
+    switch (distribution_of(&toy->objective)) {
     case CS_OBJ_PERMUTED_AR:
         c->source = lambda_permuted(toy, &lambda);
         break;

@@ -50,11 +50,11 @@ typedef struct {
     int64_t *row, *col;
     double *p;
     int64_t *free; /* s: scratch for the positions outside a set */
-} position_law;
+} position_distribution;
 
-static cs_status columns_of(const cs_pairs *pairs, position_law *b)
+static cs_status columns_of(const cs_pairs *pairs, position_distribution *b)
 {
-    *b = (position_law){.pairs = pairs, .empty_row = -1};
+    *b = (position_distribution){.pairs = pairs, .empty_row = -1};
     CS_POOL_FIELDS(&b->pool, pairs->length, b, target, empty);
     if (b->pool.status != CS_OK) return b->pool.status;
     cs_pairs_targets(pairs, 1, b->target);
@@ -67,7 +67,7 @@ static cs_status columns_of(const cs_pairs *pairs, position_law *b)
     return CS_OK;
 }
 
-static void put(position_law *b, int64_t row, int64_t col, double p)
+static void put(position_distribution *b, int64_t row, int64_t col, double p)
 {
     b->row[b->n] = row;
     b->col[b->n] = col;
@@ -76,7 +76,7 @@ static void put(position_law *b, int64_t row, int64_t col, double p)
 }
 
 /* Listed events, and P(empty, k), which may be listed, invariant or both, in a separate row. */
-static void put_listed(position_law *b)
+static void put_listed(position_distribution *b)
 {
     const cs_pairs *pairs = b->pairs;
     for (int64_t e = 0; e < pairs->events; ++e) {
@@ -97,7 +97,7 @@ static double of_each(const cs_pairs *pairs, int64_t m)
 }
 
 /* Fills b->free; returns their number. */
-static int64_t outside(const position_law *b, cs_pairs_set set)
+static int64_t outside(const position_distribution *b, cs_pairs_set set)
 {
     const int32_t *member = cs_pairs_positions(b->pairs, set);
     int64_t n = 0;
@@ -114,7 +114,7 @@ static int64_t outside(const position_law *b, cs_pairs_set set)
 /* The invariant part. Its share of listed sets goes to their rows. The others have the Gram matrix,
  * sum over S of P(S, k) P(S, l) / P(S), of all sets less that of the listed ones; its square root
  * is s rows that stand for them. */
-static cs_status put_invariant(position_law *b)
+static cs_status put_invariant(position_distribution *b)
 {
     const cs_pairs *pairs = b->pairs;
     int64_t s = pairs->length;
@@ -154,7 +154,7 @@ static cs_status put_invariant(position_law *b)
     return status;
 }
 
-static cs_status rows_of(position_law *b)
+static cs_status rows_of(position_distribution *b)
 {
     const cs_pairs *pairs = b->pairs;
     int64_t s = pairs->length;
@@ -178,7 +178,7 @@ static cs_status rows_of(position_law *b)
 }
 
 /* B, or B without the empty row. Rows and columns that no event uses are empty. */
-static cs_status position_matrix(const position_law *b, bool drop_empty, cs_csr *out)
+static cs_status position_matrix(const position_distribution *b, bool drop_empty, cs_csr *out)
 {
     double *val = cs_alloc(b->n, sizeof *val);
     if (!val) return CS_ERR_MEMORY;
@@ -211,13 +211,13 @@ static cs_status gather(const cs_csr *b, const cs_components *parts, int64_t par
 
 /* Adds sigma of B, each `multiplicity` times. The SVD is the union over connected components, so
  * that ar, a permutation of positions, costs nothing. */
-static cs_status add_svd(reduction *r, const position_law *law, bool drop_empty,
+static cs_status add_svd(reduction *r, const position_distribution *distribution, bool drop_empty,
                          int64_t multiplicity)
 {
     cs_csr b = {0};
     cs_components parts = {0};
-    int64_t *place = cs_alloc(law->pairs->length, sizeof *place);
-    cs_status status = place ? position_matrix(law, drop_empty, &b) : CS_ERR_MEMORY;
+    int64_t *place = cs_alloc(distribution->pairs->length, sizeof *place);
+    cs_status status = place ? position_matrix(distribution, drop_empty, &b) : CS_ERR_MEMORY;
     status = status == CS_OK ? cs_components_of(&b, &parts) : status;
     for (int64_t part = 0; status == CS_OK && part < parts.count; ++part) {
         cs_dense dense = {0};
@@ -233,23 +233,25 @@ static cs_status add_svd(reduction *r, const position_law *law, bool drop_empty,
 
 static cs_status reduce_explicit(reduction *r, const cs_pairs *pairs)
 {
-    position_law law;
+    position_distribution distribution;
     bool coupled = false;
     int64_t classes = r->toy->classes;
-    cs_status status = columns_of(pairs, &law);
-    if (status == CS_OK) status = rows_of(&law);
+    cs_status status = columns_of(pairs, &distribution);
+    if (status == CS_OK) status = rows_of(&distribution);
     if (status == CS_OK) {
-        coupled = r->toy->objective.empty_prefix == CS_PREFIX_SHARED && law.empty_row >= 0 &&
-                  law.mass[law.empty_row] > 0;
-        status = add_svd(r, &law, false, coupled ? 1 : classes);
+        coupled = r->toy->objective.empty_prefix == CS_PREFIX_SHARED &&
+                  distribution.empty_row >= 0 && distribution.mass[distribution.empty_row] > 0;
+        status = add_svd(r, &distribution, false, coupled ? 1 : classes);
     }
-    if (status == CS_OK && coupled && classes > 1) status = add_svd(r, &law, true, classes - 1);
+    if (status == CS_OK && coupled && classes > 1)
+        status = add_svd(r, &distribution, true, classes - 1);
     (void)snprintf(r->source, sizeof r->source,
                    "position reduction: dense SVD of the components of B, %" PRId64
                    " sets x %" PRId64 " positions%s%s",
-                   law.rows, pairs->length, pairs->q ? " (all unlisted sets by symmetry)" : "",
+                   distribution.rows, pairs->length,
+                   pairs->q ? " (all unlisted sets by symmetry)" : "",
                    coupled ? ", with and without its empty row" : "");
-    cs_pool_free(&law.pool);
+    cs_pool_free(&distribution.pool);
     return status;
 }
 
@@ -301,14 +303,15 @@ static cs_status reduce_invariant(reduction *r)
 /* Squared norms of the columns without the shared empty rows: 1 - P(empty, k) / P(k). */
 static cs_status reduce_given_explicit(reduction *r, const cs_pairs *pairs)
 {
-    position_law law;
-    cs_status status = columns_of(pairs, &law);
+    position_distribution distribution;
+    cs_status status = columns_of(pairs, &distribution);
     for (int64_t k = 0; status == CS_OK && k < pairs->length; ++k) {
-        if (law.target[k] > 0) {
-            cs_toy_values_add_ones(&r->values, r->toy, law.empty[k] / law.target[k], 1);
+        if (distribution.target[k] > 0) {
+            cs_toy_values_add_ones(&r->values, r->toy,
+                                   distribution.empty[k] / distribution.target[k], 1);
         }
     }
-    cs_pool_free(&law.pool);
+    cs_pool_free(&distribution.pool);
     return status;
 }
 

@@ -164,7 +164,7 @@ static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *si
 }
 
 /* Any distribution: of plan files and mixtures. */
-static cs_status add_law(const cs_toy *toy, matrix_size *size, double *targets)
+static cs_status add_distribution(const cs_toy *toy, matrix_size *size, double *targets)
 {
     cs_pairs pairs = {0};
     int64_t s = toy->length;
@@ -194,7 +194,7 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
     cs_pairs_form shape = cs_objective_shape(&toy->objective);
     if (shape == CS_PAIRS_SETS) {
         targets = 0;
-        status = add_law(toy, &size, &targets);
+        status = add_distribution(toy, &size, &targets);
     } else if (shape == CS_PAIRS_PREFIX) {
         add_prefixes(toy, &size, &targets);
     } else {

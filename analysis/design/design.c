@@ -122,7 +122,7 @@ typedef struct {
 
 void cs_design_free(cs_design *design)
 {
-    cs_pairs_free(&design->law);
+    cs_pairs_free(&design->distribution);
     CS_FREE_FIELDS(design, x, basis);
     memset(design, 0, sizeof *design);
 }
@@ -289,8 +289,8 @@ static cs_status iterate(solver *o, cs_simplex *lp, const cs_design_options *opt
 /* The numbers of the distribution x other than its sum; the family's events move to the design. */
 static cs_status deliver(solver *o, cs_family *family, cs_design *design)
 {
-    cs_pairs *law = &family->events;
-    const int64_t events = law->events, sets = law->sets;
+    cs_pairs *distribution = &family->events;
+    const int64_t events = distribution->events, sets = distribution->sets;
     design->next_token = design->misalignment = 0;
     (void)sum_at(o, o->x);
     design->kappa = cs_kernel_collision(o->sums.kernel, family->s);
@@ -298,32 +298,33 @@ static cs_status deliver(solver *o, cs_family *family, cs_design *design)
         design->next_token += o->y[i] > 0 ? o->y[i] * cs_family_next_token(family, i) : 0;
         design->misalignment += o->y[i] > 0 ? o->y[i] * cs_family_misalignment(family, i) : 0;
     }
-    law->q =
-        family->masses > events ? cs_pool_take(&law->pool, family->s + 1, sizeof(double)) : NULL;
-    if (law->pool.status != CS_OK) return law->pool.status;
-    law->events = law->sets = 0;
-    law->invariant = 0;
+    distribution->q = family->masses > events
+                          ? cs_pool_take(&distribution->pool, family->s + 1, sizeof(double))
+                          : NULL;
+    if (distribution->pool.status != CS_OK) return distribution->pool.status;
+    distribution->events = distribution->sets = 0;
+    distribution->invariant = 0;
     for (int64_t c = 0; c < sets; ++c) {
-        const int64_t before = law->events;
+        const int64_t before = distribution->events;
         for (int64_t e = family->first[c]; e < family->first[c + 1]; ++e) {
             if (o->y[e] > 0) {
-                law->set[law->events] = law->sets;
-                law->target[law->events] = law->target[e];
-                law->weight[law->events++] = o->y[e];
+                distribution->set[distribution->events] = distribution->sets;
+                distribution->target[distribution->events] = distribution->target[e];
+                distribution->weight[distribution->events++] = o->y[e];
             }
         }
-        law->conditioning[law->sets] = law->conditioning[c];
-        law->sets += law->events > before;
+        distribution->conditioning[distribution->sets] = distribution->conditioning[c];
+        distribution->sets += distribution->events > before;
     }
     for (int64_t i = events; i < family->masses; ++i) {
-        law->q[i - events] = o->y[i];
-        law->invariant += o->y[i];
+        distribution->q[i - events] = o->y[i];
+        distribution->invariant += o->y[i];
     }
-    law->predicted = 1;
-    law->denominator = 0;
-    cs_pairs_free(&design->law);
-    design->law = *law;
-    *law = (cs_pairs){0};
+    distribution->predicted = 1;
+    distribution->denominator = 0;
+    cs_pairs_free(&design->distribution);
+    design->distribution = *distribution;
+    *distribution = (cs_pairs){0};
     return CS_OK;
 }
 
@@ -396,7 +397,7 @@ cs_status cs_design_of(const cs_design_problem *problem, cs_design *out)
         d.next_token += y > 0 ? y * cs_family_next_token(&f, i) : 0;
         d.misalignment += y > 0 ? y * cs_family_misalignment(&f, i) : 0;
     }
-    d.law = f.events;
+    d.distribution = f.events;
     f.events = (cs_pairs){0};
     *out = d;
 done:
@@ -440,24 +441,24 @@ cs_status cs_design_continue(const json_t *state, cs_design *out)
 }
 
 /* {"probability", "groups", "weights"} of the context whose events begin at *e. */
-static json_t *plan_of(const cs_pairs *law, int64_t *e)
+static json_t *plan_of(const cs_pairs *distribution, int64_t *e)
 {
-    const cs_pairs_set set = cs_pairs_set_of(law, *e);
-    const int32_t *given = cs_pairs_positions(law, set);
-    const int64_t c = law->set[*e];
+    const cs_pairs_set set = cs_pairs_set_of(distribution, *e);
+    const int32_t *given = cs_pairs_positions(distribution, set);
+    const int64_t c = distribution->set[*e];
     json_t *groups = json_array(), *weights = json_array();
     double whole = 0;
     int64_t end = *e;
-    for (; end < law->events && law->set[end] == c; ++end) {
-        whole += law->weight[end];
+    for (; end < distribution->events && distribution->set[end] == c; ++end) {
+        whole += distribution->weight[end];
     }
-    for (int64_t k = 0, i = 0; k < law->length; ++k) {
+    for (int64_t k = 0, i = 0; k < distribution->length; ++k) {
         const bool is_given = i < set.size && given[i] == k;
-        const bool is_target = *e < end && law->target[*e] == k;
+        const bool is_target = *e < end && distribution->target[*e] == k;
         i += is_given;
         (void)json_array_append_new(groups, json_integer(!is_given));
-        (void)json_array_append_new(weights,
-                                    cs_json_number(is_target ? law->weight[*e] / whole : 0));
+        (void)json_array_append_new(
+            weights, cs_json_number(is_target ? distribution->weight[*e] / whole : 0));
         *e += is_target;
     }
     return json_pack("{s:o, s:o, s:o}", "probability", cs_json_number(whole), "groups", groups,
@@ -484,8 +485,8 @@ cs_status cs_design_plans(const cs_design_problem *problem, const cs_design *des
     const bool mixture = problem->reach == 0 && problem->objective.kind == CS_OBJ_MIX;
     json_t *list = mixture ? NULL : json_array();
     cs_status status = mixture ? new_shares(problem, design, &list) : CS_OK;
-    for (int64_t e = 0; e < design->law.events && !mixture;) {
-        (void)json_array_append_new(list, plan_of(&design->law, &e));
+    for (int64_t e = 0; e < design->distribution.events && !mixture;) {
+        (void)json_array_append_new(list, plan_of(&design->distribution, &e));
     }
     *out = json_pack("{s:o}", mixture ? "mixture" : "plans", list);
     if (status == CS_OK) status = cs_json_check();

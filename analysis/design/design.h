@@ -54,7 +54,7 @@ typedef struct {
     /** The gap was reached. */
     bool converged;
     /** The events with positive weights; of parts that are distributions of sizes, q. */
-    cs_pairs law;
+    cs_pairs distribution;
     /** State of the solver: number of variables. */
     int64_t variables;
     /** State of the solver: columns of a basis. */

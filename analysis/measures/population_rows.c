@@ -11,7 +11,7 @@
 #include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
@@ -483,9 +483,10 @@ cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matri
 static cs_status population_of(const cs_corpus *corpus, const cs_cooc_options *build,
                                cs_corpus *out)
 {
-    cs_status status = cs_law_population_of(corpus->name, build->max_length, build->stride, out);
-    return status == CS_OK &&
-                   (!cs_law_generates(&out->population->law, corpus) || corpus->unknown_tokens > 0)
+    cs_status status =
+        cs_synthetic_population_of(corpus->name, build->max_length, build->stride, out);
+    return status == CS_OK && (!cs_synthetic_generates(&out->population->language, corpus) ||
+                               corpus->unknown_tokens > 0)
                ? cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
                          corpus->name)
                : status;
@@ -498,7 +499,7 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
     cs_cooc cooc = {0};
     cs_population_rows truth = {0};
     cs_cooc_options build = plan->build;
-    if (!cs_law_named(corpus->name)) {
+    if (!cs_synthetic_named(corpus->name)) {
         return CS_OK;
     }
     build.split = CS_SPLIT_ALL;

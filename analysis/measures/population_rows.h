@@ -68,7 +68,7 @@ cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matri
  * another reason than the error of the ratio). CS_ERR_MEMORY. */
 cs_status cs_population_verdicts(const json_t *records, cs_item *out) CS_MUST_CHECK;
 
-/* Adds the rows of the matrix of the population (text/law.h), estimate "population", to those of documents from a synthetic
+/* Adds the rows of the matrix of the population (text/synthetic.h), estimate "population", to those of documents from a synthetic
  * language; to others none. *why (fresh memory; else NULL): why there are none: too many
  * contributions, or other words than those of the language. If rows->as_blind is set, no row is
  * added: as_blind remains set if the population also has plan->blind_population contexts, so that

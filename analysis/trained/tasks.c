@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/images.h"
 #include "image/image_sources.h"
+#include "image/images.h"
 #include "io/file.h"
 #include "text/corpus.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static const struct {
     const char *name;
@@ -296,7 +296,7 @@ static cs_status add_one(cs_task_list *list, const char *source)
     }
     if (text || known) return add_named(list, text ? text : known, !text);
     if (cs_images_are(source)) return add_pictures(list, source);
-    if (cs_law_named(source)) return add_source(list, source, false);
+    if (cs_synthetic_named(source)) return add_source(list, source, false);
     if (cs_path_is_dir(source)) return add_folder(list, source);
     return cs_path_exists(source) ? add_source(list, source, true) : cs_source_unknown(source);
 }

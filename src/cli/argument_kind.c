@@ -14,7 +14,7 @@
 #include "io/rows.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static const struct {
     const char *missing, *present;
@@ -47,8 +47,8 @@ static bool joins_corpora(const char *path)
     char *first = NULL;
     const bool several =
         cs_corpus_joined(path) && cs_corpus_next_source(&path, &first) == CS_OK && first;
-    const bool there =
-        several && (cs_law_named(first) || cs_corpus_named(first, &side) || cs_path_exists(first));
+    const bool there = several && (cs_synthetic_named(first) || cs_corpus_named(first, &side) ||
+                                   cs_path_exists(first));
     cs_free(first);
     cs_reason_clear(); /* of an empty name */
     return there;
@@ -63,7 +63,7 @@ cs_path_kind cs_path_kind_of(const char *path)
                  {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},  {".npz", CS_IS_MATRIX},
                  {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
+    const bool named = cs_synthetic_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL

@@ -133,7 +133,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;
 
 /* The corpus of --corpus, or under --population that of the synthetic language it names
- * (cs_law_population_of). */
+ * (cs_synthetic_population_of). */
 cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
 
 /* Options of cs_group_corpus_form for reading a source. */

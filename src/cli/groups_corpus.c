@@ -14,7 +14,7 @@
 #include "image/field.h"
 #include "image/image_sources.h"
 #include "io/file.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 #define CORPUS_SOURCE                                                                              \
     CS_HEADING("Corpus"),                                                                          \
@@ -170,7 +170,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
 {
     const char *side = NULL;
     const cs_corpus_source *named = cs_corpus_named(source, &side);
-    const bool law = cs_law_named(source);
+    const bool language = cs_synthetic_named(source);
     cs_document_split of = CS_DOCUMENT_HASHED;
     *file = NULL;
     cs_status status = cs_require_kind(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
@@ -179,7 +179,7 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     if (cs_args_given_in(args, "extra")) {
         return cs_fail(CS_ERR_USAGE, "--extra needs images, and %s has none", source);
     }
-    if (!law && !named && !cs_path_exists(source)) {
+    if (!language && !named && !cs_path_exists(source)) {
         return cs_source_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
@@ -190,8 +190,8 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     if (named) {
         return ensure_prepared(args, named->name, file);
     }
-    if (law) {
-        return cs_law_file(source, file);
+    if (language) {
+        return cs_synthetic_file(source, file);
     }
     return (*file = cs_strdup(source)) ? CS_OK : CS_ERR_MEMORY;
 }
@@ -311,7 +311,7 @@ cs_status cs_args_no_pictures(const char *what, const char *source)
                        source);
     }
     const char *side = NULL;
-    return cs_corpus_named(source, &side) || cs_law_named(source) || cs_path_exists(source)
+    return cs_corpus_named(source, &side) || cs_synthetic_named(source) || cs_path_exists(source)
                ? cs_fail(CS_ERR_USAGE, "%s pictures, but %s has none", what, source)
                : cs_source_unknown(source);
 }
@@ -418,9 +418,10 @@ cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus 
     if (other) {
         return cs_fail(CS_ERR_USAGE, "--%s does not apply to --population", other);
     }
-    cs_status status = cs_law_named(source) ? open_source(args, source) : CS_OK;
-    return status == CS_OK ? cs_law_population_of(source, options->max_length, options->stride, out)
-                           : status;
+    cs_status status = cs_synthetic_named(source) ? open_source(args, source) : CS_OK;
+    return status == CS_OK
+               ? cs_synthetic_population_of(source, options->max_length, options->stride, out)
+               : status;
 }
 
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_text out[2])

@@ -70,8 +70,9 @@ cs_status cs_build_cut_blocks(cs_build *b)
     for (int64_t i = 0; i < b->of->sequences.count && status == CS_OK; ++i) {
         const int64_t outer = cs_context_outer(b->of->plan, b->of->sequences.length[i]);
         const double contributions =
-            b->law.population ? 2.0 * BLOCK * (double)outer /* a block each */
-                              : cs_context_contributions(b->of->plan, b->of->sequences.length[i]);
+            b->language.population
+                ? 2.0 * BLOCK * (double)outer /* a block each */
+                : cs_context_contributions(b->of->plan, b->of->sequences.length[i]);
         b->expected += contributions;
         if (contributions < 2 * BLOCK) {
             held += contributions + 1;
@@ -210,13 +211,13 @@ cs_status cs_build_start_workers(cs_build *b)
     int64_t bytes = (int64_t)(most < share ? most : share);
     for (int i = 0; i < b->may_use.workers && status == CS_OK; ++i) {
         cs_build_worker *w = &b->worker[i];
-        status = b->law.population
-                     ? cs_law_spreader_init(&b->law, emit_words, &w->emitter, &w->spreader)
-                     : CS_OK;
+        status = b->language.population ? cs_synthetic_spreader_init(&b->language, emit_words,
+                                                                     &w->emitter, &w->spreader)
+                                        : CS_OK;
         if (status == CS_OK)
-            status = b->law.population
+            status = b->language.population
                          ? cs_context_walker_init(&w->walker, b->of->plan, b->of->corpus,
-                                                  cs_law_spread_visit, &w->spreader)
+                                                  cs_synthetic_spread_visit, &w->spreader)
                          : cs_context_walker_init(&w->walker, b->of->plan, b->of->corpus, emit,
                                                   &w->emitter);
         if (status == CS_OK) status = cs_collector_init(&w->collector, &b->runs, bytes);
@@ -230,7 +231,7 @@ void cs_build_stop_workers(cs_build *b)
 {
     for (int i = 0; b->worker && i < b->may_use.workers; ++i) {
         cs_context_walker_free(&b->worker[i].walker);
-        cs_law_spreader_free(&b->worker[i].spreader);
+        cs_synthetic_spreader_free(&b->worker[i].spreader);
         cs_collector_free(&b->worker[i].collector);
     }
     cs_pool_free(&b->pool);

@@ -3,7 +3,7 @@
 
 #include "cooc/build_checkpoint_private.h"
 #include "cooc/context_private.h"
-#include "cooc/law_spread_private.h"
+#include "cooc/synthetic_spread_private.h"
 
 typedef struct {
     int64_t sequence, document; /* -1: not part of the row */
@@ -20,14 +20,14 @@ typedef struct {
 
 typedef struct {
     cs_context_walker walker;
-    cs_law_spreader spreader;
+    cs_synthetic_spreader spreader;
     cs_collector collector;
     cs_build_emitter emitter;
 } cs_build_worker;
 
 typedef struct cs_build {
     const cs_cooc_prepared *of;
-    cs_law_spread law; /* of a population */
+    cs_synthetic_spread language; /* of a population */
     bool exact;
     double scale; /* units per predicted token (or document) */
     int64_t blocks, capacity;

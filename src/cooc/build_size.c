@@ -14,10 +14,10 @@
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
-#include "cooc/law_spread_private.h"
 #include "cooc/record_private.h"
 #include "cooc/sketch_private.h"
 #include "cooc/store_private.h"
+#include "cooc/synthetic_spread_private.h"
 
 /* Nonzeros of the class masses of at most `rows` rows or columns. */
 static double class_entries(const cs_corpus *corpus, double rows, double entries)
@@ -148,10 +148,10 @@ static double most_of(const cs_cooc_prepared *p, double contributions, bool entr
 /* Of a population, each contribution an entry and a row. */
 static cs_status size_of_population(const cs_cooc_prepared *p, cs_context_size *out)
 {
-    cs_law_spread law = {0};
-    cs_status status = cs_law_spread_init(p->plan, p->corpus, &p->sequences, &law);
-    const double all = law.contributions;
-    cs_law_spread_free(&law);
+    cs_synthetic_spread language = {0};
+    cs_status status = cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &language);
+    const double all = language.contributions;
+    cs_synthetic_spread_free(&language);
     *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
     return status;
 }

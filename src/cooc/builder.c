@@ -27,8 +27,8 @@
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "cooc/exchange_private.h"
-#include "cooc/law_spread_private.h"
 #include "cooc/merge_private.h"
+#include "cooc/synthetic_spread_private.h"
 #include "cooc/windows_private.h"
 
 /* --- merging ---------------------------------------------------------------------------------- */
@@ -231,15 +231,16 @@ static cs_status begin(cs_cooc_prepared *p, cs_build *b)
     cs_status status = cs_build_resources_of(options, &b->may_use);
     if (status == CS_OK) status = check_columns(p->corpus);
     if (status == CS_OK) status = cs_cooc_plan(p);
-    return status == CS_OK ? cs_law_spread_init(p->plan, p->corpus, &p->sequences, &b->law)
-                           : status;
+    return status == CS_OK
+               ? cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &b->language)
+               : status;
 }
 
 static void release(cs_build *b)
 {
     cs_build_stop_workers(b);
     cs_runs_free(&b->runs);
-    cs_law_spread_free(&b->law);
+    cs_synthetic_spread_free(&b->language);
     cs_checkpoint_close(&b->checkpoint);
     json_decref(b->identity);
     cs_free(b->block);
@@ -434,7 +435,7 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
     if (status == CS_OK) {
         b->scale = cs_build_scale(p, &b->exact);
         status = cs_build_cut_blocks(b);
-        b->expected = b->law.population ? b->law.contributions : b->expected;
+        b->expected = b->language.population ? b->language.contributions : b->expected;
         cs_build_deal_blocks(b);
     }
     if (options->comm) {
@@ -454,8 +455,8 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
         status = cs_assembler_finish(assembler, &result);
         result.matrix.a.gram = cs_context_gram(&options->context);
     }
-    if (status == CS_OK && b->law.population && result.matrix.a.rows > 0) {
-        status = cs_law_witnesses(&b->law, &b->of->sequences, &result);
+    if (status == CS_OK && b->language.population && result.matrix.a.rows > 0) {
+        status = cs_synthetic_witnesses(&b->language, &b->of->sequences, &result);
         result.sequences = result.matrix.a.rows;
     }
     if (status == CS_OK) {

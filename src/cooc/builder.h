@@ -127,7 +127,7 @@ struct cs_cooc {
     double dropped_mass;
     /** Sorted runs written to disk; not a property of the matrix. */
     int64_t runs;
-    /** For a population (text/law.h): a text for each row, which witnesses refer to. Else empty. */
+    /** For a population (text/synthetic.h): a text for each row, which witnesses refer to. Else empty. */
     cs_corpus texts;
     /** Scratch files that hold the arrays; NULL: in memory. Do not take arrays out of the struct if
      * it is set.

@@ -159,7 +159,7 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
 static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
 {
     int64_t s = t->pairs.length, n = plan->context.n, capacity = 64;
-    double limit = plan->max_patterns, law = t->pairs.invariant;
+    double limit = plan->max_patterns, distribution = t->pairs.invariant;
     drawing d = {0};
     t->padded = cs_pool_take(&t->pool, n, sizeof *t->padded);
     t->pattern = cs_calloc(capacity, sizeof *t->pattern);
@@ -170,7 +170,8 @@ static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
     }
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
-    for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
+    for (int64_t i = 1; i < s && beyond > plan->tail * distribution / (double)s && status == CS_OK;
+         ++i) {
         status = cs_reserve(&t->pattern, &capacity, i + 1, sizeof *t->pattern);
         if (status != CS_OK) break;
         double before = beyond;
@@ -181,9 +182,9 @@ static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
         }
         t->ranks = i;
         if (count > limit) {
-            status = too_many(plan, s, limit, before * (double)s / law);
+            status = too_many(plan, s, limit, before * (double)s / distribution);
         } else if ((double)i * (double)d.count > MAX_WORK) {
-            status = too_many(plan, s, (double)i, before * (double)s / law);
+            status = too_many(plan, s, (double)i, before * (double)s / distribution);
         }
     }
     t->tail = beyond;

@@ -10,7 +10,7 @@
 #include "image/images_private.h"
 #include "io/file.h"
 #include "io/prepared.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 #define FONTS "fonts-*, see data/typefaces.tsv"
 #define FREE "various free, see the packages"
@@ -160,11 +160,11 @@ static char *names_of_all(const char *source, cs_hint *hint)
 
 cs_status cs_source_unknown(const char *source)
 {
-    static const char *const laws[] = {"markov:", "hmm:", "grammar:", "field:"};
+    static const char *const languages[] = {"markov:", "hmm:", "grammar:", "field:"};
     cs_hint hint = {0};
     char *all = names_of_all(strchr(source, '/') ? "" : source, &hint);
-    for (size_t i = 0; i < sizeof laws / sizeof *laws; ++i) {
-        cs_hint_consider(source, laws[i], &hint);
+    for (size_t i = 0; i < sizeof languages / sizeof *languages; ++i) {
+        cs_hint_consider(source, languages[i], &hint);
     }
     cs_status status = all ? cs_fail(CS_ERR_INPUT,
                                      "%s: no such file, no named corpus (%s) and no synthetic "
@@ -269,7 +269,7 @@ static cs_status reader_of(const char *path, cs_images_reader **out)
 bool cs_images_are(const char *source)
 {
     cs_images_reader *read = NULL;
-    if (cs_corpus_named(source, NULL) || cs_law_named(source)) {
+    if (cs_corpus_named(source, NULL) || cs_synthetic_named(source)) {
         return false;
     }
     if (reader_of(source, &read) != CS_OK) {

@@ -22,7 +22,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 
 enum { TRIALS = 10, LONGEST = 18, BLOCKS = 3 * 153 /* of two rows of 17 */ };
@@ -167,7 +167,7 @@ static void list_trials(const rule *g, trials *t)
 
 /* The successors of a mask of probability `mass`: after a block in one of the trials, or, after the
  * last, after patches one by one (into `fill`). */
-static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, double *law,
+static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, double *distribution,
                       double *fill)
 {
     double taken = 0;
@@ -179,7 +179,7 @@ static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, do
     for (int64_t b = 0; taken > 0 && b < t->blocks; ++b) {
         const int fresh = __builtin_popcount(t->block[b] & ~mask);
         if (fresh > 0 && fresh <= r) {
-            law[mask | t->block[b]] += mass * (1 - none) * t->chance[r][b] / taken;
+            distribution[mask | t->block[b]] += mass * (1 - none) * t->chance[r][b] / taken;
         }
     }
     fill[mask] += mass * none;
@@ -200,17 +200,18 @@ static cs_status visit(cs_enumeration *e)
     assert(s <= LONGEST); /* the limits of cs_plan_enumerate are at most 2^18 */
     const rule g = rule_of(e->objective, s);
     trials *t = cs_calloc(1, sizeof *t);
-    double *law = cs_calloc((int64_t)2 << s, sizeof *law), *fill = law ? law + (1 << s) : NULL;
-    cs_status status = t && law ? CS_OK : CS_ERR_MEMORY;
+    double *distribution = cs_calloc((int64_t)2 << s, sizeof *distribution),
+           *fill = distribution ? distribution + (1 << s) : NULL;
+    cs_status status = t && distribution ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         list_trials(&g, t);
-        law[0] = 1;
+        distribution[0] = 1;
     }
     for (uint32_t mask = 0; status == CS_OK && mask < 1U << s; ++mask) {
         const int64_t r = g.masked - __builtin_popcount(mask);
         if (r > 0) {
-            if (law[mask] > 0) {
-                step_from(t, mask, r, law[mask], law, fill);
+            if (distribution[mask] > 0) {
+                step_from(t, mask, r, distribution[mask], distribution, fill);
             }
             fill_from(mask, s, s - g.masked + r, fill);
         } else if (r == 0) {
@@ -219,10 +220,10 @@ static cs_status visit(cs_enumeration *e)
             }
             e->plan.groups = 1;
             cs_plan_weigh(e->objective, &e->plan);
-            status = e->visit(e->ctx, &e->plan, law[mask] + fill[mask]);
+            status = e->visit(e->ctx, &e->plan, distribution[mask] + fill[mask]);
         }
     }
-    cs_free(law);
+    cs_free(distribution);
     cs_free(t);
     return status;
 }

@@ -8,7 +8,7 @@
  * + 1 together, and every number of unmasked tokens has the weight 1: the distribution of sizes,
  * hence the matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as
  * probable. */
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 static double token_weight(int64_t s, int64_t n)
 {

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/plan_file.h"
 
@@ -121,16 +121,17 @@ cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
 cs_status cs_visit_offsets(cs_enumeration *e)
 {
     int64_t s = e->plan.length, first = e->objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    cs_distance law = cs_distance_of(e->objective, s);
+    cs_distance distribution = cs_distance_of(e->objective, s);
     cs_status status = CS_OK;
     for (int64_t i = first; i < s; ++i) {
-        int64_t left = s - i, reach = left < law.window ? left : law.window;
+        int64_t left = s - i, reach = left < distribution.window ? left : distribution.window;
         long double sum = 0;
         for (int64_t d = 1; d <= reach; ++d) {
-            sum += cs_distance_raw(&law, left, d);
+            sum += cs_distance_raw(&distribution, left, d);
         }
         for (int64_t d = 1; d <= reach && status == CS_OK; ++d) {
-            long double p = cs_distance_raw(&law, left, d) / sum / (long double)(s - first);
+            long double p =
+                cs_distance_raw(&distribution, left, d) / sum / (long double)(s - first);
             cs_plan_one_target(&e->plan, i, i + d - 1);
             status = e->visit(e->ctx, &e->plan, (double)p);
         }

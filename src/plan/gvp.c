@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 static const double mixed_mean = 0.5, mixed_sd = 0.1;
 
@@ -82,28 +82,31 @@ int64_t cs_gvp_draw_last(int64_t s, int64_t groups, cs_rng *rng)
  * G(j) = C(j-1, K-2) sum_{N > j} last(N) / C(N-1, K-1). */
 cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s)
 {
-    cs_gvp_draw law = {.objective = objective, .s = s, .m = s, .predicted = (long double)s};
-    clamped_ends(objective, s, &law.below, &law.above);
-    law.clamped = law.below + law.above;
-    return law;
+    cs_gvp_draw distribution = {
+        .objective = objective, .s = s, .m = s, .predicted = (long double)s};
+    clamped_ends(objective, s, &distribution.below, &distribution.above);
+    distribution.clamped = distribution.below + distribution.above;
+    return distribution;
 }
 
-bool cs_gvp_draw_next(cs_gvp_draw *law)
+bool cs_gvp_draw_next(cs_gvp_draw *distribution)
 {
-    int64_t groups = law->objective->groups, s = law->s, m = --law->m;
+    int64_t groups = distribution->objective->groups, s = distribution->s, m = --distribution->m;
     if (m < 1) {
         return false;
     }
-    law->law = last_at(law->objective, s, m, law->law);
-    long double last = law->law + (m == groups ? law->below : 0) + (m == s - 1 ? law->above : 0);
+    distribution->distribution = last_at(distribution->objective, s, m, distribution->distribution);
+    long double last = distribution->distribution + (m == groups ? distribution->below : 0) +
+                       (m == s - 1 ? distribution->above : 0);
     /* E n_0 = E n_{K-1} / K: the K gaps below n_{K-1} are exchangeable. */
-    law->predicted -= last * (long double)m / (long double)groups;
-    law->tail += law->g; /* G(m) */
-    law->c = last * (long double)(s - m) + law->tail;
+    distribution->predicted -= last * (long double)m / (long double)groups;
+    distribution->tail += distribution->g; /* G(m) */
+    distribution->c = last * (long double)(s - m) + distribution->tail;
     if (m >= 2 && groups >= 2) {
         long double stay = (long double)(m - groups + 1);
-        law->g = ((stay > 0 ? stay : 0) * law->g + (long double)(groups - 1) * last) /
-                 (long double)(m - 1);
+        distribution->g =
+            ((stay > 0 ? stay : 0) * distribution->g + (long double)(groups - 1) * last) /
+            (long double)(m - 1);
     }
     return true;
 }
@@ -178,10 +181,10 @@ cs_status cs_predicted_gvp(const cs_objective *o, int64_t s, double *out)
         *out = (double)(s - cs_gvp_fixed(s, o->groups, 0));
         return CS_OK;
     }
-    cs_gvp_draw law = cs_gvp_draw_start(o, s);
-    while (cs_gvp_draw_next(&law)) {
+    cs_gvp_draw distribution = cs_gvp_draw_start(o, s);
+    while (cs_gvp_draw_next(&distribution)) {
     }
-    *out = (double)law.predicted;
+    *out = (double)distribution.predicted;
     return CS_OK;
 }
 

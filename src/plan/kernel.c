@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 double cs_kernel_collision(const double *r, int64_t s)
 {

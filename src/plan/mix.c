@@ -15,7 +15,7 @@
 
 #include "base/enum_names.h"
 #include "base/mem.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 #include "plan/ratio.h"
 
@@ -409,23 +409,23 @@ static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
+    cs_pairs *distribution = cs_calloc(o->file->parts, sizeof *distribution);
     double share[CS_MIX_PARTS] = {0}, weight[CS_MIX_PARTS] = {0};
     cs_objective part;
-    cs_status status = law ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
+    cs_status status = distribution ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         status = weight_of(&part, s, &weight[j]);
-        if (status == CS_OK) status = cs_pairs_of(&part, s, &law[j]);
+        if (status == CS_OK) status = cs_pairs_of(&part, s, &distribution[j]);
         status = cs_blame(status, "%s (%s)", o->file->part[j].where, cs_objective_name(part.kind));
         weight[j] *= share[j];
-        pairs->clamped += share[j] * law[j].clamped;
+        pairs->clamped += share[j] * distribution[j].clamped;
     }
     if (status == CS_OK) status = predicted(o, s, &pairs->predicted);
-    if (status == CS_OK) status = cs_pairs_mix(law, weight, o->file->parts, pairs);
-    for (int64_t j = 0; law && j < o->file->parts; ++j) {
-        cs_pairs_free(&law[j]);
+    if (status == CS_OK) status = cs_pairs_mix(distribution, weight, o->file->parts, pairs);
+    for (int64_t j = 0; distribution && j < o->file->parts; ++j) {
+        cs_pairs_free(&distribution[j]);
     }
-    cs_free(law);
+    cs_free(distribution);
     return status;
 }
 
@@ -433,16 +433,16 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts)
 {
-    cs_pairs law = {.length = s};
-    cs_status status = pairs_of(o, s, &law);
+    cs_pairs distribution = {.length = s};
+    cs_status status = pairs_of(o, s, &distribution);
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
-        if (law.q[m] > 0 && !v->visit(v->ctx, m, law.q[m])) {
+        if (distribution.q[m] > 0 && !v->visit(v->ctx, m, distribution.q[m])) {
             break;
         }
     }
-    facts->predicted = law.predicted;
-    facts->clamped = law.clamped;
-    cs_pairs_free(&law);
+    facts->predicted = distribution.predicted;
+    facts->clamped = distribution.clamped;
+    cs_pairs_free(&distribution);
     return status;
 }
 

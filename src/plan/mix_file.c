@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/spec.h"
 
 /* A file that is being read, within those that hold it. */
@@ -78,16 +78,16 @@ static cs_status set_parameter(int index, const json_t *json, cs_mix_part *part)
     char *text = NULL;
     cs_status status = text_of(json, p->name, &text);
     char *piece[2] = {text, text && p->kind != CS_PARAMETER_NUMBER ? strchr(text, ':') : NULL};
-    int law = 0;
+    int distribution = 0;
     bool varies = false;
     if (status == CS_OK && piece[1]) *piece[1]++ = '\0';
-    if (status == CS_OK && p->choices) status = cs_parameter_choose(p, text, &law);
+    if (status == CS_OK && p->choices) status = cs_parameter_choose(p, text, &distribution);
     if (status == CS_OK && p->kind == CS_PARAMETER_OFFSETS) {
-        part->objective.offset = (cs_offset_kind)law;
+        part->objective.offset = (cs_offset_kind)distribution;
         piece[0] = piece[1] ? piece[1] : "";
         piece[1] = NULL;
     } else if (status == CS_OK && p->kind == CS_PARAMETER_CHOICE) {
-        *(int *)cs_parameter_member(p, &part->objective) = law;
+        *(int *)cs_parameter_member(p, &part->objective) = distribution;
         piece[0] = NULL;
     }
     for (int i = 0; i < 2 && status == CS_OK && piece[i]; ++i) {

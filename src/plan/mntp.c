@@ -8,7 +8,7 @@
  * masked. */
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {

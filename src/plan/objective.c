@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/enum_names.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/parameter.h"
 #include "plan/ratio.h"
 

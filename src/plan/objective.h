@@ -220,7 +220,7 @@ typedef struct {
     bool (*given)(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
     /* Number of plans. */
     cs_status (*count)(const cs_objective *objective, int64_t s, double *count);
-    /* All plans, one after another (laws_private.h). */
+    /* All plans, one after another (distributions_private.h). */
     cs_status (*visit)(struct cs_enumeration *e);
     /* Draws the groups of a plan, and its weights where weighting is one, or own without a
      * token_weight.

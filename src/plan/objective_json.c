@@ -9,9 +9,9 @@
 static void keys_of(const cs_parameter *p, char key[2][32])
 {
     bool range = p->kind == CS_PARAMETER_NUMBERS || p->kind == CS_PARAMETER_RATIOS;
-    bool law = p->kind == CS_PARAMETER_OFFSETS;
+    bool distribution = p->kind == CS_PARAMETER_OFFSETS;
     (void)snprintf(key[0], 32, "%s%s", p->key, range ? "_lo" : "");
-    (void)snprintf(key[1], 32, "%s%s", p->key, range ? "_hi" : law ? "_value" : "");
+    (void)snprintf(key[1], 32, "%s%s", p->key, range ? "_hi" : distribution ? "_value" : "");
 }
 
 static void put_parameter(cs_status *status, const cs_parameter *p, const cs_objective *o,

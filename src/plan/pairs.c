@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/offsets.h"
 
 enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
@@ -96,11 +96,11 @@ void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p)
 
 cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_distance law = cs_distance_of(o, s);
-    bool power = law.kind == CS_OFFSET_POWER;
+    cs_distance distribution = cs_distance_of(o, s);
+    bool power = distribution.kind == CS_OFFSET_POWER;
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     int64_t prefixes = s - first;
-    int64_t window = law.window < prefixes ? law.window : prefixes;
+    int64_t window = distribution.window < prefixes ? distribution.window : prefixes;
     cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)prefixes * (double)window);
     /* d^-a and its running sum: the same for every prefix. */
     long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
@@ -109,21 +109,21 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
     }
     long double *sum = raw + s + 1;
     for (int64_t d = 1; power && d <= s; ++d) {
-        raw[d] = cs_distance_raw(&law, s, d);
+        raw[d] = cs_distance_raw(&distribution, s, d);
         sum[d] = sum[d - 1] + raw[d];
     }
     for (int64_t i = first; i < s; ++i) {
         int64_t left = s - i, reach = left < window ? left : window;
         for (int64_t d = 1; d <= reach; ++d) {
-            long double w =
-                power ? raw[d] / sum[left] : cs_distance_raw(&law, left, d) / (long double)reach;
+            long double w = power ? raw[d] / sum[left]
+                                  : cs_distance_raw(&distribution, left, d) / (long double)reach;
             cs_pairs_add(pairs, (cs_pairs_set){0, i}, i + d - 1,
                          (double)(w / (long double)prefixes));
         }
     }
     cs_free(raw);
     pairs->predicted = (double)prefixes;
-    pairs->denominator = law.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
+    pairs->denominator = distribution.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
     return CS_OK;
 }
 

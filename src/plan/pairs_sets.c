@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/plan_file.h"
 
 enum { MOST_EVENTS = 1 << 20 };
@@ -223,11 +223,11 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
     if (!pairs->q) {
         return CS_OK;
     }
-    const cs_pairs law = {.length = pairs->length,
-                          .predicted = pairs->predicted,
-                          .denominator = pairs->denominator,
-                          .clamped = pairs->clamped};
-    cs_pairs sized = law, both = law, *done = pairs->events > 0 ? &both : &sized;
+    const cs_pairs distribution = {.length = pairs->length,
+                                   .predicted = pairs->predicted,
+                                   .denominator = pairs->denominator,
+                                   .clamped = pairs->clamped};
+    cs_pairs sized = distribution, both = distribution, *done = pairs->events > 0 ? &both : &sized;
     cs_status status = expand_sizes(pairs, &sized);
     if (status == CS_OK && done == &both)
         status = add_listed((const cs_pairs[]){*pairs, sized}, (const double[]){1, 1}, 2, 1, &both);

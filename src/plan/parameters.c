@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "io/number.h"
 #include "io/parse.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 #include "plan/spec.h"
 
@@ -141,13 +141,13 @@ static cs_status check_offset(cs_offset_kind kind, double value)
 
 static cs_status set_offset(const cs_parameter *p, const char *text, cs_objective *objective)
 {
-    char law[16];
+    char distribution[16];
     int kind = 0;
     double value = 0;
     size_t length = strcspn(text, ":");
-    (void)snprintf(law, sizeof law, "%.*s", (int)length, text);
+    (void)snprintf(distribution, sizeof distribution, "%.*s", (int)length, text);
     if (text[length] != ':' || !cs_real_scan(text + length + 1, &value) ||
-        cs_parameter_choose(p, law, &kind) != CS_OK) {
+        cs_parameter_choose(p, distribution, &kind) != CS_OK) {
         cs_reason_clear();
         return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L%s",
                        text, cs_choice_hint(text, "uniform:T|power:A|mix:L", &(cs_hint){0}));
@@ -259,7 +259,7 @@ static void format(const cs_parameter *p, const cs_objective *objective, char *t
  * has the expressions of a part of a mixture, or is NULL. */
 static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[2])
 {
-    char *text = cs_strdup(""), constant[128], law[16] = "";
+    char *text = cs_strdup(""), constant[128], distribution[16] = "";
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
         const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
         format(cs_parameter_table(i), o, constant, sizeof constant);
@@ -269,11 +269,11 @@ static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[
             continue;
         }
         if (first && cs_parameter_table(i)->kind == CS_PARAMETER_OFFSETS) {
-            cs_parameter_chosen(cs_parameter_table(i), o, law, sizeof law);
+            cs_parameter_chosen(cs_parameter_table(i), o, distribution, sizeof distribution);
         }
-        cs_append(&text, ",%s=%s%s%s%s%s", cs_parameter_table(i)->name, law, law[0] ? ":" : "",
-                  first ? cs_expression_text(first) : constant, last ? ":" : "",
-                  last ? cs_expression_text(last) : "");
+        cs_append(&text, ",%s=%s%s%s%s%s", cs_parameter_table(i)->name, distribution,
+                  distribution[0] ? ":" : "", first ? cs_expression_text(first) : constant,
+                  last ? ":" : "", last ? cs_expression_text(last) : "");
     }
     return text;
 }

@@ -5,7 +5,7 @@
  * `token` weights P(S = {0..i-1}, k = i) is proportional to the number of such n_0, under `mask` to
  * the sum of 1 / (s - n_0) over them.
  */
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 static void fill(int64_t given, cs_plan *plan)
 {

@@ -2,8 +2,8 @@
  * members); each other row is in the file with its functions. */
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 
 /* --- gvp along the sequence --- */
 

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 
 /* Sizes of no weight are not events. */
 static bool visit_size(const cs_size_visitor *v, int64_t m, long double c)
@@ -128,11 +128,11 @@ static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const cs_size
             facts->denominator =
                 cs_small_product(cs_small_binomial(s - 1, o->groups), cs_small_lcm_to(s));
         }
-        cs_gvp_draw law = cs_gvp_draw_start(o, s);
-        while (cs_gvp_draw_next(&law) && visit_size(v, law.m, law.c)) {
+        cs_gvp_draw distribution = cs_gvp_draw_start(o, s);
+        while (cs_gvp_draw_next(&distribution) && visit_size(v, distribution.m, distribution.c)) {
         }
-        facts->predicted = (double)law.predicted;
-        facts->clamped = (double)law.clamped;
+        facts->predicted = (double)distribution.predicted;
+        facts->clamped = (double)distribution.clamped;
         return CS_OK;
     }
     long double predicted, *c = cs_alloc(s + 1, sizeof *c);

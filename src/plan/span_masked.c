@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 
 /* n masked tokens in k spans. */

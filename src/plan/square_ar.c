@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 typedef struct {
     int64_t patches, columns, side;

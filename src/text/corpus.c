@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "text/corpus_builder_private.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made, cs_corpus *out)
 {
@@ -35,7 +35,7 @@ void cs_corpus_free(cs_corpus *corpus)
     if (!corpus->borrowed) cs_free(corpus->token);
     CS_FREE_FIELDS(corpus, name, path, doc_ptr, real, extra, label, held_out, weight);
     if (corpus->population) {
-        cs_law_free(&corpus->population->law);
+        cs_synthetic_free(&corpus->population->language);
         cs_free(corpus->population->start);
         cs_free(corpus->population);
     }

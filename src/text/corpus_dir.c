@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 #include "text/utf8_private.h"
 
 typedef struct {

@@ -18,7 +18,7 @@
 #include "io/prepared.h"
 #include "io/share.h"
 #include "text/corpus_builder_private.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static const cs_corpus_source source_table[] = {
     {"wordnet", "wordnet-base", "prepare-wordnet.sh", "WordNet-3.0",
@@ -95,7 +95,7 @@ static bool is_parameter(const char *at)
 static size_t source_length(const char *at)
 {
     size_t length = strcspn(at, ",");
-    while (cs_law_named(at) && at[length] == ',' && is_parameter(at + length + 1)) {
+    while (cs_synthetic_named(at) && at[length] == ',' && is_parameter(at + length + 1)) {
         length += 1 + strcspn(at + length + 1, ",");
     }
     return length;
@@ -314,11 +314,11 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
         if (status == CS_OK)
             status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
     } else {
-        const bool law = cs_law_named(source), list = cs_corpus_joined(source);
-        name = law || list ? cs_strdup(source) : base_name(source);
+        const bool language = cs_synthetic_named(source), list = cs_corpus_joined(source);
+        name = language || list ? cs_strdup(source) : base_name(source);
         path = cs_strdup(source);
         status = !name || !path ? CS_ERR_MEMORY
-                 : law          ? cs_law_read(source, &resolved, &made)
+                 : language     ? cs_synthetic_read(source, &resolved, &made)
                  : list         ? read_joined(source, &resolved, &made)
                                 : read_path(source, &resolved, &made);
     }

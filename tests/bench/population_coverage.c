@@ -1,5 +1,5 @@
 /* Coverage of the intervals of the distinct-document estimate. Corpora are drawn from synthetic
- * languages whose population is known (text/law.h): independent words, and Markov chains of two
+ * languages whose population is known (text/synthetic.h): independent words, and Markov chains of two
  * strengths. Prints the tables of docs/results/population.md: sums, and sigma_j and tails.
  *
  *     make build/release/tests/bench/population_coverage
@@ -18,11 +18,11 @@
 #include "base/mem.h"
 #include "plan/spec.h"
 #include "stats/student.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 typedef struct {
     const char *name, *source;
-} law;
+} language;
 
 static void check(cs_status status)
 {
@@ -45,7 +45,7 @@ static const cs_population_row *row_of(const cs_population_rows *rows, const cha
 }
 
 /* The values of COUNT metrics for the language's own matrix. */
-static void truth_of(const law *l, cs_cooc_options build, const char *const *metric, int count,
+static void truth_of(const language *l, cs_cooc_options build, const char *const *metric, int count,
                      double *truth)
 {
     const cs_connectivity_options spectrum = {.threads = 1, .k = CS_LEADING + 1};
@@ -53,7 +53,7 @@ static void truth_of(const law *l, cs_cooc_options build, const char *const *met
     AUTO(cs_cooc) cooc = {0};
     AUTO(cs_population_rows) rows = {0};
     build.max_length = build.objective.kind == CS_OBJ_AR ? 2 : build.max_length;
-    check(cs_law_population_of(l->source, build.max_length, build.stride, &population));
+    check(cs_synthetic_population_of(l->source, build.max_length, build.stride, &population));
     check(cs_cooc_build(&population, &build, &cooc));
     check(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     for (int j = 0; j < count; ++j) {
@@ -66,7 +66,7 @@ static void truth_of(const law *l, cs_cooc_options build, const char *const *met
 static const char *const leading[] = {"sigma_2", "sigma_4", "sigma_8", "tail_1", "tail_4"};
 enum { LEADING = sizeof leading / sizeof *leading };
 
-static cs_corpus draw(const law *l, int64_t documents, int sample)
+static cs_corpus draw(const language *l, int64_t documents, int sample)
 {
     cs_corpus corpus = {0};
     AUTO_FREE char *source =
@@ -122,8 +122,8 @@ static const char *context_name(const char *spec, bool given)
     return *spec == 'a' ? "" : given ? ", given" : ", blind";
 }
 
-static void run_leading(const law *l, const char *spec, bool given, int64_t documents, int corpora,
-                        int64_t blocks)
+static void run_leading(const language *l, const char *spec, bool given, int64_t documents,
+                        int corpora, int64_t blocks)
 {
     static const char *const estimate[] = {"cross-fit", "distinct-document"};
     double truth[LEADING], value[2][LEADING] = {{0}}, square[LEADING] = {0}, low[LEADING] = {0},
@@ -157,7 +157,7 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
     (void)fflush(stdout);
 }
 
-static void run(const law *l, const char *spec, bool given, int64_t documents, int corpora,
+static void run(const language *l, const char *spec, bool given, int64_t documents, int corpora,
                 int64_t blocks)
 {
     static const char *const sums[] = {"sum_sigma2", "sum_sigma4"};
@@ -196,7 +196,7 @@ int main(int count_of, char **word)
     const int corpora = count_of > 1 ? atoi(word[1]) : 300;
     const int64_t blocks = count_of > 2 ? atoi(word[2]) : 20;
     static const struct {
-        int law, documents;
+        int language, documents;
         const char *spec;
         bool given;
     } setting[] = {{0, 40, "ar", false},
@@ -222,7 +222,7 @@ int main(int count_of, char **word)
                    {2, 100, "masked:unmasked=1", false},
                    {2, 100, "masked:unmasked=1", true}};
     enum { FIRST_LEADING = 16 }; /* from here on the second table */
-    static const law laws[] = {
+    static const language languages[] = {
         {"independent, 60 words", "markov:order=0,concentration=inf,states=60"},
         {"weak chain, 40 states", "markov:states=40,concentration=2"},
         {"strong chain, 40 states", "markov:states=40,concentration=0.1"},
@@ -250,8 +250,8 @@ int main(int count_of, char **word)
                    "below |\n"
                    "|---|---|---|---|---|---|---|---|---|---|\n");
         }
-        (leads ? run_leading : run)(&laws[setting[i].law], setting[i].spec, setting[i].given,
-                                    setting[i].documents, corpora, blocks);
+        (leads ? run_leading : run)(&languages[setting[i].language], setting[i].spec,
+                                    setting[i].given, setting[i].documents, corpora, blocks);
     }
     return 0;
 }

@@ -24,7 +24,7 @@
 #include "readers_private.h"
 #include "tensor/backend.h"
 #include "text/labelled_text.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 #include "train/checkpoint.h"
 #include "train/model_kind.h"
 
@@ -305,14 +305,14 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 {
     const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
-    AUTO(cs_law) law = {0};
+    AUTO(cs_synthetic) language = {0};
     AUTO_FREE char *source =
         cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
-    const cs_status status = source ? cs_law_parse(source, &law) : CS_ERR_MEMORY;
+    const cs_status status = source ? cs_synthetic_parse(source, &language) : CS_ERR_MEMORY;
     for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
         int64_t label = 0;
         int32_t token[4];
-        cs_law_draw(&law, d, &label, token);
+        cs_synthetic_draw(&language, d, &label, token);
     }
     return status;
 }

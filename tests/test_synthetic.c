@@ -1,14 +1,14 @@
-/* text/law.c: the rows of a source, documents drawn from it, its population and the probabilities of
+/* text/synthetic.c: the rows of a source, documents drawn from it, its population and the probabilities of
  * documents in the language, against sums over all paths of states. */
 #include "corpus_support.h"
 #include "io_support.h"
-#include "law_support.h"
+#include "synthetic_support.h"
 
-static cs_law law_of(const char *source)
+static cs_synthetic distribution_of(const char *source)
 {
-    cs_law law = {0};
-    OK(cs_law_parse(source, &law));
-    return law;
+    cs_synthetic language = {0};
+    OK(cs_synthetic_parse(source, &language));
+    return language;
 }
 
 /* Two classes of three hidden states and two words, the first not started in its stationary
@@ -28,34 +28,34 @@ static const char *hidden_source(void **state, const char *more)
 }
 
 /* Rows and starts sum to 1, and the start stays what it is. */
-TEST(rows_are_laws_and_starts_are_stationary)
+TEST(rows_are_distributions_and_starts_are_stationary)
 {
     static const char *const sources[] = {"markov:states=7,concentration=0.2,classes=3",
                                           "markov:states=4,order=3,seed=5",
                                           "markov:states=5,order=0,concentration=3",
                                           "hmm:states=6,words=9,emission=0.3,classes=2,seed=2"};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_law) law = law_of(sources[i]);
-        const int64_t h = law.states;
+        AUTO(cs_synthetic) language = distribution_of(sources[i]);
+        const int64_t h = language.states;
         assert_int_equal(h, i == 1 ? 64 : i == 0 ? 7 : i == 2 ? 5 : 6);
-        for (int64_t c = 0; c < law.classes; ++c) {
+        for (int64_t c = 0; c < language.classes; ++c) {
             double total = 0;
             for (int64_t j = 0; j < h; ++j) {
                 double row = 0, word = 0, to = 0;
                 for (int64_t k = 0; k < h; ++k) {
-                    row += law.next[(c * h + j) * h + k];
-                    to += law.start[c * h + k] * law.next[(c * h + k) * h + j];
+                    row += language.next[(c * h + j) * h + k];
+                    to += language.start[c * h + k] * language.next[(c * h + k) * h + j];
                 }
-                for (int64_t v = 0; v < law.words; ++v) {
-                    word += law.emit[(c * h + j) * law.words + v];
+                for (int64_t v = 0; v < language.words; ++v) {
+                    word += language.emit[(c * h + j) * language.words + v];
                 }
                 assert_near(row, 1, 1e-13);
                 assert_near(word, 1, 1e-13);
-                assert_near(to, law.start[c * h + j], 1e-13);
-                total += law.start[c * h + j];
+                assert_near(to, language.start[c * h + j], 1e-13);
+                total += language.start[c * h + j];
             }
             assert_near(total, 1, 1e-13);
-            assert_near(law.weight[c], 1.0 / (double)law.classes, 1e-15);
+            assert_near(language.weight[c], 1.0 / (double)language.classes, 1e-15);
         }
     }
 }
@@ -64,8 +64,9 @@ TEST(rows_are_laws_and_starts_are_stationary)
  * law itself. */
 TEST(orders_and_concentrations)
 {
-    AUTO(cs_law) two = law_of("markov:states=3,order=2"), none = law_of("markov:states=3,order=0"),
-                 zipf = law_of("markov:states=3,concentration=inf,zipf=2");
+    AUTO(cs_synthetic) two = distribution_of("markov:states=3,order=2"),
+                       none = distribution_of("markov:states=3,order=0"),
+                       zipf = distribution_of("markov:states=3,concentration=inf,zipf=2");
     const double p[] = {1 / 4.0, 1 / 9.0, 1 / 16.0}, total = p[0] + p[1] + p[2];
     for (int i = 0; i < 9; ++i) {
         assert_each(j, 0, 9, (two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
@@ -93,9 +94,9 @@ TEST(shares_have_the_moments_of_dirichlet)
         const int64_t count = N * N * CLASSES;
         (void)snprintf(source, sizeof source, "hmm:states=%d,words=1,classes=%d,concentration=%g",
                        N, CLASSES, shape[k]);
-        AUTO(cs_law) law = law_of(source);
+        AUTO(cs_synthetic) language = distribution_of(source);
         for (int64_t i = 0; i < count; ++i) {
-            const double off = law.next[i] - 1.0 / N;
+            const double off = language.next[i] - 1.0 / N;
             sum += off / (double)count;
             square += off * off / (double)count;
         }
@@ -113,7 +114,7 @@ TEST(words_count_in_letters)
     } some[] = {{0, "a"}, {25, "z"}, {26, "ba"}, {51, "bz"}, {675, "zz"}, {676, "baa"}};
     for (size_t i = 0; i < sizeof some / sizeof *some; ++i) {
         char word[16];
-        cs_law_word(some[i].v, word);
+        cs_synthetic_word(some[i].v, word);
         assert_string_equal(word, some[i].word);
     }
 }
@@ -131,8 +132,8 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
     } cut[] = {{0, 4, {2, 1}, {2.0 / 3, 1.0 / 3}, {2, 1}, {{0, 2}, {4}}},
                {1, 2, {2, 0}, {1, 0}, {4, 0}, {{0, 1, 2, 3}}}};
     for (int k = 0; k < 2; ++k) {
-        AUTO_OK(cs_corpus, c, cs_law_population_of(source, 2, cut[k].stride, &c));
-        const cs_law *law = &c.population->law;
+        AUTO_OK(cs_corpus, c, cs_synthetic_population_of(source, 2, cut[k].stride, &c));
+        const cs_synthetic *language = &c.population->language;
         const int64_t lengths = cut[k].documents / 2;
         assert_int_equal(c.documents, cut[k].documents);
         assert_true(c.vocab == 3 && c.labels == 2);
@@ -145,11 +146,12 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
             for (int32_t v = 0; v < 2; ++v) {
                 double p = 0, mine = 0;
                 for (int64_t i = 0; i < cut[k].count[which]; ++i) {
-                    p += law_probability(law, label, cut[k].start[which][i], 1, &v) /
+                    p += path_probability(language, label, cut[k].start[which][i], 1, &v) /
                          (double)cut[k].count[which];
                 }
                 for (int64_t z = 0; z < 3; ++z) {
-                    mine += c.population->start[d * 3 + z] * law->emit[(label * 3 + z) * 2 + v];
+                    mine +=
+                        c.population->start[d * 3 + z] * language->emit[(label * 3 + z) * 2 + v];
                 }
                 assert_near(mine, p, 1e-15);
             }
@@ -159,10 +161,10 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
 
 /* Frequencies of (class, first word, second word) over documents: chi-squared, 5 degrees of freedom, is
  * below 25.7 with probability 1 - 1e-4. */
-TEST_IN_DIR(documents_follow_the_law)
+TEST_IN_DIR(documents_follow_the_language)
 {
     const char *source = hidden_source(state, ",length=2,documents=20000,sample=3");
-    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_synthetic) language = distribution_of(source);
     AUTO(cs_corpus) corpus = loaded(source, NULL);
     double chi2 = 0;
     int cells = 0;
@@ -174,7 +176,7 @@ TEST_IN_DIR(documents_follow_the_law)
                     corpus.token[2 * d + 1] == word[1] + 1;
         }
         const double expected =
-            law_probability(&law, label, 0, 2, word) * (label ? 0.25 : 0.75) * 20000;
+            path_probability(&language, label, 0, 2, word) * (label ? 0.25 : 0.75) * 20000;
         assert_true(expected > 0 || seen == 0);
         if (expected > 0) {
             chi2 += ((double)seen - expected) * ((double)seen - expected) / expected;
@@ -187,16 +189,17 @@ TEST_IN_DIR(documents_follow_the_law)
 
 /* The vocabulary is that of the language whatever is drawn, ids stay under a smaller one, and every
  * splitter reads the same text. */
-TEST(corpora_have_the_words_of_the_law)
+TEST(corpora_have_the_words_of_the_language)
 {
     const char *source = "markov:states=30,length=6,documents=4,classes=11";
     cs_corpus_options small = {.test_share = -1, .vocab_size = 2},
                       chars = {.test_share = -1, .splitter = CS_SPLITTER_CHAR};
-    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_synthetic) language = distribution_of(source);
     AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
                     cut = loaded(source, &small), letters = loaded(source, &chars);
-    assert_true(cs_law_generates(&law, &whole) && !cs_law_generates(&law, &cut) &&
-                !cs_law_generates(&law, &letters));
+    assert_true(cs_synthetic_generates(&language, &whole) &&
+                !cs_synthetic_generates(&language, &cut) &&
+                !cs_synthetic_generates(&language, &letters));
     assert_int_equal(whole.vocab, 31);
     assert_int_equal(cut.vocab, 3);
     assert_string_equal(whole.word[30], "bd");
@@ -206,7 +209,7 @@ TEST(corpora_have_the_words_of_the_law)
         int64_t label = 0;
         int32_t word[6];
         char name[8];
-        cs_law_draw(&law, d, &label, word);
+        cs_synthetic_draw(&language, d, &label, word);
         (void)snprintf(name, sizeof name, "%02d", (int)label);
         assert_string_equal(cs_corpus_label(&whole, d), name);
         for (int i = 0; i < 6; ++i) {
@@ -220,11 +223,11 @@ TEST(corpora_have_the_words_of_the_law)
 TEST_IN_DIR(scores_are_those_of_all_paths)
 {
     const char *source = hidden_source(state, ",length=4,documents=400");
-    AUTO(cs_law) law = law_of(source);
+    AUTO(cs_synthetic) language = distribution_of(source);
     AUTO(cs_corpus) corpus = loaded(source, NULL);
     for (int out = 0; out < 2; ++out) {
-        cs_law_score score, mine = {0};
-        OK(cs_law_score_of(&law, &corpus, out == 1, &score));
+        cs_synthetic_score score, mine = {0};
+        OK(cs_synthetic_score_of(&language, &corpus, out == 1, &score));
         for (int64_t d = 0; d < corpus.documents; ++d) {
             int32_t word[4];
             double p[2][2];
@@ -232,8 +235,8 @@ TEST_IN_DIR(scores_are_those_of_all_paths)
                 word[i] = corpus.token[4 * d + i] - 1;
             }
             for (int c = 0; c < 2; ++c) {
-                p[c][0] = law_probability(&law, c, 0, 1, word) * (c ? 0.25 : 0.75);
-                p[c][1] = law_probability(&law, c, 0, 4, word) * (c ? 0.25 : 0.75);
+                p[c][0] = path_probability(&language, c, 0, 1, word) * (c ? 0.25 : 0.75);
+                p[c][1] = path_probability(&language, c, 0, 4, word) * (c ? 0.25 : 0.75);
             }
             if (corpus.held_out[d] != out) {
                 continue;
@@ -256,8 +259,8 @@ TEST_IN_DIR(scores_are_those_of_all_paths)
 
 static void refused(const char *source, cs_status code, const char *part)
 {
-    cs_law law = {0};
-    assert_fails(cs_law_parse(source, &law), code, part);
+    cs_synthetic language = {0};
+    assert_fails(cs_synthetic_parse(source, &language), code, part);
 }
 
 TEST(bad_sources_are_named)
@@ -314,7 +317,7 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
 static cs_status read_and_list(const char *path)
 {
     AUTO(cs_corpus) corpus = {0}, texts = {0};
-    cs_status status = cs_law_population_of(path, 2, 1, &texts);
+    cs_status status = cs_synthetic_population_of(path, 2, 1, &texts);
     if (status == CS_OK) status = cs_corpus_load(path, NULL, &corpus);
     return status;
 }

@@ -1,12 +1,12 @@
 /* Synthetic languages: from a command line or a file to start, transitions and emissions.
  *
  * A chain of order K has the K-tuples of words for states and emits the last of a tuple, and a
- * grammar is a chain by law_grammar_private.h, so that all synthetic languages are hidden Markov
+ * grammar is a chain by synthetic_grammar_private.h, so that all synthetic languages are hidden Markov
  * chains. Dirichlet's rows are gamma variables in proportion (Marsaglia and Tsang, ACM TOMS 26,
  * 2000), in logarithms: shapes far below 1 underflow otherwise. The stationary distribution is
  * found by elimination without subtractions (Grassmann, Taksar and Heyman, Operations Research 33,
  * 1985), which keeps the relative accuracy of small probabilities. */
-#include "text/law.h"
+#include "text/synthetic.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 #include "base/vector_ops.h"
 #include "io/json.h"
 #include "io/parse.h"
-#include "text/law_grammar_private.h"
+#include "text/synthetic_grammar_private.h"
 
 enum { MARKOV = 1, HMM = 2, GRAMMAR = 4, ALL = 7, MOST_STATES = 4096 };
 
@@ -63,10 +63,10 @@ static const struct {
 };
 enum { KEYS = sizeof keys / sizeof *keys };
 
-void cs_law_free(cs_law *law)
+void cs_synthetic_free(cs_synthetic *language)
 {
-    CS_FREE_FIELDS(law, weight, start, next, emit);
-    memset(law, 0, sizeof *law);
+    CS_FREE_FIELDS(language, weight, start, next, emit);
+    memset(language, 0, sizeof *language);
 }
 
 static int kind_of(const char *source)
@@ -78,12 +78,12 @@ static int kind_of(const char *source)
     return 0;
 }
 
-bool cs_law_named(const char *source)
+bool cs_synthetic_named(const char *source)
 {
     return kind_of(source) != 0;
 }
 
-void cs_law_word(int64_t v, char out[16])
+void cs_synthetic_word(int64_t v, char out[16])
 {
     int digits = 1;
     for (int64_t left = v / 26; left > 0; left /= 26) {
@@ -189,7 +189,7 @@ static cs_status read_spec(const char *source, spec *s)
     return cs_blame(status, "%s", source);
 }
 
-cs_status cs_law_file(const char *source, char **out)
+cs_status cs_synthetic_file(const char *source, char **out)
 {
     spec s = {0};
     cs_status status = read_spec(source, &s);
@@ -198,18 +198,20 @@ cs_status cs_law_file(const char *source, char **out)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-static cs_status allocate(cs_law *law, const char *source)
+static cs_status allocate(cs_synthetic *language, const char *source)
 {
-    const double k = (double)law->classes, h = (double)law->states, v = (double)law->words;
+    const double k = (double)language->classes, h = (double)language->states,
+                 v = (double)language->words;
     cs_status status = cs_mem_check(sizeof(double) * k * h * (2 * h + v), NULL,
                                     "%s: %.4g states of %.4g words take", source, h, v);
     if (status != CS_OK) return status;
-    const int64_t states = law->classes * law->states;
-    law->weight = cs_calloc(law->classes, sizeof *law->weight);
-    law->start = cs_calloc(states, sizeof *law->start);
-    law->next = cs_calloc(states * law->states, sizeof *law->next);
-    law->emit = cs_calloc(states * law->words, sizeof *law->emit);
-    return law->weight && law->start && law->next && law->emit ? CS_OK : CS_ERR_MEMORY;
+    const int64_t states = language->classes * language->states;
+    language->weight = cs_calloc(language->classes, sizeof *language->weight);
+    language->start = cs_calloc(states, sizeof *language->start);
+    language->next = cs_calloc(states * language->states, sizeof *language->next);
+    language->emit = cs_calloc(states * language->words, sizeof *language->emit);
+    return language->weight && language->start && language->next && language->emit ? CS_OK
+                                                                                   : CS_ERR_MEMORY;
 }
 
 /* The logarithm of a gamma variable of shape a. */
@@ -228,7 +230,7 @@ static double log_gamma_of(cs_rng *rng, double a)
 /* Dirichlet's with parameters a n p_v. */
 static void draw_row(uint64_t seed, uint64_t row, double a, int64_t n, const double *p, double *out)
 {
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_LAW, row);
+    cs_rng rng = cs_rng_at(seed, CS_STREAM_SYNTHETIC, row);
     double most = -INFINITY;
     if (isinf(a)) {
         memcpy(out, p, (size_t)n * sizeof *out);
@@ -245,7 +247,7 @@ static void draw_row(uint64_t seed, uint64_t row, double a, int64_t n, const dou
 }
 
 /* Proportional to 1 / (rank + 1)^zipf. */
-static void base_law(int64_t n, double zipf, double *out)
+static void base_distribution(int64_t n, double zipf, double *out)
 {
     for (int64_t v = 0; v < n; ++v) {
         out[v] = pow((double)v + 2, -zipf);
@@ -255,28 +257,28 @@ static void base_law(int64_t n, double zipf, double *out)
 
 /* Row i of the transition matrix assigns its probabilities to the next states. In a chain of words
  * these are the tuples with each word after those of the row. */
-static cs_status draw_rows(const spec *s, cs_law *law)
+static cs_status draw_rows(const spec *s, cs_synthetic *language)
 {
-    const int64_t h = law->states, v = law->words, wide = s->kind == HMM ? h : v;
+    const int64_t h = language->states, v = language->words, wide = s->kind == HMM ? h : v;
     cs_pool pool = {0};
     double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, h, sizeof *even),
            *row = cs_pool_take(&pool, wide, sizeof *row);
     cs_status status = pool.status;
     if (status != CS_OK) goto done;
-    base_law(v, s->zipf, p);
-    base_law(h, 0, even);
-    for (int64_t i = 0; i < law->classes * h && status == CS_OK; ++i) {
+    base_distribution(v, s->zipf, p);
+    base_distribution(h, 0, even);
+    for (int64_t i = 0; i < language->classes * h && status == CS_OK; ++i) {
         const int64_t drawn = s->order > 0 || s->kind == HMM ? i : i - i % h;
         draw_row((uint64_t)s->seed, (uint64_t)(2 * drawn), s->concentration, wide,
                  s->kind == HMM ? even : p, row);
         for (int64_t j = 0; j < wide; ++j) {
-            law->next[i * h + (s->kind == HMM ? j : (i % h * v + j) % h)] = row[j];
+            language->next[i * h + (s->kind == HMM ? j : (i % h * v + j) % h)] = row[j];
         }
         if (s->kind == HMM) {
             draw_row((uint64_t)s->seed, (uint64_t)(2 * i + 1), s->emission, v, p,
-                     law->emit + i * v);
+                     language->emit + i * v);
         } else {
-            law->emit[i * v + i % v] = 1;
+            language->emit[i * v + i % v] = 1;
         }
         status = cs_interrupt_check();
     }
@@ -286,9 +288,9 @@ done:
 }
 
 /* The classes of a grammar are its roots, so that they share its rules. */
-static cs_status draw_grammar(const spec *s, cs_law *law)
+static cs_status draw_grammar(const spec *s, cs_synthetic *language)
 {
-    const int64_t n = s->states, pairs = n * n, v = law->words, h = law->states;
+    const int64_t n = s->states, pairs = n * n, v = language->words, h = language->states;
     cs_pool pool = {0};
     double *p = cs_pool_take(&pool, v, sizeof *p), *even = cs_pool_take(&pool, pairs, sizeof *even),
            *rule = cs_pool_take(&pool, n * pairs, sizeof *rule),
@@ -296,20 +298,20 @@ static cs_status draw_grammar(const spec *s, cs_law *law)
            *root = cs_pool_take(&pool, n, sizeof *root);
     cs_status status = pool.status;
     if (status != CS_OK) goto done;
-    base_law(v, s->zipf, p);
-    base_law(pairs, 0, even);
+    base_distribution(v, s->zipf, p);
+    base_distribution(pairs, 0, even);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         draw_row((uint64_t)s->seed, (uint64_t)(2 * i), s->concentration, pairs, even,
                  rule + i * pairs);
         draw_row((uint64_t)s->seed, (uint64_t)(2 * i + 1), s->emission, v, p, word + i * v);
         status = cs_interrupt_check();
     }
-    for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
+    for (int64_t c = 0; c < language->classes && status == CS_OK; ++c) {
         for (int64_t i = 0; i < n; ++i) {
-            root[i] = law->classes == 1 ? 1.0 / (double)n : i == c;
+            root[i] = language->classes == 1 ? 1.0 / (double)n : i == c;
         }
-        status = cs_grammar_chain(n, s->depth, v, root, rule, word, law->start + c * h,
-                                  law->next + c * h * h, law->emit + c * h * v);
+        status = cs_grammar_chain(n, s->depth, v, root, rule, word, language->start + c * h,
+                                  language->next + c * h * h, language->emit + c * h * v);
     }
 done:
     cs_pool_free(&pool);
@@ -357,14 +359,14 @@ static cs_status stationary(int64_t n, const double *next, double *start)
 }
 
 /* Of the chain: those of words to the power of the order, or those of a grammar. */
-static cs_status count_states(const char *source, const spec *s, cs_law *law)
+static cs_status count_states(const char *source, const spec *s, cs_synthetic *language)
 {
-    law->states =
+    language->states =
         s->kind == GRAMMAR ? cs_grammar_states(s->states, s->depth, MOST_STATES) : s->states;
-    for (int64_t k = 1; s->kind == MARKOV && k < s->order && law->states <= MOST_STATES; ++k) {
-        law->states *= s->states;
+    for (int64_t k = 1; s->kind == MARKOV && k < s->order && language->states <= MOST_STATES; ++k) {
+        language->states *= s->states;
     }
-    if (law->states <= MOST_STATES) return CS_OK;
+    if (language->states <= MOST_STATES) return CS_OK;
     if (s->kind == GRAMMAR) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: %lld symbols of depth %lld need more than %d states, S (1 + S)^D",
@@ -410,9 +412,9 @@ static cs_status read_rows(const json_t *array, const char *name, int64_t rows, 
     return status;
 }
 
-static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_law *law)
+static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_synthetic *language)
 {
-    const int64_t n = s->states, v = law->words, h = law->states;
+    const int64_t n = s->states, v = language->words, h = language->states;
     const json_t *initial = json_object_get(class, "initial");
     cs_pool pool = {0};
     double *rule = cs_pool_take(&pool, n * n * n, sizeof *rule),
@@ -424,21 +426,21 @@ static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_
     if (status == CS_OK)
         status = read_rows(json_object_get(class, "emission"), "emission", n, v, word);
     if (status == CS_OK && initial) status = cs_blame(read_row(initial, n, root), "initial");
-    if (status == CS_OK && !initial) base_law(n, 0, root);
+    if (status == CS_OK && !initial) base_distribution(n, 0, root);
     if (status == CS_OK) {
-        status = cs_grammar_chain(n, s->depth, v, root, rule, word, law->start + c * h,
-                                  law->next + c * h * h, law->emit + c * h * v);
+        status = cs_grammar_chain(n, s->depth, v, root, rule, word, language->start + c * h,
+                                  language->next + c * h * h, language->emit + c * h * v);
     }
     cs_pool_free(&pool);
     return status;
 }
 
-static cs_status read_chain(const json_t *class, const spec *s, int64_t c, cs_law *law)
+static cs_status read_chain(const json_t *class, const spec *s, int64_t c, cs_synthetic *language)
 {
-    const int64_t h = law->states, v = law->words;
+    const int64_t h = language->states, v = language->words;
     const json_t *initial = json_object_get(class, "initial");
-    double *start = law->start + c * h, *next = law->next + c * h * h,
-           *emit = law->emit + c * h * v;
+    double *start = language->start + c * h, *next = language->next + c * h * h,
+           *emit = language->emit + c * h * v;
     cs_status status = read_rows(json_object_get(class, "transition"), "transition", h, h, next);
     if (status == CS_OK && s->kind == HMM)
         status = read_rows(json_object_get(class, "emission"), "emission", h, v, emit);
@@ -449,48 +451,49 @@ static cs_status read_chain(const json_t *class, const spec *s, int64_t c, cs_la
     return initial ? cs_blame(read_row(initial, h, start), "initial") : stationary(h, next, start);
 }
 
-static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_law *law)
+static cs_status read_class(const json_t *class, const spec *s, int64_t c, cs_synthetic *language)
 {
     const json_t *weight = json_object_get(class, "weight");
     cs_status status =
         cs_json_known(class, s->kind == GRAMMAR ? "weight, initial, rules, emission"
                              : s->kind == HMM   ? "weight, initial, transition, emission"
                                                 : "weight, initial, transition");
-    law->weight[c] = weight ? json_number_value(weight) : 1;
-    if (status == CS_OK && !(law->weight[c] > 0))
+    language->weight[c] = weight ? json_number_value(weight) : 1;
+    if (status == CS_OK && !(language->weight[c] > 0))
         status = cs_fail(CS_ERR_INPUT, "weight: expected a number above 0");
     if (status != CS_OK) return status;
-    return s->kind == GRAMMAR ? read_grammar(class, s, c, law) : read_chain(class, s, c, law);
+    return s->kind == GRAMMAR ? read_grammar(class, s, c, language)
+                              : read_chain(class, s, c, language);
 }
 
-static cs_status read_file(const char *source, spec *s, cs_law *law)
+static cs_status read_file(const char *source, spec *s, cs_synthetic *language)
 {
     const char *rows = s->kind == GRAMMAR ? "rules" : "transition";
     json_t *root = NULL;
     const json_t *classes = NULL, *first = NULL;
-    cs_status status = cs_sha256_file(s->file, law->sha256);
+    cs_status status = cs_sha256_file(s->file, language->sha256);
     if (status == CS_OK) status = cs_json_read(s->file, &root);
     if (status == CS_OK) status = cs_blame(cs_json_known(root, "classes"), "%s", s->file);
     if (status != CS_OK) goto done;
     classes = json_object_get(root, "classes");
     first = json_array_get(classes, 0);
-    law->classes = (int64_t)json_array_size(classes);
+    language->classes = (int64_t)json_array_size(classes);
     s->states = (int64_t)json_array_size(json_object_get(first, rows));
-    law->words =
+    language->words =
         s->kind == MARKOV
             ? s->states
             : (int64_t)json_array_size(json_array_get(json_object_get(first, "emission"), 0));
-    if (s->states < 1 || s->states > MOST_STATES || law->words < 1) {
+    if (s->states < 1 || s->states > MOST_STATES || language->words < 1) {
         status =
             cs_fail(CS_ERR_INPUT,
                     "%s: \"classes\" must be an array of objects with \"%s\"%s and 1 to %d states",
                     s->file, rows, s->kind == MARKOV ? "" : " and \"emission\"", MOST_STATES);
         goto done;
     }
-    status = count_states(source, s, law);
-    if (status == CS_OK) status = allocate(law, source);
-    for (int64_t c = 0; c < law->classes && status == CS_OK; ++c) {
-        status = cs_blame(read_class(json_array_get(classes, (size_t)c), s, c, law),
+    status = count_states(source, s, language);
+    if (status == CS_OK) status = allocate(language, source);
+    for (int64_t c = 0; c < language->classes && status == CS_OK; ++c) {
+        status = cs_blame(read_class(json_array_get(classes, (size_t)c), s, c, language),
                           "%s: classes[%lld]", s->file, (long long)c);
     }
 done:
@@ -500,43 +503,47 @@ done:
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static cs_status draw_law(const char *source, const spec *s, cs_law *law)
+static cs_status draw_distribution(const char *source, const spec *s, cs_synthetic *language)
 {
-    law->classes = s->classes;
-    law->words = s->words;
+    language->classes = s->classes;
+    language->words = s->words;
     if (s->kind == GRAMMAR && s->classes > s->states) {
         return cs_fail(
             CS_ERR_USAGE,
             "%s: %lld classes need as many root symbols, but there are only %lld symbols", source,
             (long long)s->classes, (long long)s->states);
     }
-    cs_sha256(source, strlen(source), law->sha256);
-    cs_status status = count_states(source, s, law);
-    if (status == CS_OK) status = allocate(law, source);
-    if (status == CS_OK) status = s->kind == GRAMMAR ? draw_grammar(s, law) : draw_rows(s, law);
-    for (int64_t c = 0, h = law->states; c < law->classes && status == CS_OK; ++c) {
-        law->weight[c] = 1;
+    cs_sha256(source, strlen(source), language->sha256);
+    cs_status status = count_states(source, s, language);
+    if (status == CS_OK) status = allocate(language, source);
+    if (status == CS_OK)
+        status = s->kind == GRAMMAR ? draw_grammar(s, language) : draw_rows(s, language);
+    for (int64_t c = 0, h = language->states; c < language->classes && status == CS_OK; ++c) {
+        language->weight[c] = 1;
         if (s->kind == GRAMMAR) continue;
-        status = cs_blame(stationary(h, law->next + c * h * h, law->start + c * h), "%s", source);
+        status = cs_blame(stationary(h, language->next + c * h * h, language->start + c * h), "%s",
+                          source);
     }
     return status;
 }
 
-cs_status cs_law_parse(const char *source, cs_law *out)
+cs_status cs_synthetic_parse(const char *source, cs_synthetic *out)
 {
     spec s = {0};
-    cs_law law = {0};
+    cs_synthetic language = {0};
     cs_status status =
-        cs_law_named(source)
+        cs_synthetic_named(source)
             ? read_spec(source, &s)
             : cs_fail(CS_ERR_USAGE,
                       "%s: expected a synthetic language: markov:..., hmm:... or grammar:...",
                       source);
-    law.length = s.length;
-    law.documents = s.documents;
-    law.sample = (uint64_t)s.sample;
-    if (status == CS_OK) status = s.file ? read_file(source, &s, &law) : draw_law(source, &s, &law);
-    if (status == CS_OK) (void)cs_to_one(law.classes, law.weight);
+    language.length = s.length;
+    language.documents = s.documents;
+    language.sample = (uint64_t)s.sample;
+    if (status == CS_OK)
+        status =
+            s.file ? read_file(source, &s, &language) : draw_distribution(source, &s, &language);
+    if (status == CS_OK) (void)cs_to_one(language.classes, language.weight);
     cs_free(s.file);
-    return CS_DELIVER(status, out, law, cs_law_free);
+    return CS_DELIVER(status, out, language, cs_synthetic_free);
 }

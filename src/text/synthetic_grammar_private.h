@@ -21,7 +21,7 @@
 int64_t cs_grammar_states(int64_t symbols, int64_t depth, int64_t most);
 
 /* root: symbols. rule: symbols x (symbols x symbols), P(B C | A). word: symbols x words. start, next and
- * emit are those of cs_law, of one class and all zero. CS_ERR_MEMORY. */
+ * emit are those of cs_synthetic, of one class and all zero. CS_ERR_MEMORY. */
 cs_status cs_grammar_chain(int64_t symbols, int64_t depth, int64_t words, const double *root,
                            const double *rule, const double *word, double *start, double *next,
                            double *emit) CS_MUST_CHECK;

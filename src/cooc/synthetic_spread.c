@@ -1,5 +1,5 @@
 /* Contributions of a population, spread over words. */
-#include "cooc/law_spread_private.h"
+#include "cooc/synthetic_spread_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int32_t where_of(const cs_context_plan *plan, const cs_contribution *c, i
 }
 
 /* The places of a contribution in order, how many. */
-static int64_t lay_places(cs_law_spreader *s, const cs_contribution *c)
+static int64_t lay_places(cs_synthetic_spreader *s, const cs_contribution *c)
 {
     int64_t n = 0;
     for (int64_t i = -1; i < c->items; ++i) {
@@ -58,30 +58,31 @@ static cs_hash128 bare_key(const cs_context_plan *plan, const cs_contribution *c
 
 /* --- contributions ---------------------------------------------------------------------------- */
 
-static int64_t class_of(const cs_law_spread *s, int64_t document)
+static int64_t class_of(const cs_synthetic_spread *s, int64_t document)
 {
     return s->corpus->label[document] < 0 ? 0 : s->corpus->label[document];
 }
 
 /* out = a next^gap */
-static void go_on(const cs_law_spread *s, int64_t class, int64_t gap, const double *a, double *out)
+static void go_on(const cs_synthetic_spread *s, int64_t class, int64_t gap, const double *a,
+                  double *out)
 {
-    const int64_t h = s->population->law.states;
+    const int64_t h = s->population->language.states;
     if (gap == 0) {
         memcpy(out, a, (size_t)h * sizeof *out);
     } else {
-        cs_law_step(h, a, s->power + (class * s->reach + gap - 1) * h * h, out);
+        cs_synthetic_step(h, a, s->power + (class * s->reach + gap - 1) * h * h, out);
     }
 }
 
 /* The probabilities of the states after word v at the current position, into s->after; returns the
  * probability of v with the words before it. */
-static double read_word(cs_law_spreader *s, int64_t class, int64_t v, const double *before)
+static double read_word(cs_synthetic_spreader *s, int64_t class, int64_t v, const double *before)
 {
-    const cs_law_spread *d = s->spread;
-    const int64_t of = class * d->population->law.words + v;
+    const cs_synthetic_spread *d = s->spread;
+    const int64_t of = class * d->population->language.words + v;
     double p = 0;
-    memset(s->after, 0, (size_t)d->population->law.states * sizeof *s->after);
+    memset(s->after, 0, (size_t)d->population->language.states * sizeof *s->after);
     for (int64_t e = d->ptr[of]; e < d->ptr[of + 1]; ++e) {
         s->after[d->state[e]] = before[d->state[e]] * d->emit[e];
         p += s->after[d->state[e]];
@@ -89,12 +90,12 @@ static double read_word(cs_law_spreader *s, int64_t class, int64_t v, const doub
     return p;
 }
 
-cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c)
+cs_status cs_synthetic_spread_visit(void *spreader, const cs_contribution *c)
 {
-    cs_law_spreader *s = spreader;
-    const cs_law_spread *d = s->spread;
-    const cs_law *law = &d->population->law;
-    const int64_t n = lay_places(s, c), h = law->states, class = class_of(d, s->document);
+    cs_synthetic_spreader *s = spreader;
+    const cs_synthetic_spread *d = s->spread;
+    const cs_synthetic *language = &d->population->language;
+    const int64_t n = lay_places(s, c), h = language->states, class = class_of(d, s->document);
     const bool gram = d->plan->kind->gram;
     int64_t depth = 0, target = 0;
     cs_status status = CS_OK;
@@ -107,7 +108,7 @@ cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c)
     }
     while (depth >= 0 && status == CS_OK) {
         const int32_t v = s->word[depth]++;
-        if (v == law->words) {
+        if (v == language->words) {
             --depth;
             continue;
         }
@@ -118,7 +119,7 @@ cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c)
         s->key[depth + 1] = s->key[depth];
         s->code[depth + 1] = s->code[depth];
         if (s->item[depth]) {
-            s->code[depth + 1] = s->code[depth] * law->words + v;
+            s->code[depth + 1] = s->code[depth] * language->words + v;
             s->key[depth + 1] =
                 gram ? cs_key_in_order(v + 1, d->corpus->vocab)
                      : cs_key_add(s->key[depth], cs_key_of(CS_KEY_ITEM, s->where[depth], v + 1));
@@ -142,20 +143,20 @@ cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c)
 
 static cs_status count_one(void *ctx, const cs_contribution *c)
 {
-    cs_law_spreader *s = ctx;
+    cs_synthetic_spreader *s = ctx;
     double *contributions = s->ctx;
-    *contributions += pow((double)s->spread->population->law.words, (double)lay_places(s, c));
+    *contributions += pow((double)s->spread->population->language.words, (double)lay_places(s, c));
     return CS_OK;
 }
 
-static cs_status count_contributions(cs_law_spread *s, const cs_sequences *sequences)
+static cs_status count_contributions(cs_synthetic_spread *s, const cs_sequences *sequences)
 {
-    cs_law_spreader counter = {0};
-    cs_status status = cs_law_spreader_init(s, NULL, &s->contributions, &counter);
+    cs_synthetic_spreader counter = {0};
+    cs_status status = cs_synthetic_spreader_init(s, NULL, &s->contributions, &counter);
     for (int64_t i = 0; i < sequences->count && status == CS_OK; ++i) {
         status = cs_context_visit(s->plan, s->corpus, sequences, i, count_one, &counter, NULL);
     }
-    cs_law_spreader_free(&counter);
+    cs_synthetic_spreader_free(&counter);
     return status == CS_OK && s->contributions > MOST
                ? cs_fail(
                      CS_ERR_INPUT,
@@ -165,45 +166,47 @@ static cs_status count_contributions(cs_law_spread *s, const cs_sequences *seque
                : status;
 }
 
-static void take_emissions(cs_law_spread *s)
+static void take_emissions(cs_synthetic_spread *s)
 {
-    const cs_law *law = &s->population->law;
-    const int64_t all = law->classes * law->states * law->words;
+    const cs_synthetic *language = &s->population->language;
+    const int64_t all = language->classes * language->states * language->words;
     int64_t count = 0;
-    s->ptr = cs_pool_take(&s->pool, law->classes * law->words + 1, sizeof *s->ptr);
+    s->ptr = cs_pool_take(&s->pool, language->classes * language->words + 1, sizeof *s->ptr);
     for (int64_t i = 0; i < all; ++i) {
-        count += law->emit[i] > 0;
+        count += language->emit[i] > 0;
     }
     CS_POOL_FIELDS(&s->pool, count, s, state, emit);
     count = 0;
-    for (int64_t i = 0; i < law->classes * law->words && s->pool.status == CS_OK; ++i) {
-        const double *of = law->emit + i / law->words * law->states * law->words + i % law->words;
-        for (int64_t z = 0; z < law->states; ++z) {
-            if (of[z * law->words] > 0) {
+    for (int64_t i = 0; i < language->classes * language->words && s->pool.status == CS_OK; ++i) {
+        const double *of = language->emit +
+                           i / language->words * language->states * language->words +
+                           i % language->words;
+        for (int64_t z = 0; z < language->states; ++z) {
+            if (of[z * language->words] > 0) {
                 s->state[count] = z;
-                s->emit[count++] = of[z * law->words];
+                s->emit[count++] = of[z * language->words];
             }
         }
         s->ptr[i + 1] = count;
     }
 }
 
-static cs_status take_powers(cs_law_spread *s)
+static cs_status take_powers(cs_synthetic_spread *s)
 {
-    const cs_law *law = &s->population->law;
-    const int64_t h = law->states, square = h * h;
+    const cs_synthetic *language = &s->population->language;
+    const int64_t h = language->states, square = h * h;
     cs_status status =
-        cs_mem_check(sizeof(double) * (double)law->classes * (double)s->reach * (double)square,
+        cs_mem_check(sizeof(double) * (double)language->classes * (double)s->reach * (double)square,
                      "give a smaller --max-length", "%s: %lld steps of %lld states take",
                      s->corpus->name, (long long)s->reach, (long long)h);
     if (status != CS_OK) return status;
-    s->power = cs_pool_take(&s->pool, law->classes * s->reach * square, sizeof *s->power);
+    s->power = cs_pool_take(&s->pool, language->classes * s->reach * square, sizeof *s->power);
     status = s->pool.status;
-    for (int64_t i = 0; i < law->classes * s->reach && status == CS_OK; ++i) {
-        const double *next = law->next + i / s->reach * square;
+    for (int64_t i = 0; i < language->classes * s->reach && status == CS_OK; ++i) {
+        const double *next = language->next + i / s->reach * square;
         double *to = s->power + i * square;
         for (int64_t z = 0; z < h && i % s->reach > 0; ++z) {
-            cs_law_step(h, to - square + z * h, next, to + z * h);
+            cs_synthetic_step(h, to - square + z * h, next, to + z * h);
         }
         if (i % s->reach == 0) {
             memcpy(to, next, (size_t)square * sizeof *to);
@@ -213,11 +216,11 @@ static cs_status take_powers(cs_law_spread *s)
     return status;
 }
 
-cs_status cs_law_spread_init(const cs_context_plan *plan, const cs_corpus *corpus,
-                             const cs_sequences *sequences, cs_law_spread *out)
+cs_status cs_synthetic_spread_init(const cs_context_plan *plan, const cs_corpus *corpus,
+                                   const cs_sequences *sequences, cs_synthetic_spread *out)
 {
-    cs_law_spread s = {.population = corpus->population, .corpus = corpus, .plan = plan};
-    *out = (cs_law_spread){0};
+    cs_synthetic_spread s = {.population = corpus->population, .corpus = corpus, .plan = plan};
+    *out = (cs_synthetic_spread){0};
     if (!s.population) {
         return CS_OK;
     }
@@ -232,21 +235,21 @@ cs_status cs_law_spread_init(const cs_context_plan *plan, const cs_corpus *corpu
     if (status == CS_OK) status = take_powers(&s);
     if (status == CS_OK) take_emissions(&s);
     status = status ? status : s.pool.status;
-    return CS_DELIVER(status, out, s, cs_law_spread_free);
+    return CS_DELIVER(status, out, s, cs_synthetic_spread_free);
 }
 
-void cs_law_spread_free(cs_law_spread *spread)
+void cs_synthetic_spread_free(cs_synthetic_spread *spread)
 {
     cs_pool_free(&spread->pool);
     memset(spread, 0, sizeof *spread);
 }
 
-cs_status cs_law_spreader_init(const cs_law_spread *spread, cs_law_take take, void *ctx,
-                               cs_law_spreader *out)
+cs_status cs_synthetic_spreader_init(const cs_synthetic_spread *spread, cs_synthetic_take take,
+                                     void *ctx, cs_synthetic_spreader *out)
 {
-    const int64_t n = spread->reach + 2, h = spread->population->law.states;
+    const int64_t n = spread->reach + 2, h = spread->population->language.states;
     cs_pool pool = {0};
-    *out = (cs_law_spreader){.spread = spread, .take = take, .ctx = ctx};
+    *out = (cs_synthetic_spreader){.spread = spread, .take = take, .ctx = ctx};
     CS_POOL_FIELDS(&pool, n, out, place, where, item, word, code, key);
     out->before = cs_pool_take(&pool, n * h, sizeof *out->before);
     out->after = cs_pool_take(&pool, h, sizeof *out->after);
@@ -254,7 +257,7 @@ cs_status cs_law_spreader_init(const cs_law_spread *spread, cs_law_take take, vo
     return pool.status;
 }
 
-void cs_law_spreader_free(cs_law_spreader *spreader)
+void cs_synthetic_spreader_free(cs_synthetic_spreader *spreader)
 {
     cs_pool_free(&spreader->pool);
     memset(spreader, 0, sizeof *spreader);
@@ -268,7 +271,7 @@ typedef struct {
 } pattern;
 
 typedef struct {
-    cs_law_spreader spreader;
+    cs_synthetic_spreader spreader;
     pattern *list;
     int32_t *place;
     int64_t patterns, capacity, places, place_capacity;
@@ -302,7 +305,7 @@ static int by_ordinal(const void *x, const void *y)
 /* The texts of the rows that sequence i of the population has witnessed. */
 static cs_status fill_texts(pattern_list *l, const cs_sequences *s, int64_t i, cs_cooc *cooc)
 {
-    const int64_t words = l->spreader.spread->population->law.words;
+    const int64_t words = l->spreader.spread->population->language.words;
     l->patterns = l->places = 0;
     cs_status status = cs_context_visit(l->spreader.spread->plan, l->spreader.spread->corpus, s, i,
                                         add_pattern, l, NULL);
@@ -324,8 +327,8 @@ static cs_status fill_texts(pattern_list *l, const cs_sequences *s, int64_t i, c
     return CS_OK;
 }
 
-cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequences,
-                           cs_cooc *cooc)
+cs_status cs_synthetic_witnesses(const cs_synthetic_spread *spread, const cs_sequences *sequences,
+                                 cs_cooc *cooc)
 {
     const cs_corpus *corpus = spread->corpus;
     const int64_t rows = cooc->matrix.a.rows;
@@ -354,7 +357,7 @@ cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequ
     for (int64_t i = 0; i < texts->tokens; ++i) {
         texts->token[i] = 1; /* at places that are not of the row: any word */
     }
-    status = cs_law_spreader_init(spread, NULL, NULL, &l.spreader);
+    status = cs_synthetic_spreader_init(spread, NULL, NULL, &l.spreader);
     for (int64_t i = 0; i < sequences->count && status == CS_OK; ++i) {
         status = fill_texts(&l, sequences, i, cooc);
     }
@@ -363,7 +366,7 @@ cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequ
         texts->label[r] = corpus->label[sequences->document[of]];
         cooc->witness_sequence[r] = r;
     }
-    cs_law_spreader_free(&l.spreader);
+    cs_synthetic_spreader_free(&l.spreader);
     CS_FREE_FIELDS(&l, list, place);
     return status;
 }

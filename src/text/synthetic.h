@@ -37,7 +37,7 @@
 #include "base/status.h"
 #include "text/corpus.h"
 
-/** The distribution of a synthetic language. Free it with cs_law_free. */
+/** The distribution of a synthetic language. Free it with cs_synthetic_free. */
 typedef struct {
     /** Number of classes. */
     int64_t classes;
@@ -63,18 +63,18 @@ typedef struct {
     double *emit;
     /** SHA-256 of the file, or of the text of the source. */
     char sha256[65];
-} cs_law;
+} cs_synthetic;
 
 /** Frees a distribution; accepts a zeroed object. */
-void cs_law_free(cs_law *law);
+void cs_synthetic_free(cs_synthetic *language);
 
 /** Whether a source is a synthetic language: "markov:...", "hmm:..." or "grammar:...". */
-bool cs_law_named(const char *source);
+bool cs_synthetic_named(const char *source);
 
 /** The file that a source names, in new memory (cs_free); NULL if there is none. Errors of
- * cs_law_parse.
+ * cs_synthetic_parse.
  */
-cs_status cs_law_file(const char *source, char **out) CS_MUST_CHECK;
+cs_status cs_synthetic_file(const char *source, char **out) CS_MUST_CHECK;
 
 /** The distribution of a source. The stationary start costs states^3 for each class.
  *
@@ -84,29 +84,29 @@ cs_status cs_law_file(const char *source, char **out) CS_MUST_CHECK;
  *     stationary distribution
  * \retval CS_ERR_MEMORY too many states
  */
-cs_status cs_law_parse(const char *source, cs_law *out) CS_MUST_CHECK;
+cs_status cs_synthetic_parse(const char *source, cs_synthetic *out) CS_MUST_CHECK;
 
 /** Writes word v of the synthetic languages and a NUL. */
-void cs_law_word(int64_t v, char out[16]);
+void cs_synthetic_word(int64_t v, char out[16]);
 
 /** One step of the chain: `out` = a next, both of `states` numbers, next states x states row-major.
  */
-void cs_law_step(int64_t states, const double *a, const double *next, double *out);
+void cs_synthetic_step(int64_t states, const double *a, const double *next, double *out);
 
 /** Draws document d, a function of (sample, d): its class and `length` numbers of words. */
-void cs_law_draw(const cs_law *law, int64_t d, int64_t *label, int32_t *token);
+void cs_synthetic_draw(const cs_synthetic *language, int64_t d, int64_t *label, int32_t *token);
 
 /** The documents of a source as a corpus, as cs_corpus_load reads it. The splitters `word` and
  * `whitespace` use all words of the language in its order after `<unk>`, whether they occur or
  * not.
  */
-cs_status cs_law_read(const char *source, const cs_corpus_options *resolved,
-                      cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_synthetic_read(const char *source, const cs_corpus_options *resolved,
+                            cs_corpus *out) CS_MUST_CHECK;
 
 /** Additional data of a corpus that represents the whole language. */
-struct cs_law_population {
+struct cs_synthetic_population {
     /** The distribution. */
-    cs_law law;
+    cs_synthetic language;
     /** documents x states, row-major: distribution of the state at the first position, averaged
      * over the places where such sequences begin.
      */
@@ -119,16 +119,16 @@ struct cs_law_population {
  * The result is the matrix of the population, to which matrices of documents converge. The weight
  * of a document is the probability of its class times the share of sequences of its length.
  *
- * Vocabulary and classes are those of cs_law_read. Cost: O(length states^2) for each class and
- * length, in addition to cs_law_parse. Errors of cs_law_parse and cs_sequences_of.
+ * Vocabulary and classes are those of cs_synthetic_read. Cost: O(length states^2) for each class and
+ * length, in addition to cs_synthetic_parse. Errors of cs_synthetic_parse and cs_sequences_of.
  */
-cs_status cs_law_population_of(const char *source, int64_t max_length, int64_t stride,
-                               cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_synthetic_population_of(const char *source, int64_t max_length, int64_t stride,
+                                     cs_corpus *out) CS_MUST_CHECK;
 
 /** Whether the words of a corpus are those of the language, so that both have matrices of the same
  * columns.
  */
-bool cs_law_generates(const cs_law *law, const cs_corpus *corpus);
+bool cs_synthetic_generates(const cs_synthetic *language, const cs_corpus *corpus);
 
 /** The best possible scores on documents of the language; no model exceeds them on average. */
 typedef struct {
@@ -144,12 +144,12 @@ typedef struct {
     double bayes_error;
     /** Mean of 1 - max_c P(c | document). */
     double bayes_risk;
-} cs_law_score;
+} cs_synthetic_score;
 
 /** Scores the documents of a corpus of the language, held out or not, by the forward algorithm.
  * O(tokens classes states^2). Means over no documents are NaN.
  *
  * \retval CS_ERR_INPUT the corpus has other words
  */
-cs_status cs_law_score_of(const cs_law *law, const cs_corpus *corpus, bool held_out,
-                          cs_law_score *out) CS_MUST_CHECK;
+cs_status cs_synthetic_score_of(const cs_synthetic *language, const cs_corpus *corpus,
+                                bool held_out, cs_synthetic_score *out) CS_MUST_CHECK;

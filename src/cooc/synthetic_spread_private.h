@@ -1,4 +1,4 @@
-/* The matrix of a synthetic language (text/law.h) without its texts. Tokens of the documents of a
+/* The matrix of a synthetic language (text/synthetic.h) without its texts. Tokens of the documents of a
  * population are the numbers of their positions, so a contribution gives the positions of its row
  * and its target; it is spread over all words at these positions, with their probability
  *
@@ -9,11 +9,11 @@
 
 #include "cooc/builder.h"
 #include "cooc/context_private.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 /* Tables of the language, shared by all workers. */
 typedef struct {
-    const struct cs_law_population *population; /* NULL: the corpus is not a population */
+    const struct cs_synthetic_population *population; /* NULL: the corpus is not a population */
     const cs_corpus *corpus;
     const cs_context_plan *plan;
     double *power; /* classes x reach x states x states: next, next^2, ... */
@@ -23,22 +23,23 @@ typedef struct {
     double *emit; /* and how often they do */
     double contributions; /* of all sequences, after spreading */
     cs_pool pool;
-} cs_law_spread;
+} cs_synthetic_spread;
 
 /* For a corpus that is not a population everything is left empty. CS_ERR_INPUT: more than 2^32
  * contributions; `document` rows; CS_ERR_MEMORY. The three are borrowed. */
-cs_status cs_law_spread_init(const cs_context_plan *plan, const cs_corpus *corpus,
-                             const cs_sequences *sequences, cs_law_spread *out) CS_MUST_CHECK;
-void cs_law_spread_free(cs_law_spread *spread);
+cs_status cs_synthetic_spread_init(const cs_context_plan *plan, const cs_corpus *corpus,
+                                   const cs_sequences *sequences,
+                                   cs_synthetic_spread *out) CS_MUST_CHECK;
+void cs_synthetic_spread_free(cs_synthetic_spread *spread);
 
 /* Receives a contribution with words; `code` identifies them: their numbers at the positions of the
  * row, in order, as digits in base V. */
-typedef cs_status (*cs_law_take)(void *ctx, const cs_contribution *c, int64_t code);
+typedef cs_status (*cs_synthetic_take)(void *ctx, const cs_contribution *c, int64_t code);
 
 /* State of one worker. */
 typedef struct {
-    const cs_law_spread *spread;
-    cs_law_take take;
+    const cs_synthetic_spread *spread;
+    cs_synthetic_take take;
     void *ctx;
     int64_t document;       /* the current document */
     int32_t *place, *where; /* in order; the number of an item's hash */
@@ -48,16 +49,16 @@ typedef struct {
     cs_hash128 *key;
     double *before, *after; /* of the states, by position, and after a word */
     cs_pool pool;
-} cs_law_spreader;
+} cs_synthetic_spreader;
 
-cs_status cs_law_spreader_init(const cs_law_spread *spread, cs_law_take take, void *ctx,
-                               cs_law_spreader *out) CS_MUST_CHECK;
-void cs_law_spreader_free(cs_law_spreader *spreader);
+cs_status cs_synthetic_spreader_init(const cs_synthetic_spread *spread, cs_synthetic_take take,
+                                     void *ctx, cs_synthetic_spreader *out) CS_MUST_CHECK;
+void cs_synthetic_spreader_free(cs_synthetic_spreader *spreader);
 
 /* A cs_contribution_visit. */
-cs_status cs_law_spread_visit(void *spreader, const cs_contribution *c) CS_MUST_CHECK;
+cs_status cs_synthetic_spread_visit(void *spreader, const cs_contribution *c) CS_MUST_CHECK;
 
 /* A text for each row, from witnesses whose sequence is code x sequences + sequence, into
  * cooc->texts; the witnesses then refer to these texts. */
-cs_status cs_law_witnesses(const cs_law_spread *spread, const cs_sequences *sequences,
-                           cs_cooc *cooc) CS_MUST_CHECK;
+cs_status cs_synthetic_witnesses(const cs_synthetic_spread *spread, const cs_sequences *sequences,
+                                 cs_cooc *cooc) CS_MUST_CHECK;

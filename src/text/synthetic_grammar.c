@@ -1,6 +1,6 @@
-/* Grammars as chains (law_grammar_private.h): the distributions of the path to the leftmost leaf of
+/* Grammars as chains (synthetic_grammar_private.h): the distributions of the path to the leftmost leaf of
  * a subtree, level by level, then a row a state. */
-#include "text/law_grammar_private.h"
+#include "text/synthetic_grammar_private.h"
 
 #include <string.h>
 

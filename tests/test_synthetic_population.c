@@ -5,8 +5,8 @@
 #include "cooc_compare.h"
 #include "corpus_support.h"
 #include "io_support.h"
-#include "law_support.h"
 #include "plan/spec.h"
+#include "synthetic_support.h"
 
 static cs_cooc_options options_of(const char *spec, const char *context, bool given)
 {
@@ -21,7 +21,7 @@ static cs_cooc population_of(const char *source, const cs_cooc_options *options)
 {
     cs_cooc cooc = {0};
     AUTO_OK(cs_corpus, population,
-            cs_law_population_of(source, options->max_length, options->stride, &population));
+            cs_synthetic_population_of(source, options->max_length, options->stride, &population));
     OK(cs_cooc_build(&population, options, &cooc));
     return cooc;
 }
@@ -46,14 +46,14 @@ static const char *dyadic_source(void **state)
 static cs_corpus in_proportion(const char *source)
 {
     cs_corpus c = {.documents = COPIES, .tokens = COPIES * LENGTH, .vocab = 4, .labels = 2};
-    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
+    AUTO_OK(cs_synthetic, language, cs_synthetic_parse(source, &language));
     c.doc_ptr = test_zeros(COPIES + 1, sizeof *c.doc_ptr);
     c.token = test_zeros(COPIES * LENGTH, sizeof *c.token);
     c.label = test_zeros(COPIES, sizeof *c.label);
     int64_t at = 0;
     for (int32_t t = 0; t < 2 * 81; ++t) {
         const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3}, label = t / 81;
-        const double copies = law_probability(&law, label, 0, LENGTH, word) / 2 * COPIES;
+        const double copies = path_probability(&language, label, 0, LENGTH, word) / 2 * COPIES;
         assert_true(copies == floor(copies));
         for (int i = 0; i < (int)copies; ++i, ++at) {
             c.label[at] = label;
@@ -221,16 +221,16 @@ TEST(entropy_is_the_mean_score)
     cs_cooc_options o = options_of("ar", "all", false);
     AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
-    AUTO_OK(cs_law, law, cs_law_parse(source, &law));
+    AUTO_OK(cs_synthetic, language, cs_synthetic_parse(source, &language));
     one.held_out[0] = 0;
     for (int32_t t = 0; t < 2 * 81; ++t) {
         const int32_t word[] = {t % 3, t / 3 % 3, t / 9 % 3, t / 27 % 3};
-        cs_law_score score = {0};
+        cs_synthetic_score score = {0};
         for (int k = 0; k < LENGTH; ++k) {
             one.token[k] = word[k] + 1;
         }
-        OK(cs_law_score_of(&law, &one, false, &score));
-        mean += law_probability(&law, t / 81, 0, LENGTH, word) / 2 * score.next;
+        OK(cs_synthetic_score_of(&language, &one, false, &score));
+        mean += path_probability(&language, t / 81, 0, LENGTH, word) / 2 * score.next;
     }
     assert_near(measured(source, &o, "conditional_entropy"), mean, 1e-12);
 }
@@ -261,9 +261,9 @@ TEST(what_is_no_matrix_is_refused)
     cs_cooc cooc = {0};
     cs_cooc_options document = options_of("ar", "document", false),
                     all = options_of("ar", "all", false);
-    assert_fails(cs_law_population_of("wordnet", 0, 0, &c), CS_ERR_USAGE,
+    assert_fails(cs_synthetic_population_of("wordnet", 0, 0, &c), CS_ERR_USAGE,
                  "wordnet: expected a synthetic");
-    OK(cs_law_population_of("markov:states=40,length=7", 0, 0, &c));
+    OK(cs_synthetic_population_of("markov:states=40,length=7", 0, 0, &c));
     assert_fails(cs_cooc_build(&c, &document, &cooc), CS_ERR_USAGE,
                  "no documents that could be rows");
     assert_fails(
@@ -369,7 +369,7 @@ TEST_IN_DIR(a_stored_population_is_read_again)
     const char *source = dyadic_source(state);
     for (int i = 0; i < 7; ++i) {
         cs_cooc_options o = options_of(kinds[i].spec, kinds[i].context, kinds[i].given);
-        AUTO_OK(cs_corpus, population, cs_law_population_of(source, 0, 0, &population));
+        AUTO_OK(cs_corpus, population, cs_synthetic_population_of(source, 0, 0, &population));
         AUTO_OK(cs_cooc, cooc, cs_cooc_build(&population, &o, &cooc));
         OK(cs_cooc_write(in_dir(state, "m"), &population, &o, &cooc, false, true));
         AUTO_OK(cs_cooc_store, store, cs_cooc_read(in_dir(state, "m"), &store));
@@ -389,7 +389,7 @@ static cs_status build_small(const char *path)
 {
     AUTO(cs_corpus) population = {0};
     AUTO(cs_cooc) cooc = {0};
-    cs_status status = cs_law_population_of(path, 0, 0, &population);
+    cs_status status = cs_synthetic_population_of(path, 0, 0, &population);
     if (status == CS_OK) status = cs_cooc_build(&population, &small_build, &cooc);
     return status;
 }
