@@ -79,7 +79,7 @@ bool cs_arch_knows(cs_arch arch, const char *key)
     const cs_arch_key *own;
     bool found = false;
     for (int64_t i = 0; (own = cs_arch_key_at(arch, i)); ++i) {
-        found = found || strcmp(own->key, key) == 0;
+        found = found || cs_listed(own->key, key);
     }
     return found;
 }

@@ -257,14 +257,9 @@ static const cs_arch_key KEYS[] = {
     {"conv_groups", CS_KEY_PAST, 0, 0},
     {"legacy", CS_KEY_ONLY, 0, 1},
     /* deberta_read */
-    {"relative_attention", CS_KEY_PAST, 0, 0},
-    {"max_relative_positions", CS_KEY_PAST, 0, 0},
-    {"position_buckets", CS_KEY_PAST, 0, 0},
-    {"norm_rel_ebd", CS_KEY_PAST, 0, 0},
-    {"pos_att_type", CS_KEY_PAST, 0, 0},
-    {"position_biased_input", CS_KEY_PAST, 0, 0},
-    {"pooler_dropout", CS_KEY_PAST, 0, 0},
-    {"pooler_hidden_size", CS_KEY_PAST, 0, 0},
+    {"relative_attention max_relative_positions position_buckets norm_rel_ebd pos_att_type "
+     "position_biased_input pooler_dropout pooler_hidden_size",
+     CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 

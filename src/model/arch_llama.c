@@ -52,10 +52,7 @@ static const cs_arch_key MISTRAL_KEYS[] = {
 
 /* use_sliding_window and the keys that depend on it are read by windows_read. */
 static const cs_arch_key QWEN_KEYS[] = {
-    {"use_sliding_window", CS_KEY_PAST, 0, 0},
-    {"sliding_window", CS_KEY_PAST, 0, 0},
-    {"max_window_layers", CS_KEY_PAST, 0, 0},
-    {"layer_types", CS_KEY_PAST, 0, 0},
+    {"use_sliding_window sliding_window max_window_layers layer_types", CS_KEY_PAST, 0, 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
@@ -73,9 +70,7 @@ static const cs_arch_key NEOX_KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
     ROTARY_KEYS,
-    {"rotary_pct", CS_KEY_PAST, 0, 0},
-    {"rotary_emb_base", CS_KEY_PAST, 0, 0},
-    {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
+    {"rotary_pct rotary_emb_base partial_rotary_factor", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -99,19 +94,13 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 50282},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     ROTARY_KEYS,
-    {"global_rope_theta", CS_KEY_PAST, 0, 0},
-    {"local_rope_theta", CS_KEY_PAST, 0, 0},
+    {"global_rope_theta local_rope_theta", CS_KEY_PAST, 0, 0},
     /* modernbert_read's and modernbert_write's */
-    {"layer_types", CS_KEY_PAST, 0, 0},
-    {"global_attn_every_n_layers", CS_KEY_PAST, 0, 0},
-    {"local_attention", CS_KEY_PAST, 0, 0},
-    {"sliding_window", CS_KEY_PAST, 0, 0},
+    {"layer_types global_attn_every_n_layers local_attention sliding_window", CS_KEY_PAST, 0, 0},
     /* how the same numbers are computed */
-    {"deterministic_flash_attn", CS_KEY_PAST, 0, 0},
-    {"reference_compile", CS_KEY_PAST, 0, 0},
-    {"repad_logits_with_grad", CS_KEY_PAST, 0, 0},
-    {"sparse_prediction", CS_KEY_PAST, 0, 0},
-    {"sparse_pred_ignore_index", CS_KEY_PAST, 0, 0},
+    {"deterministic_flash_attn reference_compile repad_logits_with_grad sparse_prediction "
+     "sparse_pred_ignore_index",
+     CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 

@@ -27,9 +27,7 @@ static const cs_arch_key VIT_KEYS[] = {
 };
 
 static const cs_arch_key VIT_PAST[] = {
-    {"encoder_stride", CS_KEY_PAST, 0, 0},
-    {"pooler_output_size", CS_KEY_PAST, 0, 0},
-    {"pooler_act", CS_KEY_PAST, 0, 0},
+    {"encoder_stride pooler_output_size pooler_act", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 

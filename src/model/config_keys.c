@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "model/arch_private.h"
@@ -90,102 +91,28 @@ static const cs_arch_key SETTING[] = {{"scale_attn_weights", CS_KEY_ONLY, 0, 1},
                                       {"is_encoder_decoder", CS_KEY_ONLY, 0, 0}};
 
 /* Ignored keys, which do not affect hidden states: names, labels, heads of tasks, generation,
- * training, versions. Keys that end in "dropout" concern training too. */
-static const char *const PAST[] = {"model_type",
-                                   "architectures",
-                                   "cospec",
-                                   "id2label",
-                                   "label2id",
-                                   "num_labels",
-                                   "problem_type",
-                                   "dtype",
-                                   "torch_dtype",
-                                   "transformers_version",
-                                   "_name_or_path",
-                                   "_attn_implementation",
-                                   "_attn_implementation_autoset",
-                                   "attn_implementation",
-                                   "use_cache",
-                                   "return_dict",
-                                   "return_dict_in_generate",
-                                   "output_hidden_states",
-                                   "output_attentions",
-                                   "output_scores",
-                                   "chunk_size_feed_forward",
-                                   "gradient_checkpointing",
-                                   "finetuning_task",
-                                   "task_specific_params",
-                                   "is_decoder", /* check_direction */
-                                   "is_causal",
-                                   "causal_mask",
-                                   "position_embedding_type", /* check_positions */
-                                   "auto_map",
-                                   "classifier_dropout",
-                                   "classifier_dropout_prob",
-                                   "classifier_pooling",
-                                   "summary_type",
-                                   "summary_use_proj",
-                                   "summary_activation",
-                                   "summary_first_dropout",
-                                   "summary_last_dropout",
-                                   "summary_proj_to_labels",
-                                   "tokenizer_class",
-                                   "prefix",
-                                   "sep_token_id",
-                                   "cls_token_id",
-                                   "decoder_start_token_id",
-                                   "forced_bos_token_id",
-                                   "forced_eos_token_id",
-                                   "directionality",
-                                   "language",
-                                   "name",
-                                   "temperature",
-                                   "top_k",
-                                   "top_p",
-                                   "typical_p",
-                                   "do_sample",
-                                   "early_stopping",
-                                   "num_beams",
-                                   "num_beam_groups",
-                                   "num_return_sequences",
-                                   "diversity_penalty",
-                                   "max_length",
-                                   "min_length",
-                                   "length_penalty",
-                                   "no_repeat_ngram_size",
-                                   "encoder_no_repeat_ngram_size",
-                                   "repetition_penalty",
-                                   "exponential_decay_length_penalty",
-                                   "bad_words_ids",
-                                   "suppress_tokens",
-                                   "begin_suppress_tokens",
-                                   "remove_invalid_values",
-                                   "torchscript",
-                                   "use_bfloat16",
-                                   "tf_legacy_loss",
-                                   "pooler_fc_size",
-                                   "pooler_num_attention_heads",
-                                   "pooler_num_fc_layers",
-                                   "pooler_size_per_head",
-                                   "pooler_type",
-                                   "pad_token",
-                                   "bos_token",
-                                   "eos_token",
-                                   "unk_token",
-                                   "sep_token",
-                                   "cls_token",
-                                   "mask_token",
-                                   "unk_token_id",
-                                   "mask_token_id",
-                                   "eos_token_ids",
-                                   "output_past",
-                                   "clf_pooling",
-                                   "generator_size",
-                                   "tie_weights_",
-                                   "max_sequence_length",
-                                   "encoder_repetition_penalty",
-                                   "_num_labels",
-                                   "initializer_cutoff_factor"};
+ * training, versions. Keys that end in "dropout" concern training too. check_direction reads is_decoder,
+ * is_causal and causal_mask, check_positions position_embedding_type. */
+static const char PAST[] =
+    "model_type architectures cospec id2label label2id num_labels problem_type dtype "
+    "torch_dtype transformers_version _name_or_path _attn_implementation "
+    "_attn_implementation_autoset attn_implementation use_cache return_dict "
+    "return_dict_in_generate output_hidden_states output_attentions output_scores "
+    "chunk_size_feed_forward gradient_checkpointing finetuning_task task_specific_params "
+    "is_decoder is_causal causal_mask position_embedding_type auto_map classifier_dropout "
+    "classifier_dropout_prob classifier_pooling summary_type summary_use_proj "
+    "summary_activation summary_first_dropout summary_last_dropout summary_proj_to_labels "
+    "tokenizer_class prefix sep_token_id cls_token_id decoder_start_token_id "
+    "forced_bos_token_id forced_eos_token_id directionality language name temperature top_k "
+    "top_p typical_p do_sample early_stopping num_beams num_beam_groups num_return_sequences "
+    "diversity_penalty max_length min_length length_penalty no_repeat_ngram_size "
+    "encoder_no_repeat_ngram_size repetition_penalty exponential_decay_length_penalty "
+    "bad_words_ids suppress_tokens begin_suppress_tokens remove_invalid_values torchscript "
+    "use_bfloat16 tf_legacy_loss pooler_fc_size pooler_num_attention_heads "
+    "pooler_num_fc_layers pooler_size_per_head pooler_type pad_token bos_token eos_token "
+    "unk_token sep_token cls_token mask_token unk_token_id mask_token_id eos_token_ids "
+    "output_past clf_pooling generator_size tie_weights_ max_sequence_length "
+    "encoder_repetition_penalty _num_labels initializer_cutoff_factor";
 
 /* Nothing: null, false, an empty text, list or object. */
 static bool is_nothing(const json_t *value)
@@ -198,10 +125,7 @@ static bool is_nothing(const json_t *value)
 
 static bool is_known(cs_arch arch, const char *key)
 {
-    bool known = cs_arch_knows(arch, key) || cs_has_suffix(key, "dropout");
-    for (size_t i = 0; i < sizeof PAST / sizeof *PAST; ++i) {
-        known = known || strcmp(PAST[i], key) == 0;
-    }
+    bool known = cs_arch_knows(arch, key) || cs_listed(PAST, key) || cs_has_suffix(key, "dropout");
     for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; ++i) {
         known = known || strcmp(SETTING[i].key, key) == 0;
     }
