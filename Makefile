@@ -50,7 +50,7 @@ NVCCFLAGS := -std=c++17 -O3 -gencode arch=compute_90,code=sm_90 -gencode arch=co
   -Isrc -Werror all-warnings -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra -cudart static
 # The MPI plug-in: the compiler wrapper of Open MPI (or MPICH), around the same compiler.
 MPICC ?= mpicc
-# The compiler of the emulation that tests the plug-in's sources on the CPU (g++ beside gcc, clang++ beside clang).
+# The compiler of the emulation that tests the plug-in's sources on the CPU (g++ with gcc, clang++ with clang).
 CXX := $(if $(findstring clang,$(CC)),$(CC:clang%=clang++%),g++)
 CXXFLAGS := -std=gnu++17 -O2 -g -Wall -Wextra -Wshadow -Wno-unknown-pragmas $(if $(filter 1,$(WERROR)),-Werror) \
   $(if $(filter asan,$(CONFIG)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined)
@@ -59,7 +59,7 @@ LIBS := -Wl,-z,relro,-z,now -llapacke $(PKG_LIBS) -larpack -llbfgs -lm -pthread 
 # --- sources -----------------------------------------------------------------------------------------------
 MPI_SRC := src/dist/carrier_mpi.c
 ROOMS := src/base src/io src/stats src/dist src/plan src/text src/image src/linalg src/cooc src/tensor src/model src/train src/infer toy \
-  analysis/measures analysis/theorems analysis/design analysis/trained analysis/study
+  analysis/measures analysis/theorems analysis/design analysis/trained analysis/study analysis/vision
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard $(ROOMS:%=%/*.c))))
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 TEST_SRC := $(sort $(wildcard tests/test_*.c))
@@ -99,13 +99,13 @@ help:
 deps:
 	@sh tests/deps.sh
 
-# What the compiler and linker can find; a missing required library stops here, with its Debian package's name.
+# Probes the libraries that the compiler and linker find; a missing required one stops here, with its Debian package's name.
 probe:
 	@CC='$(CC)' NVCC='$(NVCC)' MPICC='$(MPICC)' CUDA='$(CUDA)' MPI='$(MPI)' sh tests/probe.sh $(B)
 
-# What is counted stays as it is written; the rest of a build for coverage is quick.
+# The options of a build for coverage apply to the counted sources alone; the rest of the build is quick.
 ifeq ($(CONFIG),coverage)
-$(foreach room,io cooc linalg,$(B)/src/$(room)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
+$(foreach module,io cooc linalg,$(B)/src/$(module)/%.o): CFLAGS += -O0 -U_FORTIFY_SOURCE --coverage
 $(B)/tests/test.o: CPPFLAGS += -DCS_COVERAGE
 endif
 # No reader comes to the kernels, which would take the most of a build for libFuzzer.
@@ -159,7 +159,7 @@ $(B)/libcospec.a: $(LIB_OBJ) | $(SHARE)
 	ar rcs $@ $^
 
 $(B)/libcospec.so: $(LIB_OBJ)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.0 -o $@ $^ $(LIBS)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcospec.so.1 -o $@ $^ $(LIBS)
 
 $(B)/cospec: $(B)/src/cli/main.o $(B)/libcli.a $(B)/libcospec.a
 	$(CC) $(LDFLAGS) -pie -o $@ $^ $(LIBS)
@@ -248,7 +248,8 @@ cli-test: all $(EMULATED) $(GPU_TESTS)
 asan:
 	$(MAKE) CONFIG=asan unit
 
-# What runs on threads of its own, under the thread sanitizer. OpenBLAS, which it cannot see into, has one.
+# The tests of code that runs on several threads, under the thread sanitizer. OpenBLAS, which the sanitizer does not instrument, has
+# one thread.
 THREADED := base builder builder_large builder_memory by_document checkpoint checkpoint_resume comm corpus density gram hidden_states images linop merge perplexity similarity \
   spectrum spectrum_density svd_block tensor_cpu tokenizer_train top_pairs train train_resume finetune
 TSAN_TESTS := $(filter $(THREADED:%=build/tsan/tests/test_%),$(TESTS:$(B)/%=build/tsan/%))
@@ -261,15 +262,15 @@ coverage:
 	$(MAKE) CONFIG=coverage $(TEST_SRC:tests/%.c=build/coverage/tests/%)
 	@$(PYTHON) tests/coverage.py build/coverage $(FILES)
 
-# Small faults in these rooms that the unit programs notice, or do not: ARGS='--sample 200 io', --again, ...
+# Mutation tests: small faults in these modules that the unit programs detect, or do not: ARGS='--sample 200 io', --again, ...
 mutants: $(TEST_SRC:tests/%.c=$(B)/mutants/%)
 	@[ -f build/coverage/taken.json ] || $(MAKE) coverage
 	@$(PYTHON) tests/mutants.py $(B) build/coverage/taken.json $(ARGS)
 
-# The unit programs with the library beside them, so that an object can stand before it.
-$(B)/mutants/libcospec.so.0: $(B)/libcospec.so ; @mkdir -p $(@D) && ln -sfn ../libcospec.so $@
+# The unit programs linked with the library, so that an object can replace one of its members.
+$(B)/mutants/libcospec.so.1: $(B)/libcospec.so ; @mkdir -p $(@D) && ln -sfn ../libcospec.so $@
 $(B)/mutants/test_fuzz: $(FUZZ_OBJ)
-$(B)/mutants/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/mutants/libcospec.so.0
+$(B)/mutants/%: $(B)/tests/%.o $(TEST_SUPPORT_OBJ) $(B)/libcli.a $(B)/mutants/libcospec.so.1
 	$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $(filter %.o %.a %.0,$^) $(LIBS) -lcmocka
 
 # The unit programs under valgrind, a few at a time: slow, finds what the sanitizers cannot.
@@ -357,8 +358,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
 	  $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/share/%)
 	install -s -m 755 $(B)/cospec $(DESTDIR)$(PREFIX)/bin/cospec
-	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.0
-	ln -sf libcospec.so.0 $(DESTDIR)$(PREFIX)/lib/libcospec.so
+	install -s -m 755 $(B)/libcospec.so $(DESTDIR)$(PREFIX)/lib/libcospec.so.1
+	ln -sf libcospec.so.1 $(DESTDIR)$(PREFIX)/lib/libcospec.so
 	install -m 644 $(B)/libcospec.a $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	strip -g $(DESTDIR)$(PREFIX)/lib/libcospec.a
 	rm -rf $(DESTDIR)$(PREFIX)/include/cospec

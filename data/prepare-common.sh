@@ -1,4 +1,4 @@
-# Sourced by the prepare scripts: a work folder beside the target, checks, and the atomic end.
+# Sourced by the prepare scripts: a work folder next to the target, checks, and the atomic end.
 
 fail() {
     echo "$1" >&2
@@ -18,7 +18,7 @@ need_command() {
 # begin TARGET: makes the folder $work, removed at the end whatever happens.
 begin() {
     target=$1
-    work=$(mktemp -d "$target.XXXXXX") || fail "cannot write beside $target"
+    work=$(mktemp -d "$target.XXXXXX") || fail "cannot write to the folder of $target"
     trap 'rm -rf "$work"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
@@ -40,7 +40,7 @@ dict_starts() {
 }
 
 # dict_entries NAME: $work/entries has the entries of a dictd dictionary, its own notices left out: the byte offset TAB the
-# text on one line. DICTD_DIR is where its files stand.
+# text on one line. DICTD_DIR is the folder of its files.
 dict_entries() {
     dict=${DICTD_DIR:-/usr/share/dictd}/$1
     need_file "$dict.dict.dz" "dict-$1"
@@ -100,7 +100,7 @@ split_sides() {
     }' "$work/whole" "$work/whole" > "$work/out"
 }
 
-# finish PACKAGE...: moves $work/out into place and tells the versions of the packages it was made from.
+# finish PACKAGE...: moves $work/out into place and prints the versions of the packages it was made from.
 finish() {
     mv "$work/out" "$target"
     versions=

@@ -3,7 +3,7 @@
 # "Prepared corpora").
 # usage: sh data/prepare-foldoc.sh OUT.tsv
 #
-# Entries begin where foldoc.index says; the key is the entry's byte offset. Its subject, the label, stands in <> before the
+# Entries begin where foldoc.index says; the key is the entry's byte offset. Its subject, the label, is in <> before the
 # definition (<networking>; of <networking, standard> the first). Kept are the entries of one subject, of the subjects with at
 # least 100 of them; the marks of subjects, the braces of cross-references and the date of the entry are taken out. The
 # split is that of split_sides. Needs the Debian package dict-foldoc.

@@ -21,7 +21,7 @@ dpkg-query -L manpages manpages-dev | grep '/man/man[1-9][^/]*/[^/]*$' | sort > 
 while IFS= read -r page; do
     [ -f "$page" ] && [ ! -L "$page" ] || continue
     gzip -dcf < "$page" > "$work/source" || fail "$page: cannot be unpacked"
-    # The first line that is not a comment tells a page from an inclusion.
+    # The first line that is no comment distinguishes a page from an inclusion.
     ! grep -v "^[.']\\\\\"" "$work/source" | head -n 1 | grep -q '^\.so ' || continue
     groff -t -man -Kutf8 -Tutf8 -rHY=0 -dAD=l -rLL=78n -P-c -P-b -P-u "$work/source" > "$work/text" 2> /dev/null ||
         fail "$page: groff failed"

@@ -4,7 +4,7 @@
 #
 # The 14 noun classes (lexicographer files) with at least 2,000 synsets; of each the 2,000 synsets with the smallest hash
 # of the synset offset; a fifth of them, by a second hash, is the test split. The text is the whole gloss: definition and
-# quoted examples. Needs the Debian package wordnet-base; WORDNET_DIR is where data.noun stands.
+# quoted examples. Needs the Debian package wordnet-base; WORDNET_DIR is the folder of data.noun.
 set -eu
 export LC_ALL=C
 . "$(dirname "$0")/prepare-common.sh"

@@ -1,11 +1,10 @@
 /* The reference backend: what every operation of tensor/graph.h means, in plain loops.
  *
- * One thread, no blocking, no library: each operation's forward and backward stand together under
- * their equation, in three parts by family (ref_layers, ref_attention, ref_losses). Gradients are
- * checked against central differences in double; the fast backends are checked against this one.
- * Compiled here for double, by backend_ref_float.c for float. Quadratic where it makes the reading
- * easier (scores of attention are formed three times): for tests and tiny models only.
- */
+ * One thread, no blocking, no library: each operation's forward and backward are listed together
+ * under their equation, in three parts by family (ref_layers, ref_attention, ref_losses). Gradients
+ * are checked against central differences in double; the fast backends are checked against this
+ * one. Compiled here for double, by backend_ref_float.c for float. Quadratic where it makes the
+ * reading easier (scores of attention are formed three times): for tests and tiny models only. */
 #include "backend_ref.h"
 
 #include "base/mem.h"

@@ -47,7 +47,7 @@ cs_task batch_task(const char *spec)
 cs_form batch_form_of(const cs_task *task)
 {
     const cs_objective_reading reads = cs_objective_reads(&task->objective);
-    const bool single = reads == CS_READS_NEXT || reads == CS_READS_MASKS;
+    const bool single = reads == CS_ROWS_SHIFTED || reads == CS_ROWS_MASKED;
     return single ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }
 
@@ -89,7 +89,7 @@ static uint64_t decoder_sees(const cs_batch *batch, const cs_model_config *confi
     cs_decoder_attention attention = config->decoder.attention;
     assert_true(n <= PLACES);
     for (int64_t i = 0; i < n; ++i) {
-        int32_t from = batch->decoder_from[base + i], token = batch->decoder_token[base + i];
+        int32_t from = batch->decoder.from[base + i], token = batch->decoder.token[base + i];
         known[i] = attention == CS_DECODER_CAUSAL_CROSS ? place_of(token) : 0;
         if (from >= 0) {
             assert_int_equal(from / batch->length, b);
@@ -97,11 +97,11 @@ static uint64_t decoder_sees(const cs_batch *batch, const cs_model_config *confi
         }
         if (attention != CS_DECODER_SELF) {
             known[i] |= seen(batch->length, batch->vis + b * batch->length,
-                             batch->decoder_cross_lim[base + i], encoder);
+                             batch->decoder.cross_lim[base + i], encoder);
         }
     }
     if (attention != CS_DECODER_CROSS) {
-        spread(n, batch->decoder_vis + base, batch->decoder_lim + base, known);
+        spread(n, batch->decoder.vis + base, batch->decoder.lim + base, known);
     }
     return known[row];
 }
@@ -112,10 +112,10 @@ uint64_t batch_sees(const cs_batch *batch, const cs_model_config *config, int64_
     int64_t rows = batch->form == CS_FORM_SINGLE ? batch->length
                    : batch->form == CS_FORM_MAE  ? batch->decoder_length
                                                  : batch->queries;
-    int64_t b = batch->predict[r] / rows, row = batch->predict[r] % rows;
+    int64_t b = batch->loss.predict[r] / rows, row = batch->loss.predict[r] % rows;
     int64_t base = b * batch->length;
     assert_true(batch->length <= PLACES);
-    assert_int_equal(batch->example[r], b);
+    assert_int_equal(batch->loss.example[r], b);
     for (int64_t i = 0; i < batch->length; ++i) {
         known[i] = place_of(batch->token[base + i]);
     }
@@ -128,5 +128,5 @@ uint64_t batch_sees(const cs_batch *batch, const cs_model_config *config, int64_
     if (batch->form == CS_FORM_MAE) {
         return decoder_sees(batch, config, b, row, known);
     }
-    return seen(batch->length, batch->vis + base, batch->query_lim[b * rows + row], known);
+    return seen(batch->length, batch->vis + base, batch->query.lim[b * rows + row], known);
 }

@@ -1,5 +1,5 @@
-/* What the tests of batches share: small models and texts, and what a loss row sees, read off the
- * arrays alone. */
+/* Shared by the tests of batches: small models and texts, and the set that a loss row sees, derived
+ * from the arrays alone. */
 #pragma once
 
 #include "plan/objective.h"
@@ -16,7 +16,7 @@ cs_model_config batch_config(cs_form form);
 /* The task of an objective's specification, nothing else set. */
 cs_task batch_task(const char *spec);
 
-/* A text whose token at place i is TEXT + i, so that a token tells its place. */
+/* A text whose token at place i is TEXT + i, so that a token determines its place. */
 extern const int32_t batch_text[PLACES];
 
 /* The form that a specification takes in such a model, by name of the objective. */

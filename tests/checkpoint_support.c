@@ -41,7 +41,7 @@ cs_cooc_options checkpoint_options(const char *spec, const char *context)
 }
 
 typedef struct {
-    int64_t blocks; /* stops when so many more are done; -1: at the merge */
+    int64_t blocks; /* stops after this many more; -1: at the merge */
     int64_t calls;
     bool late;
 } stopper;

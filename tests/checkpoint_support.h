@@ -1,4 +1,4 @@
-/* What the tests of checkpoints share: a place for one, and builds that are interrupted. */
+/* Shared by the tests of checkpoints: a place for one, and builds that are interrupted. */
 #pragma once
 
 #include <sys/resource.h>

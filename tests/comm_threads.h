@@ -4,7 +4,7 @@
 
 #include "dist/comm.h"
 
-/* One rank's work; it must not assert, since it runs on a thread of its own. */
+/* One rank's work; it must not assert, since it runs on a separate thread. */
 typedef cs_status (*rank_fn)(cs_comm *comm, void *ctx);
 
 enum { MOST_RANKS = 8 };

@@ -8,9 +8,9 @@
 
 void context_put(context_table *t, const context_entry *e)
 {
-    if (t->count == t->room) {
-        t->room = 2 * t->room + 256;
-        t->entry = realloc(t->entry, (size_t)t->room * sizeof *t->entry);
+    if (t->count == t->capacity) {
+        t->capacity = 2 * t->capacity + 256;
+        t->entry = realloc(t->entry, (size_t)t->capacity * sizeof *t->entry);
         assert_non_null(t->entry);
     }
     t->entry[t->count++] = *e;
@@ -62,8 +62,8 @@ cs_status context_collect(void *ctx, const cs_contribution *c)
         bool blind = t->mode == CS_CONTEXT_EACH && !t->given;
         items[i] = (item){blind ? 0 : c->position[i], c->content[i]};
     }
-    bool tells = t->given && (t->mode == CS_CONTEXT_ALL || t->mode == CS_CONTEXT_DOCUMENT);
-    write_row(items, c->items, tells ? c->target : -1, e.row);
+    bool known = t->given && (t->mode == CS_CONTEXT_ALL || t->mode == CS_CONTEXT_DOCUMENT);
+    write_row(items, c->items, known ? c->target : -1, e.row);
     context_put(t, &e);
     return CS_OK;
 }

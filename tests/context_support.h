@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     context_entry *entry;
-    int64_t count, room;
+    int64_t count, capacity;
     bool given;
     cs_context_mode mode;
     int64_t last_ordinal;

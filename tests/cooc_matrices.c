@@ -7,7 +7,7 @@
 #include "base/rng.h"
 
 typedef struct {
-    int64_t n, room;
+    int64_t n, capacity;
     int64_t *row, *col;
     double *val;
 } triplets;
@@ -22,12 +22,12 @@ static void *need(void *p)
 
 static void push(triplets *t, int64_t row, int64_t col, double val)
 {
-    if (t->n == t->room) {
-        t->room = t->room ? 2 * t->room : 1024;
-        size_t room = (size_t)t->room;
-        t->row = need(realloc(t->row, room * sizeof *t->row));
-        t->col = need(realloc(t->col, room * sizeof *t->col));
-        t->val = need(realloc(t->val, room * sizeof *t->val));
+    if (t->n == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 1024;
+        size_t capacity = (size_t)t->capacity;
+        t->row = need(realloc(t->row, capacity * sizeof *t->row));
+        t->col = need(realloc(t->col, capacity * sizeof *t->col));
+        t->val = need(realloc(t->val, capacity * sizeof *t->val));
     }
     t->row[t->n] = row;
     t->col[t->n] = col;

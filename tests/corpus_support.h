@@ -1,4 +1,4 @@
-/* What the tests of corpora share. */
+/* Shared by the tests of corpora. */
 #pragma once
 
 #include "test.h"

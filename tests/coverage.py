@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 """Which lines and branches of src/io, src/cooc and src/linalg the unit programs take (gcov).
 
-    coverage.py BUILD [FILE.c ...]      a table of files and rooms; of each FILE, the lines with branches that nobody takes
+    coverage.py BUILD [FILE.c ...]      a table of files and modules; of each FILE, the lines with branches that nobody takes
 
-Each program counts into a folder of its own, BUILD/gcov/PROGRAM, for COVERAGE_LIMIT seconds (300); COVERAGE_JOBS (4) run side by
+Each program counts into a separate folder, BUILD/gcov/PROGRAM, for COVERAGE_LIMIT seconds (300); COVERAGE_JOBS (4) run side by
 side. One that is stopped has counted nothing and is named. What a program has counted is kept until the program is built anew.
 BUILD/taken.json says which lines there are, which programs come to each and which were stopped (tests/mutants.py asks it).
 """

@@ -5,7 +5,7 @@
 
 typedef struct {
     document_events events;
-    int64_t room, document;
+    int64_t capacity, document;
     double weight;
 } collecting;
 
@@ -13,7 +13,7 @@ static cs_status collect(void *ctx, const cs_contribution *c)
 {
     collecting *t = ctx;
     document_events *e = &t->events;
-    assert_true(e->count < t->room);
+    assert_true(e->count < t->capacity);
     e->key[e->count] = c->key;
     e->document[e->count] = t->document;
     e->token[e->count] = c->token;
@@ -26,11 +26,11 @@ document_events events_of(const cs_corpus *corpus, const cs_cooc_options *option
     const cs_context_options context = cs_cooc_context_options(options);
     AUTO(cs_sequences) sequences = {0};
     int64_t skipped = 0;
-    collecting t = {.room = 1 << 18};
-    t.events.key = test_room(t.room, sizeof *t.events.key);
-    t.events.document = test_room(t.room, sizeof *t.events.document);
-    t.events.token = test_room(t.room, sizeof *t.events.token);
-    t.events.weight = test_room(t.room, sizeof *t.events.weight);
+    collecting t = {.capacity = 1 << 18};
+    t.events.key = test_zeros(t.capacity, sizeof *t.events.key);
+    t.events.document = test_zeros(t.capacity, sizeof *t.events.document);
+    t.events.token = test_zeros(t.capacity, sizeof *t.events.token);
+    t.events.weight = test_zeros(t.capacity, sizeof *t.events.weight);
     OK(cs_cooc_sequences(corpus, options, &sequences, &skipped));
     AUTO_OK(cs_context_plan, *plan, cs_context_prepare(&sequences, &context, &plan));
     for (int64_t i = 0; i < sequences.count; ++i) {

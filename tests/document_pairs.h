@@ -1,5 +1,5 @@
-/* What a corpus is for estimates of its language, in plain loops: one event a contribution, and all
- * pairs of events. */
+/* A corpus as the input of estimates of its language, in plain loops: one event a contribution, and
+ * all pairs of events. */
 #pragma once
 
 #include "cooc/by_document.h"
@@ -12,7 +12,7 @@ typedef struct {
     double *weight; /* predicted tokens, or documents */
 } document_events;
 
-/* The contributions of a build that draws nothing, in test_room. */
+/* The contributions of a build that draws nothing, in test_zeros. */
 document_events events_of(const cs_corpus *corpus, const cs_cooc_options *options);
 
 /* P of cs_pairs_of_contexts, vocab x vocab, by all pairs of events; returns the share of mass in the

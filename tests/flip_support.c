@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "io/file.h"
+#include "base/mem.h"
 
 bool flip_is_free(const char *key)
 {

@@ -4,7 +4,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* What cannot bear on states: names, training, generation, heads of tasks, how they are computed. */
+/* Whether a key cannot affect states: names, training, generation, heads of tasks, how they are
+ * computed. */
 bool flip_is_free(const char *key);
 
 /* Another value of the same type. */

@@ -1,4 +1,4 @@
-/* A training step of a GPT as a graph: what the bench beside PyTorch (bench/train_bench.c) and the
+/* A training step of a GPT as a graph: the benchmark against PyTorch (bench/train_bench.c) and the
  * program of the GPU's first run (gpu/gpt.c) both time. Parameters in the order in which they are
  * added: words, positions, a block each (norm, qkv, projection, norm, up, down: matrix before bias,
  * gain before bias), the last norm; logits share the words. */

@@ -1,6 +1,5 @@
-/* What the tests of src/io share: a fresh directory for each test, failures with their reasons, a
- * full disk, a locale with a decimal comma, every allocation failed in turn.
- */
+/* Shared by the tests of src/io: a fresh directory for each test, failures with their reasons, a
+ * full disk, a locale with a decimal comma, every allocation failed in turn. */
 #pragma once
 
 #include "test.h"

@@ -71,7 +71,7 @@ cs_csr diagonal_matrix(int64_t n, const double *value)
 
 cs_csr scattered(int64_t rows, int64_t cols, int64_t n, const double *value)
 {
-    int64_t *row = test_room(n, sizeof *row), *col = test_room(n, sizeof *col);
+    int64_t *row = test_zeros(n, sizeof *row), *col = test_zeros(n, sizeof *col);
     for (int64_t j = 0; j < n; ++j) {
         row[j] = 7 * j % rows;
         col[j] = 11 * j % cols;
@@ -96,7 +96,7 @@ void operator_free(csr_operator *o)
 
 void falling_operator(csr_operator *o, int n)
 {
-    double *value = test_room(n, sizeof *value);
+    double *value = test_zeros(n, sizeof *value);
     for (int i = 0; i < n; ++i) {
         value[i] = n - i;
     }

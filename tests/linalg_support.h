@@ -1,4 +1,4 @@
-/* What the tests of src/linalg share. */
+/* Shared by the tests of src/linalg. */
 #pragma once
 
 #include "io/npy.h"
@@ -53,7 +53,7 @@ void operator_free(csr_operator *o);
 void falling_operator(csr_operator *o, int n);
 
 /* L D L^T of the factors that cs_dense_ldl leaves, rows as it interchanged them: d, and the entries
- * beside its diagonal, of 2 x 2 blocks. */
+ * below its diagonal, of 2 x 2 blocks. */
 cs_dense ldl_product(const cs_dense *factors, const double *below, bool absolute);
 
 /* Asserts that the matrix of a file is this row-major one; that the file is refused. */

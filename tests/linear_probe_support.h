@@ -1,4 +1,4 @@
-/* What the tests of linear probes share. */
+/* Shared by the tests of linear probes. */
 #pragma once
 
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include "analysis/measures/mask_rank.h"
 #include "train_support.h"
 
-/* Documents of 10 rows of which the first 2 are [MASK]; one layer. */
+/* Documents of 10 rows, the first 2 at [MASK]; one layer. */
 enum { DOCUMENTS = 12, ROWS = 10, MASKS = 2, WIDTH = 8, MASK_ID = 99, BLOCKS = 4 };
 
 typedef struct {

@@ -32,8 +32,9 @@ static double mass_at(const cs_cooc *c, const cs_csr *a, const cs_hash128 *key, 
 }
 
 /* Shares and weights are products of a few rounded factors: 1e-14. Besides, a contribution is
- * rounded to units; a target contributes to a row at most once for each form of the law, and as
- * often as its window is wide where rows are tokens: so many halves of a unit. */
+ * rounded to units; a target contributes to a row at most once for each form of the distribution,
+ * and as often as its window is wide where rows are tokens: the error is half a unit for each
+ * contribution. */
 static void expect_sum(const char *what, const cs_context *context, const cs_cooc *whole,
                        const cs_cooc *part, const mixture *m, bool labels)
 {

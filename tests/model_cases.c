@@ -271,7 +271,7 @@ static void of_electra(cs_model_config *c)
     as_classifier(c);
 }
 
-/* Distances that are told apart to half of the buckets, then by the logarithm. */
+/* Distances that are distinguished to half of the buckets, then by the logarithm. */
 static void of_distances(cs_model_config *c)
 {
     c->shape.positions = 0;

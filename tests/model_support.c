@@ -3,7 +3,7 @@
 
 #include "backend_ref.h"
 #include "base/hash.h"
-#include "model/batch.h"
+#include "model/network_input.h"
 
 static cs_status cpu_one(cs_backend **out)
 {
@@ -163,7 +163,7 @@ static void fill_decoder(model_data *d, const cs_model_config *c, cs_rng *rng)
     }
 }
 
-/* What classifiers read: every text has a target; a limit of 0 or more, which rank 0 answers. */
+/* The inputs of classifiers: every text has a target; a limit of 0 or more, which rank 0 passes. */
 static void fill_texts(model_data *d, const cs_model_config *c, uint64_t seed)
 {
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 2);
@@ -269,55 +269,55 @@ void world_load(model_world *world, const model_data *d)
     int64_t rows = d->batch * d->length, queries = d->batch * d->queries;
     int64_t decoder = d->batch * d->decoder_length;
     put_rows(run, n->rows, d->batch, d->length);
-    put_rows(run, n->query_rows, d->batch, d->queries);
-    put_rows(run, n->decoder_rows, d->batch, d->decoder_length);
+    put_rows(run, n->query.rows, d->batch, d->queries);
+    put_rows(run, n->decoder.rows, d->batch, d->decoder_length);
     bool texts = n->options.classify;
-    put_rows(run, n->loss_rows, texts ? d->predictions : 1, texts ? 1 : d->predictions);
+    put_rows(run, n->loss.rows, texts ? d->predictions : 1, texts ? 1 : d->predictions);
     if (world->model.config.head.classes > 0) {
         put(run, n->type, d->type, rows);
     }
-    put(run, n->readout_lim, d->readout_lim, d->predictions);
+    put(run, n->loss.readout_lim, d->readout_lim, d->predictions);
     const int64_t values = texts ? 1 : REAL_WIDTH;
-    for (int64_t i = 0; n->goal != CS_NONE && i < d->predictions * values; ++i) {
-        cs_run_input(run, n->goal, i / values, i % values, d->goal[i]);
+    for (int64_t i = 0; n->loss.goal != CS_NONE && i < d->predictions * values; ++i) {
+        cs_run_input(run, n->loss.goal, i / values, i % values, d->goal[i]);
     }
     put(run, n->token, d->token, rows);
-    put_rows(run, n->extra_rows, d->batch, 1);
-    put(run, n->extra_number, d->extra_number, d->batch);
-    put(run, n->extra_row, d->extra_row, rows);
-    for (int64_t i = 0; n->extra != CS_NONE && i < d->batch * EXTRA_WIDTH; ++i) {
-        cs_run_input(run, n->extra, i / EXTRA_WIDTH, i % EXTRA_WIDTH,
+    put_rows(run, n->extra.rows, d->batch, 1);
+    put(run, n->extra.number, d->extra_number, d->batch);
+    put(run, n->extra.row, d->extra_row, rows);
+    for (int64_t i = 0; n->extra.values != CS_NONE && i < d->batch * EXTRA_WIDTH; ++i) {
+        cs_run_input(run, n->extra.values, i / EXTRA_WIDTH, i % EXTRA_WIDTH,
                      d->extra[i / EXTRA_WIDTH][i % EXTRA_WIDTH]);
     }
-    put(run, n->real_row, d->real_row, rows);
-    for (int64_t i = 0; n->real != CS_NONE && i < rows * REAL_WIDTH; ++i) {
-        cs_run_input(run, n->real, i / REAL_WIDTH, i % REAL_WIDTH,
+    put(run, n->real.row, d->real_row, rows);
+    for (int64_t i = 0; n->real.values != CS_NONE && i < rows * REAL_WIDTH; ++i) {
+        cs_run_input(run, n->real.values, i / REAL_WIDTH, i % REAL_WIDTH,
                      d->real[i / REAL_WIDTH][i % REAL_WIDTH]);
     }
     put(run, n->position, d->position, rows);
     OK(cs_batch_places(n, rows, d->position, run));
     put(run, n->vis, d->vis, rows);
     put(run, n->lim, d->lim, rows);
-    put(run, n->query_position, d->query_position, queries);
-    put(run, n->query_lim, d->query_lim, queries);
-    put(run, n->decoder_from, d->decoder_from, decoder);
-    put(run, n->decoder_token, d->decoder_token, decoder);
-    put(run, n->decoder_position, d->decoder_position, decoder);
-    put(run, n->decoder_vis, d->decoder_vis, decoder);
-    put(run, n->decoder_lim, d->decoder_lim, decoder);
-    put(run, n->decoder_cross_lim, d->decoder_cross_lim, decoder);
-    put(run, n->predict, d->predict, d->predictions);
-    for (int64_t k = 0; k < n->options.offsets && n->predict == CS_NONE; ++k) {
+    put(run, n->query.position, d->query_position, queries);
+    put(run, n->query.lim, d->query_lim, queries);
+    put(run, n->decoder.from, d->decoder_from, decoder);
+    put(run, n->decoder.token, d->decoder_token, decoder);
+    put(run, n->decoder.position, d->decoder_position, decoder);
+    put(run, n->decoder.vis, d->decoder_vis, decoder);
+    put(run, n->decoder.lim, d->decoder_lim, decoder);
+    put(run, n->decoder.cross_lim, d->decoder_cross_lim, decoder);
+    put(run, n->loss.predict, d->predict, d->predictions);
+    for (int64_t k = 0; k < n->options.offsets && n->loss.predict == CS_NONE; ++k) {
         for (int64_t p = 0; p < d->predictions; ++p) {
-            cs_run_index(run, n->offset_predict[k])[p] = d->head[p] == k ? d->predict[p] : -1;
+            cs_run_index(run, n->loss.offset_predict[k])[p] = d->head[p] == k ? d->predict[p] : -1;
         }
     }
-    put(run, n->target, d->target, d->predictions);
-    for (int64_t p = 0; n->weight != CS_NONE && p < d->predictions; ++p) {
-        cs_run_input(run, n->weight, p, 0, d->weight[p]);
+    put(run, n->loss.target, d->target, d->predictions);
+    for (int64_t p = 0; n->loss.weight != CS_NONE && p < d->predictions; ++p) {
+        cs_run_input(run, n->loss.weight, p, 0, d->weight[p]);
     }
-    for (int64_t v = 0; n->mass != CS_NONE && v < world->model.config.shape.vocab; ++v) {
-        cs_run_input(run, n->mass, 0, v, (double)(v + 1) / 66);
+    for (int64_t v = 0; n->loss.mass != CS_NONE && v < world->model.config.shape.vocab; ++v) {
+        cs_run_input(run, n->loss.mass, 0, v, (double)(v + 1) / 66);
     }
     OK(cs_run_upload(run, (cs_run_key){.seed = 5, .step = 3, .micro = 1}));
 }
@@ -326,14 +326,14 @@ double world_loss(model_world *world)
 {
     double sum = 0;
     OK(cs_run_forward(world->run));
-    OK(cs_run_sum(world->run, world->net.loss, &sum));
+    OK(cs_run_sum(world->run, world->net.loss.value, &sum));
     return sum;
 }
 
 void world_logits(model_world *world, float *logits)
 {
     OK(cs_run_forward(world->run));
-    OK(cs_run_get_f32(world->run, world->net.logits, logits));
+    OK(cs_run_get_f32(world->run, world->net.loss.logits, logits));
 }
 
 /* --- dependence ------------------------------------------------------------------------------- */
@@ -355,7 +355,7 @@ static void close_over(int64_t rows, const int32_t *vis, const int32_t *lim, uin
     }
 }
 
-/* What of the content rows a limit shows. */
+/* The content rows that a limit shows. */
 static uint64_t shown(int64_t rows, const int32_t *vis, int32_t lim, const uint64_t *set)
 {
     uint64_t seen = 0;
@@ -394,7 +394,7 @@ dependence data_dependence(const model_data *d, const model_world *world, int64_
     int64_t top = form == CS_FORM_SINGLE ? d->length
                   : form == CS_FORM_MAE  ? d->decoder_length
                                          : d->queries;
-    bool mean = world->net.readout_lim != CS_NONE; /* whatever its query, of its own text */
+    bool mean = world->net.loss.readout_lim != CS_NONE; /* the mean over the query's text */
     if (r < 0 && !mean) {
         return (dependence){0, 0, 0};
     }

@@ -1,6 +1,5 @@
-/* What the tests of src/model share: tiny models of every architecture, networks of every form with
- * random rank masks, and what each loss row depends on.
- */
+/* Shared by the tests of src/model: tiny models of every architecture, networks of every form with
+ * random attention masks, and the inputs that each loss row depends on. */
 #pragma once
 
 #include "model/network.h"
@@ -13,7 +12,7 @@ extern const backend_open model_backends[];
 
 /* --- cases ------------------------------------------------------------------------------------ */
 
-/* A form of network on a model with settings of its own. */
+/* A form of network on a model with its own settings. */
 typedef struct {
     const char *name;
     cs_form form;

@@ -1,18 +1,18 @@
 #!/usr/bin/python3
 """Do the unit tests notice a fault? One small fault at a time in src/io, src/cooc and src/linalg.
 
-    mutants.py BUILD TAKEN.json [--sample 80] [--seed 1] [--seconds 300] [--own 2] [--jobs 4] [--again] [ROOM ...]
+    mutants.py BUILD TAKEN.json [--sample 80] [--seed 1] [--seconds 300] [--own 2] [--jobs 4] [--again] [MODULE ...]
 
 A mutant is one change of one line that gcov counts (so no declaration, comment or string): OPERATORS below. Of all mutants of a
-room a sample is drawn, by a hash of each one's text: what is edited elsewhere changes no other draw. The file is compiled alone, at
--O1 with the address sanitizer, into a shared object that stands before the library (LD_PRELOAD) when the programs of BUILD/mutants
+module a sample is drawn, by a hash of each one's text: what is edited elsewhere changes no other draw. The file is compiled alone, at
+-O1 with the address sanitizer, into a shared object that precedes the library (LD_PRELOAD) when the programs of BUILD/mutants
 run: those that come to the line (TAKEN.json, of tests/coverage.py), the quickest first, as many as counting took --seconds for, and,
 however long they take, the --own of them that come to most lines of the file: those that are about it. A mutant is
 
     killed       a program that passes without it fails twice: a test, a leak, a crash, or it outlives 30 s and 4 times what it takes without it
     survived     none of these does: --again asks once more, after new tests
     unreached    no program comes to the line; counts as survived
-    equal        the compiler makes the same of it, as released too, or tests/mutants.txt says why nobody can tell; not counted
+    equal        the compiler makes the same of it, as released too, or tests/mutants.txt says why no test can detect it; not counted
     broken       does not compile; not counted
 
 A program that fails three times without a mutant is not asked, and neither is one that was stopped while it was counted: the result
@@ -35,7 +35,7 @@ import tempfile
 import threading
 import time
 
-# What is found on a line, and what is put there. clang-format has a space on each side of a binary operator.
+# A pattern on a line, and its replacement. clang-format has a space on each side of a binary operator.
 OPERATORS = [
     ("boundary", r" (<|<=|>|>=) ", {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}),
     ("negation", r" (<|<=|>|>=|==|!=) ", {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}),
@@ -187,7 +187,7 @@ def interval(k, n):
 
 def main():
     ask = argparse.ArgumentParser()
-    ask.add_argument("build"), ask.add_argument("taken"), ask.add_argument("rooms", nargs="*", default=[])
+    ask.add_argument("build"), ask.add_argument("taken"), ask.add_argument("modules", nargs="*", default=[])
     ask.add_argument("--sample", type=int, default=80), ask.add_argument("--seed", type=int, default=1), ask.add_argument("--jobs", type=int, default=4)
     ask.add_argument("--seconds", type=float, default=300), ask.add_argument("--own", type=int, default=2)
     ask.add_argument("--again", action="store_true")
@@ -215,8 +215,8 @@ def main():
                 out.write("\t".join((key(m), *found)) + "\n")
         return known[key(m)][0]
 
-    for room in told.rooms or ["io", "cooc", "linalg"]:
-        files = sorted(f for f in taken["known"] if f.startswith(f"src/{room}/") and "_kernels" not in f)
+    for module in told.modules or ["io", "cooc", "linalg"]:
+        files = sorted(f for f in taken["known"] if f.startswith(f"src/{module}/") and "_kernels" not in f)
         all_of = [m for f in files for m in mutants(f, taken["known"][f])]
         sample = sorted(all_of, key=lambda m: hashlib.sha256(f"{told.seed} {key(m)}".encode()).digest())[: told.sample]
         with concurrent.futures.ThreadPoolExecutor(told.jobs) as pool:
@@ -227,10 +227,10 @@ def main():
         counted = count["killed"] + count["survived"] + count["unreached"]
         for name in sorted({name for m in sample for name in re.findall(r"without (\S+)", known[key(m)][1])}):
             print(f"not asked: {name}, which fails without a mutant")
-        for what, n in ("that somebody can tell", counted), ("with equal ones", counted + count["equal"]):
+        for what, n in ("that a test can detect", counted), ("with equal ones", counted + count["equal"]):
             low, high = interval(count["killed"], n)
-            print(f"src/{room}: {count['killed']} of {n} {what} killed, {100 * count['killed'] / n:.1f} % (95 %: {low:.1f} to {high:.1f})")
-        print(f"src/{room}: {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
+            print(f"src/{module}: {count['killed']} of {n} {what} killed, {100 * count['killed'] / n:.1f} % (95 %: {low:.1f} to {high:.1f})")
+        print(f"src/{module}: {dict(count)}; drawn from {len(all_of)} with seed {told.seed}")
 
 
 main()

@@ -41,7 +41,7 @@ def start_of(cell):
 
 
 def printed(cell):
-    """What a code cell prints: standard output and results; the stand-ins of figures are "figure"."""
+    """The output of a code cell: standard output and results; figures are replaced by "figure"."""
     parts = []
     for output in cell["outputs"]:
         if output["output_type"] == "stream" and output["name"] == "stdout":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the code blocks of Markdown pages, in the order of the page, each page in a folder of its own.
+"""Runs the code blocks of Markdown pages, in the order of the page, each page in a separate folder.
 
 usage: pages.py [--slow] [--update] PAGE...     COSPEC is the program, PYTHON a Python with the module and its packages
 

@@ -153,23 +153,24 @@ static cs_status given_batch(const json_t *object, cs_form form, cs_batch *b)
                  {"position", rows, &b->position},
                  {"vis", rows, &b->vis},
                  {"lim", rows, &b->lim},
-                 {"query_position", form == CS_FORM_LINEAR ? 0 : queries, &b->query_position},
-                 {"query_lim", queries, &b->query_lim},
-                 {"decoder_from", decoder, &b->decoder_from},
-                 {"decoder_token", decoder, &b->decoder_token},
-                 {"decoder_position", decoder, &b->decoder_position},
-                 {"decoder_vis", decoder, &b->decoder_vis},
-                 {"decoder_lim", decoder, &b->decoder_lim},
-                 {"decoder_cross_lim", decoder, &b->decoder_cross_lim},
-                 {"predict", b->predictions, &b->predict},
-                 {"target", b->predictions, &b->target}};
+                 {"query_position", form == CS_FORM_LINEAR ? 0 : queries, &b->query.position},
+                 {"query_lim", queries, &b->query.lim},
+                 {"decoder_from", decoder, &b->decoder.from},
+                 {"decoder_token", decoder, &b->decoder.token},
+                 {"decoder_position", decoder, &b->decoder.position},
+                 {"decoder_vis", decoder, &b->decoder.vis},
+                 {"decoder_lim", decoder, &b->decoder.lim},
+                 {"decoder_cross_lim", decoder, &b->decoder.cross_lim},
+                 {"predict", b->predictions, &b->loss.predict},
+                 {"target", b->predictions, &b->loss.target}};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof array / sizeof *array && status == CS_OK; ++i) {
         status = ints(object, array[i].key, array[i].n, array[i].to);
     }
-    b->weight_sum = 1;
-    return status == CS_OK ? reals(json_object_get(object, "weight"), b->predictions, &b->weight)
-                           : status;
+    b->loss.weight_sum = 1;
+    return status == CS_OK
+               ? reals(json_object_get(object, "weight"), b->predictions, &b->loss.weight)
+               : status;
 }
 
 static cs_status build_batch(const json_t *what, const cs_task *task, const cs_model_config *config,
@@ -220,7 +221,7 @@ static cs_status load(const json_t *what, parity_world *w)
     AUTO_FREE double *mass = NULL;
     const json_t *array = json_object_get(what, "mass");
     cs_status status = array ? reals(array, w->model.config.shape.vocab, &mass) : CS_OK;
-    double scale = json_object_get(what, "objective") ? 1 / w->batch.weight_sum : 1;
+    double scale = json_object_get(what, "objective") ? 1 / w->batch.loss.weight_sum : 1;
     if (status == CS_OK) {
         status = cs_batch_load(&w->batch, &w->net, scale, mass, (cs_run_key){0}, w->run);
     }
@@ -238,18 +239,18 @@ static cs_status open_in(const json_t *what, parity_world *w)
     if (status == CS_OK) status = open_model(what, training, w);
     if (status == CS_OK) status = make_batch(what, &w->model.config, (cs_form)form, &w->batch);
     if (status != CS_OK) return status;
-    int64_t room = integer(what, "room");
+    int64_t spare = integer(what, "spare");
     bool head = !none || json_is_true(json_object_get(what, "head"));
     cs_network_options options = {.form = (cs_form)form,
                                   .loss = (cs_loss)loss,
                                   .spectral_factor = number(what, "factor"),
                                   .training = training,
                                   .keep_hidden = none,
-                                  .batch = w->batch.batch + room,
-                                  .length = w->batch.length + room,
-                                  .queries = w->batch.queries + room,
-                                  .decoder_length = w->batch.decoder_length + room,
-                                  .predictions = head ? w->batch.predictions + room : 0};
+                                  .batch = w->batch.batch + spare,
+                                  .length = w->batch.length + spare,
+                                  .queries = w->batch.queries + spare,
+                                  .decoder_length = w->batch.decoder_length + spare,
+                                  .predictions = head ? w->batch.predictions + spare : 0};
     status = cs_network_build(&w->model, &options, &w->net);
     if (status == CS_OK) status = cs_run_init(&w->net.graph, &w->model.params, &w->run);
     return status == CS_OK ? load(what, w) : status;

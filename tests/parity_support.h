@@ -6,12 +6,12 @@
  *   factor          of the spectral loss; "mass": target masses, one a class
  *   head            without a loss: whether loss rows are read, for logits
  *   evaluate        whether the loss is computed without gradients and dropout
- *   salt            parameters are parity_value of it ("model": as they stand in the directory)
- *   room            rows more than present that the network has place for
+ *   salt            parameters are parity_value of it ("model": those of the directory)
+ *   spare           rows that the network has in addition to those present
  *   batch           object of sizes and arrays named as the members of cs_batch; or
  *   objective       (plan/spec.h) with "sequences", "seed", "step", "keep", "random", "delta",
- *                   "decoder_resets", "misaligned": a batch by cs_batch_build, weights summing to 1
- */
+ *                   "decoder_resets", "misaligned": a batch by cs_batch_build, weights summing to
+ * 1 */
 #pragma once
 
 #include <jansson.h>

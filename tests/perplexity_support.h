@@ -1,4 +1,4 @@
-/* What the tests of perplexity share: models of every kind. */
+/* Shared by the tests of perplexity: models of every kind. */
 #pragma once
 
 #include "infer/perplexity.h"

@@ -172,8 +172,8 @@ void plan_compare_with_enumeration(const cs_objective *objective, int64_t s)
     }
 }
 
-/* One event of one plan, drawn so that accepted events are independent with the law of the pairs:
- * a uniform position, accepted with its weight. */
+/* One event of one plan, drawn so that accepted events are independent with the distribution of the
+ * pairs: a uniform position, accepted with its weight. */
 static bool draw_event(const cs_objective *objective, cs_rng *rng, double largest, cs_plan *plan,
                        int64_t *cell)
 {
@@ -250,7 +250,7 @@ void plan_compare_variants(cs_objective o, int64_t shortest, const double larges
     }
 }
 
-/* --- laws of mixtures ------------------------------------------------------------------------- */
+/* --- distributions of mixtures --- */
 
 cs_objective plan_of_text(const char *path, const char *text, cs_plan_file *file)
 {
@@ -280,7 +280,7 @@ void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec)
     plan_assert_same_table(own, expected, spec);
 }
 
-void plan_check_law(const char *path, const char *text, const char *spec)
+void plan_check_distribution(const char *path, const char *text, const char *spec)
 {
     AUTO(cs_plan_file) file = {0};
     cs_objective o = plan_of_text(path, text, &file);

@@ -1,4 +1,4 @@
-/* What the tests of src/plan share. */
+/* Shared by the tests of src/plan. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 #include "plan/plan_file.h"
 
-/* Objectives of every kind, the examples of their rows, each of which exists at a length from 2 to 6
- * or says so; the last two texts that were returned are good. */
+/* Objectives of every kind: the examples of their rows. Each exists at a length from 2 to 6 or
+ * reports that it does not. The last two returned texts are valid. */
 int plan_spec_count(void);
 const char *plan_spec(int n);
 
@@ -67,7 +67,7 @@ void plan_assert_as_by_hand(const cs_objective *o, int64_t s, const char *spec);
 
 /* A plan file with this text has the events of all its plans, of drawn ones, and of a specification
  * at length 6, for every event weight and empty prefix. */
-void plan_check_law(const char *path, const char *text, const char *spec);
+void plan_check_distribution(const char *path, const char *text, const char *spec);
 
 /* The position kernel at length 6 is that of all plans. */
 void plan_compare_kernel(const char *spec);

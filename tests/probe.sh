@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles and links one line against each library; says what is off and why. usage: probe.sh BUILD_DIR
-# The stamp holds what was asked for and, a line each, the headers that were found: while all of them stand, nothing is compiled again.
+# The stamp holds the request and, a line each, the headers that were found: while all of them exist, nothing is compiled again.
 set -eu
 dir=$1/probe
 stamp=$dir/ok

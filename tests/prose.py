@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Checks what people read: the pages (Markdown, the generated page of all --help texts among them) and the text of notebooks, their
-links, and the texts of the program.
+"""Checks the texts that people read: the pages (Markdown, the generated page of all --help texts among them) and the text of
+notebooks, their links, the texts of the program, and the comments of all sources, tests and scripts.
 
-usage: prose.py [FILE...]      without files: every Markdown page, notebook, C source of the program, report, template and study
+usage: prose.py [FILE...]      without files: every Markdown page, notebook, source, test, script, report, template and study
 
 For each page it measures sentences, paragraphs, table cells and numbers, and compares them with the limits below. It searches
 for the retired words of tests/prose_words.txt and for formulas that are no equations, and follows each link to a file or heading
 of the repository. Code, mathematics,
-comments of pages and addresses are not prose. In C sources it searches the string literals for the retired words: messages, help,
-texts of records; in headers also the comments. In reports and templates of
+comments of pages and addresses are not prose. In sources and tests it searches the comments (in Python also the docstrings) and the
+string literals of several words: messages, help, texts of records; of shell scripts, the Makefile and .ci/run the comments and
+the lines that fail or skip. In reports and templates of
 reports (HTML) it measures the visible text as in pages, except for numbers. In studies (JSON) it searches the texts that their reports show.
 Each fault is one line, FILE: what is wrong; the exit code is 1 if there is any.
 """
+import ast
 import html
 import json
 import os
@@ -31,7 +33,8 @@ README_PARAGRAPH = 80
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ITEM = re.compile(r"\s*(?:[-*]|\d+\.|[a-z]\.) ")
-SOURCE = (".c", ".h", ".cu", ".cuh")
+SOURCE = (".c", ".h", ".cu", ".cuh", ".cpp")
+SCRIPT = (".sh", "Makefile", ".ci/run")
 # A comment, a character, or adjacent string literals, with macros of formats between them (group 1).
 C_TEXT = re.compile(r"""/\*.*?\*/|//[^\n]*|'(?:\\.|[^'\\\n])+'|((?:"(?:\\.|[^"\\\n])*"(?:\s|PRI\w+)*)+)""", re.S)
 FENCE = re.compile(r"^([ ]*)```.*?^\1```[ ]*$", re.S | re.M)
@@ -141,13 +144,39 @@ def literals(text):
             yield text.count("\n", 0, m.start()) + 1, prose
 
 
+NO_PROSE = re.compile(r"\\f\$.*?\\f\$|\\f\[.*?\\f\]|\\param \w+|\b[\w./]+\.(?:c|h|py|sh)\b|\b\w+_\w+|`[^`\n]*`|\"[^\"]*\"", re.S)
+
+
 def comments(text):
-    """(line, text) of each comment of a C header. Identifiers and quoted text are not prose."""
+    """(line, text) of each comment of a C source. Identifiers and quoted text are not prose."""
     for m in C_TEXT.finditer(text):
         if m.group(0).startswith(("/*", "//")):
             body = re.sub(r"^\s*\*+ ?", "", m.group(0).strip("/*\n "), flags=re.M)
-            body = re.sub(r"\\f\$.*?\\f\$|\\f\[.*?\\f\]|\\param \w+|\b[\w./]+\.[ch]\b|\b\w+_\w+|\"[^\"]*\"", "X", body, flags=re.S)
-            yield text.count("\n", 0, m.start()) + 1, body
+            yield text.count("\n", 0, m.start()) + 1, NO_PROSE.sub("X", body)
+
+
+def script_comments(text):
+    """(line, text) of the comments of a script, adjacent lines as one, and of its lines that report a failure or a skipped test."""
+    at, body = 0, []
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        whole = re.match(r"\s*#(?!!) ?(.*)", line)
+        if body and not whole:
+            yield at, NO_PROSE.sub("X", "\n".join(body))
+            body = []
+        if whole:
+            at, body = (at if body else number), body + [whole.group(1)]
+            continue
+        for part in re.findall(r"\s# (.*)", line):
+            yield number, NO_PROSE.sub("X", part)
+        for part in re.findall(r"\b(?:fail|skip \w+) \"([^\"]*)\"", line):
+            yield number, part
+
+
+def python_texts(text):
+    """(line, text) of the docstrings and other strings of several words of a Python file."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value.strip():
+            yield node.lineno, NO_PROSE.sub("X", node.value)
 
 
 # The keys of a study whose texts its report shows.
@@ -155,7 +184,7 @@ SHOWN = {"source", "says", "scope", "label", "about", "title", "metric", "part",
          "tuned_on", "detail", "untested", "no_need", "family", "tables_here", "left_out"}
 
 
-# Directives of templates that write words of their own: a claim in a sentence; a line of a table or a block of its own.
+# Directives of templates that write their own words: a claim in a sentence; a line of a table or a separate block.
 DIRECTIVE = re.compile(r"\{\{(\w+).*?\}\}", re.S)
 BLOCK_DIRECTIVES = {"head", "papers", "made", "tally", "claims", "curves", "differences", "course", "standings", "statement", "table",
                     "figure", "figures", "picture", "command", "steps", "commands", "if", "end"}
@@ -236,7 +265,7 @@ def broken_links(name, text, pages):
 
 
 def main():
-    kinds = ["*.md", "*.ipynb", "docs/results/*/*/report.html", "plots/*.html", "plots/*.json", *(f"{folder}/*{kind}" for folder in ("src", "analysis", "toy") for kind in SOURCE)]
+    kinds = ["*.md", "*.ipynb", "docs/results/*/*/report.html", "plots/*.html", "plots/*.json", *(f"*{kind}" for kind in SOURCE), "*.py", *(f"*{kind}" for kind in SCRIPT)]
     names = sys.argv[1:] or subprocess.check_output(["git", "ls-files", *kinds], cwd=ROOT, text=True).split()
     words, pages, faults = word_list(), {}, 0
     for name in names:
@@ -245,11 +274,15 @@ def main():
             text = file.read()
         if name.endswith(".ipynb"):
             text = "\n\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown")
-        if name.endswith(SOURCE):
-            found = [f"line {line}: {fault}" for line, prose in literals(text) for fault in retired_words(prose, words)]
-            if name.endswith(".h"):
-                found += [f"line {line}: {fault}" for line, prose in comments(text) for fault in retired_words(prose, words)]
-                found += [f"line {line}: a comment that opens with 'What'" for line, prose in comments(text) if prose.startswith("What ")]
+        if name.endswith((*SOURCE, *SCRIPT, ".py")):
+            texts, remarks = [], list((comments if name.endswith(SOURCE) else script_comments)(text))
+            if name.endswith(".py"):
+                texts = list(python_texts(text))
+                remarks += texts
+            elif name.endswith(SOURCE):
+                texts = list(literals(text))
+            found = [f"line {line}: {fault}" for line, prose in {*texts, *remarks} for fault in retired_words(prose, words)]
+            found += [f"line {line}: a comment that opens with 'What'" for line, prose in remarks if prose.startswith("What ")]
         elif name.endswith(".html"):
             prose = html.unescape(re.sub(r"<[^>]*>", " ", visible(text)))
             found = [*measure(name, *blocks(text)), *retired_words(prose, words)]

@@ -1,4 +1,4 @@
-/* Small corpora made by hand for tests of the cooc room. */
+/* Small corpora made by hand for tests of src/cooc. */
 #include "small_corpus.h"
 #include "auto.h"
 

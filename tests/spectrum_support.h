@@ -1,11 +1,11 @@
-/* What the tests of spectra and of their certificates share. Every function stops the test when it
+/* Shared by the tests of spectra and of their certificates. Every function stops the test when it
  * fails. */
 #pragma once
 
 #include "cooc/spectrum.h"
 
 /* Backward-stable algorithms on matrices of norm 1 and side <= 1000: errors of a few hundred units
- * of 1e-16; four digits of room. */
+ * of 1e-16; a margin of four digits. */
 static const double CLOSE = 1e-12;
 
 cs_spectrum spectrum_of(const cs_csr *a, cs_spectrum_options options);

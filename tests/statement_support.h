@@ -1,4 +1,4 @@
-/* What the tests of statements share. */
+/* Shared by the tests of statements. */
 #pragma once
 
 #include "analysis/theorems/statement.h"

@@ -126,7 +126,7 @@ static void embed_given(cs_tensor_net *net)
     cs_net_output(net, cs_graph_embed(&net->graph, x, rows, 1, &table, &index));
 }
 
-/* x and four tables, of which two are the same and one is rows of another. */
+/* x and four tables: two are the same and one is rows of another. */
 static void embed_many(cs_tensor_net *net)
 {
     int rows = cs_net_rows_now(net, 4, 9, 3, 5);
@@ -175,7 +175,7 @@ static void add_dropped(cs_tensor_net *net)
     cs_net_output(net, cs_graph_add(&net->graph, a, b, 0.3));
 }
 
-/* drop(b) alone, of which one use is of views. */
+/* drop(b) alone; one use is of views. */
 static void add_nothing(cs_tensor_net *net)
 {
     cs_graph *g = &net->graph;
@@ -220,8 +220,8 @@ static void norm_one_column(cs_tensor_net *net)
     cs_net_output(net, cs_graph_layer_norm(&net->graph, x, CS_NONE, 0, affine(gain, bias), NULL));
 }
 
-/* x read again beside the norm; no bias. */
-static void norm_beside(cs_tensor_net *net)
+/* x has another reader than the norm; no bias. */
+static void norm_and_reader(cs_tensor_net *net)
 {
     cs_graph *g = &net->graph;
     int rows = cs_net_rows(net, 3, 5), sum = CS_NONE;
@@ -545,7 +545,7 @@ const cs_tensor_case cs_tensor_cases[] = {
     {"layer norm", norm, NULL, NULL},
     {"layer norm, wide", norm_wide, NULL, NULL},
     {"layer norm, one column", norm_one_column, NULL, NULL},
-    {"layer norm, beside", norm_beside, NULL, NULL},
+    {"layer norm with another reader", norm_and_reader, NULL, NULL},
     {"layer norm, residual", norm_residual, NULL, NULL},
     {"layer norm, stream", norm_stream, NULL, NULL},
     {"layer norm, columns of the sum", norm_views, NULL, NULL},

@@ -22,7 +22,7 @@ static double objective_at(cs_tensor_world *world, double *const *x, double *con
     cs_params *params = &world->net.params;
     for (int64_t i = 0; i < params->count; ++i) {
         int64_t n = params->param[i].rows * params->param[i].cols;
-        AUTO_FREE double *moved = cs_tensor_room(n, sizeof *moved);
+        AUTO_FREE double *moved = cs_tensor_zeros(n, sizeof *moved);
         for (int64_t k = 0; k < n; ++k) {
             moved[k] = x[i][k] + t * direction[i][k];
         }
@@ -113,9 +113,9 @@ bool cs_tensor_check_gradients(const cs_tensor_case *what, cs_backend *backend,
     cs_tensor_backward(&world);
     for (int64_t i = 0; i < params->count; ++i) {
         int64_t n = params->param[i].rows * params->param[i].cols;
-        x[i] = cs_tensor_room(n, sizeof *x[i]);
-        zero[i] = cs_tensor_room(n, sizeof *zero[i]);
-        g[i] = cs_tensor_room(n, sizeof *g[i]);
+        x[i] = cs_tensor_zeros(n, sizeof *x[i]);
+        zero[i] = cs_tensor_zeros(n, sizeof *zero[i]);
+        g[i] = cs_tensor_zeros(n, sizeof *g[i]);
         cs_tensor_must(cs_params_get64(params, i, CS_PARAM_VALUE, x[i]), what->name);
         cs_tensor_must(cs_params_get64(params, i, CS_PARAM_GRAD, g[i]), what->name);
     }
@@ -259,7 +259,7 @@ static double rounding(const cs_tensor_block *rough, const cs_tensor_block *exac
     return size > 0 ? sqrt(apart / size) : 0;
 }
 
-/* What a result is compared with; rough: of the rounded reference, NULL but for bf16. */
+/* The reference of a result; rough: of the rounded reference, NULL except for bf16. */
 typedef struct {
     cs_tensor_result exact, *rough;
 } expectation;
@@ -296,7 +296,7 @@ static bool gaps_zero(const cs_tensor_world *world, char why[CS_TENSOR_WHY])
 {
     const cs_params *params = &world->net.params;
     int64_t size = cs_real_size(world->backend->parameter);
-    AUTO_FREE char *grad = cs_tensor_room(params->items, (size_t)size);
+    AUTO_FREE char *grad = cs_tensor_zeros(params->items, (size_t)size);
     bool good = true;
     cs_tensor_must(world->backend->get(world->backend, grad, params->grad, params->items * size),
                    "get");

@@ -102,7 +102,7 @@ typedef struct {
     bool slopes, relative;
 } score_setting;
 
-/* Scores through a cap, falling off with the distance, or both beside relative positions. */
+/* Scores through a cap, decreasing with the distance, or both with relative positions. */
 static void scores(cs_tensor_net *net, const void *setting)
 {
     const score_setting *s = setting;
@@ -134,8 +134,9 @@ typedef struct {
     double cap, p, scale;
 } place_setting;
 
-/* Scores by vectors of distances -6 .. 6, of which the table has all, fewer (the last stand for those
- * beyond) or some by the logarithm; parameters or made by what comes before, of each head or one. */
+/* Scores by vectors of distances -6 .. 6. The table has all of them, fewer (the last also serve
+ * larger distances) or some by the logarithm; parameters or made by what comes before, of each head
+ * or one. */
 static void places(cs_tensor_net *net, const void *setting)
 {
     const place_setting *s = setting;

@@ -1,4 +1,4 @@
-/* What every backend promises beyond numbers that agree: attention hides what is masked, and the
+/* Promises of every backend beyond numbers that agree: attention hides what is masked, and the
  * optimizer follows its equations. */
 #include "auto.h"
 #include "tensor_support.h"
@@ -37,7 +37,7 @@ static void turn_row(cs_tensor_world *world, const char *name, int64_t row)
     cs_params *params = &world->net.params;
     int64_t number = cs_params_find(params, name);
     const cs_param *p = &params->param[number];
-    AUTO_FREE double *x = cs_tensor_room(p->rows * p->cols, sizeof *x);
+    AUTO_FREE double *x = cs_tensor_zeros(p->rows * p->cols, sizeof *x);
     cs_tensor_must(cs_params_get64(params, number, CS_PARAM_VALUE, x), name);
     for (int64_t c = 0; c < p->cols; ++c) {
         x[row * p->cols + c] *= -1;
@@ -62,8 +62,8 @@ bool cs_tensor_check_leaks(cs_backend *backend, const cs_tensor_case *what, int6
     attention_of_case a = find_attention(&world.net.graph);
     cs_matrix y = cs_run_matrix(world.run, a.y), keys = cs_run_matrix(world.run, a.vis);
     const int32_t *vis = cs_run_index(world.run, a.vis), *lim = cs_run_index(world.run, a.lim);
-    AUTO_FREE double *before = cs_tensor_room(y.rows * y.cols, sizeof *before);
-    AUTO_FREE double *after = cs_tensor_room(y.rows * y.cols, sizeof *after);
+    AUTO_FREE double *before = cs_tensor_zeros(y.rows * y.cols, sizeof *before);
+    AUTO_FREE double *after = cs_tensor_zeros(y.rows * y.cols, sizeof *after);
     bool good = true;
     *hidden = *seen = 0;
     cs_tensor_poison(&world);

@@ -1,7 +1,7 @@
 /* The double reference with every activation and its gradient rounded to bf16 after the operation
  * that wrote it: how far such rounding alone carries a result, whatever its condition. Gradients
- * that cancel (of keys and queries, of layer norms' inputs) are farther off than their size tells.
- */
+ * that cancel (of keys and queries, of layer norms' inputs) have larger errors than their size
+ * suggests. */
 #include <math.h>
 
 #include "tensor_support.h"

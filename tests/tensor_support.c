@@ -1,4 +1,4 @@
-/* Building a case, filling it and running it. The cases stand in tensor_cases.c, the checks in
+/* Building a case, filling it and running it. The cases are in tensor_cases.c, the checks in
  * tensor_compare.c. */
 #include "tensor_support.h"
 #include "auto.h"
@@ -14,7 +14,7 @@ void cs_tensor_must(cs_status status, const char *what)
     }
 }
 
-void *cs_tensor_room(int64_t count, size_t size)
+void *cs_tensor_zeros(int64_t count, size_t size)
 {
     void *p = calloc((size_t)count + 1, size);
     if (!p) {
@@ -177,7 +177,7 @@ static void fill_params(cs_tensor_world *world)
     for (int64_t i = 0; i < params->count; ++i) {
         cs_rng rng = cs_tensor_stream(world, CS_FILL_PARAM, i);
         int64_t n = params->param[i].rows * params->param[i].cols;
-        AUTO_FREE double *x = cs_tensor_room(n, sizeof *x);
+        AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
         for (int64_t k = 0; k < n; ++k) {
             x[k] = cs_tensor_value(&rng, -2.0, 2.0);
         }
@@ -261,7 +261,7 @@ void cs_tensor_close(cs_tensor_world *world)
 static void poison(cs_backend *backend, void *memory, int64_t bytes)
 {
     if (memory && bytes > 0) {
-        AUTO_FREE void *ones = cs_tensor_room(bytes, 1);
+        AUTO_FREE void *ones = cs_tensor_zeros(bytes, 1);
         memset(ones, 0xff, (size_t)bytes);
         cs_tensor_must(backend->put(backend, memory, ones, bytes), "poison");
     }
@@ -287,7 +287,7 @@ static double *output_gradient(const cs_tensor_world *world, int number)
 {
     cs_rng rng = cs_tensor_stream(world, CS_FILL_GRAD, number);
     cs_matrix m = cs_run_matrix(world->run, world->net.output[number]);
-    double *x = cs_tensor_room(m.rows * m.cols, sizeof *x);
+    double *x = cs_tensor_zeros(m.rows * m.cols, sizeof *x);
     for (int64_t k = 0; k < m.rows * m.cols; ++k) {
         x[k] = cs_tensor_value(&rng, -2.0, 2.0);
     }
@@ -300,7 +300,7 @@ static void put_gradient(cs_tensor_world *world, int number)
     cs_matrix m = cs_run_matrix(world->run, world->net.output[number]);
     const int64_t items = m.rows * m.cols, size = cs_real_size(b->activation);
     AUTO_FREE double *x = output_gradient(world, number);
-    AUTO_FREE void *raw = cs_tensor_room(items, (size_t)size);
+    AUTO_FREE void *raw = cs_tensor_zeros(items, (size_t)size);
     for (int64_t k = 0; k < items; ++k) {
         if (b->activation == CS_REAL_BF16) { /* exact, so cutting is rounding */
             float single = (float)x[k];
@@ -336,7 +336,7 @@ void cs_tensor_backward(cs_tensor_world *world)
 static double *values(cs_tensor_world *world, int tensor, int64_t *n)
 {
     cs_matrix m = cs_run_matrix(world->run, tensor);
-    double *x = cs_tensor_room(m.rows * m.cols, sizeof *x);
+    double *x = cs_tensor_zeros(m.rows * m.cols, sizeof *x);
     *n = m.rows * m.cols;
     cs_tensor_must(cs_run_get(world->run, tensor, x), "get");
     return x;
@@ -393,7 +393,7 @@ void cs_tensor_step(cs_tensor_world *world, cs_tensor_result *out)
     cs_tensor_backward(world);
     for (int64_t i = 0; i < net->params.count; ++i) {
         n = net->params.param[i].rows * net->params.param[i].cols;
-        double *x = cs_tensor_room(n, sizeof *x);
+        double *x = cs_tensor_zeros(n, sizeof *x);
         cs_tensor_must(cs_params_get64(&net->params, i, CS_PARAM_GRAD, x), "gradient");
         add_block(out, net->params.param[i].name, n, x);
     }

@@ -1,4 +1,4 @@
-/* What the tests of tensor backends share: small networks of one or a few operations, run on any
+/* Shared by the tests of tensor backends: small networks of one or a few operations, run on any
  * backend and compared.
  *
  * A case builds a graph at odd shapes; the harness fills parameters, inputs and indices with
@@ -7,8 +7,7 @@
  * Activations are rows of trainable tables, so that every gradient ends in a parameter.
  *
  * Values are odd multiples of 1/128 in (-2, 2): exact in bf16, never zero. No test framework is
- * needed: a failed check returns false and says why.
- */
+ * needed: a failed check returns false and says why. */
 #pragma once
 
 #include <stdbool.h>
@@ -81,7 +80,7 @@ void cs_net_loss(cs_tensor_net *net, int tensor);
 int32_t cs_fill_row(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n); /* own number */
 int32_t cs_fill_position(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n); /* i + n */
 int32_t cs_fill_constant(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n); /* n */
-/* Uniform below n, but for about every fourth row, which is -1. */
+/* Uniform below n, except about every fourth row, which is -1. */
 int32_t cs_fill_some(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n);
 /* The last b + n places of sequence b are padding: never seen (vis), seeing nothing (lim). */
 int32_t cs_fill_padded_vis(cs_rng *rng, int64_t b, int64_t i, int64_t length, int64_t n);
@@ -111,8 +110,8 @@ void cs_tensor_backward(cs_tensor_world *world);
 /* sum of outputs times their random gradients + sum of losses, after forward. */
 double cs_tensor_objective(cs_tensor_world *world);
 
-/* What can be read: outputs, statistics (after forward), gradients of parameters; without training
- * outputs and losses. */
+/* The readable values: outputs, statistics (after forward), gradients of parameters; without
+ * training outputs and losses. */
 typedef struct {
     const char *name;
     int64_t n;
@@ -168,8 +167,8 @@ void cs_tensor_must(cs_status status, const char *what); /* aborts with the reas
 
 /* The norm of the last update (waits for a device). Not finite: the update was skipped. */
 double cs_tensor_norm(const cs_params *params);
-void *cs_tensor_room(int64_t count, size_t size); /* zeroed, or aborts; free() it */
-/* Numbers of a case, told apart by what they fill and its number. */
+void *cs_tensor_zeros(int64_t count, size_t size); /* zeroed, or aborts; free() it */
+/* Streams of random numbers of a case, distinguished by what they fill and its number. */
 enum { CS_FILL_PARAM, CS_FILL_INDEX, CS_FILL_INPUT, CS_FILL_GRAD, CS_FILL_DIRECTION };
 cs_rng cs_tensor_stream(const cs_tensor_world *world, int kind, int64_t number);
 double cs_tensor_unit_roundoff(cs_real_kind kind);

@@ -19,18 +19,18 @@ static struct {
 } own[TESTS_LIMIT];
 static size_t running; /* 1 + the number of the test */
 
-static struct room {
-    struct room *next;
+static struct block {
+    struct block *next;
     max_align_t first[];
-} * rooms;
+} * blocks;
 
-void *test_room(int64_t count, size_t size)
+void *test_zeros(int64_t count, size_t size)
 {
     assert_true(count >= 0);
-    struct room *r = calloc(1, sizeof *r + (size_t)count * size);
+    struct block *r = calloc(1, sizeof *r + (size_t)count * size);
     assert_non_null(r);
-    r->next = rooms;
-    rooms = r;
+    r->next = blocks;
+    blocks = r;
     return r->first;
 }
 
@@ -42,10 +42,10 @@ static int begin_test(void **state)
 
 static int end_test(void **state)
 {
-    while (rooms) {
-        struct room *next = rooms->next;
-        free(rooms);
-        rooms = next;
+    while (blocks) {
+        struct block *next = blocks->next;
+        free(blocks);
+        blocks = next;
     }
     return own[running - 1].tear_down ? own[running - 1].tear_down(state) : 0;
 }

@@ -91,8 +91,8 @@ pid_t test_fork(void);
 /* Waits until the child ends: its exit code, or -signal. */
 int exit_code(pid_t child);
 
-/* Zeroed room for `count` items, which is freed after the test; for the test's own thread. */
-void *test_room(int64_t count, size_t size);
+/* Zeroed memory for `count` items, freed after the test; for the test's own thread. */
+void *test_zeros(int64_t count, size_t size);
 
 /* The held reason contains `part`; it is cleared. */
 #define expect_reason(part) test_reason((part), __FILE__, __LINE__)

@@ -178,8 +178,8 @@ TEST(streamed_weights_are_the_same)
 
 /* --- no key is passed over -------------------------------------------------------------------- */
 
-/* What this configuration does not read, nor its class: a length without a table and without dynamic
- * scaling, a window that is off, the mask of a class that is causal anyway. */
+/* Settings that neither this configuration nor its class reads: a length without a table and
+ * without dynamic scaling, a window that is off, the mask of a class that is causal anyway. */
 static bool is_idle(const char *name, const json_t *config, const char *key)
 {
     const json_t *window = json_object_get(config, "use_sliding_window");
@@ -522,8 +522,8 @@ TEST(bad_configurations_are_refused)
     }
 }
 
-/* What was read comes back as a class of transformers, and under a head of classes too; of what is read
- * alone the file's own keys do. */
+/* A configuration that was read comes back as a class of transformers, and under a head of classes
+ * too; one that is read only comes back by the file's own keys. */
 static void comes_back(const cs_model_config *was, json_t *source, const char *name)
 {
     cs_model_config back;
@@ -566,7 +566,8 @@ TEST(what_is_read_is_written)
     assert_int_equal(written, 15);
 }
 
-/* What was read and is written has the states and logits of the class that made the golden file. */
+/* A model that is read and written again has the states and logits of the class that made the
+ * golden file. */
 TEST_IN_DIR(written_models_are_the_same)
 {
     static char name[128][NAME];

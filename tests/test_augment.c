@@ -54,7 +54,7 @@ TEST(crops_of_linear_pictures)
     }
 }
 
-TEST(draws_follow_their_law)
+TEST(draws_follow_their_distribution)
 {
     const cs_images m = ramp(1, false), fixed = ramp(0, false);
     const cs_augment a = {.least_area = 0.2, .most_ratio = 4.0 / 3, .flip = true};

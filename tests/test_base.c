@@ -7,7 +7,7 @@
 #include <cblas.h>
 
 #include "base/hash.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "io_support.h"
 
@@ -50,11 +50,11 @@ TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
     AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
-        char *room = cs_pool_take(&pool, n, 3);
-        assert_non_null(room);
-        assert_int_equal((uintptr_t)room % _Alignof(max_align_t), 0);
+        char *buffer = cs_pool_take(&pool, n, 3);
+        assert_non_null(buffer);
+        assert_int_equal((uintptr_t)buffer % _Alignof(max_align_t), 0);
         for (int64_t i = 0; i < 3 * n; ++i) {
-            assert_int_equal(room[i]++, 0);
+            assert_int_equal(buffer[i]++, 0);
         }
     }
     OK(pool.status);
@@ -141,7 +141,7 @@ static cs_status count_item(void *ctx, int64_t item)
     return CS_OK;
 }
 
-/* Holds its worker's number while it runs a loop of its own. */
+/* Holds its worker's number while it runs its own loop. */
 static cs_status use_scratch(void *ctx, int64_t item, int worker)
 {
     (void)item;

@@ -29,8 +29,8 @@ TEST(ar_predicts_the_next_token)
     assert_int_equal(b.length, 4);
     assert_int_equal(b.queries, 0);
     assert_int_equal(b.decoder_length, 0);
-    assert_null(b.query_position);
-    assert_null(b.decoder_from);
+    assert_null(b.query.position);
+    assert_null(b.decoder.from);
     expect_ints(b.token, 4, batch_text);
     expect_ints(b.position, 4, (int32_t[]){0, 1, 2, 3});
     expect_ints(b.vis, 4, (int32_t[]){0, 1, 2, 3});
@@ -38,13 +38,13 @@ TEST(ar_predicts_the_next_token)
     assert_int_equal(b.predictions, 3);
     assert_int_equal(b.events, 3);
     assert_int_equal(b.tokens, 4);
-    expect_ints(b.predict, 3, (int32_t[]){0, 1, 2});
-    expect_ints(b.target, 3, batch_text + 1);
-    assert_true(b.weight[0] == 1 && b.weight[2] == 1 && b.weight_sum == 3);
+    expect_ints(b.loss.predict, 3, (int32_t[]){0, 1, 2});
+    expect_ints(b.loss.target, 3, batch_text + 1);
+    assert_true(b.loss.weight[0] == 1 && b.loss.weight[2] == 1 && b.loss.weight_sum == 3);
     cs_batch_free(&b);
     task.objective.event_weight = CS_EVENT_MASK;
     b = build(&task, &config, 5, 0);
-    assert_true(b.weight[0] == 0.25 && b.weight_sum == 1);
+    assert_true(b.loss.weight[0] == 0.25 && b.loss.weight_sum == 1);
 }
 
 TEST(a_shared_empty_prefix_is_the_begin_token)
@@ -56,7 +56,7 @@ TEST(a_shared_empty_prefix_is_the_begin_token)
     assert_int_equal(b.token[0], BOS);
     expect_ints(b.token + 1, PLACES - 1, batch_text);
     assert_int_equal(b.predictions, PLACES);
-    expect_ints(b.target, PLACES, batch_text);
+    expect_ints(b.loss.target, PLACES, batch_text);
 }
 
 TEST(masked_tokens_are_hidden)
@@ -73,9 +73,9 @@ TEST(masked_tokens_are_hidden)
             assert_int_equal(b.vis[i], 0);
             assert_int_equal(b.lim[i], 0);
             if (b.token[i] == MASK) {
-                assert_int_equal(b.predict[r], i);
-                assert_int_equal(b.place[r], i);
-                assert_int_equal(b.target[r++], batch_text[i]);
+                assert_int_equal(b.loss.predict[r], i);
+                assert_int_equal(b.loss.place[r], i);
+                assert_int_equal(b.loss.target[r++], batch_text[i]);
             } else {
                 assert_int_equal(b.token[i], batch_text[i]);
             }
@@ -91,7 +91,7 @@ TEST(replacements_keep_their_shares)
     task.keep = 0.1;
     task.random = 0.3;
     cs_model_config config = batch_config(CS_FORM_SINGLE);
-    config.ids.eos = 30; /* special ids need not stand together */
+    config.ids.eos = 30; /* special ids need not be contiguous */
     config.ids.unk = -1;
     config.ids.pad = BOS; /* nor be distinct */
     double kept = 0, masked = 0, other = 0, n = 0;
@@ -99,12 +99,12 @@ TEST(replacements_keep_their_shares)
     for (int64_t step = 0; step < 3000; ++step) {
         AUTO(cs_batch) b = build(&task, &config, 20, step);
         for (int64_t r = 0; r < b.events; ++r, ++n) {
-            int32_t shown = b.token[b.predict[r]];
-            kept += shown == b.target[r];
+            int32_t shown = b.token[b.loss.predict[r]];
+            kept += shown == b.loss.target[r];
             masked += shown == MASK;
-            other += shown != b.target[r] && shown != MASK;
-            drawn[shown] += shown != b.target[r] && shown != MASK;
-            assert_int_equal(b.target[r], batch_text[b.place[r]]);
+            other += shown != b.loss.target[r] && shown != MASK;
+            drawn[shown] += shown != b.loss.target[r] && shown != MASK;
+            assert_int_equal(b.loss.target[r], batch_text[b.loss.place[r]]);
         }
     }
     double real = VOCAB - 3, chance = 1 / real; /* a random token may be the token itself */
@@ -142,8 +142,8 @@ TEST(queries_sit_where_they_predict)
                 assert_int_equal(b.vis[i], b.lim[i]); /* a row sees itself */
             }
             for (int64_t r = 0; r < b.events; ++r) {
-                assert_int_equal(b.query_position[b.predict[r]], b.place[r] + 3);
-                assert_true(b.query_lim[b.predict[r]] < b.vis[b.place[r]]);
+                assert_int_equal(b.query.position[b.loss.predict[r]], b.loss.place[r] + 3);
+                assert_true(b.query.lim[b.loss.predict[r]] < b.vis[b.loss.place[r]]);
             }
         }
     }
@@ -156,7 +156,7 @@ TEST(no_positions_no_position_rows)
     config.shape.positions = 0;
     AUTO(cs_batch) b = build(&task, &config, 4, 0);
     expect_ints(b.position, 4, (int32_t[]){-1, -1, -1, -1});
-    expect_ints(b.query_position, 3, (int32_t[]){-1, -1, -1});
+    expect_ints(b.query.position, 3, (int32_t[]){-1, -1, -1});
     cs_batch_free(&b);
     config.position.relative_buckets = 8; /* relative positions need the places */
     b = build(&task, &config, 4, 0);
@@ -183,7 +183,7 @@ TEST(linear_rows_are_conditioning_sets)
         for (int64_t r = 0; r < b.events; ++r) {
             uint64_t set = batch_sees(&b, &config, r);
             for (int64_t q = 0; q < b.events; ++q) {
-                bool same_row = b.predict[r] == b.predict[q];
+                bool same_row = b.loss.predict[r] == b.loss.predict[q];
                 assert_true(same_row == (set == batch_sees(&b, &config, q)));
             }
         }
@@ -219,17 +219,17 @@ static void check_mae(const cs_task *task, const cs_model_config *config, int64_
     assert_int_equal(masks, kept);
     int64_t from_encoder = 0;
     for (int64_t i = 0; i < b.decoder_length; ++i) {
-        int32_t from = b.decoder_from[i], k = b.decoder_position[i] - 1;
-        assert_int_equal(b.decoder_cross_lim[i], 0);
-        assert_int_equal(b.decoder_vis[i], causal ? i : 0);
-        assert_int_equal(b.decoder_lim[i], causal ? i : 0);
+        int32_t from = b.decoder.from[i], k = b.decoder.position[i] - 1;
+        assert_int_equal(b.decoder.cross_lim[i], 0);
+        assert_int_equal(b.decoder.vis[i], causal ? i : 0);
+        assert_int_equal(b.decoder.lim[i], causal ? i : 0);
         if (causal) {
             assert_int_equal(from, -1);
-            assert_int_equal(b.decoder_token[i], i ? batch_text[i - 1] : BOS);
+            assert_int_equal(b.decoder.token[i], i ? batch_text[i - 1] : BOS);
             assert_int_equal(k, i);
             continue;
         }
-        assert_int_equal(b.decoder_token[i], from < 0 ? 0 : -1);
+        assert_int_equal(b.decoder.token[i], from < 0 ? 0 : -1);
         assert_true(cross || k == i);
         from_encoder += from >= 0;
         assert_true(from < 0 || task->misaligned || place[from] == k);
@@ -237,9 +237,9 @@ static void check_mae(const cs_task *task, const cs_model_config *config, int64_
     int64_t taken = causal || cross ? 0 : S - MASKED + (task->decoder_resets ? 0 : kept);
     assert_int_equal(from_encoder, taken);
     for (int64_t r = 0; r < b.events; ++r) {
-        assert_int_equal(b.target[r], batch_text[b.place[r]]);
-        assert_int_equal(b.decoder_position[b.predict[r]], b.place[r] + 1);
-        int32_t from = b.decoder_from[b.predict[r]];
+        assert_int_equal(b.loss.target[r], batch_text[b.loss.place[r]]);
+        assert_int_equal(b.decoder.position[b.loss.predict[r]], b.loss.place[r] + 1);
+        int32_t from = b.decoder.from[b.loss.predict[r]];
         assert_true(from < 0 || b.token[from] == MASK);
     }
 }
@@ -285,7 +285,7 @@ TEST(kept_masks_are_uniform)
         AUTO(cs_batch) b = build(&task, &config, 5, step);
         unsigned set = 0, bit = 1;
         for (int64_t r = 0; r < b.events; ++r, bit <<= 1) {
-            set |= b.decoder_from[b.predict[r]] >= 0 ? bit : 0;
+            set |= b.decoder.from[b.loss.predict[r]] >= 0 ? bit : 0;
         }
         seen[set] += 1;
     }
@@ -308,9 +308,9 @@ TEST(replaced_tokens_of_the_encoder_are_not_reset)
     AUTO(cs_batch) b = build(&task, &config, 9, 1);
     int64_t changed = 0;
     for (int64_t r = 0; r < b.events; ++r) {
-        int32_t from = b.decoder_from[b.predict[r]];
+        int32_t from = b.decoder.from[b.loss.predict[r]];
         assert_true(from >= 0 && b.token[from] > UNK);
-        changed += b.token[from] != b.target[r];
+        changed += b.token[from] != b.loss.target[r];
     }
     assert_true(changed > 0);
 }

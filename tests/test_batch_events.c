@@ -1,7 +1,7 @@
-/* What is trained is the objective: the events (conditioning set, target) that batches show, read
- * off their masks, against the exact distribution cs_pairs_of(). */
+/* Training follows the objective: the events (conditioning set, target) of batches, derived from
+ * their attention masks, against the exact distribution cs_pairs_of(). */
 #include "batch_support.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/offsets.h"
 #include "plan_support.h"
 
@@ -96,9 +96,9 @@ static void take_events(const cs_batch *batch, const cs_model_config *config, do
         left[b] = cs_rng_uniform(&rng) * most;
     }
     for (int64_t r = 0; r < batch->events; ++r) {
-        int64_t b = batch->example[r], k = batch->place[r];
-        assert_int_equal(batch->target[r], batch_text[k]);
-        left[b] -= batch->weight[r];
+        int64_t b = batch->loss.example[r], k = batch->loss.place[r];
+        assert_int_equal(batch->loss.target[r], batch_text[k]);
+        left[b] -= batch->loss.weight[r];
         if (left[b] < 0 && !taken[b]) {
             taken[b] = true;
             c->observed[batch_sees(batch, config, r) * LONGEST + (uint64_t)k] += 1;
@@ -193,7 +193,7 @@ TEST(events_follow_the_exact_distribution)
             task.objective.event_weight = variant / 3 / FORMS & 1 ? CS_EVENT_MASK : CS_EVENT_TOKEN;
             task.objective.empty_prefix =
                 variant / 3 / FORMS & 2 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-            bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
+            bool masks = cs_objective_reads(&task.objective) == CS_ROWS_MASKED;
             task.two_stream = form == CS_FORM_TWO_STREAM;
             if ((form != CS_FORM_LINEAR && !task.two_stream && form != batch_form_of(&task) &&
                  !(form == CS_FORM_MAE && masks)) ||
@@ -267,7 +267,7 @@ TEST(plan_files_follow_their_distribution)
 /* --- distances -------------------------------------------------------------------------------- */
 
 /* The table of a long sequence serves every rest: P(d) is that of cs_pairs_of for this rest. */
-TEST(distances_follow_their_law)
+TEST(distances_follow_their_distribution)
 {
     const char *const specs[] = {"offset-ar:offset-weights=power:1.5",
                                  "offset-ar:offset-weights=mix:0.3",
@@ -319,7 +319,8 @@ TEST(powers_of_the_distance_are_inverted_exactly)
     cs_objective o = plan_objective("offset-ar:offset-weights=power:0.7");
     o.empty_prefix = CS_PREFIX_SHARED;
     AUTO_OK(cs_offsets, offsets, cs_offsets_init(&o, 40, &offsets));
-    const cs_offsets bare = {.law = offsets.law, .longest = 40}; /* as plans are drawn */
+    const cs_offsets bare = {.distribution = offsets.distribution,
+                             .longest = 40}; /* as plans are drawn */
     for (int64_t left = 1; left <= LEFT; ++left) {
         double share[LEFT + 1] = {0};
         AUTO_OK(cs_pairs, pairs, cs_pairs_of(&o, left, &pairs));

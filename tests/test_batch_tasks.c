@@ -1,4 +1,5 @@
-/* Batches of tasks of every form: what a sequence draws whatever is beside it, sizes, bad input. */
+/* Batches of tasks of every form: draws of a sequence do not depend on the others, sizes, bad
+ * input. */
 #include "batch_support.h"
 #include "plan_support.h"
 
@@ -29,33 +30,33 @@ static void expect_same_sequence(const cs_batch *x, int64_t b, const cs_batch *y
     expect_same_rows((span){x->position, xl, b, 0}, (span){y->position, yl, c, 0}, -1);
     expect_same_rows((span){x->vis, xl, b, 0}, (span){y->vis, yl, c, 0}, INT32_MAX);
     expect_same_rows((span){x->lim, xl, b, 0}, (span){y->lim, yl, c, 0}, -1);
-    expect_same_rows((span){x->query_position, xq, b, 0}, (span){y->query_position, yq, c, 0}, -1);
-    expect_same_rows((span){x->query_lim, xq, b, 0}, (span){y->query_lim, yq, c, 0}, -1);
-    expect_same_rows((span){x->decoder_from, xd, b, b * xl}, (span){y->decoder_from, yd, c, c * yl},
+    expect_same_rows((span){x->query.position, xq, b, 0}, (span){y->query.position, yq, c, 0}, -1);
+    expect_same_rows((span){x->query.lim, xq, b, 0}, (span){y->query.lim, yq, c, 0}, -1);
+    expect_same_rows((span){x->decoder.from, xd, b, b * xl}, (span){y->decoder.from, yd, c, c * yl},
                      -1);
-    expect_same_rows((span){x->decoder_token, xd, b, 0}, (span){y->decoder_token, yd, c, 0}, -1);
-    expect_same_rows((span){x->decoder_position, xd, b, 0}, (span){y->decoder_position, yd, c, 0},
+    expect_same_rows((span){x->decoder.token, xd, b, 0}, (span){y->decoder.token, yd, c, 0}, -1);
+    expect_same_rows((span){x->decoder.position, xd, b, 0}, (span){y->decoder.position, yd, c, 0},
                      -1);
-    expect_same_rows((span){x->decoder_vis, xd, b, 0}, (span){y->decoder_vis, yd, c, 0}, INT32_MAX);
-    expect_same_rows((span){x->decoder_lim, xd, b, 0}, (span){y->decoder_lim, yd, c, 0}, -1);
-    expect_same_rows((span){x->decoder_cross_lim, xd, b, 0}, (span){y->decoder_cross_lim, yd, c, 0},
+    expect_same_rows((span){x->decoder.vis, xd, b, 0}, (span){y->decoder.vis, yd, c, 0}, INT32_MAX);
+    expect_same_rows((span){x->decoder.lim, xd, b, 0}, (span){y->decoder.lim, yd, c, 0}, -1);
+    expect_same_rows((span){x->decoder.cross_lim, xd, b, 0}, (span){y->decoder.cross_lim, yd, c, 0},
                      -1);
     int64_t top_x = xq ? xq : xd ? xd : xl, top_y = yq ? yq : yd ? yd : yl;
     int64_t r = 0, q = 0;
     for (;; ++r, ++q) {
-        while (r < x->predictions && x->example[r] != b) {
+        while (r < x->predictions && x->loss.example[r] != b) {
             ++r;
         }
-        while (q < y->predictions && y->example[q] != c) {
+        while (q < y->predictions && y->loss.example[q] != c) {
             ++q;
         }
         if (r >= x->predictions || q >= y->predictions) {
             break;
         }
-        assert_int_equal(x->predict[r] - b * top_x, y->predict[q] - c * top_y);
-        assert_int_equal(x->target[r], y->target[q]);
-        assert_int_equal(x->place[r], y->place[q]);
-        assert_true(x->weight[r] == y->weight[q]);
+        assert_int_equal(x->loss.predict[r] - b * top_x, y->loss.predict[q] - c * top_y);
+        assert_int_equal(x->loss.target[r], y->loss.target[q]);
+        assert_int_equal(x->loss.place[r], y->loss.place[q]);
+        assert_true(x->loss.weight[r] == y->loss.weight[q]);
     }
     assert_true(r >= x->predictions && q >= y->predictions);
 }
@@ -105,10 +106,11 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
         assert_int_equal(padded.batch, 5);
         assert_int_equal(padded.length, most.length);
         assert_int_equal(padded.predictions, most.predictions);
-        assert_true(padded.weight_sum == x.weight_sum && padded.events == x.events);
+        assert_true(padded.loss.weight_sum == x.loss.weight_sum && padded.events == x.events);
         for (int64_t r = x.events; r < padded.predictions; ++r) {
-            assert_true(padded.predict[r] == -1 && padded.target[r] == -1);
-            assert_true(padded.weight[r] == 0 && padded.example[r] == -1 && padded.place[r] == -1);
+            assert_true(padded.loss.predict[r] == -1 && padded.loss.target[r] == -1);
+            assert_true(padded.loss.weight[r] == 0 && padded.loss.example[r] == -1 &&
+                        padded.loss.place[r] == -1);
         }
         assert_each(i, 2 * padded.length, 5 * padded.length,
                     padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
@@ -133,7 +135,7 @@ TEST(no_two_rows_draw_alike)
                                &example, 1, &b));
         seen[n] = 0;
         for (int64_t r = 0; r < b.events; ++r) {
-            seen[n] |= UINT64_C(1) << b.place[r];
+            seen[n] |= UINT64_C(1) << b.loss.place[r];
         }
         for (int m = 0; m < n; ++m) {
             repeats += seen[m] == seen[n];
@@ -147,8 +149,9 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* cs_task_sizes holds every batch, and no number is larger than some batch needs: but for linear
- * and blind queries, which are bounded by tokens where they are groups, and for rare draws. */
+/* cs_task_sizes holds every batch, and no number is larger than some batch needs. The exceptions
+ * are linear and blind queries, which are bounded by tokens where they are groups, and rare
+ * draws. */
 TEST(sizes_hold_any_batch)
 {
     cs_task task;
@@ -200,9 +203,9 @@ TEST(short_sequences_predict_nothing)
         if (!one) {
             assert_int_equal(b.events, 0);
             assert_int_equal(b.predictions, 1);
-            assert_int_equal(b.predict[0], -1);
+            assert_int_equal(b.loss.predict[0], -1);
             assert_int_equal(b.length, 1);
-            assert_true(b.weight_sum == 0);
+            assert_true(b.loss.weight_sum == 0);
             assert_string_equal(cs_reason(), "");
         }
         cs_batch_free(&b);
@@ -285,7 +288,7 @@ TEST(tasks_that_cannot_be_are_refused)
     cs_reason_clear();
 }
 
-/* What a form does not read, a model need not have. */
+/* A model need not have special tokens that a form does not read. */
 TEST(needless_special_tokens_may_be_absent)
 {
     cs_task masked = batch_task("masked:unmasked=2");

@@ -1,6 +1,5 @@
-/* block-masked: its law against its rule, trial by trial; its events against all plans and drawn
- * ones; blocks of a large grid.
- */
+/* block-masked: its distribution against its rule, trial by trial; its events against all plans and
+ * drawn ones; blocks of a large grid. */
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -17,7 +16,7 @@ TEST(events_are_those_of_all_plans)
     plan_compare_kernel("block-masked(mask-ratio=0.4,columns=2)");
 }
 
-/* The rule of a 3 x 3 grid, 4 patches of which are masked; m = round(16 9 / 196) = 1. */
+/* The rule of a 3 x 3 grid with 4 masked patches; m = round(16 9 / 196) = 1. */
 enum {
     SIDE = 3,
     CELLS = SIDE * SIDE,
@@ -65,10 +64,10 @@ static void one_trial(int mask, double from, double next[MASKS], double *failed)
 
 /* P(mask) by the rule: trials one after another, and after ten that took none the rest uniformly,
  * as one subset of what is left. */
-static void law_by_rule(double law[MASKS])
+static void distribution_by_rule(double distribution[MASKS])
 {
     for (int mask = 0; mask < MASKS; ++mask) {
-        const double mass = law[mask];
+        const double mass = distribution[mask];
         const int left = WANTED - __builtin_popcount((unsigned)mask);
         if (left <= 0 || mass == 0) {
             continue;
@@ -76,23 +75,23 @@ static void law_by_rule(double law[MASKS])
         double now = mass, supersets = 0;
         for (int trial = 0; trial < TRIALS; ++trial) {
             double failed = 0;
-            one_trial(mask, now, law, &failed);
+            one_trial(mask, now, distribution, &failed);
             now = failed;
         }
         for (int pass = 0; pass < 2; ++pass) {
             for (int to = 0; to < MASKS; ++to) {
                 if ((to & mask) == mask && __builtin_popcount((unsigned)to) == WANTED) {
                     supersets += pass == 0;
-                    law[to] += pass == 1 ? now / supersets : 0;
+                    distribution[to] += pass == 1 ? now / supersets : 0;
                 }
             }
         }
-        law[mask] = 0;
+        distribution[mask] = 0;
     }
 }
 
 typedef struct {
-    double law[MASKS], largest;
+    double distribution[MASKS], largest;
     int64_t plans;
 } compared;
 
@@ -104,24 +103,24 @@ static cs_status compare(void *ctx, const cs_plan *plan, double probability)
         mask |= plan->group[i] << i;
     }
     assert_int_equal(__builtin_popcount((unsigned)mask), WANTED);
-    c->largest = fmax(c->largest, fabs(probability - c->law[mask]));
-    c->law[mask] = 0;
+    c->largest = fmax(c->largest, fabs(probability - c->distribution[mask]));
+    c->distribution[mask] = 0;
     ++c->plans;
     return CS_OK;
 }
 
 /* A shape's end lies within one of POINTS parts: at most 2 / POINTS of its probability are off, of
  * at most SIDE x SIDE shapes in each of TRIALS x WANTED trials. */
-TEST(the_law_is_that_of_the_rule)
+TEST(the_distribution_is_that_of_the_rule)
 {
     static compared c;
     const cs_objective o = plan_objective("block-masked(unmasked=5)");
-    c.law[0] = 1;
-    law_by_rule(c.law);
+    c.distribution[0] = 1;
+    distribution_by_rule(c.distribution);
     OK(cs_plan_enumerate(&o, CELLS, 1000, compare, &c));
     assert_int_equal(c.plans, 126);
     assert_true(c.largest < 2.0 * CELLS * TRIALS * WANTED / POINTS);
-    assert_each(mask, 0, MASKS, c.law[mask] == 0);
+    assert_each(mask, 0, MASKS, c.distribution[mask] == 0);
 }
 
 /* P(h, w) of area 16 by midpoints. */

@@ -23,8 +23,8 @@ static void rare_plan(const char *path, int rare, cs_plan_file *file, cs_objecti
     OK(cs_objective_of_file(path, file, objective));
 }
 
-/* The first seed from o->seed on of which one draw of one document is the rare plan: a build that is
- * refused, or whose mass is about three. */
+/* The first seed from o->seed on for which one draw of one document is the rare plan: a build that
+ * is refused, or whose mass is about three. */
 static void find_rare(const cs_corpus *corpus, cs_cooc_options *o)
 {
     for (; o->seed < SEEDS; ++o->seed) {
@@ -39,8 +39,8 @@ static void find_rare(const cs_corpus *corpus, cs_cooc_options *o)
     fail_msg("no seed draws the rare plan");
 }
 
-/* One draw of a plan that has probability 1 / rare weighs `rare` times the expectation. Units leave
- * room for eight times as much, and 2^63 of them for less than 64 times. */
+/* One draw of a plan that has probability 1 / rare weighs `rare` times the expectation. Units
+ * suffice for eight times as much, and 2^63 of them for less than 64 times. */
 TEST_IN_DIR(samples_that_pass_the_units_are_refused)
 {
     static const struct {

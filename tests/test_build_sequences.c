@@ -134,7 +134,7 @@ TEST_IN_DIR(nothing_to_read_is_said)
     o.split = CS_SPLIT_TRAIN;
     refused(&corpus, &o, "corpus small has no documents in the training split");
 
-    /* A file of plans has lengths of its own: each is named once, a long list is cut. */
+    /* A file of plans has its own lengths: each is named once, a long list is shortened. */
     AUTO(cs_plan_file) file = {0};
     AUTO_FREE char *text = cs_strdup("{\"plans\": [");
     for (int n = 2; n < 60; ++n) {

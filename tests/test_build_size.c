@@ -1,5 +1,5 @@
-/* cooc/build_size: what --dry-run says, where every contribution is a row and an entry of its own:
- * then nothing is estimated, bytes of files are those of the files but for headers, and memory and
+/* cooc/build_size: the estimates of --dry-run where every contribution is a separate row and entry.
+ * Then nothing is estimated, bytes of files are those of the files without headers, and memory and
  * scratch files have closed forms. */
 #include <sys/stat.h>
 
@@ -22,10 +22,10 @@ enum {
     ROW = 48           /* key, witness; where its entries and classes end */
 };
 
-/* Documents of so many tokens, all of them different; `shared`: but the first of each, which is 0. */
+/* Documents of `each` tokens, all different; `shared`: the first of each is 0. */
 static cs_corpus distinct(int64_t each, int64_t labels, bool shared)
 {
-    int64_t *length = test_room(DOCUMENTS, sizeof *length);
+    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
     for (int64_t d = 0; d < DOCUMENTS; ++d) {
         length[d] = each;
     }
@@ -98,10 +98,10 @@ TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
     }
 }
 
-/* Records wait for the merge in a quarter more room than they take; the result, and the parts of it
- * that workers make; a number a word for each class, and where its entries begin, and its sum. Beyond
- * the budget the result goes to files, with what it has to spare; so do records beyond 7 of 8 bytes
- * of a worker's share, and twice where their runs are too many for one merge. */
+/* Records wait for the merge in a quarter more memory than they take; the result, and the parts of
+ * it that workers make; a number a word for each class, and where its entries begin, and its sum.
+ * Beyond the budget the result goes to files, with what it has to spare; so do records beyond 7 of
+ * 8 bytes of a worker's share, and twice where their runs are too many for one merge. */
 TEST(memory_and_scratch_have_closed_forms)
 {
     enum { EACH = 10 };
@@ -117,7 +117,7 @@ TEST(memory_and_scratch_have_closed_forms)
             double budget;  /* MiB */
             double spilled; /* times the records */
         } cases[] = {
-            {1, 1, 1},  {12, 1, 1}, /* 12 / (7/8 MiB) of records, and 12: 80 runs, and room for 85 */
+            {1, 1, 1},  {12, 1, 1}, /* 12 / (7/8 MiB) of records, and 12: 80 runs of at most 85 */
             {13, 1, 2},             /* 86 */
             {1, 5, 1},  {1, 6, 0},  {3, 16, 1}, {3, 17, 0}, {2, 1024, 0}};
         for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

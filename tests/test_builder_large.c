@@ -1,5 +1,5 @@
-/* cooc/builder on corpora that pass the least budget: the same bits for any budget and any number of
- * threads; and estimates beside what is built. */
+/* cooc/builder on corpora that pass the least budget: the same bits for any budget and any number
+ * of threads; and estimates against the built matrix. */
 #include "cooc/build_sequences.h"
 #include "cooc_compare.h"
 #include "plan/spec.h"

@@ -35,7 +35,7 @@ static cs_cooc_options options_of(int kind, bool given)
 
 static cs_corpus corpus_of(int64_t documents, int64_t longest)
 {
-    int64_t *length = test_room(documents, sizeof *length);
+    int64_t *length = test_zeros(documents, sizeof *length);
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 1);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = 1 + cs_rng_below(&rng, longest);
@@ -269,9 +269,9 @@ TEST(products_of_many_patterns_and_of_many_columns)
     } of[] = {{3000, 30, 40, "each:1"}, {1500, 4, 900, "all"}};
     for (int i = 0; i < 2; ++i) {
         const int64_t n = of[i].documents;
-        int64_t *length = test_room(n, sizeof *length);
-        uint8_t *part = test_room(n, 1), *quarter = test_room(n, 1);
-        double *scale = test_room(of[i].words, sizeof *scale);
+        int64_t *length = test_zeros(n, sizeof *length);
+        uint8_t *part = test_zeros(n, 1), *quarter = test_zeros(n, 1);
+        double *scale = test_zeros(of[i].words, sizeof *scale);
         for (int64_t d = 0; d < n; ++d) {
             length[d] = 2 + d % of[i].longest;
         }

@@ -1,7 +1,7 @@
 /* The certificates of cooc/spectrum against planted faults, and where their theorems do not apply.
  */
 #include "cooc/moments.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "cooc_matrices.h"
 #include "linalg_support.h"
 #include "spectrum_support.h"
@@ -11,13 +11,13 @@ TEST(a_solver_that_stops_early_says_so)
     AUTO(cs_csr) a = cycle(700); /* clustered values: no hope in one iteration */
     AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK, .max_iterations = 1});
-    assert_false(s.converged);
+    assert_false(s.solution.converged);
     assert_true(s.k >= 1 && s.k < 10);
     assert_true(s.sigma[0] == 1); /* the closed form does not depend on the solver */
     assert_int_equal(s.zeros, 0);
     assert_int_equal(s.rank, -1);
-    assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
-    assert_int_equal(s.cert_residual.state, CS_CERT_PASSED); /* what there is, is good */
+    assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.residual.state, CS_CERT_PASSED); /* what there is, is good */
     assert_fails(cs_spectrum_require(&s), CS_ERR_CONVERGE, "did not converge");
     cs_spectrum_free(&s);
     s = spectrum_of(&a, (cs_spectrum_options){.k = 10, .solver = CS_SOLVER_ARPACK});
@@ -29,7 +29,7 @@ TEST(a_missed_copy_is_caught)
     AUTO(cs_csr) a = multiplicity_matrix(false, 16, 2);
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
-        AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 16};
+        AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 16};
         AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
         int64_t wanted = full ? a.cols : 24;
         AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, wanted, &parts));
@@ -37,31 +37,31 @@ TEST(a_missed_copy_is_caught)
         cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
         assert_int_equal(claims.complete, full);
         OK(cs_spectrum_certify(&system, &o, &claims, &s));
-        assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
-        assert_int_equal(s.cert_moments.state, full ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
-        assert_int_equal(s.cert_probe.state, full ? CS_CERT_NOT_RUN : CS_CERT_PASSED);
+        assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
+        assert_int_equal(s.cert.moments.state, full ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+        assert_int_equal(s.cert.probe.state, full ? CS_CERT_NOT_RUN : CS_CERT_PASSED);
 
         forget_triplet(&s, 5); /* one of the 16 copies of 1 */
         OK(cs_spectrum_certify(&system, &o, &claims, &s));
-        assert_int_equal(s.cert_components.state, CS_CERT_FAILED);
-        assert_true(s.cert_components.value == 15 && s.cert_components.bound == 16);
+        assert_int_equal(s.cert.components.state, CS_CERT_FAILED);
+        assert_true(s.cert.components.value == 15 && s.cert.components.bound == 16);
         if (full) {
-            assert_int_equal(s.cert_moments.state, CS_CERT_FAILED);
-            assert_true(fabs(s.cert_moments.value - 1) < CLOSE);
+            assert_int_equal(s.cert.moments.state, CS_CERT_FAILED);
+            assert_true(fabs(s.cert.moments.value - 1) < CLOSE);
         } else {
-            assert_int_not_equal(s.cert_moments.state, CS_CERT_PASSED);
-            assert_true(s.cert_moments.value >= 1 - CLOSE);
-            assert_int_equal(s.cert_probe.state, CS_CERT_FAILED);
-            assert_true(s.cert_probe.value > 0.999);
+            assert_int_not_equal(s.cert.moments.state, CS_CERT_PASSED);
+            assert_true(s.cert.moments.value >= 1 - CLOSE);
+            assert_int_equal(s.cert.probe.state, CS_CERT_FAILED);
+            assert_true(s.cert.probe.value > 0.999);
         }
         forget_triplet(&s, 18); /* an ordinary value, with the ones whole or not */
         OK(cs_spectrum_certify(&system, &o, &claims, &s));
-        assert_int_not_equal(s.cert_moments.state, CS_CERT_PASSED);
+        assert_int_not_equal(s.cert.moments.state, CS_CERT_PASSED);
 
         memcpy(s.v.data, s.v.data + s.v.ld, (size_t)s.v.rows * sizeof(double)); /* one twice */
         claims.complete = false;
         OK(cs_spectrum_certify(&system, &o, &claims, &s));
-        assert_int_equal(s.cert_probe.state, CS_CERT_FAILED);
+        assert_int_equal(s.cert.probe.state, CS_CERT_FAILED);
     }
 }
 
@@ -70,7 +70,7 @@ TEST(a_wrong_vector_is_caught)
 {
     AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
-    AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 6};
+    AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 6};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
@@ -81,8 +81,8 @@ TEST(a_wrong_vector_is_caught)
         assert_true(s.residual[j] > 1e-5 || s.residual[j] < 1e-12);
     }
     assert_int_equal(bad, 1);
-    assert_int_equal(s.cert_residual.state, CS_CERT_FAILED);
-    assert_false(s.converged);
+    assert_int_equal(s.cert.residual.state, CS_CERT_FAILED);
+    assert_false(s.solution.converged);
 }
 
 /* diag(1, 0.9, 0.5, ..., 0.5) with the first vector known: the probe sees 0.9 and no more, and its
@@ -130,8 +130,8 @@ TEST(known_triplets_sharpen_the_fourth_moment)
     cs_sum4 plain = {0}, sharp = {0};
     OK(cs_moment4_estimate(&abar, &abar_t, &knowing, &sharp));
     OK(cs_moment4_estimate(&abar, &abar_t, &blind, &plain));
-    assert_true(fabs(sharp.value - s.sum_sigma4) < 5 * sharp.error);
-    assert_true(fabs(plain.value - s.sum_sigma4) < 5 * plain.error);
+    assert_true(fabs(sharp.value - s.moments.sum_sigma4) < 5 * sharp.error);
+    assert_true(fabs(plain.value - s.moments.sum_sigma4) < 5 * plain.error);
     assert_true(sharp.error < 0.5 * plain.error);
 }
 
@@ -140,7 +140,7 @@ TEST(invented_values_fail_the_moments)
 {
     AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
-    AUTO(cs_spectrum) s = {.rows = a.rows, .cols = a.cols, .components = 4};
+    AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 4};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 20, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
@@ -149,7 +149,7 @@ TEST(invented_values_fail_the_moments)
         s.sigma[j] = 2;
     }
     OK(cs_spectrum_certify(&system, &o, &claims, &s));
-    assert_int_equal(s.cert_moments.state, CS_CERT_FAILED);
+    assert_int_equal(s.cert.moments.state, CS_CERT_FAILED);
 }
 
 /* When one solver call on the whole matrix misses copies, the component count says so; here it does
@@ -159,20 +159,20 @@ TEST(unreduced_results_are_certified_by_components)
     AUTO(cs_csr) a = multiplicity_matrix(false, 12, 2);
     AUTO(cs_spectrum) s = spectrum_of(
         &a, (cs_spectrum_options){.k = 20, .no_reduction = true, .certify = CS_CERTIFY_USUAL});
-    assert_int_equal(s.components, 12);
-    assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
-    assert_true(s.cert_components.value == 12);
+    assert_int_equal(s.input.components, 12);
+    assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
+    assert_true(s.cert.components.value == 12);
     cs_spectrum_free(&s);
     AUTO(cs_csr) abar = normalised(&a);
     s = spectrum_of(&abar,
                     (cs_spectrum_options){.k = 20, .no_reduction = true, .normalised = true});
-    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
     cs_spectrum_free(&s);
     for (int64_t e = 0; e < cs_csr_nnz(&abar); ++e) {
         abar.val[e] *= 0.5; /* not a normalised co-occurrence matrix */
     }
     s = spectrum_of(&abar, (cs_spectrum_options){.k = 20, .normalised = true});
-    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
     assert_true(fabs(s.sigma[11] - 0.5) < CLOSE);
 }
 
@@ -194,14 +194,14 @@ TEST(signed_matrices_have_no_components_certificate)
     }
     AUTO(cs_csr) a = matrix_of(N, N, values);
     AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
-    assert_int_equal(s.components, 1);
+    assert_int_equal(s.input.components, 1);
     assert_each(t, 0, N, fabs(s.sigma[t] - sigma[t]) < CLOSE);
-    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.near_ones, 0);
+    assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.near_ones, 0);
 }
 
 /* Two blocks (3 1; 1 3) joined by an entry of 1e-11 are one component with one sigma = 1; the
- * second value is 1 - O(1e-11), which no solver tells from 1: reported, and no proof. */
+ * second value is 1 - O(1e-11), which no solver distinguishes from 1: reported, and no proof. */
 TEST(a_value_near_one_is_no_proof)
 {
     AUTO(cs_csr) a =
@@ -210,15 +210,15 @@ TEST(a_value_near_one_is_no_proof)
     for (int given = 0; given < 2; ++given) {
         AUTO(cs_spectrum) s =
             spectrum_of(given ? &abar : &a, (cs_spectrum_options){.normalised = given});
-        assert_int_equal(s.components, 1);
-        assert_int_equal(s.cert_components.state, CS_CERT_INCONCLUSIVE);
-        assert_true(s.cert_components.value == 2 && s.cert_components.bound == 1);
-        assert_int_equal(s.near_ones, 1);
+        assert_int_equal(s.input.components, 1);
+        assert_int_equal(s.cert.components.state, CS_CERT_INCONCLUSIVE);
+        assert_true(s.cert.components.value == 2 && s.cert.components.bound == 1);
+        assert_int_equal(s.cert.near_ones, 1);
         cs_spectrum_free(&s);
-        /* With one value wanted the nearby one is not looked at. */
+        /* With one value wanted the nearby one is not computed. */
         s = spectrum_of(given ? &abar : &a, (cs_spectrum_options){.k = 1, .normalised = given});
-        assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
-        assert_int_equal(s.near_ones, 0);
+        assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
+        assert_int_equal(s.cert.near_ones, 0);
     }
 }
 
@@ -232,13 +232,13 @@ TEST(bounds_include_their_slack)
         AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = k, .certify = CS_CERTIFY_USUAL, .moment4 = true});
         double last = s.sigma[k - 1];
-        assert_true(fabs(s.cert_probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
+        assert_true(fabs(s.cert.probe.bound - sqrt(last * last * (1 + 2e-9) + 64 * DBL_EPSILON)) <
                     1e-15);
-        assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
-        assert_true(s.cert_probe.value <= s.cert_probe.bound);
-        assert_true(s.cert_moments.bound > last && s.cert_moments.bound < last * (1 + 2e-9));
-        assert_int_equal(s.cert_moments.state == CS_CERT_PASSED,
-                         s.cert_moments.value <= s.cert_moments.bound);
+        assert_int_equal(s.cert.probe.state, CS_CERT_PASSED);
+        assert_true(s.cert.probe.value <= s.cert.probe.bound);
+        assert_true(s.cert.moments.bound > last && s.cert.moments.bound < last * (1 + 2e-9));
+        assert_int_equal(s.cert.moments.state == CS_CERT_PASSED,
+                         s.cert.moments.value <= s.cert.moments.bound);
     }
 }
 
@@ -250,25 +250,25 @@ TEST(an_estimate_is_no_proof)
     const cs_certificate_facts facts = {.rank = 20, .longest = 20};
     const cs_spectrum_options o = {.k = 1, .normalised = true};
     for (int estimated = 0; estimated < 2; ++estimated) {
-        cs_spectrum s = {.rows = 20,
-                         .cols = 20,
+        cs_spectrum s = {.input.rows = 20,
+                         .input.cols = 20,
                          .k = 1,
                          .rank = -1,
-                         .components = 1,
+                         .input.components = 1,
                          .sigma = &sigma,
                          .residual = &residual,
-                         .sum_sigma2 = 1 + 19 * 0.25,
-                         .sum_sigma4 = 1 + 19 * 0.0625,
-                         .sum_sigma4_error = estimated ? 1e-6 : 0};
+                         .moments.sum_sigma2 = 1 + 19 * 0.25,
+                         .moments.sum_sigma4 = 1 + 19 * 0.0625,
+                         .moments.sum_sigma4_error = estimated ? 1e-6 : 0};
         cs_certificates_of(&o, &facts, &s);
-        assert_true(s.cert_moments.value > 0.499 && s.cert_moments.value < 0.51);
+        assert_true(s.cert.moments.value > 0.499 && s.cert.moments.value < 0.51);
         if (estimated) {
-            assert_int_equal(s.cert_moments.state, CS_CERT_INCONCLUSIVE);
-            assert_true(s.cert_moments.reach >= sqrt(19) / 2 && s.cert_moments.reach < 2.2);
-            assert_non_null(strstr(s.cert_moments.why, "estimate"));
+            assert_int_equal(s.cert.moments.state, CS_CERT_INCONCLUSIVE);
+            assert_true(s.cert.moments.reach >= sqrt(19) / 2 && s.cert.moments.reach < 2.2);
+            assert_non_null(strstr(s.cert.moments.why, "estimate"));
         } else {
-            assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
-            assert_true(s.cert_moments.reach == s.cert_moments.value);
+            assert_int_equal(s.cert.moments.state, CS_CERT_PASSED);
+            assert_true(s.cert.moments.reach == s.cert.moments.value);
         }
     }
 }
@@ -281,11 +281,11 @@ TEST(signs_void_the_theorem)
     AUTO(cs_csr) a = matrix_of(2, 2, (double[]){h, h, h, -h});
     AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.normalised = true});
     assert_int_equal(s.k, 2);
-    assert_int_equal(s.components, 1);
+    assert_int_equal(s.input.components, 1);
     assert_true(fabs(s.sigma[1] - 1) < CLOSE);
-    assert_false(s.perron);
-    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.near_ones, 0);
+    assert_false(s.cert.perron);
+    assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.near_ones, 0);
 }
 
 /* sigma = 1 with a residual of 1e-3 may be 1.0005 in truth, whose square is 1e-3 more: no failure.
@@ -297,24 +297,24 @@ TEST(residuals_widen_the_moments)
             double sigma = 1, residual = exact ? 0 : 1e-3;
             const cs_certificate_facts facts = {.complete = complete, .rank = 1, .longest = 1};
             const cs_spectrum_options o = {.k = 1, .normalised = true};
-            cs_spectrum s = {.rows = 1,
-                             .cols = 1,
+            cs_spectrum s = {.input.rows = 1,
+                             .input.cols = 1,
                              .k = 1,
                              .rank = complete ? 1 : -1,
-                             .components = 1,
+                             .input.components = 1,
                              .sigma = &sigma,
                              .residual = &residual,
-                             .sum_sigma2 = 1 - 1e-3,
-                             .sum_sigma4 = NAN};
+                             .moments.sum_sigma2 = 1 - 1e-3,
+                             .moments.sum_sigma4 = NAN};
             cs_certificates_of(&o, &facts, &s);
-            assert_int_equal(s.cert_moments.state, exact ? CS_CERT_FAILED : CS_CERT_PASSED);
+            assert_int_equal(s.cert.moments.state, exact ? CS_CERT_FAILED : CS_CERT_PASSED);
         }
     }
 }
 
 /* All triplets of (1 0 1; 0 1 1; 1 1 2) / 4, which has the values 3/4, 1/4 and 0, or of the same
  * with its first row cut into four halves, which lumping joins again; inertia counts at tau = 1/8,
- * twice the floor it is told. */
+ * twice the given floor. */
 static cs_spectrum counted_at_an_eighth(bool cut)
 {
     const double whole[] = {.25, 0, .25, 0, .25, .25, .25, .25, .5};
@@ -322,7 +322,7 @@ static cs_spectrum counted_at_an_eighth(bool cut)
                              .125, 0, .125, 0,    .25, .25,  .25,  .25, .5};
     AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
-    cs_spectrum s = {.rows = a.rows, .cols = 3, .components = 1};
+    cs_spectrum s = {.input.rows = a.rows, .input.cols = 3, .input.components = 1};
     AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
     assert_int_equal(system.reduced.shared, !cut);
     assert_int_equal(system.reduced.a.rows, 3);
@@ -330,22 +330,22 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
     assert_true(claims.complete && s.k == 2);
-    s.floor = 0.0625;
+    s.solution.floor = 0.0625;
     OK(cs_spectrum_certify(&system, &o, &claims, &s));
-    assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
     return s;
 }
 
-/* What a count proves reaches no further than its backward error, and what lumping may have moved,
- * allow. G - tau^2 I has norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u
- * of that (linalg/inertia.h). */
+/* A count proves no more than its backward error, and the error of lumping, allow. G - tau^2 I has
+ * norm 9/16 - 1/64, so the error of the factorisation alone is (4 n + 400) u of that
+ * (linalg/inertia.h). */
 TEST(inertia_keeps_its_margins)
 {
     AUTO(cs_spectrum) whole = counted_at_an_eighth(false), cut = counted_at_an_eighth(true);
     double error = 412 * (DBL_EPSILON / 2) * 35 / 64;
-    assert_true(whole.cert_inertia.reach >= sqrt(1.0 / 64 + error));
-    assert_true(whole.cert_inertia.reach < 0.125 + 1e-9);
+    assert_true(whole.cert.inertia.reach >= sqrt(1.0 / 64 + error));
+    assert_true(whole.cert.inertia.reach < 0.125 + 1e-9);
     /* The matrix that is factored is the same: the difference is CS_LUMPED times a bound on 3/4. */
-    double difference = cut.cert_inertia.reach - whole.cert_inertia.reach;
+    double difference = cut.cert.inertia.reach - whole.cert.inertia.reach;
     assert_true(difference >= 0.99 * 0.75 * CS_LUMPED && difference < CS_LUMPED);
 }

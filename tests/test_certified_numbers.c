@@ -1,6 +1,6 @@
 /* cooc/spectrum_certify: states and numbers of certificates, of spectra and sums that are made up so
  * that every one has a closed form. */
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "test.h"
 
 typedef struct {
@@ -18,26 +18,27 @@ static void make(made *m, int64_t k, const double *sigma, const double *residual
         m->sigma[j] = sigma[j];
         m->residual[j] = residual ? residual[j] : 0;
     }
-    m->s = (cs_spectrum){.rows = 50,
-                         .cols = 40,
+    m->s = (cs_spectrum){.input.rows = 50,
+                         .input.cols = 40,
                          .k = k,
                          .rank = -1,
-                         .components = 1,
+                         .input.components = 1,
                          .sigma = m->sigma,
                          .residual = m->residual,
-                         .sum_sigma2 = sum2,
-                         .sum_sigma4 = sum4};
+                         .moments.sum_sigma2 = sum2,
+                         .moments.sum_sigma4 = sum4};
 }
 
 static const cs_spectrum_options UNSCALED = {.normalised = true, .certify = CS_CERTIFY_MOMENTS};
 
-/* All triplets of a rank of k + room: what is missing has squares that sum to no more than what the
- * sums leave over, and their error: residuals, values below the floor, and (k + 32) eps of the sum. */
+/* All triplets of a rank of k + `capacity`: the squares of the missing values sum to no more than the
+ * remainder of the sums and their error: residuals, values below the floor, and (k + 32) eps of the
+ * sum. */
 TEST(the_sums_of_all_triplets)
 {
     static const double sigma[] = {1, 0.5}, residual[] = {0x1p-10, 0x1p-12};
     static const struct {
-        int64_t k, room;
+        int64_t k, margin;
         double floor, off;
         cs_cert_state state;
     } cases[] = {{2, 0, 0, 0, CS_CERT_PASSED},
@@ -59,14 +60,14 @@ TEST(the_sums_of_all_triplets)
         }
         make(&m, cases[i].k, sigma, residual, sum + cases[i].off, NAN);
         m.s.rank = m.s.k;
-        m.s.floor = cases[i].floor;
-        const cs_certificate_facts facts = {.complete = true, .rank = cases[i].k + cases[i].room};
+        m.s.solution.floor = cases[i].floor;
+        const cs_certificate_facts facts = {.complete = true, .rank = cases[i].k + cases[i].margin};
         cs_certificates_of(&UNSCALED, &facts, &m.s);
-        error += (double)cases[i].room * cases[i].floor * cases[i].floor;
-        const cs_certificate *c = &m.s.cert_moments;
-        const double rounding = ((double)m.s.k + 32) * DBL_EPSILON * m.s.sum_sigma2;
+        error += (double)cases[i].margin * cases[i].floor * cases[i].floor;
+        const cs_certificate *c = &m.s.cert.moments;
+        const double rounding = ((double)m.s.k + 32) * DBL_EPSILON * m.s.moments.sum_sigma2;
         assert_int_equal(c->state, cases[i].state);
-        assert_true(c->value == fabs(m.s.sum_sigma2 - sum));
+        assert_true(c->value == fabs(m.s.moments.sum_sigma2 - sum));
         assert_true(fabs(c->bound - error - rounding) <= 0.1 * DBL_EPSILON);
         if (cases[i].state == CS_CERT_FAILED) {
             assert_true(isnan(c->reach));
@@ -98,7 +99,7 @@ TEST(the_largest_of_the_others)
             }
             made m;
             make(&m, 2, known, NULL, 1.5625 + sum2, of == 1 ? NAN : 1 + 0.31640625 + sum4);
-            m.s.sum_sigma4_error = error;
+            m.s.moments.sum_sigma4_error = error;
             const double by_sum = sum2, fourth = sum4 + 3 * error;
             most = by_sum;
             if (of != 1) {
@@ -107,7 +108,7 @@ TEST(the_largest_of_the_others)
             }
             const cs_certificate_facts facts = {.rank = 2 + cases[i].n};
             cs_certificates_of(&UNSCALED, &facts, &m.s);
-            const cs_certificate *c = &m.s.cert_moments;
+            const cs_certificate *c = &m.s.cert.moments;
             const double value = n > 0 ? sqrt(most) : 0, reach = of == 2 ? sqrt(by_sum) : value;
             assert_true(fabs(c->value - value) < 1e-6); /* the root of eps where d = 0 */
             assert_true(c->value >= value);
@@ -132,8 +133,8 @@ TEST(errors_of_fourth_powers)
         const double sum2 = 30, sum4 = 1.0625;
         made m;
         make(&m, 2, sigma, exact ? NULL : residual, sum2, sum4);
-        m.s.exponent = -10; /* 1 is 2^10 here: no cap */
-        m.s.sum_sigma4_error = exact ? 0 : 0x1p-20;
+        m.s.solution.exponent = -10; /* 1 is 2^10 here: no cap */
+        m.s.moments.sum_sigma4_error = exact ? 0 : 0x1p-20;
         const cs_certificate_facts facts = {
             .perron = perron, .lumped = lumped, .rank = 3, .longest = 100};
         cs_certificates_of(&UNSCALED, &facts, &m.s);
@@ -144,7 +145,7 @@ TEST(errors_of_fourth_powers)
             error += 4 * residual[j] * pow(sigma[j] + residual[j], 3);
         }
         /* value^2 = sqrt of the fourth sum's error */
-        assert_true(fabs(pow(m.s.cert_moments.value, 4) / error - 1) < 1e-12);
+        assert_true(fabs(pow(m.s.cert.moments.value, 4) / error - 1) < 1e-12);
     }
 }
 
@@ -155,20 +156,20 @@ TEST(no_value_is_above_one)
     for (int exponent = -2; exponent <= 2; ++exponent) {
         made m;
         make(&m, 1, sigma, NULL, 1000, NAN);
-        m.s.exponent = exponent;
+        m.s.solution.exponent = exponent;
         const cs_certificate_facts facts = {.perron = true, .rank = 20};
         cs_certificates_of(&UNSCALED, &facts, &m.s);
-        assert_true(m.s.cert_moments.value == ldexp(1, -exponent));
-        assert_true(m.s.cert_moments.reach == ldexp(1, -exponent));
-        assert_int_equal(m.s.cert_moments.state,
+        assert_true(m.s.cert.moments.value == ldexp(1, -exponent));
+        assert_true(m.s.cert.moments.reach == ldexp(1, -exponent));
+        assert_int_equal(m.s.cert.moments.state,
                          exponent >= 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
     }
     made m; /* fewer than were found */
     make(&m, 1, sigma, NULL, 0.06, NAN);
     const cs_certificate_facts facts = {.rank = 20};
     cs_certificates_of(&UNSCALED, &facts, &m.s);
-    assert_int_equal(m.s.cert_moments.state, CS_CERT_FAILED);
-    assert_true(isnan(m.s.cert_moments.reach));
+    assert_int_equal(m.s.cert.moments.state, CS_CERT_FAILED);
+    assert_true(isnan(m.s.cert.moments.reach));
 }
 
 /* As many values within 1e-9 of 1 as components, or as were wanted. */
@@ -193,22 +194,22 @@ TEST(ones_are_counted)
             cs_certificate_facts facts = {.perron = true};
             made m;
             make(&m, 4, scaled, NULL, 4, NAN);
-            m.s.components = cases[i].components;
-            m.s.exponent = exponent;
+            m.s.input.components = cases[i].components;
+            m.s.solution.exponent = exponent;
             cs_certificates_of(&o, &facts, &m.s);
-            const cs_certificate *c = &m.s.cert_components;
+            const cs_certificate *c = &m.s.cert.components;
             assert_int_equal(c->state, cases[i].state);
             assert_true(c->value == 2 && c->bound == (double)cases[i].components);
-            assert_int_equal(m.s.near_ones, cases[i].near_ones);
+            assert_int_equal(m.s.cert.near_ones, cases[i].near_ones);
             assert_int_equal(strstr(c->why, "1 more within 1e-9") != NULL, cases[i].near_ones);
-            assert_true(m.s.perron && isnan(m.s.departure) && isnan(c->reach));
+            assert_true(m.s.cert.perron && isnan(m.s.solution.departure) && isnan(c->reach));
             facts.perron = false;
             cs_certificates_of(&o, &facts, &m.s);
             assert_int_equal(c->state, CS_CERT_NOT_RUN);
-            assert_true(m.s.near_ones == 0 && !m.s.perron);
+            assert_true(m.s.cert.near_ones == 0 && !m.s.cert.perron);
             assert_non_null(strstr(c->why, "no theorem"));
-            assert_string_equal(m.s.cert_moments.why, "not requested");
-            assert_int_equal(m.s.cert_moments.state, CS_CERT_NOT_RUN);
+            assert_string_equal(m.s.cert.moments.why, "not requested");
+            assert_int_equal(m.s.cert.moments.state, CS_CERT_NOT_RUN);
         }
     }
 }
@@ -223,7 +224,7 @@ TEST(what_a_probe_says)
     double v = 1;
     made m;
     make(&m, 2, sigma, NULL, 1.25, NAN);
-    c = &m.s.cert_probe;
+    c = &m.s.cert.probe;
     cs_certificates_of(&o, &facts, &m.s);
     assert_int_equal(c->state, CS_CERT_PASSED);
     assert_true(c->value == 0.5);
@@ -245,9 +246,9 @@ TEST(what_a_probe_says)
         assert_int_equal(c->state, CS_CERT_NOT_RUN);
         assert_non_null(strstr(c->why, idle[i]));
     }
-    m.s.interrupted = true;
+    m.s.solution.interrupted = true;
     cs_certificates_of(&o, &facts, &m.s);
-    assert_string_equal(m.s.cert_moments.why, "interrupted");
+    assert_string_equal(m.s.cert.moments.why, "interrupted");
 }
 
 /* The largest residual against the tolerance, of the largest value. */
@@ -259,24 +260,24 @@ TEST(the_worst_residual_counts)
         made m;
         residual[i % 3] = i < 3 ? 4e-8 : (double)NAN;
         make(&m, 3, sigma, residual, 21, NAN);
-        m.s.converged = true;
+        m.s.solution.converged = true;
         cs_certificate_residual(1e-8, &m.s);
-        assert_int_equal(m.s.cert_residual.state, i < 3 ? CS_CERT_PASSED : CS_CERT_FAILED);
-        assert_true(m.s.converged == (i < 3) && m.s.cert_residual.bound == 4e-8);
-        assert_true(i < 3 ? m.s.cert_residual.value == 4e-8 : isnan(m.s.cert_residual.value));
-        assert_true(m.s.tol == 1e-8);
-        m.s.converged = false;
+        assert_int_equal(m.s.cert.residual.state, i < 3 ? CS_CERT_PASSED : CS_CERT_FAILED);
+        assert_true(m.s.solution.converged == (i < 3) && m.s.cert.residual.bound == 4e-8);
+        assert_true(i < 3 ? m.s.cert.residual.value == 4e-8 : isnan(m.s.cert.residual.value));
+        assert_true(m.s.solution.tol == 1e-8);
+        m.s.solution.converged = false;
         cs_certificate_residual(1e-9, &m.s);
-        assert_int_equal(m.s.cert_residual.state, CS_CERT_FAILED);
+        assert_int_equal(m.s.cert.residual.state, CS_CERT_FAILED);
         m.s.k = 0;
         cs_certificate_residual(1e-9, &m.s);
-        assert_int_equal(m.s.cert_residual.state, CS_CERT_PASSED);
-        assert_true(m.s.cert_residual.bound == 1e-9 && !m.s.converged);
+        assert_int_equal(m.s.cert.residual.state, CS_CERT_PASSED);
+        assert_true(m.s.cert.residual.bound == 1e-9 && !m.s.solution.converged);
     }
 }
 
 /* Multiply-adds of a count: n^3 / 6 for each component of n on its smaller side, and of its Gram
- * matrix d (d + 1) / 2 for each line of d entries on the other. Only lengths are looked at. */
+ * matrix d (d + 1) / 2 for each line of d entries on the other. Only lengths matter. */
 TEST(counts_beyond_their_limit_are_not_run)
 {
     enum { LINES = 1000, SMALL = 3, DEGREE = 30000, BLOCKS = 3, ORDER = 8192 };
@@ -301,23 +302,23 @@ TEST(counts_beyond_their_limit_are_not_run)
         (wide ? &r->at : &r->a)->ptr = rows;
         (wide ? &r->a : &r->at)->ptr = cols;
         OK(cs_spectrum_inertia(&system, &o, &facts, &s));
-        assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
-        assert_non_null(strstr(s.cert_inertia.why, "a count needs 4.5e+11 multiply-adds"));
+        assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
+        assert_non_null(strstr(s.cert.inertia.why, "a count needs 4.5e+11 multiply-adds"));
     }
     cs_system system = {.reduced = {.count = BLOCKS}};
-    int64_t *empty = test_room(BLOCKS * ORDER + 1, sizeof *empty);
+    int64_t *empty = test_zeros(BLOCKS * ORDER + 1, sizeof *empty);
     system.reduced.side[CS_LEFT].start = system.reduced.side[CS_RIGHT].start = square;
     system.reduced.a.ptr = system.reduced.at.ptr = empty;
     OK(cs_spectrum_inertia(&system, &o, &facts, &s));
-    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
-    assert_non_null(strstr(s.cert_inertia.why, "a count needs 2.7e+11 multiply-adds"));
+    assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(s.cert.inertia.why, "a count needs 2.7e+11 multiply-adds"));
     for (int missing = 0; missing < 3; ++missing) { /* triplets, left vectors, right vectors */
         s.k = missing > 0;
         s.u.data = missing == 1 ? NULL : &x;
         s.v.data = missing == 2 ? NULL : &x;
         OK(cs_spectrum_inertia(&system, &o, &facts, &s));
-        assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
-        assert_non_null(strstr(s.cert_inertia.why, missing ? "vectors exceed" : "no triplet"));
-        assert_true(s.cert_inertia.bound == (double)s.k && isnan(s.cert_inertia.reach));
+        assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
+        assert_non_null(strstr(s.cert.inertia.why, missing ? "vectors exceed" : "no triplet"));
+        assert_true(s.cert.inertia.bound == (double)s.k && isnan(s.cert.inertia.reach));
     }
 }

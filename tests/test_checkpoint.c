@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "checkpoint_support.h"
-#include "cooc/checkpoint_private.h"
+#include "cooc/build_checkpoint_private.h"
 #include "cooc_compare.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -55,9 +55,9 @@ static json_t *identity_of(const cs_corpus *corpus)
     return identity;
 }
 
-/* A word, where documents end, a class, the split, the law of a population: each tells corpora apart
- * that have the same sizes; the law's name alone does not. */
-TEST(corpora_are_told_by_their_content)
+/* A word, where documents end, a class, the split, the language of a population: each distinguishes
+ * corpora of the same sizes; the language's name alone does not. */
+TEST(corpora_are_distinguished_by_their_content)
 {
     int64_t length[] = {3, 4, 5};
     AUTO(cs_corpus) corpus = small_corpus(3, length, 10, 2, 1);
@@ -69,7 +69,7 @@ TEST(corpora_are_told_by_their_content)
         other.label[2] ^= change == 3;
         other.held_out[2] ^= change == 4;
         memset(other.sha256, change ? 'a' : 'b', sizeof other.sha256 - 1);
-        other.population = change == 5 ? test_room(1, 1) : NULL;
+        other.population = change == 5 ? test_zeros(1, 1) : NULL;
         json_auto_t *its = identity_of(&other);
         assert_int_equal(json_equal(identity, its), change == 0);
         other.population = NULL;
@@ -79,24 +79,22 @@ TEST(corpora_are_told_by_their_content)
 TEST(other_builds_are_refused)
 {
     AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
-    cs_cooc_options first = checkpoint_options("ar", "nearest:3"), o;
+    cs_cooc_options first = checkpoint_options("ar", "all"), o;
     interrupted(&corpus, first, 2, 0, CS_ERR_INTERRUPT, checkpoint_dir);
     first.resume = true;
     static const struct {
         const char *words;
-        cs_cooc_options o; /* beside those of `first` */
-    } other[] = {{"its context_size is 3, not 2", {.context.n = 2}},
-                 {"its target_given is true, not false", {.context.given = true}},
-                 {"its max_length is 0, not 20", {.max_length = 20}},
-                 {"its weight_by_document is false, not true", {.weight_by_document = true}},
-                 {"its split is \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
-                 {"its draws is 0, not 5", {.draws = 5}},
-                 {"its seed is \"0\", not \"7\"", {.seed = 7}},
-                 {"its tail is ", {.tail = 1e-3}}};
+        cs_cooc_options o; /* in addition to those of `first` */
+    } other[] = {{"a build with target_position \"blind\", not \"given\"", {.context.given = true}},
+                 {"a build with max_length 0, not 20", {.max_length = 20}},
+                 {"a build with weight \"token\", not \"document\"", {.weight_by_document = true}},
+                 {"a build with split \"all\", not \"train\"", {.split = CS_SPLIT_TRAIN}},
+                 {"a build with draws 0, not 5", {.draws = 5}},
+                 {"a build with seed \"0\", not \"7\"", {.seed = 7}},
+                 {"a build with tail 1e-06, not 0.001", {.tail = 1e-3}}};
     for (size_t i = 0; i < sizeof other / sizeof *other; ++i) {
         const cs_cooc_options *x = &other[i].o;
         o = first;
-        o.context.n = x->context.n > 0 ? x->context.n : o.context.n;
         o.context.given = o.context.given != x->context.given; /* turned */
         o.max_length = x->max_length;
         o.weight_by_document = x->weight_by_document;
@@ -107,25 +105,25 @@ TEST(other_builds_are_refused)
         assert_build_fails(&corpus, &o, CS_ERR_USAGE, other[i].words);
     }
     o = first;
-    o.objective.mask_ratio_lo = 0.25; /* not of ar: its hash alone shows it */
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective_hash is");
-    o = checkpoint_options("diverse-ar:t=2", "nearest:3");
+    o.objective.mask_ratio_lo = 0.25; /* not of ar */
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "with parameters: mask_ratio_lo unset, not 0.25");
+    o = checkpoint_options("diverse-ar:t=2", "all");
     o.resume = true;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective is \"ar");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE,
+                       "with parameters: name \"ar\", not \"diverse-ar\"");
     o = first;
     o.objective.target_weight = CS_TARGETS_UNIFORM;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its objective");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "target_weight \"plan\", not \"uniform\"");
     o = first;
-    o.context.mode = CS_CONTEXT_EACH;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"each\"");
-    o = first;
+    o.context = (cs_context){.mode = CS_CONTEXT_NEAREST, .n = 3};
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "context \"all\", not \"nearest:3\"");
     o.context.columns = 3;
-    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "its context is \"nearest\", not \"nearest@3\"");
+    assert_build_fails(&corpus, &o, CS_ERR_USAGE, "context \"all\", not \"nearest:3@3\"");
     int32_t token = corpus.token[17];
     corpus.token[17] = (token + 1) % 300;
-    assert_build_fails(&corpus, &first, CS_ERR_USAGE, "its corpus_hash is");
+    assert_build_fails(&corpus, &first, CS_ERR_USAGE, "a build with corpus \"");
     corpus.token[17] = token;
-    o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever stands there */
+    o = checkpoint_options("ar", "nearest:2"); /* without resume: anew, whatever exists */
     AUTO_OK(cs_cooc, m, cs_cooc_build(&corpus, &o, &m));
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
@@ -162,7 +160,7 @@ TEST(damage_is_named)
         {"\"bytes\": ", "\"bytes\": 0.", "is damaged", CS_ERR_INPUT},
         {"\"bytes\": ", "\"bytes\": -", "is damaged", CS_ERR_INPUT},
         {"\"build\": {", "\"build\": 3, \"was\": {", "is damaged", CS_ERR_INPUT},
-        {"\"version\": ", "\"version\": 9", "belongs to another build: its format is version 9",
+        {"\"version\": ", "\"version\": 9", "is a checkpoint of version 92, written by cospec ",
          CS_ERR_USAGE},
         {"\"format\": \"", "\"format\": \"not ", "not a checkpoint", CS_ERR_INPUT},
     };
@@ -184,7 +182,8 @@ TEST(damage_is_named)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* A disk that is full at the second checkpoint: its failure is told, the first one stands. */
+/* A disk that is full at the second checkpoint: the failure is reported, the first checkpoint
+ * remains. */
 TEST(full_disks_keep_the_older_checkpoint)
 {
     AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
@@ -331,7 +330,7 @@ TEST(what_a_build_cannot_have_made_is_refused)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* More runs than the file has room for the lengths of: refused before memory is taken for them. */
+/* More runs than the file has lengths of: refused before memory is taken for them. */
 TEST(sizes_beyond_the_file_are_refused_first)
 {
     AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
@@ -358,13 +357,13 @@ TEST(sizes_beyond_the_file_are_refused_first)
     OK(cs_cooc_checkpoint_remove(checkpoint_dir));
 }
 
-/* Memory that ends while a checkpoint is written, or its build is described, is told; the older one
- * stands, and the next attempt succeeds. */
+/* Memory that ends while a checkpoint is written, or its build is described, is reported; the older
+ * one remains, and the next attempt succeeds. */
 TEST(writing_survives_failed_allocations)
 {
     AUTO(cs_corpus) corpus = random_corpus(20, 9, 30, 2);
     const cs_cooc_options o = checkpoint_options("masked:unmasked=1", "nearest:2");
-    for (int round = 0; round < 3; ++round) { /* the first one, and one beside another */
+    for (int round = 0; round < 3; ++round) { /* the first one, and one after another */
         AUTO(kept) k = {0};
         kept_init(&k);
         EACH_ALLOCATION_FAILS(n) {

@@ -2,6 +2,7 @@
  * threads and budgets; and where memory ends in its midst. */
 #include "base/threads.h"
 #include "checkpoint_support.h"
+#include "cooc/build_sequences.h"
 #include "cooc_compare.h"
 #include "io/file.h"
 #include "small_corpus.h"
@@ -38,7 +39,7 @@ TEST(resumed_is_uninterrupted)
             assert_same_cooc(&whole, &m);
             cs_cooc_free(&m);
             assert_true(
-                cs_path_exists(checkpoint_index)); /* stands until the caller has the matrix */
+                cs_path_exists(checkpoint_index)); /* kept until the caller has the matrix */
             OK(cs_cooc_checkpoint_remove(checkpoint_dir));
             assert_false(cs_path_exists(checkpoint_dir));
         }
@@ -87,24 +88,17 @@ TEST(late_ones_keep_what_was_written)
     assert_resumes(&corpus, o);
 }
 
-static cs_status is_interrupted(void *ctx, const cs_cooc *made)
-{
-    assert_true(made->matrix.a.rows > 0 && ctx);
-    cs_interrupt_set();
-    return cs_interrupt_check();
-}
-
 /* The matrix is there, and what it was counted from. */
-TEST(an_interrupt_of_the_use_leaves_a_checkpoint)
+TEST(an_interrupt_after_the_build_leaves_a_checkpoint)
 {
     AUTO(cs_corpus) corpus = random_corpus(8000, 40, 300, 3);
     for (int way = 0; way < 2; ++way) {
         cs_cooc_options o = checkpoint_options("ar", "nearest:3");
         o.memory_budget = way ? 1 << 20 : 1 << 28;
-        o.use = is_interrupted;
-        o.use_ctx = &o;
-        interrupted(&corpus, o, 0, 0, CS_ERR_INTERRUPT, checkpoint_dir);
-        o.use = NULL;
+        AUTO_OK(cs_cooc_prepared, p, cs_cooc_prepare(&corpus, &o, &p));
+        AUTO_OK(cs_cooc, m, cs_cooc_build_prepared(&p, &m));
+        assert_true(m.matrix.a.rows > 0);
+        assert_fails(cs_cooc_built(&p, CS_ERR_INTERRUPT), CS_ERR_INTERRUPT, checkpoint_dir);
         assert_resumes(&corpus, o);
     }
 }

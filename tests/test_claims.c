@@ -142,9 +142,9 @@ TEST(baselines_do_not_sharpen_decisions)
     assert_true(open > 0.9 * FAMILIES * FAMILY);
 }
 
-/* Families of which some comparisons are as large as what matters, which is the hardest to tell from
- * less, and the others are nil: none of the former is found small but in .05 of families, and of the
- * latter most are. Seeds and documents are drawn. */
+/* Families in which some differences are exactly as large as the threshold, which is the hardest to
+ * distinguish from less, and the others are nil. None of the former is found small except in .05 of
+ * families, and most of the latter are. Seeds and documents are drawn. */
 TEST(large_differences_are_rarely_found_small)
 {
     enum { FAMILY = 6, FAMILIES = 2000, SEEDS = 5 };
@@ -194,7 +194,7 @@ TEST(large_differences_are_rarely_found_small)
 TEST(pairs_of_seeds)
 {
     enum { SEEDS = 5, REPEATED = 400 };
-    int wrong = 0, told = 0, apart = 0;
+    int wrong = 0, found = 0, apart = 0;
     for (int k = 0; k < REPEATED; ++k) {
         cs_rng rng = cs_rng_at(16, CS_STREAM_TEST, (uint64_t)k);
         for (int large = 0; large < 2; ++large) {
@@ -225,16 +225,16 @@ TEST(pairs_of_seeds)
             const bool decided = claim.verdict <= CS_CLAIM_OPPOSITE;
             assert_true(decided == (fabs(sum / SEEDS) > point.margin));
             wrong += decided && !large;
-            told += decided && large;
+            found += decided && large;
             point.sides.paired = 0;
             OK(cs_claims_decide(&claims));
             apart += claim.verdict <= CS_CLAIM_OPPOSITE;
         }
     }
     print_message("%.4f of nothing decided, %.2f of a difference; %.3f apart\n",
-                  (double)wrong / REPEATED, (double)told / REPEATED, (double)apart / REPEATED / 2);
+                  (double)wrong / REPEATED, (double)found / REPEATED, (double)apart / REPEATED / 2);
     assert_true(fabs(wrong - 0.05 * REPEATED) < 4 * sqrt(0.05 * 0.95 * REPEATED));
-    assert_true(told > REPEATED / 3 && apart < REPEATED / 100);
+    assert_true(found > REPEATED / 3 && apart < REPEATED / 100);
 }
 
 /* Nothing is small where nobody has said what matters, or a side has no error. */

@@ -1,5 +1,5 @@
 /* model: classification heads. What a text's outputs must not see cannot move one bit; the mean is
- * the mean; where dropout stands; what is refused; encoders that are taken over, files. */
+ * the mean; the places of dropout; what is refused; encoders that are taken over, files. */
 #include "backend_ref.h"
 #include "io_support.h"
 #include "model_support.h"
@@ -83,7 +83,7 @@ TEST(the_mean_is_the_mean)
     world_load(&encoder, &data);
     OK(cs_run_forward(head.run));
     OK(cs_run_forward(encoder.run));
-    OK(cs_run_get(head.run, head.net.logits, z));
+    OK(cs_run_get(head.run, head.net.loss.logits, z));
     OK(cs_run_get(encoder.run, encoder.net.top, top));
     int64_t at = cs_params_find(&head.model.params, "classifier.output.weight");
     OK(cs_params_get64(&head.model.params, at, CS_PARAM_VALUE, w));
@@ -205,7 +205,7 @@ static float *value_of(const cs_model *model, const char *name, int64_t *items)
     int64_t at = cs_params_find(&model->params, name);
     assert_true(at >= 0);
     *items = model->params.param[at].rows * model->params.param[at].cols;
-    float *value = test_room(*items, sizeof *value);
+    float *value = test_zeros(*items, sizeof *value);
     OK(cs_params_get(&model->params, at, CS_PARAM_VALUE, value));
     return value;
 }
@@ -218,8 +218,8 @@ static bool same(const cs_model *a, const cs_model *b, const char *name)
     return equal;
 }
 
-/* Of a two-stream model with a decoder's parameters beside it: the encoder moves, the head keeps
- * its own values, also where both have one. */
+/* Of a two-stream model with the parameters of a decoder too: the encoder moves, the head keeps its
+ * own values, also where both have one. */
 TEST(encoders_are_taken)
 {
     const model_case two = {"two", CS_FORM_TWO_STREAM, CS_ARCH_BERT, CS_LOSS_NONE, NULL};

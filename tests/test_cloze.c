@@ -1,4 +1,4 @@
-/* train/cloze: where gap and texts of a template come to stand, answers that are the language model's own,
+/* train/cloze: the places of gap and text in a template, predictions equal to the language model's,
  * learning from few examples, bad templates and words, every allocation failed. */
 #include "io_support.h"
 #include "model/pass.h"
@@ -52,7 +52,7 @@ static cs_labelled_text one(bool pair)
     return t;
 }
 
-TEST(texts_stand_in_the_template)
+TEST(texts_are_in_the_template)
 {
     AUTO(cs_labelled_text) single = one(false), pair = one(true);
     check_tokens(&single, "{1} w10 {mask} w11", MASK, 16, 6,
@@ -91,7 +91,7 @@ TEST(shifted_outputs_are_read_before_the_gap)
     }
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- texts that answer questions --- */
 
 typedef struct {
     cs_arch arch;
@@ -184,7 +184,7 @@ static void asked(task *t, const plan *p, int64_t i, float *logits)
     }
     cs_batch_predict(&pass.batch, t->ids.place[i], -1, 0, 0, 0);
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-    OK(cs_run_get_f32(pass.run, pass.network.logits, logits));
+    OK(cs_run_get_f32(pass.run, pass.network.loss.logits, logits));
 }
 
 /* Untaught, the answer is the likeliest of the words by the network of the language model, and the loss

@@ -1,6 +1,6 @@
 /* Codes of patches: k-means against its own conditions and a known clustering; windows. */
+#include "image/codes.h"
 #include "io_support.h"
-#include "model/codes.h"
 
 /* Four groups around the corners of a square, so far apart that k-means++ begins in each: their means
  * are the centres. Two centres in one group would leave another 100^2 away. */

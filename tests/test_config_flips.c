@@ -1,8 +1,8 @@
 /* No key of config.json is passed over in models of pictures and in the layer of linear attention: another
  * value gives other outputs or a refusal (of other architectures: test_architectures.c). */
+#include "analysis/vision/patch_values.h"
 #include "flip_support.h"
 #include "infer/hidden_states.h"
-#include "infer/patch_values.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
@@ -75,8 +75,8 @@ static cs_status ask_pictures(cs_model *model, const char *dir, said *s)
     } else if (status == CS_OK && (status = cs_model_kind_read(dir, model, &kind)) == CS_OK) {
         AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
         const int64_t values = corpus.tokens * corpus.real_width;
-        int32_t *group = test_room(corpus.tokens, sizeof *group);
-        float *to = test_room(values, sizeof *to);
+        int32_t *group = test_zeros(corpus.tokens, sizeof *group);
+        float *to = test_zeros(values, sizeof *to);
         memset(to, 0, (size_t)values * sizeof *to);
         for (int64_t i = 0; i < corpus.tokens; ++i) {
             group[i] = i % 3 > 0;
@@ -109,8 +109,8 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
         cs_batch_predict(&pass.batch, q, -1, 0, 0, 0);
     }
     if (status == CS_OK) status = cs_pass_forward(&pass, 1, (cs_run_key){0});
-    double *z = status == CS_OK ? test_room(2 * model->config.shape.vocab, sizeof *z) : NULL;
-    if (status == CS_OK) status = cs_run_get(pass.run, pass.network.logits, z);
+    double *z = status == CS_OK ? test_zeros(2 * model->config.shape.vocab, sizeof *z) : NULL;
+    if (status == CS_OK) status = cs_run_get(pass.run, pass.network.loss.logits, z);
     for (int64_t i = 0; i < 2 * model->config.shape.vocab && status == CS_OK; ++i) {
         say(s, z[i]);
     }
@@ -119,7 +119,7 @@ static cs_status ask_linear(cs_model *model, const char *dir, said *s)
 
 typedef cs_status (*asking)(cs_model *model, const char *dir, said *s);
 
-/* CS_OK: it answers. */
+/* CS_OK: it has a result. */
 static cs_status answers(const char *dir, asking ask, said *s)
 {
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));

@@ -107,7 +107,7 @@ TEST(group_ar_has_the_known_gap)
     assert_true(fabs(c.cut.lower - 0.03015) < 5e-6);
     assert_true(fabs(c.cut.upper - 0.34202) < 5e-6);
     assert_true(fabs(c.gap - (1.0 - sigma2)) < 1e-12);
-    assert_int_equal(c.spectrum.components, 1);
+    assert_int_equal(c.spectrum.input.components, 1);
     assert_true(c.giant_mass == 1.0);
 }
 
@@ -117,7 +117,7 @@ TEST(two_components_report_the_heavier)
     AUTO(cs_csr) m = sparse(4, 4, a);
     cs_connectivity_options options = {0};
     AUTO_OK(cs_connectivity, c, cs_connectivity_of(&m, &options, &c));
-    assert_int_equal(c.spectrum.components, 2);
+    assert_int_equal(c.spectrum.input.components, 2);
     assert_true(fabs(c.giant_mass - 8.0 / 9.0) < 1e-15);
     assert_true(fabs(c.cut.sigma2 - 0.5) < 1e-12); /* [[3,1],[1,3]]/8: correlation 1/2 */
     assert_true(fabs(c.gap - 0.5) < 1e-12);
@@ -126,9 +126,9 @@ TEST(two_components_report_the_heavier)
     cs_reason_clear();
 }
 
-/* The matrix of group_ar_has_the_known_gap beside a lighter component whose second value, 0.99 /
- * 1.01, is larger. Of one value below 1 the heavier's is not among those of the whole; of two it is:
- * the same cut, a cut of the component. */
+/* The matrix of group_ar_has_the_known_gap with a lighter component whose second value, 0.99 /
+ * 1.01, is larger. Of one value below 1 the heavier's is not among those of the whole; of two it
+ * is: the same cut, a cut of the component. */
 TEST(the_cut_is_the_heavier_components_whichever_values_are_larger)
 {
     enum { N = 7 };

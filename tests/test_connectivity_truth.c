@@ -34,7 +34,7 @@ TEST_IN_DIR(truth_is_read_and_oriented)
     assert_int_equal(r.objects, 0);
 }
 
-/* The law's own matrix goes before that of a corpus drawn from it. */
+/* The language's own matrix precedes that of a corpus drawn from it. */
 TEST_IN_DIR(populations_are_exact)
 {
     const char *path = put(state, "connectivity.csv",

@@ -1,5 +1,5 @@
-/* What content rows see when a trained model is read: rank masks, the plans they come from, and
- * states and losses that are means over the draws. */
+/* The rows that content rows see when a trained model is read: attention masks, the plans they come
+ * from, and states and losses that are means over the draws. */
 #include "infer/hidden_states.h"
 #include "model/pass.h"
 #include "model_support.h"
@@ -24,7 +24,7 @@ TEST(fixed_masks)
     assert_int_equal(cs_content_draws(&causal), 1);
 }
 
-/* Groups of 2 but for a first one of 1 or 2: every draw is one of the two plans, both come up, and
+/* Groups of 2 after a first one of 1 or 2: every draw is one of the two plans, both come up, and
  * the same draw is the same plan. */
 TEST(plans_are_drawn)
 {
@@ -65,7 +65,7 @@ static cs_status keep(void *ctx, const cs_hidden_block *b)
     return CS_OK;
 }
 
-/* The last layer of document d under one draw, by a pass of its own. */
+/* The last layer of document d under one draw, by a separate pass. */
 static void one_draw(training *t, const cs_content_masks *m, int64_t d, int64_t draw, float *out)
 {
     const int64_t at = t->corpus.doc_ptr[d], n = t->corpus.doc_ptr[d + 1] - at;
@@ -94,7 +94,7 @@ TEST(states_are_means_over_draws)
                                      .objective = &t.options.task.objective,
                                      .draws = DRAWS,
                                      .seed = 9}};
-    kept *rows = test_room(1, sizeof *rows), *pooled = test_room(1, sizeof *pooled);
+    kept *rows = test_zeros(1, sizeof *rows), *pooled = test_zeros(1, sizeof *pooled);
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, rows));
     o.pooling = CS_POOL_MEAN;
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, pooled));

@@ -52,7 +52,8 @@ static void expect_failure(const char *spec, cs_context context, int64_t draws, 
     expect_reason(words);
 }
 
-/* What the refusals suggest is accepted, and nothing below 2^20 patterns a target is refused. */
+/* The limits that refusals suggest are accepted, and nothing below 2^20 patterns a target is
+ * refused. */
 TEST(suggested_limits_are_enough)
 {
     static const struct {
@@ -268,7 +269,7 @@ TEST(contributions_are_bounded_in_closed_form)
         {"ar", "all", 0, 6},
         {"ar", "document", 0, 6},
         {"ar", "each:2", 0, 6 * 2},
-        {"ar", "each:9", 0, 6 * 6}, /* as many as there are beside the target */
+        {"ar", "each:9", 0, 6 * 6}, /* all positions other than the target */
         {"permuted-ar", "each:2", 0, 7 * 4},
         {"permuted-ar", "each:3", 0, 7 * 6},
         {"permuted-ar", "each:4", 0, 7 * 6},
@@ -291,7 +292,7 @@ TEST(contributions_are_bounded_in_closed_form)
     }
 }
 
-/* A mistyped mode is told what it may have meant, with its number; each has another name. */
+/* A mistyped mode gets a suggestion, with its number; each has another name. */
 TEST(modes_have_names)
 {
     static const struct {

@@ -116,7 +116,7 @@ TEST(offsets_know_rows_and_columns)
     }
 }
 
-/* What --dry-run says is not below what is built, and not far above. */
+/* The sizes of --dry-run are not below those of the build, and not far above. */
 TEST(sizes_are_foreseen)
 {
     enum { TEXTS = 60 };

@@ -1,5 +1,6 @@
-/* What src/cooc tells of its progress: every stage counts up to its total, in order; and an interrupt
- * raised in any stage ends the work with nothing made. Sums over blocks of a large Gram matrix. */
+/* The progress that src/cooc reports: every stage counts up to its total, in order; and an
+ * interrupt raised in any stage ends the work with nothing made. Sums over blocks of a large Gram
+ * matrix. */
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "cooc/moments.h"
@@ -16,7 +17,7 @@ typedef struct {
     const char *stage;
     int64_t step; /* from one report to the next; 0: any */
     int64_t reports, others, first, last, total;
-    bool again; /* a stage may begin anew once it has told of all but its last one */
+    bool again; /* a stage may begin anew once it has reported all but its last step */
     bool stops; /* raises the interrupt at the second report, or the first of a stage of one */
 } listener;
 
@@ -53,7 +54,7 @@ static cs_status build(listener *l, const char *context, int threads, cs_cooc *m
     return status;
 }
 
-TEST(builds_tell_their_stages)
+TEST(builds_report_their_stages)
 {
     static const struct {
         const char *context, *stage;
@@ -106,7 +107,7 @@ static cs_status spectrum(listener *l, const cs_csr *a, cs_spectrum_options o, c
 
 /* Components beyond 600 are solved one after the other; the certificate of inertia counts component
  * by component. */
-TEST(spectra_tell_their_components)
+TEST(spectra_report_their_components)
 {
     AUTO(cs_csr) large = two_cycles(601, 601), small = two_cycles(7, 7), mixed = two_cycles(601, 7);
     listener l = {.stage = "components", .step = 1};
@@ -125,10 +126,10 @@ TEST(spectra_tell_their_components)
     l = (listener){.stage = "inertia", .step = 1, .again = true};
     OK(spectrum(&l, &small, (cs_spectrum_options){.k = 6, .certify = CS_CERTIFY_INERTIA}, &s));
     assert_true(l.reports % 2 == 0 && l.first == 0 && l.last == 1 && l.total == 2);
-    assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
 }
 
-TEST(sums_of_fourth_powers_tell_their_samples_and_items)
+TEST(sums_of_fourth_powers_report_their_samples_and_items)
 {
     AUTO(cs_csr) a = untidy_matrix(1, 300, 150, 3), abar = normalised(&a), at = {0};
     OK(cs_csr_transpose(&abar, &at));
@@ -206,7 +207,7 @@ TEST_IN_DIR(blocks_of_a_gram_matrix_are_summed)
     OK(cs_matrix_write_npz(path, &a, true));
     AUTO_OK(cs_shard, shard, cs_shard_read(&alone, path, true, &shard));
     AUTO_OK(cs_spectrum, s, cs_ranked_spectrum(&shard, &o, &s));
-    assert_true(fabs(s.sum_sigma4 - 3.0 * N / 8) < 1e-10);
-    assert_true(fabs(s.sum_sigma2 - N / 2.0) < 1e-10);
+    assert_true(fabs(s.moments.sum_sigma4 - 3.0 * N / 8) < 1e-10);
+    assert_true(fabs(s.moments.sum_sigma2 - N / 2.0) < 1e-10);
     assert_true(l.reports == 2 && l.first == (1 << 21) / N && l.last == N && l.total == N);
 }

@@ -94,7 +94,8 @@ TEST_IN_DIR(bad_text_is_refused_with_its_place)
                  "absent.txt: no such file");
 }
 
-/* One rule for headers: it is no document, and says where label and text are, but for what options say. */
+/* One rule for headers: a header is no document, and names the columns of label and text unless
+ * options do. */
 TEST_IN_DIR(headers_are_no_documents)
 {
     static const struct {
@@ -374,7 +375,7 @@ TEST_IN_DIR(directory_of_classes)
                  "top/a/broken:2: byte 1: invalid UTF-8 (0xFF)");
     assert_int_equal(symlink("nowhere", in_dir(state, "top/a/aaa")), 0);
     assert_fails(cs_corpus_load(top, NULL, &out), CS_ERR_IO, "top/a/aaa: No such file");
-    (void)put(state, "top/file", "beside classes\n");
+    (void)put(state, "top/file", "a file among classes\n");
     assert_int_equal(unlink(in_dir(state, "top/a/aaa")), 0);
     assert_int_equal(unlink(in_dir(state, "top/a/broken")), 0);
     assert_int_equal(rmdir(in_dir(state, "top/b/deeper")), 0);
@@ -420,15 +421,15 @@ TEST_IN_DIR(fewer_documents_to_train_on_are_some_of_more)
     assert_true(held > 0 && held < 10);
     for (int64_t count = 1; count <= c.documents - held; ++count) {
         uint8_t now[32] = {0};
-        int64_t still = 0, told = 0;
+        int64_t still = 0, listed = 0;
         OK(cs_corpus_select_train(&c, count, &part));
         assert_int_equal(part.documents, held + count);
         assert_int_equal(part.vocab, c.vocab);
         for (int64_t d = 0; d < part.documents; ++d) {
-            told += part.held_out[d];
-            now[part.token[d]] = 1; /* each document a word of its own */
+            listed += part.held_out[d];
+            now[part.token[d]] = 1; /* each document a separate word */
         }
-        assert_int_equal(told, held);
+        assert_int_equal(listed, held);
         for (int v = 0; v < 32; ++v) {
             still += before[v] && now[v];
             assert_true(!before[v] || now[v]);

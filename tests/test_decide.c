@@ -223,20 +223,20 @@ static double draw(const row *r, int number, double alpha, double *d)
 TEST(false_decisions_are_at_most_nominal)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-        int wrong = 0, told = 0, small = 0;
+        int wrong = 0, found = 0, small = 0;
         const double truth = 4 * hypot(sd_of(&rows[i], 0), sd_of(&rows[i], 1)) / sqrt(2);
         for (int k = 0; k < REPETITIONS; ++k) {
             double d = 0, margin = draw(&rows[i], k, 0.05, &d);
             wrong += fabs(d) > margin;
-            told += d + truth > margin;
+            found += d + truth > margin;
             small += d > draw(&rows[i], k, 0.1, &d);
         }
         print_message("%s: %.4f false, power %.2f at 4 seed sd, %.4f found small\n", rows[i].name,
-                      (double)wrong / REPETITIONS, (double)told / REPETITIONS,
+                      (double)wrong / REPETITIONS, (double)found / REPETITIONS,
                       (double)small / REPETITIONS);
         const double most = 0.05 * REPETITIONS + 4 * sqrt(0.05 * 0.95 * REPETITIONS);
         assert_true(wrong <= most && small <= most);
-        assert_true(told > wrong);
+        assert_true(found > wrong);
     }
 }
 
@@ -249,7 +249,7 @@ TEST(power_is_that_of_a_simulation)
     const cs_plan_of_seeds plan = {
         .prior = &prior, .variance = {1.5, 0.5}, .fixed = cs_error_of(0.3, 19), .d = 2.2};
     const int n = 5;
-    int told = 0;
+    int found = 0;
     for (int k = 0; k < REPETITIONS; ++k) {
         cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, (uint64_t)k);
         const cs_seeds left = {n, 1.5 * chi_square(&rng, n - 1) / (n - 1)};
@@ -257,9 +257,9 @@ TEST(power_is_that_of_a_simulation)
         const cs_error_part part[] = {cs_error_of(0.3 * sqrt(chi_square(&rng, 19) / 19), 19),
                                       cs_error_of_seeds(&prior, left, right),
                                       cs_error_of_seeds(&prior, right, left)};
-        told += plan.d + sqrt(2.0 / n + 0.09) * cs_rng_normal(&rng) > cs_margin(3, part, 0.05);
+        found += plan.d + sqrt(2.0 / n + 0.09) * cs_rng_normal(&rng) > cs_margin(3, part, 0.05);
     }
-    const double share = (double)told / REPETITIONS, power = cs_decision_power(&plan, n, 0.05);
+    const double share = (double)found / REPETITIONS, power = cs_decision_power(&plan, n, 0.05);
     assert_true(share > 0.2 && share < 0.95);
     if (!(fabs(power - share) <= 4 * sqrt(share * (1 - share) / REPETITIONS) + 2e-3)) {
         fail_msg("power %.4f, simulated %.4f", power, share);

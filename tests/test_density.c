@@ -22,9 +22,9 @@ TEST(student_widths_are_those_of_the_tables)
 /* --- quadrature ------------------------------------------------------------------------------- */
 
 /* The semicircle (2 / pi) sqrt(1 - x^2): alpha 0, beta 1/2, orthonormal polynomials U_k. */
-static cs_jacobi semicircle(int64_t order, double *room)
+static cs_jacobi semicircle(int64_t order, double *work)
 {
-    cs_jacobi j = {.order = order, .mass = 1, .alpha = room, .beta = room + order};
+    cs_jacobi j = {.order = order, .mass = 1, .alpha = work, .beta = work + order};
     for (int64_t i = 0; i < order; ++i) {
         j.alpha[i] = 0;
         j.beta[i] = 0.5;
@@ -34,10 +34,10 @@ static cs_jacobi semicircle(int64_t order, double *room)
 
 TEST(the_rule_of_the_semicircle)
 {
-    double own[2 * ORDER], room[1000], node[ORDER], weight[ORDER];
+    double own[2 * ORDER], work[1000], node[ORDER], weight[ORDER];
     for (int64_t q = 1; q <= ORDER; ++q) {
         cs_jacobi j = semicircle(q, own);
-        OK(cs_jacobi_rule(&j, room, node, weight));
+        OK(cs_jacobi_rule(&j, work, node, weight));
         for (int64_t k = 0; k < q; ++k) {
             double angle = (double)(q - k) * M_PI / (double)(q + 1);
             assert_true(fabs(node[k] - cos(angle)) < 1e-14 * ORDER);
@@ -51,20 +51,20 @@ TEST(the_rule_of_the_semicircle)
  * better ones exist. */
 TEST(bounds_are_the_sharp_ones)
 {
-    double own[2 * ORDER], room[1000];
+    double own[2 * ORDER], work[1000];
     int compared = 0;
     for (int64_t q = 1; q <= ORDER; ++q) {
         cs_jacobi j = semicircle(q, own);
         for (int i = 1; i < 200; ++i) {
             double angle = (double)i * M_PI / 200, x = cos(angle), low, high, sum = 0;
             double truth = (angle - sin(angle) * cos(angle)) / M_PI;
-            OK(cs_jacobi_above(&j, x, room, &low, &high));
+            OK(cs_jacobi_above(&j, x, work, &low, &high));
             assert_true(low <= truth + 1e-13 && truth <= high + 1e-13);
             assert_true(low >= 0 && high <= 1);
             for (int64_t k = 0; k <= q; ++k) {
                 sum += pow(sin((double)(k + 1) * angle) / sin(angle), 2);
             }
-            /* Near a Gauss node (U_q(x) near 0) the plain inequalities stand in. */
+            /* Near a Gauss node (U_q(x) near 0) the plain inequalities replace them. */
             if (fabs(sin((double)(q + 1) * angle) / sin(angle)) > 0.1) {
                 assert_true(fabs(high - low - 1 / sum) < 1e-10);
                 ++compared;
@@ -79,12 +79,12 @@ TEST(bounds_are_the_sharp_ones)
 /* So near a node of the rule that no prescribed one can be computed: one node more on either side.
  * Nodes cos(k pi / (q + 1)) with weights 2 sin^2 / (q + 1), and what is within 1e-12 is at the
  * node. */
-TEST(near_a_node_the_plain_inequalities_stand)
+TEST(near_a_node_the_plain_inequalities_are_used)
 {
     enum { Q = 12 };
     static const struct {
         double off;
-        int low, high; /* nodes above, those from x on, beside k - 1 */
+        int low, high; /* nodes above, those from x on, in addition to k - 1 */
     } cases[] = {{0, -1, 2}, {1e-14, -1, 2}, {-1e-14, -1, 2}, {1e-9, -1, 1}, {-1e-9, 0, 2}};
     double own[2 * Q], from_above[Q + 1] = {0}; /* weights of the first k nodes, descending */
     cs_jacobi j = semicircle(Q, own);
@@ -94,9 +94,9 @@ TEST(near_a_node_the_plain_inequalities_stand)
     }
     for (int k = 1; k <= Q; ++k) {
         for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-            double *room = test_room(cs_jacobi_room(Q), sizeof *room), low, high;
+            double *work = test_zeros(cs_jacobi_work_size(Q), sizeof *work), low, high;
             const int least = k - 1 + cases[c].low, most = k - 1 + cases[c].high;
-            OK(cs_jacobi_above(&j, cos(k * M_PI / (Q + 1)) + cases[c].off, room, &low, &high));
+            OK(cs_jacobi_above(&j, cos(k * M_PI / (Q + 1)) + cases[c].off, work, &low, &high));
             assert_true(fabs(low - from_above[least < 0 ? 0 : least]) < 1e-12);
             assert_true(fabs(high - from_above[most > Q ? Q : most]) < 1e-12);
         }
@@ -106,12 +106,12 @@ TEST(near_a_node_the_plain_inequalities_stand)
 /* x^2 times the semicircle: mass 1/4 and moments C_{k+1} / 4^{k+1}, C the Catalan numbers. */
 TEST(a_measure_times_its_square)
 {
-    double own[2 * ORDER], alpha[ORDER], beta[ORDER], room[1000], node[ORDER], weight[ORDER];
+    double own[2 * ORDER], alpha[ORDER], beta[ORDER], work[1000], node[ORDER], weight[ORDER];
     cs_jacobi j = semicircle(ORDER, own), squared = {.alpha = alpha, .beta = beta};
-    OK(cs_jacobi_squared(&j, room, &squared));
+    OK(cs_jacobi_squared(&j, work, &squared));
     assert_int_equal(squared.order, ORDER - 2);
     assert_true(fabs(squared.mass - 0.25) < 1e-14);
-    OK(cs_jacobi_rule(&squared, room, node, weight));
+    OK(cs_jacobi_rule(&squared, work, node, weight));
     double catalan = 1, power = 4;
     for (int k = 0; k < ORDER - 3; ++k) { /* degree 2 k <= 2 (ORDER - 2) - 1 */
         double sum = 0;
@@ -124,26 +124,26 @@ TEST(a_measure_times_its_square)
     }
     /* Two values, all of the measure: 0 drops out. */
     cs_jacobi two = {.order = 2, .mass = 3, .alpha = (double[]){1, 1}, .beta = (double[]){1, 0}};
-    OK(cs_jacobi_squared(&two, room, &squared)); /* values 0 and 2, weights 3/2 */
+    OK(cs_jacobi_squared(&two, work, &squared)); /* values 0 and 2, weights 3/2 */
     assert_int_equal(squared.order, 1);
     assert_true(fabs(squared.mass - 6) < 1e-13 && fabs(squared.alpha[0] - 2) < 1e-13);
     assert_true(squared.beta[0] == 0);
     cs_jacobi none = {0};
     double low = 1, high = 1;
-    OK(cs_jacobi_above(&none, 0.5, room, &low, &high));
+    OK(cs_jacobi_above(&none, 0.5, work, &low, &high));
     assert_true(low == 0 && high == 0);
-    OK(cs_jacobi_squared(&none, room, &squared));
+    OK(cs_jacobi_squared(&none, work, &squared));
     assert_true(squared.order == 0 && squared.mass == 0);
     /* One step, which has not ended: too few for a measure of degree 2. */
     cs_jacobi one = {.order = 1, .mass = 2, .alpha = (double[]){3}, .beta = (double[]){0.5}};
-    OK(cs_jacobi_squared(&one, room, &squared));
+    OK(cs_jacobi_squared(&one, work, &squared));
     assert_true(squared.order == 0 && squared.mass == 0);
     one.beta[0] = 0; /* ended: all at 3 */
-    OK(cs_jacobi_squared(&one, room, &squared));
+    OK(cs_jacobi_squared(&one, work, &squared));
     assert_int_equal(squared.order, 1);
     assert_true(fabs(squared.mass - 18) < 1e-13 && fabs(squared.alpha[0] - 3) < 1e-13);
     cs_jacobi bad = {.order = 2, .mass = 1, .alpha = (double[]){1, NAN}, .beta = (double[]){1, 0}};
-    assert_fails(cs_jacobi_rule(&bad, room, node, weight), CS_ERR_CONVERGE,
+    assert_fails(cs_jacobi_rule(&bad, work, node, weight), CS_ERR_CONVERGE,
                  "order 2 did not converge");
 }
 
@@ -151,7 +151,7 @@ TEST(a_measure_times_its_square)
 
 static cs_csr diagonal(int64_t n, double (*value)(int64_t i))
 {
-    double *entry = test_room(n, sizeof *entry);
+    double *entry = test_zeros(n, sizeof *entry);
     for (int64_t i = 0; i < n; ++i) {
         entry[i] = value(i);
     }
@@ -456,8 +456,8 @@ static void note_step(void *ctx, const char *stage, int64_t done, int64_t total)
     assert_int_equal(total, (s->samples + 7) / 8 * s->degree);
 }
 
-/* Groups of eight samples, each of so many steps. */
-TEST(steps_are_told)
+/* Groups of eight samples, each of the same number of steps. */
+TEST(steps_are_reported)
 {
     static const int64_t samples[] = {2, 8, 9, 17};
     AUTO_OPERATOR(m, random_sparse(200, 150, 0.1, 5), 1);
@@ -471,7 +471,7 @@ TEST(steps_are_told)
         assert_int_equal(seen.count, (samples[i] + 7) / 8 * 7);
     }
     /* A group's basis, its vectors and their product on both sides. */
-    assert_true(cs_density_room(30, 20, 7) == 8 * (20 * 7 + 20 + 20 + 30));
+    assert_true(cs_density_bytes(30, 20, 7) == 8 * (20 * 7 + 20 + 20 + 30));
 }
 
 static double too_large(int64_t i)

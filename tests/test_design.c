@@ -1,6 +1,7 @@
-/* Designed objectives: the published optima, laws and grids beside the bound, gradients by central
- * differences, closed forms where there are any, a text counted by hand. The same programmes by scipy
- * are tests/oracle/design_oracle.py. */
+/* Designed objectives: the published optima, distributions and grids against the bound, gradients
+ * by central differences, closed forms where there are any, a text counted by hand. The same
+ * programmes by scipy are tests/oracle/design_oracle.py. */
+#include "analysis/design/design.h"
 #include "analysis/design/sums_private.h"
 #include "analysis/theorems/tradeoff.h"
 #include "base/threads.h"
@@ -109,7 +110,8 @@ TEST(optima_of_scipy)
     }
 }
 
-/* tr (Abar Abar')^2 - 1 of a joint law of prefixes 1..s-1 and targets, by its left Gram matrix. */
+/* tr (Abar Abar')^2 - 1 of a joint distribution of prefixes 1..s-1 and targets, by its left Gram
+ * matrix. */
 static double tail_of(int64_t s, const double *a)
 {
     double row[16] = {0}, col[16] = {0}, sum = -1;
@@ -127,9 +129,9 @@ static double tail_of(int64_t s, const double *a)
     return sum;
 }
 
-/* s = 4, contexts fixed: all laws on a grid of 1/60; the least of them is within a few h^2 of the
- * optimum, and none is below the bound. */
-TEST(no_law_of_a_grid_is_better)
+/* s = 4, contexts fixed: all distributions on a grid of 1/60; the least of them is within a few h^2
+ * of the optimum, and none is below the bound. */
+TEST(no_distribution_of_a_grid_is_better)
 {
     enum { S = 4, N = 60 };
     double best = INFINITY;
@@ -149,7 +151,8 @@ TEST(no_law_of_a_grid_is_better)
 }
 
 /* Weights of blocks of events, drawn; then as much of the next token as is wanted. */
-static void draw_law(cs_rng *rng, const cs_family *f, bool targets, double next_token, double *y)
+static void draw_distribution(cs_rng *rng, const cs_family *f, bool targets, double next_token,
+                              double *y)
 {
     const cs_pairs *p = &f->events;
     double whole[16] = {0}, next = 0;
@@ -177,9 +180,9 @@ static void fill_gram(int64_t s, double *gram)
     }
 }
 
-/* Every matrix and every choice of marginals: 300 laws, none of them below the bound; which holds
- * whether the gap closes or, where contexts have lost their weight, does not. */
-TEST(no_drawn_law_is_below_the_bound)
+/* Every matrix and every choice of marginals: 300 distributions, none of them below the bound; the
+ * bound holds whether the gap closes or, where contexts have lost their weight, does not. */
+TEST(no_drawn_distribution_is_below_the_bound)
 {
     enum { S = 7, EVENTS = S * (S - 1) / 2 };
     double gram[S * S], y[EVENTS], gradient[EVENTS];
@@ -201,7 +204,7 @@ TEST(no_drawn_law_is_below_the_bound)
         OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
         for (uint64_t i = 0; i < 300; ++i) {
             cs_rng rng = cs_rng_at(i, CS_STREAM_TEST, (uint64_t)c);
-            draw_law(&rng, &f, c % 2, q->p.next_token, y);
+            draw_distribution(&rng, &f, c % 2, q->p.next_token, y);
             assert_true(cs_design_sum_at(&sums, y, gradient) - d.known >= d.bound - 1e-12);
         }
     }
@@ -211,7 +214,7 @@ TEST(no_drawn_law_is_below_the_bound)
 static void check_gradient(const char *family, int64_t s, cs_design_matrix matrix,
                            cs_design_sum sum)
 {
-    double *gram = test_room(s * s, sizeof *gram);
+    double *gram = test_zeros(s * s, sizeof *gram);
     problem *q = problem_of(family, s, 0);
     fill_gram(s, gram);
     q->p.matrix = matrix;
@@ -222,7 +225,7 @@ static void check_gradient(const char *family, int64_t s, cs_design_matrix matri
     cs_design_sums sums;
     AUTO_OK(cs_family, f, cs_family_of(&q->p, &pool, &f));
     OK(cs_design_sums_init(&q->p, &f, &pool, &sums));
-    double *y = test_room(3 * f.masses, sizeof *y), *gradient = y + f.masses,
+    double *y = test_zeros(3 * f.masses, sizeof *y), *gradient = y + f.masses,
            *other = y + 2 * f.masses;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, (uint64_t)s);
     for (int64_t i = 0; i < f.masses; ++i) {
@@ -254,8 +257,8 @@ TEST(gradients_by_central_differences)
     check_gradient(masks, 7, CS_DESIGN_TOY, CS_DESIGN_SIGMA4);
 }
 
-/* What is refused, and why: with both marginals free many random pairs lie below their mean (how many
- * depends on how they are drawn: here entries u^6); with either fixed none does. */
+/* Refused problems, and why: with both marginals free many random pairs lie below their mean (how
+ * many depends on how they are drawn: here entries u^6); with either fixed none does. */
 TEST(convex_with_a_marginal_fixed_only)
 {
     enum { S = 3, PAIRS = 2000 };
@@ -298,7 +301,7 @@ TEST(targets_are_contexts_from_the_end)
 }
 
 /* kappa = sum_d w_d^2 is least where the rest is spread evenly. */
-TEST(least_collision_of_a_law_of_distances)
+TEST(least_collision_of_a_distribution_of_distances)
 {
     for (int64_t reach = 2; reach <= 12; reach += 5) {
         for (double l = 0.25; l < 1; l += 0.25) {
@@ -431,7 +434,7 @@ TEST(a_stream_counted_by_hand)
     q->p.gram = gram;
     AUTO(cs_design) d = solved(&q->p, 1e-8);
     double r[S * S] = {0}, sum = -1;
-    OK(cs_kernel_of_pairs(&d.law, r));
+    OK(cs_kernel_of_pairs(&d.distribution, r));
     for (int u = 0; u < V; ++u) {
         for (int v = 0; v < V; ++v) {
             double m = 0;

@@ -1,5 +1,5 @@
 /* Replaced-token detection: the draws are the model's own probabilities, the second pass reads them
- * and is told what was replaced, its gradient is that of its loss, and runs keep their bytes. */
+ * and is given the replaced tokens, its gradient is that of its loss, and runs keep their bytes. */
 #include "backend_ref.h"
 #include "io_support.h"
 #include "train/detect.h"
@@ -34,7 +34,8 @@ static void world_open(world *w)
                                   .length = w->t.corpus.doc_ptr[d + 1] - first,
                                   .row = d};
     }
-    OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.length, &sizes));
+    OK(cs_task_sizes(&w->t.options.task, &w->model.config, BATCH, w->t.options.data.length,
+                     &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
     OK(cs_detector_open(&w->model, &sizes, masked.replaced_token, &w->detector));
     OK(cs_batch_build(&(cs_batch_order){&w->t.options.task, &w->model.config, 1, 1, NULL}, example,
@@ -52,9 +53,9 @@ static void world_close(world *w)
     free_training(&w->t);
 }
 
-/* Of each masked token every word comes up as often as its probability p says: but for a chance of
- * 1e-6 all shares of n draws are within sqrt(2 p x / n) + 2 x / 3 n of it, x the logarithm of two
- * million times the shares (Bernstein). */
+/* Of each masked token every word comes up as often as its probability p says: with a chance of at
+ * least 1 - 1e-6, all shares of n draws are within sqrt(2 p x / n) + 2 x / 3 n of it, x the
+ * logarithm of two million times the shares (Bernstein). */
 TEST(draws_are_from_the_predictions)
 {
     AUTO_BY(world_close, world) w = {0};
@@ -62,9 +63,9 @@ TEST(draws_are_from_the_predictions)
     const int64_t vocab = w.model.config.shape.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
     const int64_t items = vocab * w.model.config.shape.width;
-    double *z = test_room(w.batch.predictions * vocab, sizeof *z);
-    double *x = test_room(items, sizeof *x);
-    int64_t *times = test_room(events * vocab, sizeof *times);
+    double *z = test_zeros(w.batch.predictions * vocab, sizeof *z);
+    double *x = test_zeros(items, sizeof *x);
+    int64_t *times = test_zeros(events * vocab, sizeof *times);
     memset(times, 0, (size_t)(events * vocab) * sizeof *times);
     OK(cs_params_get64(&w.model.params, table, CS_PARAM_VALUE, x));
     for (int64_t k = 0; k < items; ++k) { /* far from uniform */
@@ -73,7 +74,7 @@ TEST(draws_are_from_the_predictions)
     OK(cs_params_set64(&w.model.params, table, CS_PARAM_VALUE, x));
     OK(cs_batch_load(&w.batch, &w.pass.network, 1, NULL, (cs_run_key){0}, w.pass.run));
     OK(cs_run_forward(w.pass.run));
-    OK(cs_run_get(w.pass.run, w.pass.network.logits, z));
+    OK(cs_run_get(w.pass.run, w.pass.network.loss.logits, z));
     for (uint32_t k = 0; k < TIMES; ++k) {
         OK(cs_detector_draw(&w.detector, &w.batch, &w.pass, (cs_run_key){.seed = 5, .step = k}));
         for (int64_t r = 0; r < events; ++r) {
@@ -104,7 +105,7 @@ TEST(the_second_pass_reads_the_draws)
     const int64_t rows = w.batch.batch * w.batch.length;
     int64_t at = 0, replaced = 0;
     for (int64_t r = 0; r < w.batch.events; ++r) { /* every second as it was */
-        const int32_t was = w.batch.target[r];
+        const int32_t was = w.batch.loss.target[r];
         w.detector.drawn[r] = r % 2 == 0 ? was : was == 7 ? 8 : 7;
     }
     OK(cs_params_zero_grad(&w.model.params));
@@ -112,7 +113,7 @@ TEST(the_second_pass_reads_the_draws)
     const cs_batch *read = &w.detector.pass.batch;
     for (int64_t r = 0; r < rows; ++r) {
         int64_t event = 0;
-        while (event < w.batch.events && w.batch.predict[event] != r) {
+        while (event < w.batch.events && w.batch.loss.predict[event] != r) {
             ++event;
         }
         const bool was_masked = event < w.batch.events;
@@ -121,10 +122,10 @@ TEST(the_second_pass_reads_the_draws)
         assert_int_equal(read->lim[r], w.batch.lim[r]);
         assert_int_equal(read->position[r], w.batch.position[r]);
         if (w.batch.token[r] >= 0) {
-            assert_int_equal(read->predict[at], r);
-            assert_int_equal(read->target[at], was_masked && event % 2 == 1);
-            assert_true(read->weight[at] == masked.replaced_token);
-            replaced += read->target[at++];
+            assert_int_equal(read->loss.predict[at], r);
+            assert_int_equal(read->loss.target[at], was_masked && event % 2 == 1);
+            assert_true(read->loss.weight[at] == masked.replaced_token);
+            replaced += read->loss.target[at++];
         }
     }
     assert_int_equal(read->events, at);
@@ -162,9 +163,9 @@ TEST(the_gradient_is_that_of_the_loss)
     cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < params->count; ++i) {
         const int64_t n = params->param[i].rows * params->param[i].cols;
-        grad[i] = test_room(n, sizeof **grad);
-        value[i] = test_room(n, sizeof **value);
-        along[i] = test_room(n, sizeof **along);
+        grad[i] = test_zeros(n, sizeof **grad);
+        value[i] = test_zeros(n, sizeof **value);
+        along[i] = test_zeros(n, sizeof **along);
         OK(cs_params_get64(params, i, CS_PARAM_VALUE, value[i]));
         OK(cs_params_get64(params, i, CS_PARAM_GRAD, grad[i]));
         for (int64_t k = 0; k < n; ++k) {
@@ -183,7 +184,7 @@ TEST(the_gradient_is_that_of_the_loss)
     for (int s = 0; s < 2; ++s) {
         for (int64_t i = 0; i < params->count; ++i) {
             const int64_t n = params->param[i].rows * params->param[i].cols;
-            double *moved = test_room(n, sizeof *moved);
+            double *moved = test_zeros(n, sizeof *moved);
             for (int64_t k = 0; k < n; ++k) {
                 moved[k] = value[i][k] + (s ? h : -h) * along[i][k];
             }
@@ -212,8 +213,8 @@ TEST_IN_DIR(a_detector_learns)
     for (int i = 0; i < 2; ++i) {
         AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
         t.options.steps = i == 0 ? 1 : 400;
-        t.options.learning_rate = 1e-2;
-        t.options.eval_every = t.options.save_every = 0;
+        t.options.rate.learning_rate = 1e-2;
+        t.options.intervals.eval_every = t.options.intervals.save_every = 0;
         loss[i] = trained(&t).detect_loss;
     }
     assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
@@ -230,7 +231,7 @@ TEST_IN_DIR(threads_change_no_byte)
         recipe r = masked;
         r.threads = threads;
         AUTO_BY(free_training, training) t = in_folder(&r, state, threads == 1 ? "one" : "three");
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         (void)trained(&t);
     }
     assert_true(snprintf(one, sizeof one, "%s", in_dir(state, "one")) > 0);
@@ -254,15 +255,16 @@ TEST(what_has_no_replaced_tokens_is_refused)
                  "no detector of replaced tokens");
 }
 
-/* The matrix of detection, (text, position) against replaced or not, of two independent tokens of law q of
- * which a share rho is drawn anew from q: by enumeration of originals, masks and draws, in plain sums. One
- * singular value beside 1, rho sd q(v) / sqrt(p (1 - p)); 0 where q is uniform. */
+/* The matrix of detection, (text, position) against replaced or not, of two independent tokens of
+ * distribution q. A share rho of the tokens is drawn anew from q: by enumeration of originals,
+ * masks and draws, in plain sums. One singular value other than 1, rho sd q(v) / sqrt(p (1 - p)); 0
+ * where q is uniform. */
 TEST(detection_has_one_singular_value)
 {
     enum { V = 4, TEXTS = V * V };
-    const double law[2][V] = {{.25, .25, .25, .25}, {.5, .3, .15, .05}}, rho = 0.3;
+    const double distribution[2][V] = {{.25, .25, .25, .25}, {.5, .3, .15, .05}}, rho = 0.3;
     for (int l = 0; l < 2; ++l) {
-        const double *q = law[l];
+        const double *q = distribution[l];
         double data[TEXTS * 2 * 2] = {0}, value[2], p = 0, squares = 0, cubes = 0;
         for (int64_t i = 0; i < (int64_t)TEXTS * TEXTS * 4; ++i) { /* original, draws, mask */
             const int64_t was[2] = {i % V, i / V % V},

@@ -1,8 +1,8 @@
 /* The choice of the device: words, plug-ins that are absent or foreign, no silent fallback. */
 #include <dlfcn.h>
 
+#include "tensor/cuda_plugin.h"
 #include "tensor/device.h"
-#include "tensor/plugin.h"
 #include "test.h"
 
 static bool driver_here(void)
@@ -45,7 +45,7 @@ TEST(absent_plugin)
     cs_reason_clear();
 }
 
-/* Asked for by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
+/* Requested by name: CS_ERR_DEVICE with the cause, whichever it is; auto takes the CPU and says the
  * same. */
 TEST(nothing_falls_back_silently)
 {

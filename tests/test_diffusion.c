@@ -72,7 +72,7 @@ static void build(const cs_corpus *corpus, const char *objective, const char *co
     OK(cs_cooc_build(corpus, &o, out));
 }
 
-/* The same bits: the two have one law. */
+/* The same bits, since both have one distribution. */
 TEST(its_matrix_of_a_corpus_is_that_of_permuted_ar)
 {
     const char *const context[] = {"all", "nearest:2", "each:2"};
@@ -104,12 +104,12 @@ TEST(it_mixes)
                            2);
 }
 
-/* In one stream, alone and beside other masks. */
+/* In one stream, alone and with other masks. */
 TEST(a_network_reads_masks)
 {
     AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*masked(unmasked=1)+1*diffusion", &file);
-    assert_int_equal(cs_objective_reads(&mixed), CS_READS_MASKS);
+    assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_MASKED);
     for (int64_t step = 0; step < 20; ++step) {
         cs_task task = batch_task("ar");
         cs_model_config config = batch_config(CS_FORM_SINGLE);
@@ -118,6 +118,6 @@ TEST(a_network_reads_masks)
         AUTO_OK(cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
         assert_int_equal(b.form, CS_FORM_SINGLE);
-        assert_true(b.weight_sum >= 0);
+        assert_true(b.loss.weight_sum >= 0);
     }
 }

@@ -60,9 +60,9 @@ TEST_IN_DIR(digests_are_of_the_bytes)
     assert_int_equal(json_integer_value(json_object_get(first, "bytes")), 3);
 }
 
-/* What was hashed while the disk was waited for is known without a second reading, for as long as the
- * file is that one: replaced or changed in place it is read. */
-TEST_IN_DIR(a_settled_file_is_known)
+/* The digest of a file that was hashed while it was written is known without a second reading,
+ * until the file is replaced or changed in place. */
+TEST_IN_DIR(a_synced_file_is_known)
 {
     char known[33], now[33], expected[33];
     AUTO_FREE char *text = cs_calloc(100000, 1);
@@ -71,7 +71,7 @@ TEST_IN_DIR(a_settled_file_is_known)
     cs_outfile f = {0};
     OK(cs_outfile_open(path, &f));
     OK(cs_outfile_put(&f, text, 100000));
-    OK(cs_outfile_settle(&f, cs_interrupt_check));
+    OK(cs_outfile_sync(&f, cs_interrupt_check));
     OK(cs_outfile_commit(&f));
     OK(cs_xxh3_file(path, known));
     cs_hash_hex(cs_hash(text, 100000, 0), expected);
@@ -289,7 +289,7 @@ TEST_IN_DIR(records_of_other_runs_stay)
     assert_int_equal(json_array_size(outputs), 2);
 }
 
-/* What `rerun` asks: do the inputs of a run still have the bytes that it read? */
+/* The check of `rerun`: do the inputs of a run still have the bytes that it read? */
 TEST_IN_DIR(changed_inputs_are_named)
 {
     const char *path = in_dir(state, "in");

@@ -10,7 +10,7 @@ static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 
 static float *normal_rows(int64_t n, int64_t d, double power, uint64_t index)
 {
-    float *x = test_room(n * d, sizeof *x);
+    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_normal(&rng) * pow((double)(i % d + 1), -power / 2));
@@ -93,8 +93,8 @@ TEST(spectra_at_the_edge)
     assert_true(v[CS_RANK_TAU] == 2);
 }
 
-/* The numbers of docs/explanation/effective-rank.md for 20000 x 768 with lambda_k = 1/k: sampling leaves about the
- * jackknife's errors, of which five are allowed. */
+/* The numbers of docs/explanation/effective-rank.md for 20000 x 768 with lambda_k = 1/k: sampling
+ * leaves about the jackknife's error; five such errors are allowed. */
 TEST(the_numbers_of_the_theory)
 {
     enum { N = 20000, D = 768 };
@@ -117,7 +117,7 @@ TEST(rounding_has_no_rank)
 {
     enum { N = 400, D = 50, R = 3 };
     float *a = normal_rows(N, R, 0, 2), *b = normal_rows(R, D, 0, 3);
-    double *y = test_room((int64_t)N * D, sizeof *y);
+    double *y = test_zeros((int64_t)N * D, sizeof *y);
     for (int i = 0; i < N; ++i) {
         for (int j = 0; j < D; ++j) {
             for (int k = 0; k < R; ++k) {
@@ -148,7 +148,7 @@ TEST(fewer_rows_than_columns)
     assert_int_equal(r.count, N);
     assert_true(r.value[CS_RANK_NUMERICAL] == N);
     cs_effective_rank_free(&r);
-    o.centred = true; /* one dimension goes with the mean */
+    o.centred = true; /* the mean takes one dimension */
     OK(cs_effective_rank_of(&g, &o, &r));
     assert_true(r.value[CS_RANK_NUMERICAL] == N - 1);
     assert_true(r.se[CS_RANK_STABLE] > 0 && isnan(r.se[CS_RANK_NUMERICAL]));
@@ -348,8 +348,8 @@ TEST(replicates_by_full_eigenproblems)
             cs_rank_measures(count, raised, o.tolerance, &o, far);
             for (int m = 0; m < CS_RANK_OF_SPECTRUM; ++m) {
                 const double got = r.left_out[b * CS_RANK_MEASURES + m];
-                const double room = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
-                assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= room);
+                const double margin = 1e-9 * fmax(1, fabs(want[m])) + fabs(far[m] - want[m]);
+                assert_true(isnan(want[m]) ? isnan(got) : fabs(got - want[m]) <= margin);
             }
         }
     }
@@ -407,7 +407,7 @@ TEST(every_allocation_may_fail)
 static double rank_without(const float *x, int64_t n, int64_t d, const int *part, int i, int j)
 {
     const cs_gram_options wide = {.wide = true};
-    int32_t *group = test_room(n, sizeof *group);
+    int32_t *group = test_zeros(n, sizeof *group);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = part[k] == i || part[k] == j ? -1 : 0;
     }
@@ -486,10 +486,10 @@ TEST(the_corrected_rank_stays_in_its_range)
     assert_true(above > 0 && below >= SAMPLES);
 }
 
-/* What nominal 95 % intervals cover of the population's value, in 100 samples of Gaussian rows with
- * covariance diag(1/k): the plain rank's less, that of the corrected with its own error enough, which
- * is larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of docs/explanation/effective-rank.md is by
- * tests/bench/rank_coverage.py. */
+/* The coverage of nominal 95 % confidence intervals in 100 samples of Gaussian rows with covariance
+ * diag(1/k): the plain rank's is too low, that of the corrected with its own error enough, which is
+ * larger than the plain one. P(Bin(100, 0.95) < 86) < 2e-4. The table of
+ * docs/explanation/effective-rank.md is by tests/bench/rank_coverage.py. */
 static void covers(int d, int64_t n, uint64_t seed)
 {
     enum { B = 20, SAMPLES = 100, LEAST = 86 };

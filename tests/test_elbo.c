@@ -1,5 +1,6 @@
-/* The bound of a masked model drawn in any order, beside all orders of small texts: its mean over draws
- * is the exact one, which is above the exact -log p; one token is exact; the number of masked tokens. */
+/* The bound of a masked model drawn in any order, against all orders of small texts: its mean over
+ * draws is the exact one, which is above the exact -log p; one token is exact; the number of masked
+ * tokens. */
 #include "model/pass.h"
 #include "model_support.h"
 #include "perplexity_support.h"
@@ -34,14 +35,14 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
         OK(cs_batch_of_plans(&(cs_batch_order){&task, &t->model.config, 0, 0, NULL}, &plan,
                              &example, 1, &pass.batch));
         OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-        OK(cs_run_get_f32(pass.run, pass.network.logits, logits));
+        OK(cs_run_get_f32(pass.run, pass.network.loss.logits, logits));
         for (int64_t e = 0; e < pass.batch.events; ++e) {
             double sum = 0;
             for (int64_t v = 0; v < vocab; ++v) {
                 sum += exp((double)logits[e * vocab + v]);
             }
-            nll[set][pass.batch.place[e]] =
-                log(sum) - (double)logits[e * vocab + pass.batch.target[e]];
+            nll[set][pass.batch.loss.place[e]] =
+                log(sum) - (double)logits[e * vocab + pass.batch.loss.target[e]];
         }
     }
 }

@@ -12,12 +12,12 @@
 /* By the definition: a row's number is that of the smaller ones that occur. */
 static void numbered(int64_t rows, int64_t n, const int64_t *row)
 {
-    int64_t *number = test_room(n + 1, sizeof *number);
+    int64_t *number = test_zeros(n + 1, sizeof *number);
     memcpy(number, row, (size_t)n * sizeof *number);
-    AUTO_OK(cs_kept_rows, kept, cs_kept_rows_number(rows, n, number, &kept));
+    AUTO_OK(cs_nonempty_rows, kept, cs_nonempty_rows_number(rows, n, number, &kept));
     assert_int_equal(kept.rows, rows);
     assert_each(i, 1, kept.count, kept.row[i] > kept.row[i - 1]);
-    bool *seen = test_room(kept.count + 1, sizeof *seen);
+    bool *seen = test_zeros(kept.count + 1, sizeof *seen);
     for (int64_t e = 0; e < n; ++e) {
         assert_true(number[e] >= 0 && number[e] < kept.count);
         assert_int_equal(kept.row[number[e]], row[e]);
@@ -50,7 +50,7 @@ TEST(rows_are_numbered)
 /* Rows 3 and `last` of `rows` are not empty: {0, 5, 0} and {7, 0, -2}. */
 static void holds_two_rows(const char *path, int64_t rows, int64_t last)
 {
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     AUTO_OK(cs_csr, a, cs_matrix_read_filled(path, &kept, &a));
     OK(cs_csr_check(&a, false));
     assert_int_equal(kept.rows, rows);
@@ -96,13 +96,13 @@ TEST_IN_DIR(rows_without_entries_cost_nothing)
                  "csc.npz: a matrix of 9000000000000000000 rows and 3 columns takes");
 }
 
-/* What stores its rows: csr and dense. The whole comes back from the rows that are kept. */
+/* Forms that store rows: csr and dense. The whole comes back from the rows that are kept. */
 TEST_IN_DIR(stored_rows_are_left_out)
 {
     enum { ROWS = 20000, LAST = 17001 };
     const int64_t shape[] = {ROWS, 3}, pointers = ROWS + 1;
     const int32_t col[] = {1, 1, 0, 2, 0, 2};
-    int64_t *ptr = test_room(pointers, sizeof *ptr);
+    int64_t *ptr = test_zeros(pointers, sizeof *ptr);
     for (int64_t i = 0; i <= ROWS; ++i) { /* row 10 stores two zeros */
         ptr[i] = i <= 3 ? 0 : i <= 10 ? 2 : i <= LAST ? 4 : 6;
     }
@@ -112,7 +112,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
     sparse_archive(in_dir(state, "csr.npz"), "csr", shape, csr);
     holds_two_rows(in_dir(state, "csr.npz"), ROWS, LAST);
 
-    double *dense = test_room((int64_t)ROWS * 3, sizeof *dense);
+    double *dense = test_zeros((int64_t)ROWS * 3, sizeof *dense);
     dense[3 * 3 + 1] = 5;
     dense[LAST * 3] = 7;
     dense[LAST * 3 + 2] = -2;
@@ -126,12 +126,12 @@ TEST_IN_DIR(stored_rows_are_left_out)
     }
     cs_csr_free(&whole);
 
-    /* An array without columns has no rows to speak of, however many it claims. */
+    /* An array without columns has no rows, however many it claims. */
     AUTO_FREE char *header = NULL;
     int64_t size = 0;
     OK(cs_npy_header(CS_F64, false, 2, (const int64_t[]){INT64_C(1) << 50, 0}, &header, &size));
     OK(cs_file_write(in_dir(state, "none.npy"), header, size));
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     OK(cs_matrix_read_filled(in_dir(state, "none.npy"), &kept, &whole));
     assert_int_equal(kept.rows, INT64_C(1) << 50);
     assert_int_equal(kept.count, 0);
@@ -143,7 +143,7 @@ TEST_IN_DIR(stored_rows_are_left_out)
 /* A matrix without empty rows, and the same among `gap` times as many empty ones. */
 typedef struct {
     cs_csr filled, whole;
-    cs_kept_rows kept;
+    cs_nonempty_rows kept;
 } pair;
 
 static pair pair_of(int64_t gap)
@@ -151,16 +151,16 @@ static pair pair_of(int64_t gap)
     pair p = {0};
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 0);
     cs_csr a = untidy_matrix(3, 150, 60, 11);
-    AUTO(cs_kept_rows) some = cs_kept_rows_all(a.rows);
+    AUTO(cs_nonempty_rows) some = cs_nonempty_rows_all(a.rows);
     OK(cs_csr_drop_empty(&a, &some));
     p.filled = a;
-    p.kept = (cs_kept_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
+    p.kept = (cs_nonempty_rows){.count = a.rows, .row = cs_alloc(a.rows, sizeof *p.kept.row)};
     for (int64_t i = 0; i < a.rows; ++i) {
         p.kept.rows += cs_rng_below(&rng, 2 * gap + 1);
         p.kept.row[i] = p.kept.rows++;
     }
     p.kept.rows += gap;
-    cs_kept_rows copy = p.kept;
+    cs_nonempty_rows copy = p.kept;
     copy.row = cs_alloc(a.rows, sizeof *copy.row);
     assert_non_null(copy.row);
     memcpy(copy.row, p.kept.row, (size_t)a.rows * sizeof *copy.row);
@@ -175,19 +175,21 @@ static void pair_free(pair *p)
 {
     cs_csr_free(&p->filled);
     cs_csr_free(&p->whole);
-    cs_kept_rows_free(&p->kept);
+    cs_nonempty_rows_free(&p->kept);
 }
 
 static void same_values(const cs_spectrum *a, const cs_spectrum *b)
 {
     assert_int_equal(a->k, b->k);
-    assert_int_equal(a->components, b->components);
+    assert_int_equal(a->input.components, b->input.components);
     assert_memory_equal(a->sigma, b->sigma, (size_t)a->k * sizeof *a->sigma);
     assert_memory_equal(a->residual, b->residual, (size_t)a->k * sizeof *a->residual);
-    assert_memory_equal(&a->sum_sigma2, &b->sum_sigma2, sizeof a->sum_sigma2);
-    assert_memory_equal(&a->sum_sigma4, &b->sum_sigma4, sizeof a->sum_sigma4);
-    assert_int_equal(a->cert_probe.state, b->cert_probe.state);
-    assert_memory_equal(&a->cert_probe.value, &b->cert_probe.value, sizeof a->sum_sigma2);
+    assert_memory_equal(&a->moments.sum_sigma2, &b->moments.sum_sigma2,
+                        sizeof a->moments.sum_sigma2);
+    assert_memory_equal(&a->moments.sum_sigma4, &b->moments.sum_sigma4,
+                        sizeof a->moments.sum_sigma4);
+    assert_int_equal(a->cert.probe.state, b->cert.probe.state);
+    assert_memory_equal(&a->cert.probe.value, &b->cert.probe.value, sizeof a->moments.sum_sigma2);
 }
 
 /* The bits of the matrix without them; what has a row each is 0 in theirs. */
@@ -213,7 +215,7 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         if (turn == 2) {
             OK(cs_dense_init(&guess, filled.u.rows, filled.u.cols));
             cs_dense_copy(&filled.u, &guess);
-            OK(cs_kept_rows_spread(&p.kept, &guess));
+            OK(cs_nonempty_rows_spread(&p.kept, &guess));
             of_whole.start_u = &guess;
         }
         OK(cs_spectrum_of(&p.filled, &of_kept, &kept));
@@ -222,19 +224,20 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
         if (turn != 2) {
             same_values(&filled, &whole);
         }
-        assert_int_equal(whole.rows, p.whole.rows);
-        assert_int_equal(kept.rows, p.whole.rows);
-        assert_int_equal(whole.zero_rows, p.kept.rows - p.kept.count);
-        assert_int_equal(kept.zero_rows, p.kept.rows - p.kept.count);
+        assert_int_equal(whole.input.rows, p.whole.rows);
+        assert_int_equal(kept.input.rows, p.whole.rows);
+        assert_int_equal(whole.input.zero_rows, p.kept.rows - p.kept.count);
+        assert_int_equal(kept.input.zero_rows, p.kept.rows - p.kept.count);
         assert_int_equal(whole.u.rows, p.whole.rows);
         assert_int_equal(kept.u.rows, p.kept.count);
-        assert_memory_equal(&kept.departure, &whole.departure, sizeof kept.departure);
+        assert_memory_equal(&kept.solution.departure, &whole.solution.departure,
+                            sizeof kept.solution.departure);
         for (int64_t i = 0, at = 0; i < p.whole.rows; ++i) {
             const bool is = at < p.kept.count && p.kept.row[at] == i;
             assert_each(j, 0, whole.k,
                         whole.u.data[i + j * whole.u.ld] ==
                             (is ? kept.u.data[at + j * kept.u.ld] : 0));
-            assert_true(turn == 1 || whole.row_mass[i] == (is ? kept.row_mass[at] : 0));
+            assert_true(turn == 1 || whole.input.row_mass[i] == (is ? kept.input.row_mass[at] : 0));
             at += is;
         }
     }
@@ -248,14 +251,14 @@ TEST(sizes_are_those_of_the_whole)
     int64_t ptr[] = {0, 2, 4};
     int64_t row[] = {5, INT64_C(1) << 60};
     const cs_csr a = {.rows = 2, .cols = 4, .ptr = ptr, .col = col, .val = val};
-    const cs_kept_rows kept = {.rows = INT64_C(1) << 61, .count = 2, .row = row};
+    const cs_nonempty_rows kept = {.rows = INT64_C(1) << 61, .count = 2, .row = row};
     cs_spectrum_options o = {.k = 4, .rows = &kept};
     cs_spectrum s = {0};
     OK(cs_spectrum_of(&a, &o, &s));
-    assert_int_equal(s.rows, INT64_C(1) << 61);
+    assert_int_equal(s.input.rows, INT64_C(1) << 61);
     assert_int_equal(s.k, 2);
     assert_int_equal(s.zeros, 2);
-    assert_int_equal(s.zero_cols, 2);
+    assert_int_equal(s.input.zero_cols, 2);
     cs_spectrum_free(&s);
     o.k = 5;
     assert_fails(
@@ -304,8 +307,9 @@ TEST_IN_DIR(vectors_are_written_in_their_rows)
 {
     enum { ROWS = 30000, K = 2 };
     int64_t row[] = {0, 1, 2, 9000, 9001, 29998};
-    const cs_kept_rows some = {.rows = ROWS, .count = 6, .row = row},
-                       ends = {.rows = 6, .count = 6}, none = {.rows = 40, .count = 0, .row = row};
+    const cs_nonempty_rows some = {.rows = ROWS, .count = 6, .row = row},
+                           ends = {.rows = 6, .count = 6},
+                           none = {.rows = 40, .count = 0, .row = row};
     double data[6 * K];
     for (int e = 0; e < 6 * K; ++e) {
         data[e] = 0.25 + e;
@@ -383,7 +387,7 @@ TEST(a_file_larger_than_the_disk_is_refused)
 
 static cs_status read_filled(const char *path)
 {
-    AUTO(cs_kept_rows) kept = {0};
+    AUTO(cs_nonempty_rows) kept = {0};
     AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read_filled(path, &kept, &a);
     return status;

@@ -45,7 +45,7 @@ TEST(what_is_not_known_contradicts_nothing)
     cs_estimable_input in = good();
     in.sigma_1 = in.low = in.high = in.cross_fit = in.plug_in = NAN;
     assert_true(cs_estimable_of(&in).all);
-    in.seen = NAN; /* but for the mass seen, which is always counted */
+    in.seen = NAN; /* except the mass seen, which is always counted */
     assert_false(cs_estimable_of(&in).all);
     in.seen = in.seen_halves = 0;
     assert_true(!cs_estimable_of(&in).all && isnan(cs_estimable_of(&in).documents));

@@ -1,7 +1,7 @@
 /* Extra vectors of pictures (y_extra): a model with W that reads y is one without whose class token is its
  * own plus W y, in every command's path; their files; sides of a corpus keep them. */
+#include "analysis/vision/patch_values.h"
 #include "infer/hidden_states.h"
-#include "infer/patch_values.h"
 #include "io/npy.h"
 #include "io_support.h"
 #include "vit_support.h"
@@ -15,12 +15,12 @@ static float *of_param(const cs_model *model, const char *name)
 {
     const int64_t i = cs_params_find(&model->params, name);
     float *value =
-        test_room(model->params.param[i].rows * model->params.param[i].cols, sizeof *value);
+        test_zeros(model->params.param[i].rows * model->params.param[i].cols, sizeof *value);
     OK(cs_params_get(&model->params, i, CS_PARAM_VALUE, value));
     return value;
 }
 
-/* Two pictures alike but for their vectors. */
+/* Two pictures that differ in their vectors alone. */
 static cs_images make_two(void)
 {
     cs_images all = make_pictures(), m = {0};
@@ -79,7 +79,7 @@ static void states_of(cs_model *model, const cs_images *m, float *to)
     OK(cs_hidden_states(model, &patches, &o, keep, &to));
 }
 
-/* What is predicted of half of the patches. */
+/* The predictions of half of the patches. */
 static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to)
 {
     const cs_model_kind kind = {.kind = two_stream                         ? CS_KIND_TWO_STREAM
@@ -139,7 +139,7 @@ TEST(vectors_move_the_class_token)
     }
 }
 
-TEST(vectors_are_asked_for)
+TEST(vectors_are_requested)
 {
     AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
     AUTO(cs_images) m = make_two();

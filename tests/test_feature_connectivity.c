@@ -118,7 +118,7 @@ static int falling(const void *a, const void *b)
 static void plainly(const double *x, int64_t n, int64_t d, int without, const cs_feature_options *o,
                     double share, double value[4])
 {
-    double *y = test_room(n * d, sizeof *y), *s = test_room(n * n, sizeof *s);
+    double *y = test_zeros(n * d, sizeof *y), *s = test_zeros(n * n, sizeof *s);
     int64_t m = 0, pairs = 0;
     for (int64_t i = 0; i < n; ++i) {
         if (o->group[i] != without) {
@@ -215,8 +215,8 @@ TEST(jackknife_by_definition)
     }
 }
 
-/* A quantity of one row alone: K = all pairs with 2 rows left has no spread to speak of; where a
- * block leaves no pair there is no standard error. */
+/* A quantity of one row alone: K = all pairs with 2 rows left has no spread; where a block leaves
+ * no pair there is no standard error. */
 TEST(too_few_rows_for_errors)
 {
     const double x[] = {1, 0, 1, 1};
@@ -232,7 +232,7 @@ TEST(too_few_rows_for_errors)
 
 enum { MANY = 24, FEW = 6 };
 
-/* Row i is (i + 1) e_i: inner products with themselves tell which rows were taken. */
+/* Row i is (i + 1) e_i: inner products with themselves show which rows were taken. */
 /* Returns a number that differs between sets. */
 static uint64_t taken(uint64_t seed, const int32_t *group, int64_t want, int hits[MANY])
 {

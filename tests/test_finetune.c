@@ -200,7 +200,7 @@ TEST(values_do_not_leak)
 
 static float *parameters(const cs_model *m, int64_t *count)
 {
-    float *all = test_room(m->params.items, sizeof *all);
+    float *all = test_zeros(m->params.items, sizeof *all);
     for (int64_t i = 0; i < m->params.count; ++i) {
         OK(cs_params_get(&m->params, i, CS_PARAM_VALUE, all + m->params.param[i].offset));
     }
@@ -232,9 +232,9 @@ TEST(threads_do_not_matter)
     }
 }
 
-/* As on a GPU, batches padded to one shape: the same but for rounding. Adam divides a gradient by
- * its size, so that rounding of the smallest ones counts as a share of the rate: 24 steps of 1e-4
- * on outputs of order one. */
+/* As on a GPU, batches padded to one shape: the same up to rounding. Adam divides a gradient by its
+ * size, so that rounding of the smallest ones counts as a share of the rate: 24 steps of 1e-4 on
+ * outputs of order one. */
 TEST(padding_does_not_matter)
 {
     double guess[2][30];

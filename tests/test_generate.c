@@ -8,7 +8,7 @@
 enum { PROMPT = 9, DRAWS = 4000 };
 
 static const int32_t prompt[] = {PROMPT, 12, 7};
-static cs_around beside; /* of all texts */
+static cs_special_tokens beside; /* of all texts */
 
 static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int64_t length)
 {
@@ -66,7 +66,7 @@ static const struct {
 enum { LEFTS = sizeof lefts / sizeof *lefts };
 
 /* -log p of perplexity, of every token in place of the last one of two. */
-static void law_of(training *t, int i, double p[64])
+static void distribution_of(training *t, int i, double p[64])
 {
     double sum = 0;
     for (int64_t v = 0; v < t->model.config.shape.vocab; ++v) {
@@ -79,7 +79,7 @@ static void law_of(training *t, int i, double p[64])
 
 /* Pearson's statistic, cells of fewer than 10 expected draws put together; a chi-square of f degrees of
  * freedom exceeds f + 2 sqrt(f x) + 2 x with probability below e^-x (Laurent, Massart 2000), x = 20. */
-static void expect_law(int64_t cells, const double *p, const int64_t *seen)
+static void expect_distribution(int64_t cells, const double *p, const int64_t *seen)
 {
     double statistic = 0, used = 0, rare = 0, rare_seen = 0;
     for (int64_t v = 0; v < cells; ++v) {
@@ -111,7 +111,7 @@ TEST(frequencies_are_likelihoods)
         const int64_t vocab = t.model.config.shape.vocab;
         double p[64], warm[64], sum = 0;
         int64_t seen[64] = {0};
-        law_of(&t, i, p);
+        distribution_of(&t, i, p);
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, DRAWS, 2);
         o.content = lefts[n].content;
         AUTO(cs_generated) g = drawn(&t, &o);
@@ -121,7 +121,7 @@ TEST(frequencies_are_likelihoods)
             assert_true(fabs(g.nll[k] + log(p[v])) < 1e-4); /* float losses of up to 10 */
             ++seen[v];
         }
-        expect_law(vocab, p, seen);
+        expect_distribution(vocab, p, seen);
         cs_generated_free(&g);
         /* a temperature of 2: square roots, normalised */
         for (int64_t v = 0; v < vocab; ++v) {
@@ -137,20 +137,20 @@ TEST(frequencies_are_likelihoods)
         for (int64_t k = 0; k < DRAWS; ++k) {
             ++seen[g.token[2 * k + 1]];
         }
-        expect_law(vocab, warm, seen);
+        expect_distribution(vocab, warm, seen);
     }
 }
 
 /* Between the same ids perplexity scores what is drawn, and without them otherwise; a causal model goes on
  * from those before a text. */
-TEST(ids_stand_around_a_text)
+TEST(ids_surround_a_text)
 {
     static const int32_t before[] = {5, 8}, after[] = {6};
     for (int n = 0; n < LEFTS; ++n) {
         const int i = lefts[n].number;
         AUTO_BY(free_training, training) t = sharp_case_of(i);
         AUTO(cs_generated) g = {0};
-        beside = (cs_around){before, after, 2, 1};
+        beside = (cs_special_tokens){before, after, 2, 1};
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
         if (o.kind == CS_KIND_TWO_STREAM) {
@@ -161,7 +161,7 @@ TEST(ids_stand_around_a_text)
             for (int64_t k = 0; k < g.count; ++k) {
                 const double want = scored(&t, i, g.token + 2 * k, 2);
                 assert_true(fabs(g.nll[k] - want) < 1e-4); /* float losses of up to 10 */
-                beside = (cs_around){0};
+                beside = (cs_special_tokens){0};
                 assert_true(fabs(g.nll[k] - scored(&t, i, g.token + 2 * k, 2)) > 1e-4);
                 beside = o.around;
             }
@@ -169,7 +169,7 @@ TEST(ids_stand_around_a_text)
             o.prompt_length = 0;
             g = drawn(&t, &o);
         }
-        beside = (cs_around){0};
+        beside = (cs_special_tokens){0};
     }
 }
 
@@ -180,7 +180,7 @@ TEST(nuclei_are_the_likeliest_tokens)
     const int64_t vocab = t.model.config.shape.vocab;
     double p[64], whole = 0, least = 1;
     int64_t seen[64] = {0};
-    law_of(&t, 0, p);
+    distribution_of(&t, 0, p);
     cs_generate_options o = options_of(0, CS_REVEAL_LEFT, DRAWS, 2);
     o.top_p = 0.5;
     AUTO(cs_generated) g = drawn(&t, &o);
@@ -201,11 +201,11 @@ TEST(nuclei_are_the_likeliest_tokens)
     for (int64_t v = 0; v < vocab; ++v) {
         p[v] /= whole;
     }
-    expect_law(vocab, p, seen);
+    expect_distribution(vocab, p, seen);
 }
 
-/* Each token of a greedy text is that which perplexity scores highest behind the prefix. Of masked models
- * the number of [MASK]s behind it tells, so their last token alone. */
+/* Each token of a greedy text is that which perplexity scores highest behind the prefix. Masked
+ * models see the number of [MASK]s after it, so their last token alone is compared. */
 TEST(greedy_is_the_argmax_of_scores)
 {
     for (int n = 0; n < LEFTS; ++n) {
@@ -258,9 +258,9 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
     OK(cs_batch_of_plans(&(cs_batch_order){&task, &t->model.config, 0, 0, NULL}, &plan, &example, 1,
                          &pass.batch));
     OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-    OK(cs_run_get_f32(pass.run, pass.network.logits, z));
+    OK(cs_run_get_f32(pass.run, pass.network.loss.logits, z));
     for (int64_t e = 0; e < pass.batch.events; ++e) {
-        for (int64_t v = 0; v < vocab && pass.batch.place[e] == place; ++v) {
+        for (int64_t v = 0; v < vocab && pass.batch.loss.place[e] == place; ++v) {
             p[v] = exp((double)z[e * vocab + v]);
             sum += p[v];
         }
@@ -271,14 +271,14 @@ static void asked(training *t, const int32_t token[3], unsigned shown, int place
 }
 
 /* Two tokens behind a prompt: p(a, b) = (p(a) p(b | a) + p(b) p(a | b)) / 2, over all pairs. */
-TEST(random_order_has_the_law_of_all_orders)
+TEST(random_order_has_the_distribution_of_all_orders)
 {
-    static double law[64 * 64];
+    static double distribution[64 * 64];
     static int64_t seen[64 * 64];
     AUTO_BY(free_training, training) t = sharp_case_of(1);
     const int64_t vocab = t.model.config.shape.vocab;
     memset(seen, 0, sizeof seen);
-    memset(law, 0, sizeof law);
+    memset(distribution, 0, sizeof distribution);
     for (int place = 1; place < 3; ++place) { /* the one that comes first */
         double first[64], second[64];
         int32_t token[3] = {PROMPT, 0, 0};
@@ -287,7 +287,8 @@ TEST(random_order_has_the_law_of_all_orders)
             token[place] = v;
             asked(&t, token, 1U | 1U << place, 3 - place, second);
             for (int64_t u = 0; u < vocab; ++u) {
-                law[place == 1 ? v * vocab + u : u * vocab + v] += first[v] * second[u] / 2;
+                distribution[place == 1 ? v * vocab + u : u * vocab + v] +=
+                    first[v] * second[u] / 2;
             }
         }
     }
@@ -296,7 +297,7 @@ TEST(random_order_has_the_law_of_all_orders)
     for (int64_t k = 0; k < DRAWS; ++k) {
         ++seen[g.token[3 * k + 1] * vocab + g.token[3 * k + 2]];
     }
-    expect_law(vocab * vocab, law, seen);
+    expect_distribution(vocab * vocab, distribution, seen);
     o.count = 5; /* the same texts, however many are drawn */
     AUTO(cs_generated) few = drawn(&t, &o);
     assert_memory_equal(few.token, g.token, 15 * sizeof *g.token);

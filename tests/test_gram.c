@@ -8,7 +8,7 @@
 /* n x d normal floats with column offsets. */
 static float *normal_rows(int64_t n, int64_t d, float offset, uint64_t index)
 {
-    float *x = test_room(n * d, sizeof *x);
+    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)cs_rng_normal(&rng) + offset * (float)(i % d % 3);
@@ -150,7 +150,7 @@ TEST(error_is_within_its_bound)
 /* Whole numbers: every product and sum is exact. */
 static void assert_exact(int64_t n, int64_t d)
 {
-    float *x = test_room(n * d, sizeof *x);
+    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 77);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)(cs_rng_below(&rng, 5)) - 2.0F;
@@ -186,7 +186,7 @@ TEST(bound_is_met_by_the_worst)
     for (int wide = 0; wide < 2; ++wide) {
         const int64_t n = wide ? 400 * SLAB : SLAB;
         const double unit = wide ? 0x1p-53 : 0x1p-24;
-        double *x = test_room(n, sizeof *x);
+        double *x = test_zeros(n, sizeof *x);
         long double want = 0;
         for (int64_t k = 0; k < n; ++k) {
             bool lost = wide ? k % SLAB == 0 : k < RUN || k % RUN == 0;
@@ -208,7 +208,7 @@ TEST(bits_do_not_depend_on_threads)
 {
     const int64_t n = 5000, d = 150;
     float *x = normal_rows(n, d, 0.1F, 9);
-    int32_t *all = test_room(n, sizeof *all);
+    int32_t *all = test_zeros(n, sizeof *all);
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
     AUTO(cs_gram) first = {0};
     for (int form = 0; form < 6; ++form) {
@@ -265,7 +265,7 @@ TEST(groups_are_apart_and_add_up)
 TEST(doubles_are_shifted_as_doubles)
 {
     enum { ROWS = 5000, COLS = 3 };
-    double *x = test_room(ROWS * COLS, sizeof *x), mean[COLS] = {0}, square = 0;
+    double *x = test_zeros(ROWS * COLS, sizeof *x), mean[COLS] = {0}, square = 0;
     cs_rng rng = cs_rng_at(3, CS_STREAM_TEST, 78);
     for (int64_t i = 0; i < ROWS * COLS; ++i) {
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);

@@ -14,7 +14,7 @@ enum { D = 3, GROUPS = 2, N = 10 };
 /* Ten rows in two groups: one of zeros, one whose square vanishes in float. */
 static cs_gram ten_rows(const cs_gram_options *options)
 {
-    float *x = test_room((int64_t)N * D, sizeof *x);
+    float *x = test_zeros((int64_t)N * D, sizeof *x);
     for (int i = 0; i < N * D; ++i) {
         x[i] = (float)(i * i % 7) - 2;
     }
@@ -334,7 +334,7 @@ TEST(widths_about_the_ends_of_blocks)
     enum { ROWS = 40 };
     for (size_t w = 0; w < sizeof width / sizeof *width; ++w) {
         const int64_t d = width[w];
-        float *x = test_room(ROWS * d, sizeof *x);
+        float *x = test_zeros(ROWS * d, sizeof *x);
         for (int64_t i = 0; i < ROWS * d; ++i) {
             x[i] = (float)(i * i % 11) - 5;
         }
@@ -355,7 +355,7 @@ TEST(widths_about_the_ends_of_blocks)
     seen_progress seen = {0};
     const cs_progress progress = {note, &seen};
     const cs_gram_options o = {.threads = 1, .progress = &progress};
-    float *x = test_room(9001 * 545, sizeof *x);
+    float *x = test_zeros(9001 * 545, sizeof *x);
     cs_rows rows = cs_rows_of_f32(9001, 545, x, "x");
     AUTO_OK(cs_gram, g, cs_gram_init(545, 2, &o, &g));
     OK(cs_gram_add(&g, &rows, NULL, &o));
@@ -365,7 +365,7 @@ TEST(widths_about_the_ends_of_blocks)
     assert_memory_equal(seen.done, want, sizeof want);
 }
 
-/* What has been freed is as if it had never been. */
+/* Freed objects are zeroed. */
 TEST(what_is_freed_is_zero)
 {
     static const char zero[1024];
@@ -374,7 +374,7 @@ TEST(what_is_freed_is_zero)
     cs_svd svd;
     cs_csr csr;
     cs_dense dense;
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_density density;
     memset(&pairs, 0, sizeof pairs);
     pairs.total = pairs.count = 3;
@@ -395,8 +395,8 @@ TEST(what_is_freed_is_zero)
     OK(cs_dense_init(&dense, 3, 4));
     cs_dense_free(&dense);
     assert_memory_equal(&dense, zero, sizeof dense);
-    rows = cs_kept_rows_all(7);
-    cs_kept_rows_free(&rows);
+    rows = cs_nonempty_rows_all(7);
+    cs_nonempty_rows_free(&rows);
     assert_memory_equal(&rows, zero, sizeof rows);
     memset(&density, 0, sizeof density);
     density.points = 4;

@@ -67,7 +67,7 @@ TEST(sizes_are_those_of_permuted_plans)
     }
 }
 
-/* What is said of it, and read again. */
+/* Its text and JSON, read again. */
 TEST(descriptions)
 {
     AUTO_FREE char *said = NULL, *usual = NULL;

@@ -7,18 +7,19 @@
 
 /* --- collecting ------------------------------------------------------------------------------- */
 
-enum { ROOM = 4096, LAYERS = 9, WIDTH = 16 };
+enum { CAPACITY = 4096, LAYERS = 9, WIDTH = 16 };
 
 typedef struct {
     int64_t rows, blocks, layers;
-    float state[LAYERS][ROOM][WIDTH];
-    cs_hidden_row about[ROOM];
+    float state[LAYERS][CAPACITY][WIDTH];
+    cs_hidden_row about[CAPACITY];
 } rows;
 
 static cs_status collect(void *ctx, const cs_hidden_block *block)
 {
     rows *r = ctx;
-    assert_true(r->rows + block->rows <= ROOM && block->layers <= LAYERS && block->width <= WIDTH);
+    assert_true(r->rows + block->rows <= CAPACITY && block->layers <= LAYERS &&
+                block->width <= WIDTH);
     for (int64_t l = 0; l < block->layers; ++l) {
         for (int64_t i = 0; i < block->rows; ++i) {
             memcpy(r->state[l][r->rows + i], block->state[l] + i * block->width,
@@ -36,7 +37,7 @@ static const int64_t ALL[] = {0, 1, 2};
 
 static rows *states_of(training *t, const cs_hidden_options *options)
 {
-    rows *r = test_room(1, sizeof *r);
+    rows *r = test_zeros(1, sizeof *r);
     int64_t count = 0;
     cs_hidden_options o = *options;
     if (!o.layer) {
@@ -86,8 +87,7 @@ TEST(rows_are_in_order)
     }
 }
 
-/* Alone or in company, with any window: the same but for the rounding of products of other shapes.
- */
+/* Alone or in company, with any window: the same up to the rounding of products of other shapes. */
 TEST(company_does_not_matter)
 {
     const recipe many = {.kind = CS_OBJ_MASKED, .arch = CS_ARCH_ROBERTA, .documents = 50};
@@ -304,7 +304,7 @@ TEST(masked_tokens_are_kept_or_random)
     }
     rows *spelled = states_of(&t, &(cs_hidden_options){0});
     assert_same_rows(some, spelled, 0);
-    /* all kept: the text as it is, the same rows told apart; no mask token is needed */
+    /* all kept: the text as it is, the same rows distinguished; no mask token is needed */
     for (int64_t i = 0; i < t.corpus.tokens; ++i) {
         t.corpus.token[i] = some->about[i].token;
     }
@@ -318,7 +318,7 @@ TEST(masked_tokens_are_kept_or_random)
     }
 }
 
-TEST(special_tokens_stand_around)
+TEST(special_tokens_surround_texts)
 {
     AUTO_BY(free_training, training) t = make_training(&MASKED, "");
     const int32_t before[] = {0}, after[] = {2, 2};
@@ -370,7 +370,7 @@ TEST(bad_options)
         {{.layer = ALL, .layers = 3, .around = {around, NULL, 9, 0}}, CS_ERR_USAGE, "no space"},
         {{.layer = ALL, .layers = 3, .keep = none}, CS_ERR_INPUT, "no document"},
     };
-    rows *r = test_room(1, sizeof *r);
+    rows *r = test_zeros(1, sizeof *r);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         assert_fails(cs_hidden_states(&t.model, &t.corpus, &bad[i].o, collect, r), bad[i].code,
                      bad[i].part);
@@ -395,7 +395,7 @@ TEST(not_a_number)
     AUTO_BY(free_training, training) t = make_training(&CAUSAL, "");
     int64_t number = cs_params_find(&t.model.params, "layer.1.mlp.out.bias");
     float bias[WIDTH] = {[3] = NAN};
-    rows *r = test_room(1, sizeof *r);
+    rows *r = test_zeros(1, sizeof *r);
     OK(cs_params_set(&t.model.params, number, CS_PARAM_VALUE, bias));
     const cs_hidden_options o = {.layer = ALL, .layers = 3, .masks.attention = CS_ATTENTION_CAUSAL};
     assert_fails(cs_hidden_states(&t.model, &t.corpus, &o, collect, r), CS_ERR_INPUT,

@@ -2,7 +2,7 @@
  * covariance, and the prepared files. */
 #include "image/field.h"
 #include "image/images.h"
-#include "image/prepare.h"
+#include "image/image_sources.h"
 #include "image/scenes.h"
 #include "io/file.h"
 #include "io/share.h"
@@ -192,8 +192,8 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
         OK(cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.labels, k == 0 ? 48 : 62);
         assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
-        int64_t *seen = test_room(m.groups * m.labels, sizeof *seen), side[2] = {0};
-        int8_t *held_out = test_room(m.groups, 1);
+        int64_t *seen = test_zeros(m.groups * m.labels, sizeof *seen), side[2] = {0};
+        int8_t *held_out = test_zeros(m.groups, 1);
         memset(held_out, -1, (size_t)m.groups);
         for (int64_t i = 0; i < m.count; ++i) {
             const int32_t g = m.group[i];

@@ -25,7 +25,7 @@ static double bayes(const double *seen, int n)
 
 TEST(two_classes_by_hand)
 {
-    double at_once = 0, fed_back = 0, told = 0;
+    double at_once = 0, fed_back = 0, given = 0;
     for (int class = 0; class < 2; ++class) {
         for (int bits = 0; bits < 64; ++bits) {
             double x[6], p = 0.5, seen[5];
@@ -40,7 +40,7 @@ TEST(two_classes_by_hand)
             seen[4] = x[4];
             at_once += p * pow(x[5] - once, 2);
             fed_back += p * pow(x[5] - back, 2);
-            told += p * pow(x[5] - bayes(seen, 5), 2);
+            given += p * pow(x[5] - bayes(seen, 5), 2);
         }
     }
     cs_theorem_report report;
@@ -51,7 +51,7 @@ TEST(two_classes_by_hand)
     s = statement_of(&report.statements, "feedback", CS_CORRECTED);
     assert_true(s->verdict == CS_PASS && s->lhs < s->rhs);
     s = statement_of(&report.statements, "feedback-truth", CS_CORRECTED);
-    assert_true(s->verdict == CS_PASS && fabs(s->lhs - told) < 1e-14);
+    assert_true(s->verdict == CS_PASS && fabs(s->lhs - given) < 1e-14);
     cs_statements_free(&report.statements);
 }
 

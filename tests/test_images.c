@@ -182,7 +182,7 @@ TEST_IN_DIR(directories_of_pictures)
     for (int threads = 1; threads <= 3; ++threads) {
         OK(cs_images_load(path, &(cs_images_options){.threads = threads, .test_share = -1}, &m));
         assert_int_equal(m.count, 3);
-        assert_int_equal(m.channels, 3); /* grey beside colour */
+        assert_int_equal(m.channels, 3); /* grey and colour together */
         assert_int_equal(m.labels, 2);
         assert_string_equal(m.label_name[1], "b");
         for (int i = 0; i < 3; ++i) {
@@ -338,7 +338,7 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
     AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     w.mask = NULL;
-    OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes, of which one has one picture */
+    OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes; one has one picture */
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     AUTO_OK(cs_picture, p, cs_picture_decode(path, bytes, size, false, &p));
     assert_int_equal(p.height, 2 * 65);

@@ -5,7 +5,7 @@
 /* The largest eigenvalue of a symmetric matrix without negative entries. */
 static double perron(cs_dense *a)
 {
-    double *value = test_room(a->rows, sizeof *value);
+    double *value = test_zeros(a->rows, sizeof *value);
     OK(cs_dense_eigh(a, value, true));
     return value[a->rows - 1];
 }
@@ -16,8 +16,8 @@ TEST(the_error_is_that_of_two_norms)
     for (int64_t n = 1; n <= 65; n += 8) {
         AUTO(cs_dense) a = {0}, b = {0}, absolute = {0}, product = {0};
         int64_t positive;
-        double error, *below = test_room(n, sizeof *below);
-        int *pivot = test_room(n, sizeof *pivot);
+        double error, *below = test_zeros(n, sizeof *below);
+        int *pivot = test_zeros(n, sizeof *pivot);
         OK(cs_dense_init(&a, n, n));
         OK(cs_dense_init(&b, n, n));
         OK(cs_dense_init(&absolute, n, n));

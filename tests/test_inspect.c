@@ -4,7 +4,7 @@
  * Two components: {a} x {b, c} and {b, c, d} x {a}. Each is of rank one, so both sigma are 1, with
  * v = (sqrt(2/3), sqrt(1/3)) on (b, c) and u = 1 on a; and v = 1 on a and u = sqrt(1/3) on b, c, d.
  */
-#include "cooc/build_record.h"
+#include "cooc/build_sequences.h"
 #include "cooc/inspect.h"
 #include "cooc/spectrum_record.h"
 #include "io/json.h"
@@ -169,7 +169,7 @@ TEST_IN_DIR(vectors_have_their_ends)
         LIST(&s, 1, l, cs_inspect_vector(&in, &p, vector));
         assert_int_equal(found, 2); /* the largest of each side; one sign alone */
     }
-    p.gram = true; /* as of a matrix whose contexts are not at hand */
+    p.input.gram = true; /* as of a matrix whose contexts are not available */
     LIST(&s, 9, l, cs_inspect_vector(&in, &p, 1 + vector_of(&p, B)));
     assert_int_equal(found, 2);
     line_is(&l[0], l[0].what, 1, "b", 2.0 / 3);
@@ -286,7 +286,7 @@ TEST_IN_DIR(a_spectrum_is_recorded)
     assert_true(number(components, "near_ones") == 0);
     const json_t *inertia = json_object_get(all, "inertia");
     assert_string_equal(json_string_value(json_object_get(inertia, "state")), "not run");
-    assert_true(isnan(number(inertia, "value"))); /* was not asked for */
+    assert_true(isnan(number(inertia, "value"))); /* was not requested */
     assert_non_null(json_object_get(inertia, "why"));
     json_decref(json);
     cs_spectrum_free(&p);

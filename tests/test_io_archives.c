@@ -288,7 +288,7 @@ TEST_IN_DIR(damaged_members_are_refused)
     OK(cs_file_read(path, 1 << 20, &bytes, &n));
     char *data = memmem(bytes, (size_t)n, image, (size_t)size);
     assert_non_null(data);
-    data[200] ^= 1; /* inside the zeros: only the checksum can tell */
+    data[200] ^= 1; /* inside the zeros: only the checksum can detect it */
     OK(cs_file_write(path, bytes, n));
     assert_fails(read_one(path, 0, "x", &a), CS_ERR_INPUT,
                  "bad.npz: member x.npy: cannot decompress: CRC error");
@@ -388,7 +388,7 @@ TEST_IN_DIR(what_is_no_archive_is_named)
     assert_null(npz);
 }
 
-/* Members "aa" and "bb" of which the second takes the name of the first: in its own header, in the
+/* Members "aa" and "bb"; the second takes the name of the first: in its own header, in the
  * directory, in both. */
 TEST_IN_DIR(twins_and_headers_that_differ_are_refused)
 {
@@ -539,13 +539,13 @@ static cs_status without_input(const char *path)
         if (status == CS_OK && fcntl(0, F_GETFD) != -1)
             status = cs_fail(CS_ERR_IO, "use %d leaves descriptor 0 open", (int)i);
     }
-    return status == CS_OK ? cs_fail(CS_ERR_CONVERGE, "nothing is left open") : status;
+    return status == CS_OK ? cs_fail(CS_ERR_CONVERGE, "no descriptor leaks") : status;
 }
 
 /* A program begun without an input has 0 for its first file, which is one like any other. */
 TEST_IN_DIR(descriptor_0_is_closed_too)
 {
-    assert_int_equal(in_child(without_input, in_dir(state, "x.npy"), "nothing is left open"),
+    assert_int_equal(in_child(without_input, in_dir(state, "x.npy"), "no descriptor leaks"),
                      CS_ERR_CONVERGE);
 }
 
@@ -573,7 +573,7 @@ TEST_IN_DIR(members_beyond_4_gib)
     }
     const int64_t size = (INT64_C(1) << 32) + 16;
     const char *path = in_dir(state, "large.npz");
-    char *data = test_room(size, 1);
+    char *data = test_zeros(size, 1);
     cs_npz_writer *w = NULL;
     data[size - 1] = 7;
     OK(cs_npz_create(path, &w));

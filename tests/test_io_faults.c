@@ -1,9 +1,8 @@
 /* Every writer and reader of src/io with each of its calls to the system failing in turn: an error
- * that names the file, the old file whole or the new one, nothing left beside it, nothing left open.
+ * that names the file, the old file whole or the new one, no temporary file, no open descriptor.
  *
  * The calls are replaced by those below, for this program and the libraries that it uses. A file is
- * closed all the same when fclose fails, as POSIX has it.
- */
+ * closed all the same when fclose fails, as POSIX has it. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

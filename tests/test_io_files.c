@@ -41,7 +41,7 @@ TEST_IN_DIR(files_above_the_limit_are_refused)
     assert_int_equal(size, -7);
 }
 
-/* A file without a size of its own is read by growth: 200000 bytes through a pipe. */
+/* A file without a size is read by growth: 200000 bytes through a pipe. */
 TEST_IN_DIR(pipes_are_read_to_their_end)
 {
     enum { SIZE = 200000 };
@@ -132,8 +132,8 @@ TEST_IN_DIR(two_writers_do_not_mix)
     assert_int_equal(entries(state), 1);
 }
 
-/* A child that has gone left a file beside "a": the next write of "a" removes it, not one of a
- * process that lives (this one), of another file or of another form. */
+/* A child that has ended left a temporary file of "a": the next write of "a" removes it, not one of
+ * a process that lives (this one), of another file or of another form. */
 TEST_IN_DIR(a_dead_writers_file_is_swept)
 {
     pid_t child = test_fork();
@@ -400,7 +400,7 @@ TEST_IN_DIR(json_round_trip)
     assert_string_equal(json_object_iter_key(json_object_iter(back)), "z");
 }
 
-/* What lacks something for want of memory is not written, whoever forgot to look. */
+/* JSON that is incomplete for want of memory is not written, even if an error was not checked. */
 TEST_IN_DIR(json_without_memory)
 {
     const char *path = in_dir(state, "short.json");

@@ -62,7 +62,7 @@ TEST_IN_DIR(csv_round_trip)
     }
 }
 
-/* An empty cell of a table of one column is a line of its own, which some readers skip. */
+/* An empty cell of a table of one column is an empty line, which some readers skip. */
 TEST_IN_DIR(lone_column_round_trip)
 {
     const char *path = in_dir(state, "one.csv");
@@ -79,7 +79,8 @@ TEST_IN_DIR(lone_column_round_trip)
     assert_cell(&back, 1, "x", "5");
 }
 
-/* What a spreadsheet would compute has an apostrophe before it in the file, and none behind it. */
+/* Text that a spreadsheet would compute has an apostrophe before it in the file, and loses it when
+ * it is read. */
 TEST_IN_DIR(formulas_are_text)
 {
     static const char *const cells[][2] = {{"=1+2", "'=1+2"},

@@ -48,7 +48,7 @@ TEST(an_interval_stays_in_the_range_of_its_metric)
     }
 }
 
-TEST(no_error_to_speak_of)
+TEST(no_error)
 {
     const double odd[] = {NAN, INFINITY, -INFINITY};
     double theta[3] = {0.1, 0.1, 0.1}; /* their mean, summed, is not 0.1 */

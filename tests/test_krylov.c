@@ -346,7 +346,7 @@ TEST(dependent_columns_are_dropped)
     tear_down();
 }
 
-/* The first block lies in the guess but for a thousandth of noise, none of it left out. */
+/* The first block lies in the guess except for a thousandth of noise, none of it left out. */
 TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };

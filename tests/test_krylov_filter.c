@@ -1,5 +1,5 @@
-/* The block solver's filters for many copies, the room of its basis and its scale: degrees, counts
- * and bytes by their formulas. */
+/* The block solver's filters for many copies, the capacity of its basis and its scale: degrees,
+ * counts and bytes by their formulas. */
 #include "linalg/space.h"
 #include "linalg/svd_block_private.h"
 #include "linalg_support.h"
@@ -168,7 +168,7 @@ TEST(capacity_follows_k_and_the_memory)
     }
 }
 
-/* Powers of two far from 1 are divided out; a block of zeros is told. */
+/* Powers of two far from 1 are divided out; a block of zeros is reported. */
 TEST(scales_are_powers_of_two)
 {
     static const double factor[] = {1, 0x1p190, 0x1p-190, 0x1p210, 0x1p-210, 0x1p600, 0x1p-600, 0};

@@ -187,7 +187,7 @@ static void assert_example(cs_labelled_text *t, int64_t i, const char *class, co
     assert_string_equal(t->text[i], text);
 }
 
-/* What a corpus can be, labelled texts can be. */
+/* Every form of a corpus is a form of labelled texts. */
 TEST_IN_DIR(every_format_of_corpora)
 {
     cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
@@ -207,7 +207,7 @@ TEST_IN_DIR(every_format_of_corpora)
         state, "p.jsonl", "{\"u\": \"a\", \"pair\": \"b\", \"y\": 0.5}\n{\"u\": \"c\", \"y\": 1}");
     assert_fails(cs_labelled_text_read(pairs, &o, NULL, &t), CS_ERR_INPUT,
                  "p.jsonl:2: expected an object with a string under \"pair\"");
-    o.limit = 1; /* what lies behind it is not looked at */
+    o.limit = 1; /* text after the limit is not read */
     t = read_text(pairs, &o, NULL);
     assert_true(t.count == 1 && t.value[0] == 0.5);
     assert_string_equal(t.pair[0], "b");
@@ -411,11 +411,12 @@ static cs_status refused(const char *path)
     cs_labelled_text side[2];
     cs_status status = cs_labelled_sides_read((const char *[2]){path, other_bad}, &plain,
                                               (int64_t[2]){0, 0}, side);
-    const bool told = status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not valid UTF-8");
-    if (told) {
+    const bool reported =
+        status == CS_ERR_INPUT && strstr(cs_reason(), "2 files are not valid UTF-8");
+    if (reported) {
         cs_reason_clear();
     }
-    return told ? CS_OK : status;
+    return reported ? CS_OK : status;
 }
 
 TEST_IN_DIR(every_allocation_may_fail)

@@ -29,8 +29,8 @@ static cs_cooc_options build_of(const char *context)
     return o;
 }
 
-/* The r-th of the order of documents, all of which have events, is in fold r mod 8 and block r mod B
- * (analysis/measures/population_rows.h). */
+/* The r-th document of the order is in fold r mod 8 and block r mod B
+ * (analysis/measures/population_rows.h). All documents have events. */
 static void choose(uint64_t seed, int block, uint8_t *part)
 {
     int32_t order[DOCUMENTS];

@@ -1,5 +1,5 @@
-/* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and p_max,
- * alpha~, E and Theorem 4.1's bound against the matrix of a law of text itself. */
+/* analysis/measures/language_labels: alpha~ against all pairs of events of a tiny corpus, and
+ * p_max, alpha~, E and Theorem 4.1's bound against the matrix of a synthetic language itself. */
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorems.h"
 #include "document_pairs.h"
@@ -8,7 +8,7 @@
 #include "small_corpus.h"
 #include "stats/jackknife.h"
 #include "test.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static cs_cooc_options build_of(int64_t max_length)
 {
@@ -105,7 +105,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
         length[d] = 3 + cs_rng_below(&rng, 5);
     }
     AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
-    corpus.label[3] = -1; /* is a class of its own */
+    corpus.label[3] = -1; /* is a separate class */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
     }
@@ -131,10 +131,11 @@ TEST(alpha_is_that_of_all_pairs_of_events)
     assert_fails(cs_language_labels_of(&corpus, &build, &o, &l), CS_ERR_USAGE, "no document");
 }
 
-/* --- a law ------------------------------------------------------------------------------------ */
+/* --- a synthetic language --- */
 
-static const char LAW[] = "hmm:states=2,words=6,classes=2,emission=0.05,concentration=0.2,length=4,"
-                          "documents=3000,zipf=0.5,seed=2,sample=2";
+static const char LANGUAGE[] =
+    "hmm:states=2,words=6,classes=2,emission=0.05,concentration=0.2,length=4,"
+    "documents=3000,zipf=0.5,seed=2,sample=2";
 
 /* The matrix of the population, its rows' soft labels, and what they come to. */
 typedef struct {
@@ -150,11 +151,12 @@ static truth truth_of(const cs_cooc_options *build)
     json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
     const cs_theorem_input in = {.rotations = 1, .threads = 1};
-    AUTO_OK(cs_corpus, texts, cs_law_population_of(LAW, build->max_length, build->stride, &texts));
+    AUTO_OK(cs_corpus, texts,
+            cs_synthetic_population_of(LANGUAGE, build->max_length, build->stride, &texts));
     AUTO_OK(cs_cooc, m, cs_cooc_build(&texts, build, &m));
     const cs_csr *a = &m.matrix.a, *y = &m.matrix.row_label;
-    double all = 0, *column = test_room(a->cols, sizeof *column), of_class[2] = {0};
-    double(*joint)[2] = test_room(a->cols, sizeof *joint);
+    double all = 0, *column = test_zeros(a->cols, sizeof *column), of_class[2] = {0};
+    double(*joint)[2] = test_zeros(a->cols, sizeof *joint);
     for (int64_t r = 0; r < a->rows; ++r) {
         double of_row[2] = {0}, sum = 0;
         for (int64_t e = y->ptr[r]; e < y->ptr[r + 1]; ++e) {
@@ -192,7 +194,7 @@ static double at(const json_t *rows, size_t t, const char *key)
 
 /* Each estimate lies within four of its standard errors of the truth, E above it by what estimated
  * features lose. */
-TEST(a_law_has_its_own_bound)
+TEST(a_language_has_its_own_bound)
 {
     enum { K = 4 };
     const cs_cooc_options build = build_of(4);
@@ -200,7 +202,7 @@ TEST(a_law_has_its_own_bound)
     const truth want = truth_of(&build);
     json_auto_t *record = NULL;
     const cs_corpus_options options = {.threads = 1};
-    AUTO_OK(cs_corpus, corpus, cs_corpus_load(LAW, &options, &corpus));
+    AUTO_OK(cs_corpus, corpus, cs_corpus_load(LANGUAGE, &options, &corpus));
     AUTO_OK(cs_language_labels, l, cs_language_labels_of(&corpus, &build, &o, &l));
     const double alpha_se = cs_jackknife_error(o.blocks, l.alpha + 1, 1);
     print_message("alpha~ %g +- %g, truth %g\n", l.alpha[0], alpha_se, want.alpha);

@@ -1,6 +1,5 @@
-/* What LAPACK and ARPACK report beside success, as errors: the libraries' functions are put before
- * by ones that say what the test wants.
- */
+/* Failures that LAPACK and ARPACK report become errors: functions of the test precede the
+ * libraries' and return the wanted results. */
 #include <dlfcn.h>
 #include <limits.h>
 
@@ -12,8 +11,8 @@
 
 typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routine;
 
-/* What each returns, 0: what the library returns; and how often it was asked. */
-static lapack_int told[ROUTINES];
+/* The result of each routine, 0: that of the library; and the number of its calls. */
+static lapack_int result[ROUTINES];
 static int asked[ROUTINES];
 
 static void *next(const char *name)
@@ -30,7 +29,7 @@ static void *next(const char *name)
         void *symbol = next(#name);                                                                \
         memcpy(&real, &symbol, sizeof real);                                                       \
         ++asked[which];                                                                            \
-        return told[which] ? told[which] : real(__VA_ARGS__);                                      \
+        return result[which] ? result[which] : real(__VA_ARGS__);                                  \
     }
 
 /* A failed gesdd leaves nothing of A. */
@@ -43,10 +42,10 @@ lapack_int LAPACKE_dgesdd(int layout, char job, lapack_int m, lapack_int n, doub
     void *symbol = next("LAPACKE_dgesdd");
     memcpy(&real, &symbol, sizeof real);
     ++asked[GESDD];
-    for (lapack_int j = 0; told[GESDD] && j < n; ++j) {
+    for (lapack_int j = 0; result[GESDD] && j < n; ++j) {
         memset(a + (ptrdiff_t)j * lda, 0, (size_t)m * sizeof *a);
     }
-    return told[GESDD] ? told[GESDD] : real(layout, job, m, n, a, lda, s, u, ldu, vt, ldvt);
+    return result[GESDD] ? result[GESDD] : real(layout, job, m, n, a, lda, s, u, ldu, vt, ldvt);
 }
 
 INSTEAD(GESVD, LAPACKE_dgesvd,
@@ -72,7 +71,7 @@ INSTEAD(POTRF, LAPACKE_dpotrf, (int layout, char uplo, lapack_int n, double *a, 
 
 static void library_works(void)
 {
-    memset(told, 0, sizeof told);
+    memset(result, 0, sizeof result);
     memset(asked, 0, sizeof asked);
 }
 
@@ -105,7 +104,7 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     }
     assert_int_equal(asked[GESDD], 4);
     assert_int_equal(asked[GESVD], 0);
-    told[GESDD] = 1;
+    result[GESDD] = 1;
     for (int way = 0; way < 4; ++way) {
         solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
     }
@@ -113,44 +112,44 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
     AUTO(cs_dense) a = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 5, 3));
-    told[GESVD] = 2;
+    result[GESVD] = 2;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_CONVERGE,
                  "gesvd of 5 x 3 did not converge (info 2)");
-    told[GESVD] = LAPACK_WORK_MEMORY_ERROR;
+    result[GESVD] = LAPACK_WORK_MEMORY_ERROR;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
                  "gesvd of 5 x 3: not enough memory for its workspace");
-    told[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
+    result[GESDD] = LAPACK_WORK_MEMORY_ERROR; /* nor would gesvd have any */
     asked[GESVD] = 0;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY,
                  "gesdd of 5 x 3: not enough memory");
-    told[GESDD] = -4;
+    result[GESDD] = -4;
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_USAGE,
                  "gesdd of 5 x 3: argument 4 is invalid");
     assert_int_equal(asked[GESVD], 0);
-    told[GESDD] = 1;
-    told[GESVD] = 0;
+    result[GESDD] = 1;
+    result[GESVD] = 0;
     (void)cs_mem_fail_at(1); /* the copy */
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "5 x 3");
-    (void)cs_mem_fail_at(2); /* what gesvd leaves beside the values */
+    (void)cs_mem_fail_at(2); /* the vectors of gesvd, computed in addition to the values */
     assert_fails(cs_dense_svd(&a, sigma, NULL, NULL), CS_ERR_MEMORY, "allocation 2 failed");
     (void)cs_mem_fail_at(0);
     assert_int_equal(asked[GESVD], 0);
 }
 
-static cs_status eigh(cs_dense *a, double *room)
+static cs_status eigh(cs_dense *a, double *value)
 {
-    return cs_dense_eigh(a, room, false);
+    return cs_dense_eigh(a, value, false);
 }
 
-static cs_status ldl(cs_dense *a, double *room)
+static cs_status ldl(cs_dense *a, double *value)
 {
     int pivot[4];
-    return cs_dense_ldl(a, room, pivot);
+    return cs_dense_ldl(a, value, pivot);
 }
 
-static cs_status qr(cs_dense *a, double *room)
+static cs_status qr(cs_dense *a, double *value)
 {
-    (void)room;
+    (void)value;
     return cs_dense_orthonormalise(a);
 }
 
@@ -159,7 +158,7 @@ TEST(failures_of_lapack_are_named)
     static const struct {
         routine which;
         const char *name;
-        cs_status (*solve)(cs_dense *a, double *room);
+        cs_status (*solve)(cs_dense *a, double *value);
         cs_status stopped; /* where info is positive */
     } cases[] = {{SYEVD, "syevd", eigh, CS_ERR_CONVERGE},
                  {SYTRF, "sytrf_rk", ldl, CS_OK}, /* D is singular */
@@ -167,26 +166,26 @@ TEST(failures_of_lapack_are_named)
                  {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         AUTO(cs_dense) a = {0};
-        double room[4];
+        double value[4];
         char part[80];
         OK(cs_dense_init(&a, 4, 4));
         library_works();
-        OK(cases[c].solve(&a, room));
+        OK(cases[c].solve(&a, value));
         assert_int_equal(asked[cases[c].which], 1);
-        told[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
+        result[cases[c].which] = LAPACK_TRANSPOSE_MEMORY_ERROR;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: not enough memory for its workspace",
                        cases[c].name);
-        assert_fails(cases[c].solve(&a, room), CS_ERR_MEMORY, part);
-        told[cases[c].which] = -7;
+        assert_fails(cases[c].solve(&a, value), CS_ERR_MEMORY, part);
+        result[cases[c].which] = -7;
         (void)snprintf(part, sizeof part, "%s of 4 x 4: argument 7 is invalid", cases[c].name);
-        assert_fails(cases[c].solve(&a, room), CS_ERR_USAGE, part);
-        told[cases[c].which] = 3;
-        cs_status status = cases[c].solve(&a, room);
+        assert_fails(cases[c].solve(&a, value), CS_ERR_USAGE, part);
+        result[cases[c].which] = 3;
+        cs_status status = cases[c].solve(&a, value);
         assert_int_equal(status, cases[c].stopped);
         cs_reason_clear();
     }
     library_works();
-    told[GEQRF] = 1; /* what it left is no matrix for orgqr */
+    result[GEQRF] = 1; /* what it left is no matrix for orgqr */
     AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, 4, 4));
     assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
@@ -248,7 +247,7 @@ TEST(a_gram_matrix_without_a_root)
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(asked[POTRF], 1);
     cs_svd_free(&s);
-    told[POTRF] = 3;
+    result[POTRF] = 3;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_CONVERGE,
                  "the computed singular vectors are linearly dependent");
     library_works();
@@ -262,7 +261,7 @@ static struct {
     int least;         /* converged values are no more than that, where positive */
 } arpack;
 
-/* What each run was asked for. */
+/* The request of each run. */
 enum { MOST_RUNS = 20 };
 static struct {
     int n, nev, ncv, shifts, iterations, mode;
@@ -348,7 +347,7 @@ TEST(what_arpack_reports)
 
 /* The wanted values, then a coarse look for one more; where that finds a copy, a batch of them and
  * another look. Twice as many vectors as values and one, 20 at least (the manual's advice). */
-TEST(what_arpack_is_asked_for)
+TEST(requests_of_arpack)
 {
     static const struct {
         int64_t k;

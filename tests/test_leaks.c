@@ -1,11 +1,10 @@
-/* What a prediction must not see does not change it by one bit, and what it may see does: through
- * real networks of every form, objective and backend.
+/* Tokens that a prediction must not see do not change it by one bit, and tokens that it may see do:
+ * through real networks of every form, objective and backend.
  *
  * Which tokens a target may see is worked out here from the plan's definition (earlier groups), not
  * from the masks. The test knows only the draws' keys (seed, stream, step * 2^20 + row) and draws
  * the plan once more. Then each token in turn is changed, the batch is built again and run: rows
- * that may see the token must change, all others must keep their bits.
- */
+ * that may see the token must change, all others must keep their bits. */
 #include "backend_ref.h"
 #include "batch_support.h"
 #include "plan_support.h"
@@ -45,11 +44,11 @@ static void rig_close(rig *r)
 /* P x cols logits of a batch, in fresh memory. */
 static double *logits(rig *r, const cs_batch *batch)
 {
-    int64_t cols = r->net.graph.tensor[r->net.logits].cols;
-    double *z = test_room(batch->predictions * cols, sizeof *z);
+    int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols;
+    double *z = test_zeros(batch->predictions * cols, sizeof *z);
     OK(cs_batch_load(batch, &r->net, 1, NULL, (cs_run_key){0}, r->run));
     OK(cs_run_forward(r->run));
-    OK(cs_run_get(r->run, r->net.logits, z));
+    OK(cs_run_get(r->run, r->net.loss.logits, z));
     return z;
 }
 
@@ -138,7 +137,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
     text[place] = TEXT + 30;
     const cs_example example[] = {{text, FIRST, 3, NULL, NULL},
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
-    int64_t cols = r->net.graph.tensor[r->net.logits].cols, nth = 0;
+    int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
     AUTO(cs_batch) changed = {0};
     build(p, r, example, &changed);
@@ -146,14 +145,15 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
     assert_int_equal(changed.events, base->events);
     for (int64_t e = 0; e < base->events; ++e) {
         bool same = same_row(z, y, e, cols), sees = false;
-        if (base->example[e] == 0) {
-            uint64_t set = may_see(p->task, p->config, FIRST, key, nth++, base->place[e]);
+        if (base->loss.example[e] == 0) {
+            uint64_t set = may_see(p->task, p->config, FIRST, key, nth++, base->loss.place[e]);
             sees = set >> place & 1;
         }
         if (same == sees) {
             fail_msg("%s, form %d, step %d: place %d %s the prediction of place %d of sequence %d",
                      p->name, (int)base->form, (int)p->step, (int)place,
-                     sees ? "does not reach" : "leaks into", base->place[e], base->example[e]);
+                     sees ? "does not reach" : "leaks into", base->loss.place[e],
+                     base->loss.example[e]);
         }
         p->seen += sees;
         p->hidden += !sees;
@@ -163,7 +163,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
 /* Padding rows are given tokens and places of their own. */
 static void change_padding(rig *r, cs_batch *b, const double *z)
 {
-    int64_t cols = r->net.graph.tensor[r->net.logits].cols, changed = 0;
+    int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols, changed = 0;
     for (int64_t i = 0; i < b->batch * b->length; ++i) {
         if (b->vis[i] == INT32_MAX) {
             b->token[i] = TEXT + 9;
@@ -172,8 +172,8 @@ static void change_padding(rig *r, cs_batch *b, const double *z)
         }
     }
     for (int64_t i = 0; i < b->batch * b->decoder_length; ++i) {
-        if (b->decoder_vis[i] == INT32_MAX) {
-            b->decoder_token[i] = 0;
+        if (b->decoder.vis[i] == INT32_MAX) {
+            b->decoder.token[i] = 0;
             ++changed;
         }
     }
@@ -331,18 +331,18 @@ TEST(weights_are_scaled)
     AUTO_OK(cs_batch, b,
             cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example, 2, &b));
     for (int i = 0; i < 2; ++i) {
-        OK(cs_batch_load(&b, &r.net, i ? 1 / b.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
+        OK(cs_batch_load(&b, &r.net, i ? 1 / b.loss.weight_sum : 1, NULL, (cs_run_key){0}, r.run));
         OK(cs_run_forward(r.run));
-        OK(cs_run_sum(r.run, r.net.loss, &loss[i]));
+        OK(cs_run_sum(r.run, r.net.loss.value, &loss[i]));
     }
     assert_true(loss[0] > 0);
-    assert_true(loss[1] * b.weight_sum > loss[0] * (1 - 1e-12));
-    assert_true(loss[1] * b.weight_sum < loss[0] * (1 + 1e-12));
+    assert_true(loss[1] * b.loss.weight_sum > loss[0] * (1 - 1e-12));
+    assert_true(loss[1] * b.loss.weight_sum < loss[0] * (1 + 1e-12));
     cs_batch_free(&b);
     OK(cs_batch_build(&(cs_batch_order){&task, &config, 0, 0, NULL}, example + 1, 1, &b));
     OK(cs_batch_load(&b, &r.net, 1, NULL, (cs_run_key){0}, r.run));
     OK(cs_run_forward(r.run));
-    OK(cs_run_sum(r.run, r.net.loss, &none));
+    OK(cs_run_sum(r.run, r.net.loss.value, &none));
     assert_true(none == 0);
 }
 
@@ -371,12 +371,13 @@ TEST(the_spectral_loss_wants_masses)
     }
     OK(cs_batch_load(&b, &r.net, 1, mass, (cs_run_key){0}, r.run));
     OK(cs_run_forward(r.run));
-    OK(cs_run_sum(r.run, r.net.loss, &loss));
-    OK(cs_run_get(r.run, r.net.logits, z));
+    OK(cs_run_sum(r.run, r.net.loss.value, &loss));
+    OK(cs_run_get(r.run, r.net.loss.logits, z));
     double size = 0; /* of the terms, for the rounding of their sum */
     for (int64_t e = 0; e < b.events; ++e) {
-        expected -= 2 * z[e * VOCAB + b.target[e]];
-        size += 2 * (z[e * VOCAB + b.target[e]] < 0 ? -1 : 1) * z[e * VOCAB + b.target[e]];
+        expected -= 2 * z[e * VOCAB + b.loss.target[e]];
+        size +=
+            2 * (z[e * VOCAB + b.loss.target[e]] < 0 ? -1 : 1) * z[e * VOCAB + b.loss.target[e]];
         for (int j = 0; j < VOCAB; ++j) {
             expected += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
             size += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];

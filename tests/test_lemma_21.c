@@ -61,7 +61,7 @@ TEST(statements)
     for (int k = 0; k < 2; ++k) {
         int64_t number = cs_params_find(&t.model.params, table[k]);
         const cs_param *p = &t.model.params.param[number];
-        float *x = test_room(p->rows * p->cols, sizeof *x);
+        float *x = test_zeros(p->rows * p->cols, sizeof *x);
         OK(cs_params_get(&t.model.params, number, CS_PARAM_VALUE, x));
         for (int64_t i = 0; i < p->rows * p->cols; ++i) {
             x[i] = (i % 16 < 12) == (k == 0) ? x[i] : 0;
@@ -89,7 +89,7 @@ TEST(statements_of_planted_rows)
     assert_true(s->verdict == CS_PASS && fabs(s->rhs - 1) < 1e-12);
     cs_statements_free(&list);
     cs_mask_rank_free(&r);
-    /* inside: whether something sticks out cannot be told from rounding, and is not claimed */
+    /* inside: whether something sticks out is not distinguishable from rounding, and is not claimed */
     memset(p->state, 0, sizeof p->state);
     axes(p, 1, 2);
     OK(study(p, p, &o, &r));

@@ -58,7 +58,7 @@ static void svd_of_shape(int64_t m, int64_t n)
 {
     int64_t p = m < n ? m : n;
     AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
-    double *sigma = test_room(p, sizeof *sigma), *alone = test_room(p, sizeof *alone);
+    double *sigma = test_zeros(p, sizeof *sigma), *alone = test_zeros(p, sizeof *alone);
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&kept, m, n));
     OK(cs_dense_init(&u, m, p));
@@ -175,7 +175,7 @@ static void solve_all(int64_t n, double *out)
     OK(cs_dense_orthonormalise(&a[4]));
 }
 
-/* What OpenBLAS shares among threads it rounds by their number. */
+/* Products that OpenBLAS shares among threads round by their number. */
 TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
 {
     const int before = openblas_get_num_threads();
@@ -287,7 +287,7 @@ TEST(check_names_the_entry)
 }
 
 /* Matrix Market files of integers are written by it: each entry counts, the first and the last. */
-TEST(integers_are_told_from_reals)
+TEST(integers_are_distinguished_from_reals)
 {
     int64_t ptr[] = {0, 3};
     int32_t col[] = {0, 1, 2};
@@ -364,7 +364,7 @@ TEST(product_has_the_same_bits_for_any_threads)
     product_with(&long_row, NULL, 8);
 }
 
-/* So many columns that a tile of eight and one of six are packed in several parts; small integers,
+/* Enough columns that a tile of eight and one of six are packed in several parts; small integers,
  * whose sums are exact. */
 TEST(long_vectors_are_packed_whole)
 {

@@ -6,7 +6,7 @@
 
 enum { N = PROBE_N, D = PROBE_D, K = PROBE_K };
 
-/* f is told apart from itself to 1e-16, so a line search on it can shorten a gradient to about
+/* f is computed to a relative 1e-16, so a line search on it can shorten a gradient to about
  * sqrt(2e-16) = 1.5e-8 and no further for sure. */
 static const double REACHED = 1e-7;
 
@@ -329,7 +329,7 @@ TEST(penalties_are_chosen_by_held_out_rows)
 }
 
 /* The loss on rows held out, by fits of the training parts alone: two folds are each other's
- * training rows, so that the folds can be told from two fits. */
+ * training rows, so that the folds follow from two fits. */
 TEST(held_out_loss_by_its_definition)
 {
     /* Four rows, two folds: each holds a row of each class, so any dealing pairs (a0 or a1) with
@@ -401,8 +401,8 @@ TEST(unconverged_is_said)
     assert_int_equal(p.step[6].unconverged, 5);
 }
 
-/* Two rows of each class, a fifth of which is none, are folded as if no share were asked for; and the
- * loss of the grid alone is that of the chosen step. */
+/* Two rows of each class, whose fifth is no row, are folded as if no share were given; and the loss
+ * of the grid alone is that of the chosen step. */
 TEST(a_share_of_no_row_is_folds)
 {
     static probe_data s;

@@ -57,7 +57,8 @@ TEST(bad_input)
                  "x: row 290, column 6: value nan");
 }
 
-/* Of features of which none varies the probe is the shares of the classes: the largest one is the guess. */
+/* If no feature varies the probe predicts the shares of the classes: the largest one is the
+ * guess. */
 TEST(constant_features)
 {
     enum { ROWS = 60 };

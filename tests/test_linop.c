@@ -79,17 +79,17 @@ static void normals_agree(const cs_linop *op)
         fill_normal(&got, 25); /* nothing of it may be left */
         OK(cs_linop_panel(op, turn, x.data, half.data));
         OK(cs_linop_panel(op, !turn, half.data, want.data));
-        double *room = cs_csr_panel_alloc(sided[turn]->room / CS_PANEL);
-        assert_non_null(room);
-        for (int again = 0; again < 2; ++again) { /* room that has been used */
-            OK(cs_linop_normal(sided[turn], x.data, got.data, room));
+        double *work = cs_csr_panel_alloc(sided[turn]->work_size / CS_PANEL);
+        assert_non_null(work);
+        for (int again = 0; again < 2; ++again) { /* a buffer that has been used */
+            OK(cs_linop_normal(sided[turn], x.data, got.data, work));
         }
         double scale = 0;
         for (int64_t e = 0; e < CS_PANEL * sides[turn]; ++e) {
             scale = fmax(scale, fabs(want.data[e]));
         }
         assert_true(max_abs_difference(&want, &got) < 1e4 * DBL_EPSILON * scale);
-        cs_free_aligned(room);
+        cs_free_aligned(work);
         cs_dense *all[] = {&x, &half, &want, &got};
         for (size_t d = 0; d < sizeof all / sizeof *all; ++d) {
             cs_dense_free(all[d]);
@@ -104,17 +104,17 @@ TEST(normal_products)
     enum { M = 3000, N = 50 };
     AUTO(cs_csr) a = random_sparse(M, N, 0.3, 9), at = {0}, thin = {0};
     OK(cs_csr_transpose(&a, &at));
-    assert_true(cs_csr_normal_room(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
+    assert_true(cs_csr_normal_work_size(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
     AUTO(cs_dense) x = {0}, first = {0}, y = {0};
     OK(cs_dense_init(&x, CS_PANEL, N));
     OK(cs_dense_init(&first, CS_PANEL, N));
     OK(cs_dense_init(&y, CS_PANEL, N));
     fill_normal(&x, 26);
-    double *room = cs_csr_panel_alloc(cs_csr_normal_room(&a) / CS_PANEL);
-    assert_non_null(room);
+    double *work = cs_csr_panel_alloc(cs_csr_normal_work_size(&a) / CS_PANEL);
+    assert_non_null(work);
     for (int threads = 1; threads <= 5; ++threads) {
         cs_dense *to = threads == 1 ? &first : &y;
-        OK(cs_csr_apply_normal(&a, x.data, to->data, room, threads));
+        OK(cs_csr_apply_normal(&a, x.data, to->data, work, threads));
         if (threads > 1) {
             assert_memory_equal(y.data, first.data, N * CS_PANEL * sizeof(double));
         }
@@ -129,18 +129,18 @@ TEST(normal_products)
     AUTO(cs_dense) y_too = {0};
     assert_non_null(half_too);
     OK(cs_dense_init(&y_too, CS_PANEL, N));
-    OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, room, 2));
+    OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, work, 2));
     assert_memory_equal(half_too, half, M * CS_PANEL * sizeof(double));
     assert_memory_equal(y_too.data, first.data, N * CS_PANEL * sizeof(double)); /* in its order */
     cs_free_aligned(half_too);
     /* Sums of up to 1,000 terms of size up to about 100, of sums of 50. */
     assert_true(max_abs_difference(&first, &y) < 1000 * 100 * 50 * DBL_EPSILON);
-    assert_int_equal(op.room_t, N * CS_PANEL);
+    assert_int_equal(op.work_size_t, N * CS_PANEL);
     normals_agree(&op);
     thin = random_sparse(3000, 3000, 0.003, 10); /* 9 a column */
     assert_false(cs_csr_normal_pays(&thin));
     cs_free_aligned(half);
-    cs_free_aligned(room);
+    cs_free_aligned(work);
 }
 
 /* Its own triplets taken out, three of them: A^T A - V diag(s^2) V^T. */
@@ -215,7 +215,7 @@ TEST(operators_are_adjoint_to_their_transposes)
     panels_agree(&deflated);
     normals_agree(&op);
     normals_agree(&turned);
-    assert_null(deflated.normal); /* these triplets are none of its own */
+    assert_null(deflated.normal); /* the triplets are not those of the deflated operator */
     cs_linop bare = op;
     bare.panel = NULL;
     deflated = cs_linop_deflated(&deflated_ctx, &bare, &u, s, &v, true);

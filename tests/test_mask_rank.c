@@ -102,7 +102,7 @@ static planted *random_rows(uint64_t index, double power)
     return p;
 }
 
-/* Values of the rows that stand in no document of a block (-1: all). */
+/* Values of the rows in no document of a block (-1: all). */
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];
@@ -288,7 +288,7 @@ TEST(sets_of_rare_tokens)
     cs_mask_rank_options o = model_options(false);
     const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
     cs_mask_rank r = {0};
-    uint8_t *rare = test_room(t.model.config.shape.vocab, 1);
+    uint8_t *rare = test_zeros(t.model.config.shape.vocab, 1);
     int64_t rows = 0;
     for (int32_t v = 0; v < t.model.config.shape.vocab; ++v) {
         rare[v] = v % 5 == 0 || v < 5;

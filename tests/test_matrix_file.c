@@ -378,7 +378,7 @@ TEST_IN_DIR(what_is_written_reads_back)
     static const char *const name[] = {"w.npz", "w.mtx"};
     for (int format = 0; format < 2; ++format) {
         for (int integers = 0; integers < 4; ++integers) {
-            /* Real values are written as reals even when integers are asked for. */
+            /* Real values are written as reals even when integers are requested. */
             AUTO(cs_csr) a = sample(integers & 1), b = {0};
             OK(write[format](in_dir(state, name[format]), &a, integers & 2));
             OK(cs_matrix_read(in_dir(state, name[format]), &b));

@@ -140,7 +140,7 @@ static cs_status nothing_begins(void *ctx, int64_t rows, int64_t cols, int64_t e
     return CS_OK;
 }
 
-/* The rows at hand are given away, no more are read: fewer than 2^14. */
+/* The current rows are delivered, no more are read: fewer than 2^14. */
 static cs_status interrupted(const char *path)
 {
     int64_t last = -1;
@@ -175,7 +175,7 @@ static cs_status reads_interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
 {
     enum { ROWS = 70000 };
-    double *value = test_room(ROWS, sizeof *value);
+    double *value = test_zeros(ROWS, sizeof *value);
     for (int i = 0; i < ROWS; ++i) {
         value[i] = i + 1;
     }
@@ -199,7 +199,7 @@ TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
     assert_true(sum == 1 * 2 + 2 * 2 + 3 * 3 + 5 * 3);
 }
 
-/* A byte of the last member turned: its checksum tells. */
+/* A changed byte of the last member: its checksum detects it. */
 TEST_IN_DIR(a_turned_byte_is_seen)
 {
     AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);

@@ -1,5 +1,5 @@
 /* cooc/merge and cooc/assemble: the merge by ranges of keys on several threads against the same
- * records taken one by one; room for the result. */
+ * records taken one by one; the capacity of the result. */
 
 #include "base/threads.h"
 #include "cooc/merge_private.h"
@@ -47,7 +47,7 @@ static cs_hash128 key_of(int kind, int64_t i, cs_rng *rng)
     }
 }
 
-/* What was made, as collectors hold it: a merge sorts it in place, so it is made anew for each. */
+/* The input in the form of collectors. A merge sorts it in place, so it is made anew for each. */
 static void hold(input *in)
 {
     memcpy(in->held, in->made, SPANS * EACH * sizeof *in->held);
@@ -297,7 +297,7 @@ TEST(interrupts_end_a_merge_in_its_midst)
     assert_int_equal(in_child(merge_long, "", "interrupted"), CS_ERR_INTERRUPT);
 }
 
-/* --- room --------------------------------------------------------------------------------------- */
+/* --- capacity --- */
 
 static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t labels)
 {
@@ -305,9 +305,9 @@ static bool fits(const cs_assembler *a, int64_t rows, int64_t entries, int64_t l
     return cs_assembler_fits(a, &more);
 }
 
-/* Room that was made for a share holds the whole, each of rows, entries and class masses; what is
- * beyond its arrays does not fit. */
-TEST(room_for_a_share_holds_the_whole)
+/* Capacity that was made for a share holds the whole, each of rows, entries and class masses; more
+ * than that does not fit. */
+TEST(capacity_for_a_share_holds_the_whole)
 {
     static const cs_assembler_size sizes[] = {
         {1, 1, 1}, {1000, 5000, 2000}, {7, 90000, 0}, {5000, 1, 1}};
@@ -316,12 +316,13 @@ TEST(room_for_a_share_holds_the_whole)
         AUTO(cs_assembler) *a = new_assembler();
         const cs_assembler_size *n = &sizes[i / 3];
         const double share = shares[i % 3];
-        assert_false(fits(a, 0, 0, 0)); /* nothing has room before */
-        OK(cs_assembler_room(a, n, share));
+        assert_false(fits(a, 0, 0, 0)); /* there is no capacity before */
+        OK(cs_assembler_reserve(a, n, share));
         assert_true(cs_assembler_fits(a, n));
         const int64_t times = (int64_t)(1 / share);
         assert_true(fits(a, times * n->rows, times * n->entries, times * n->labels));
-        const int64_t rows = a->key_room, entries = a->matrix.room, labels = a->row_label.room;
+        const int64_t rows = a->key_capacity, entries = a->matrix.capacity,
+                      labels = a->row_label.capacity;
         assert_true(fits(a, rows, entries, labels));
         assert_false(fits(a, rows + 1, entries, labels));
         assert_false(fits(a, rows, entries + 1, labels));
@@ -337,8 +338,8 @@ TEST(room_for_a_share_holds_the_whole)
     }
 }
 
-/* Bytes of what there is room for: beyond the limit, and only then, the result moves to files, with
- * what was there. */
+/* Bytes of the capacity: beyond the limit, and only then, the result moves to files, with its
+ * contents. */
 TEST(results_beyond_their_limit_move_to_files)
 {
     AUTO_BY(free_input, input) in = make_input(UNIFORM);

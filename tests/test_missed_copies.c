@@ -1,6 +1,6 @@
 /* Certificates against correct results from which a triplet was taken, doubled or bent: what each
  * of them must catch, and that none of them passes over what it says is not missing. */
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "cooc_matrices.h"
 #include "spectrum_support.h"
 #include "test.h"
@@ -46,10 +46,10 @@ typedef struct {
 /* The stages of cs_spectrum_of by hand; certified by the caller. */
 static void solve(result *r, cs_csr a, cs_spectrum_options o)
 {
-    *r = (result){.a = a, .o = o, .s = {.rows = a.rows, .cols = a.cols}};
+    *r = (result){.a = a, .o = o, .s = {.input.rows = a.rows, .input.cols = a.cols}};
     int64_t wanted = o.k > 0 ? o.k : a.rows < a.cols ? a.rows : a.cols;
     OK(cs_system_of(&r->a, &o, &r->system));
-    r->s.components = r->system.components;
+    r->s.input.components = r->system.components;
     AUTO_OK(cs_parts, parts, cs_parts_solve(&r->system, &o, wanted, &parts));
     OK(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s));
     r->claims = cs_certificate_facts_of(&r->system, &o, &parts, &r->s);
@@ -70,7 +70,7 @@ static void forget_all(result *r)
 /* No certificate may say that what is missing is not. */
 static void assert_no_false_reach(const cs_spectrum *s, double missing)
 {
-    const cs_certificate *c[] = {&s->cert_moments, &s->cert_probe, &s->cert_inertia};
+    const cs_certificate *c[] = {&s->cert.moments, &s->cert.probe, &s->cert.inertia};
     for (int i = 0; i < 3; ++i) {
         bool says = c[i]->state == CS_CERT_PASSED || c[i]->state == CS_CERT_INCONCLUSIVE;
         assert_false(says && c[i]->reach < missing * (1 - 1e-12));
@@ -88,11 +88,11 @@ TEST(any_missed_triplet_is_caught)
         solve(&r, planted(), (cs_spectrum_options){.k = K, .certify = ALL, .moment4 = true});
         cs_spectrum *s = &r.s;
         certify(&r);
-        assert_int_equal(s->cert_components.state, CS_CERT_PASSED);
-        assert_int_not_equal(s->cert_moments.state, CS_CERT_FAILED);
-        assert_int_equal(s->cert_probe.state, CS_CERT_PASSED);
-        assert_int_equal(s->cert_inertia.state, CS_CERT_PASSED);
-        assert_true(s->cert_inertia.value == K && s->cert_inertia.reach < s->sigma[K - 1]);
+        assert_int_equal(s->cert.components.state, CS_CERT_PASSED);
+        assert_int_not_equal(s->cert.moments.state, CS_CERT_FAILED);
+        assert_int_equal(s->cert.probe.state, CS_CERT_PASSED);
+        assert_int_equal(s->cert.inertia.state, CS_CERT_PASSED);
+        assert_true(s->cert.inertia.value == K && s->cert.inertia.reach < s->sigma[K - 1]);
         double missing = s->sigma[j];
         bool copy = (j > 0 && s->sigma[j - 1] - missing < 1e-12) ||
                     (j + 1 < K && missing - s->sigma[j + 1] < 1e-12);
@@ -100,23 +100,23 @@ TEST(any_missed_triplet_is_caught)
         certify(&r);
         double least = s->sigma[K - 2];
         assert_no_false_reach(s, missing);
-        assert_int_equal(s->cert_components.state,
+        assert_int_equal(s->cert.components.state,
                          missing > 1 - 1e-9 ? CS_CERT_FAILED : CS_CERT_PASSED);
         if (missing > least * (1 + 1e-8)) {
-            assert_int_not_equal(s->cert_moments.state, CS_CERT_PASSED);
-            assert_int_equal(s->cert_inertia.state, CS_CERT_FAILED);
-            assert_true(s->cert_inertia.value == s->cert_inertia.bound + 1);
+            assert_int_not_equal(s->cert.moments.state, CS_CERT_PASSED);
+            assert_int_equal(s->cert.inertia.state, CS_CERT_FAILED);
+            assert_true(s->cert.inertia.value == s->cert.inertia.bound + 1);
             ones += missing > 1 - 1e-9;
             copies += copy && missing < 1 - 1e-9;
             simple += !copy;
         } else if (j < K - 1) { /* a copy of the last: no more than a shorter list */
-            assert_int_equal(s->cert_inertia.state, CS_CERT_INCONCLUSIVE);
-            assert_non_null(strstr(s->cert_inertia.why, "request 40"));
+            assert_int_equal(s->cert.inertia.state, CS_CERT_INCONCLUSIVE);
+            assert_non_null(strstr(s->cert.inertia.why, "request 40"));
             ++last;
         }
-        if (missing > 1.01 * s->cert_probe.bound) {
-            assert_int_equal(s->cert_probe.state, CS_CERT_FAILED);
-            assert_true(fabs(s->cert_probe.value - missing) < 1e-6);
+        if (missing > 1.01 * s->cert.probe.bound) {
+            assert_int_equal(s->cert.probe.state, CS_CERT_FAILED);
+            assert_true(fabs(s->cert.probe.value - missing) < 1e-6);
         }
     }
     assert_true(ones == 4 && copies > 10 && simple > 10 && last <= 2);
@@ -130,12 +130,12 @@ TEST(any_missed_triplet_of_all_is_caught)
     int64_t k = r.s.k;
     assert_true(r.claims.complete && k == COPIES * N + N_OTHER);
     certify(&r);
-    assert_int_equal(r.s.cert_moments.state, CS_CERT_PASSED);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_PASSED);
-    assert_true(r.s.cert_inertia.value == (double)k);
-    assert_non_null(strstr(r.s.cert_inertia.why, "only 94"));
-    assert_int_equal(r.s.cert_probe.state, CS_CERT_NOT_RUN);
-    assert_non_null(strstr(r.s.cert_probe.why, "all triplets"));
+    assert_int_equal(r.s.cert.moments.state, CS_CERT_PASSED);
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_PASSED);
+    assert_true(r.s.cert.inertia.value == (double)k);
+    assert_non_null(strstr(r.s.cert.inertia.why, "only 94"));
+    assert_int_equal(r.s.cert.probe.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(r.s.cert.probe.why, "all triplets"));
     forget_all(&r);
     for (int64_t j = 0; j < k; j += 3) {
         solve(&r, planted(), (cs_spectrum_options){.certify = ALL});
@@ -143,9 +143,9 @@ TEST(any_missed_triplet_of_all_is_caught)
         forget_triplet(&r.s, j);
         certify(&r);
         assert_no_false_reach(&r.s, missing);
-        assert_int_equal(r.s.cert_moments.state, CS_CERT_FAILED); /* 94 values of 1e-3 or more */
-        assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
-        assert_true(r.s.cert_inertia.value == (double)k);
+        assert_int_equal(r.s.cert.moments.state, CS_CERT_FAILED); /* 94 values of 1e-3 or more */
+        assert_int_equal(r.s.cert.inertia.state, CS_CERT_FAILED);
+        assert_true(r.s.cert.inertia.value == (double)k);
         forget_all(&r);
     }
 }
@@ -167,30 +167,30 @@ TEST(wrong_triplets_are_caught)
     solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
     copy_triplet(&r.s, 12, 13);
     certify(&r);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
-    assert_non_null(strstr(r.s.cert_inertia.why, "not orthonormal"));
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_FAILED);
+    assert_non_null(strstr(r.s.cert.inertia.why, "not orthonormal"));
     assert_fails(cs_spectrum_require(&r.s), CS_ERR_CONVERGE, "the certificate inertia");
-    assert_int_equal(r.s.cert_components.state, CS_CERT_NOT_RUN);
-    assert_string_equal(r.s.cert_components.why, "not requested");
+    assert_int_equal(r.s.cert.components.state, CS_CERT_NOT_RUN);
+    assert_string_equal(r.s.cert.components.why, "not requested");
     forget_all(&r);
     solve(&r, planted(), (cs_spectrum_options){.k = 40, .certify = CS_CERTIFY_INERTIA});
     for (int j = 0; j < 40; ++j) {
         r.s.sigma[j] = fmax(r.s.sigma[j], 0.9);
     }
     certify(&r);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_FAILED);
-    assert_true(r.s.cert_inertia.value < 40);
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_FAILED);
+    assert_true(r.s.cert.inertia.value < 40);
     r.s.residual[0] = 2; /* and what proves nothing proves nothing */
     certify(&r);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
-    assert_non_null(strstr(r.s.cert_inertia.why, "rounding hides"));
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_INCONCLUSIVE);
+    assert_non_null(strstr(r.s.cert.inertia.why, "rounding hides"));
     r.s.residual[0] = NAN;
     certify(&r);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_INCONCLUSIVE);
 }
 
-/* The cycle's values are double but for the first: an even k cuts a pair, an odd one does not. */
-TEST(a_cut_through_equal_values_is_told)
+/* The cycle's values are double except the first: an even k cuts a pair, an odd one does not. */
+TEST(a_cut_through_equal_values_is_reported)
 {
     AUTO(cs_csr) a = cycle(64);
     for (int64_t k = 1; k <= 20; ++k) {
@@ -200,14 +200,14 @@ TEST(a_cut_through_equal_values_is_told)
                                                       .no_reduction = plain,
                                                       .certify = CS_CERTIFY_INERTIA,
                                                       .values_only = true});
-            assert_int_equal(s.cert_inertia.state, k % 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
-            assert_true(s.cert_inertia.value == (double)(k + (k + 1) % 2));
-            assert_true(s.cert_inertia.bound == (double)k);
+            assert_int_equal(s.cert.inertia.state, k % 2 ? CS_CERT_PASSED : CS_CERT_INCONCLUSIVE);
+            assert_true(s.cert.inertia.value == (double)(k + (k + 1) % 2));
+            assert_true(s.cert.inertia.bound == (double)k);
             double last = s.sigma[k - 1];
-            assert_true(fabs(s.cert_inertia.reach - last) < 1e-9);
-            assert_int_equal(s.cert_inertia.reach < last, k % 2);
+            assert_true(fabs(s.cert.inertia.reach - last) < 1e-9);
+            assert_int_equal(s.cert.inertia.reach < last, k % 2);
             if (k == 6) {
-                assert_non_null(strstr(s.cert_inertia.why, "request 7"));
+                assert_non_null(strstr(s.cert.inertia.why, "request 7"));
             }
             assert_null(s.u.data);
         }
@@ -250,9 +250,9 @@ TEST(small_values_are_counted_without_squares)
         r.claims.complete = false; /* LAPACK gives them all: only k are taken as known */
         certify(&r);
         bool cut = k == 2 || k == 6;
-        assert_int_equal(r.s.cert_inertia.state, cut ? CS_CERT_INCONCLUSIVE : CS_CERT_PASSED);
-        assert_true(r.s.cert_inertia.value == (double)(k + cut));
-        assert_true(fabs(r.s.cert_inertia.reach - value[k - 1]) < 1e-2 * value[k - 1]);
+        assert_int_equal(r.s.cert.inertia.state, cut ? CS_CERT_INCONCLUSIVE : CS_CERT_PASSED);
+        assert_true(r.s.cert.inertia.value == (double)(k + cut));
+        assert_true(fabs(r.s.cert.inertia.reach - value[k - 1]) < 1e-2 * value[k - 1]);
         for (int64_t j = 0; j + 1 < k; ++j) { /* one of them missed */
             double missing = r.s.sigma[j], least = r.s.sigma[k - 1];
             AUTO_BY(forget_all, result) less = {0};
@@ -262,7 +262,7 @@ TEST(small_values_are_counted_without_squares)
             forget_triplet(&less.s, j);
             certify(&less);
             assert_no_false_reach(&less.s, missing);
-            assert_int_equal(less.s.cert_inertia.state,
+            assert_int_equal(less.s.cert.inertia.state,
                              missing > 1.5 * least || missing > least + 1e-3
                                  ? CS_CERT_FAILED
                                  : CS_CERT_INCONCLUSIVE);
@@ -274,9 +274,9 @@ TEST(small_values_are_counted_without_squares)
           (cs_spectrum_options){.k = SEEN, .normalised = true, .certify = ALL});
     assert_int_equal(r.s.k, SEEN);
     certify(&r);
-    assert_int_equal(r.s.cert_inertia.state, CS_CERT_INCONCLUSIVE);
-    assert_true(isnan(r.s.cert_inertia.reach));
-    assert_int_not_equal(r.s.cert_moments.state, CS_CERT_PASSED); /* another 3e-14 would not show */
+    assert_int_equal(r.s.cert.inertia.state, CS_CERT_INCONCLUSIVE);
+    assert_true(isnan(r.s.cert.inertia.reach));
+    assert_int_not_equal(r.s.cert.moments.state, CS_CERT_PASSED); /* another 3e-14 would not show */
 }
 
 /* All triplets, with values whose squares the sums cannot hold: the moments say so, with one missed
@@ -292,12 +292,12 @@ TEST(sums_do_not_prove_what_they_cannot_hold)
             forget_triplet(&r.s, 4);
         }
         certify(&r);
-        assert_int_equal(r.s.cert_moments.state, CS_CERT_INCONCLUSIVE);
-        assert_true(r.s.cert_moments.reach > 1e-9 && r.s.cert_moments.reach < 1e-6);
-        assert_non_null(strstr(r.s.cert_moments.why, "would not be detected"));
-        assert_int_equal(r.s.cert_inertia.state, missed ? CS_CERT_FAILED : CS_CERT_PASSED);
-        assert_true(r.s.cert_inertia.value == 5);
-        assert_true(missed || r.s.cert_inertia.reach < 1e-10);
+        assert_int_equal(r.s.cert.moments.state, CS_CERT_INCONCLUSIVE);
+        assert_true(r.s.cert.moments.reach > 1e-9 && r.s.cert.moments.reach < 1e-6);
+        assert_non_null(strstr(r.s.cert.moments.why, "would not be detected"));
+        assert_int_equal(r.s.cert.inertia.state, missed ? CS_CERT_FAILED : CS_CERT_PASSED);
+        assert_true(r.s.cert.inertia.value == 5);
+        assert_true(missed || r.s.cert.inertia.reach < 1e-10);
     }
 }
 
@@ -307,19 +307,19 @@ TEST(limits_are_named)
     AUTO(cs_csr) a = cycle(9000);
     AUTO(cs_spectrum) s =
         spectrum_of(&a, (cs_spectrum_options){.k = 1, .certify = ALL, .values_only = true});
-    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
-    assert_non_null(strstr(s.cert_inertia.why, "a component of 9000 x 9000"));
-    assert_non_null(strstr(s.cert_inertia.why, "above the limit of 8192"));
+    assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
+    assert_non_null(strstr(s.cert.inertia.why, "a component of 9000 x 9000"));
+    assert_non_null(strstr(s.cert.inertia.why, "above the limit of 8192"));
     OK(cs_spectrum_require(&s)); /* what does not run does not fail */
     cs_spectrum_free(&s);
     cs_csr_free(&a);
     a = cycle(20);
     s = spectrum_of(&a, (cs_spectrum_options){.k = 3, .certify = CS_CERTIFY_NONE});
-    assert_int_equal(s.cert_components.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.cert_moments.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.cert_probe.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.cert_inertia.state, CS_CERT_NOT_RUN);
-    assert_int_equal(s.cert_residual.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.components.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.moments.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.probe.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.inertia.state, CS_CERT_NOT_RUN);
+    assert_int_equal(s.cert.residual.state, CS_CERT_PASSED);
 }
 
 TEST(threads_do_not_change_the_count)
@@ -329,9 +329,9 @@ TEST(threads_do_not_change_the_count)
     for (int threads = 1; threads <= 3; ++threads) {
         AUTO(cs_spectrum) s = spectrum_of(
             &a, (cs_spectrum_options){.k = 30, .threads = threads, .certify = CS_CERTIFY_INERTIA});
-        assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
-        assert_true(threads == 1 || s.cert_inertia.reach == reach);
-        reach = s.cert_inertia.reach;
+        assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
+        assert_true(threads == 1 || s.cert.inertia.reach == reach);
+        reach = s.cert.inertia.reach;
     }
 }
 

@@ -1,9 +1,9 @@
-/* mix: the law of a mixture against all plans of its parts and drawn ones, its shape at any length,
- * what networks read, its text and JSON, what is refused. */
+/* mix: the distribution of a mixture against all plans of its parts and drawn ones, its shape at
+ * any length, what networks read, its text and JSON, what is refused. */
 #include "batch_support.h"
 #include "io_support.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -46,8 +46,8 @@ TEST(parts_weigh_by_their_tokens)
     }
 }
 
-/* Laws of sizes mix at any length: two masks of the same kind are a mask in the mean, exactly
- * (variable-masked under token weights, theorem-4-2.md). */
+/* Distributions of sizes mix at any length: two masks of the same kind are a mask in the mean,
+ * exactly (variable-masked under token weights, theorem-4-2.md). */
 TEST(invariant_parts_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};
@@ -61,7 +61,7 @@ TEST(invariant_parts_mix_at_any_length)
 
 /* Shares and numbers of a command line may be expressions too: at each length the mixture that has
  * their values, bit for bit. */
-TEST(expressions_stand_in_a_specification)
+TEST(expressions_are_allowed_in_a_specification)
 {
     const char *const spec =
         "mix:1/s*ar+(1-1/s)*masked(mask-ratio=min(0.5,2/s))+s*2*group-ar(t=round(s/3))";
@@ -94,11 +94,11 @@ TEST(networks_read_what_parts_have_in_common)
     const struct {
         const char *spec;
         cs_objective_reading reads;
-    } cases[] = {{"mix:1*ar+1*mix(1*ar+2*ar)", CS_READS_NEXT},
-                 {"mix:1*masked(unmasked=1)+1*bernoulli-masked(mask-ratio=0.5)", CS_READS_MASKS},
-                 {"mix:1*ar+1*masked(unmasked=1)", CS_READS_GROUPS},
+    } cases[] = {{"mix:1*ar+1*mix(1*ar+2*ar)", CS_ROWS_SHIFTED},
+                 {"mix:1*masked(unmasked=1)+1*bernoulli-masked(mask-ratio=0.5)", CS_ROWS_MASKED},
+                 {"mix:1*ar+1*masked(unmasked=1)", CS_ROWS_GROUPS},
                  {"mix:1*offset-ar(offset-weights=uniform:2)+1*offset-ar(offset-weights=mix:0.5)",
-                  CS_READS_GROUPS}};
+                  CS_ROWS_GROUPS}};
     for (int i = 0; i < 4; ++i) {
         AUTO(cs_plan_file) file = {0};
         cs_task task = batch_task("ar");
@@ -111,7 +111,7 @@ TEST(networks_read_what_parts_have_in_common)
                 cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 5, step, NULL}, &example, 1, &b));
             assert_int_equal(b.form, i < 2 ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM);
-            assert_true(b.weight_sum >= 0);
+            assert_true(b.loss.weight_sum >= 0);
         }
     }
 }
@@ -185,7 +185,7 @@ TEST(shares_are_read_as_they_come)
     }
 }
 
-/* What is printed is the same mixture to the last bit, whatever the shares sum to. */
+/* The printed form is the same mixture to the last bit, whatever the shares sum to. */
 TEST(printed_shares_read_back)
 {
     cs_rng rng = cs_rng_at(1, CS_STREAM_AUDIT, 0);
@@ -258,8 +258,8 @@ TEST(bad_mixtures_are_named)
                  "a mixture is not allowed here");
 }
 
-/* Listed prefixes stay prefixes beside sizes. ar and masked with m = 170 of s = 200 predict 199 and
- * 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
+/* Listed prefixes remain prefixes when they are mixed with sizes. ar and masked with m = 170 of s =
+ * 200 predict 199 and 30 tokens. The events: 199 listed ones and those of C(200, 170) sets. */
 TEST(forms_mix_at_any_length)
 {
     AUTO(cs_plan_file) file = {0};

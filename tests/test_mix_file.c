@@ -1,6 +1,6 @@
-/* Plan files that hold for any length: their laws against mixtures written out by hand, plans and
- * files within them, what JSON leads back to, and what is wrong, by file, part, expression, length
- * and value. */
+/* Plan files that hold for any length: their distributions against mixtures written out by hand,
+ * plans and files within them, reading back from JSON, and errors named by file, part, expression,
+ * length and value. */
 #include "io_support.h"
 #include "linalg_support.h"
 #include "plan/parameter.h"
@@ -13,7 +13,7 @@ static const char *const RATIOS =
     "{\"value\": 0.75, \"share\": \"1/2\"}]}}]}";
 
 /* Shares 1, s-3, 1/2; the same bits, as nothing is rounded but by the division by their sum. */
-TEST_IN_DIR(a_ratio_law_is_the_mixture_of_its_ratios)
+TEST_IN_DIR(a_ratio_distribution_is_the_mixture_of_its_ratios)
 {
     const char *const by_hand[] = {
         "mix:1*masked(unmasked=3)+1*masked(unmasked=2)+0.5*masked(unmasked=1)",
@@ -36,8 +36,9 @@ TEST_IN_DIR(a_ratio_law_is_the_mixture_of_its_ratios)
     }
 }
 
-/* A law of windows within a share, a range, an offset law, nested mixtures; against all plans, drawn ones, and by hand at one length. */
-TEST_IN_DIR(laws_are_flattened)
+/* A distribution of windows within a share, a range, an offset distribution, nested mixtures;
+ * against all plans, drawn ones, and by hand at one length. */
+TEST_IN_DIR(distributions_are_flattened)
 {
     const struct {
         const char *text, *by_hand; /* at length 6 */
@@ -58,7 +59,7 @@ TEST_IN_DIR(laws_are_flattened)
          "mix:1*offset-ar(offset-weights=power:1)+1*permuted-ar"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        plan_check_law(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
+        plan_check_distribution(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
     }
 }
 
@@ -106,7 +107,7 @@ TEST_IN_DIR(plans_are_a_part_where_they_are)
     assert_false(cs_objective_given(&o, 3, &lo, &hi));
 }
 
-/* As many tokens as at any length up to the one that is asked for: batches are made for them. */
+/* As many tokens as at any length up to the given one: batches are made for them. */
 TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
 {
     AUTO(cs_plan_file) file = {0};
@@ -120,8 +121,8 @@ TEST_IN_DIR(the_most_tokens_of_shorter_texts_count)
     assert_int_equal(hi, 99);
 }
 
-/* A file in a file, by a path beside it, and on a command line; both lead back through JSON when
- * the files are gone. */
+/* A file in a file, by a path relative to it, and on a command line; both lead back through JSON
+ * when the files are gone. */
 TEST_IN_DIR(files_within_files_are_read_once)
 {
     AUTO(cs_plan_file) file = {0}, again = {0}, outer = {0};
@@ -156,7 +157,7 @@ TEST_IN_DIR(files_within_files_are_read_once)
     assert_non_null(strstr(described, "mix.json)"));
     cs_plan_file_free(&again);
     json_decref(json);
-    /* 2/3 of the file: 2/7 of which its law, 5/7 its plans. */
+    /* 2/3 of the file: 2/7 of that is its distribution, 5/7 its plans. */
     OK(cs_objective_to_json(&spec, &json));
     OK(cs_objective_from_json(json, &again, &back));
     back.event_weight = CS_EVENT_MASK;
@@ -306,15 +307,15 @@ TEST_IN_DIR(parts_are_limited)
 {
     enum { VALUES = 1025 };
     cs_plan_file file = {0};
-    AUTO_FREE char *law = cs_strdup("{\"value\": 2, \"share\": 1}");
+    AUTO_FREE char *distribution = cs_strdup("{\"value\": 2, \"share\": 1}");
     for (int i = 1; i < VALUES; ++i) {
-        char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", law);
-        cs_free(law);
-        law = longer;
+        char *longer = cs_format("%s, {\"value\": 2, \"share\": 1}", distribution);
+        cs_free(distribution);
+        distribution = longer;
     }
     AUTO_FREE char *text = cs_format("{\"mixture\": [{\"share\": 1, \"objective\": \"masked\", "
                                      "\"parameters\": {\"unmasked\": [%s]}}]}",
-                                     law);
+                                     distribution);
     plan_write(in_dir(state, "mix.json"), text);
     assert_fails(cs_plan_file_read(in_dir(state, "mix.json"), &file), CS_ERR_INPUT,
                  "a mixture has at most 1024 parts");

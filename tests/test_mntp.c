@@ -13,7 +13,7 @@
 
 static const char *const MIXED = "mix:1*ar+2*mntp(mask-ratio=0.4)";
 
-/* --- the law ---------------------------------------------------------------------------------- */
+/* --- the distribution --- */
 
 TEST(events_are_those_of_all_plans)
 {
@@ -142,11 +142,11 @@ static void ask(subject *s, const int32_t *token, int64_t step)
                       &example, 1, &s->pass.batch));
     OK(cs_batch_load(&s->pass.batch, &s->pass.network, 1, NULL, (cs_run_key){0}, s->pass.run));
     OK(cs_run_forward(s->pass.run));
-    OK(cs_run_get_f32(s->pass.run, s->pass.network.logits, s->logits));
+    OK(cs_run_get_f32(s->pass.run, s->pass.network.loss.logits, s->logits));
 }
 
-/* The token at place i is another one: not a bit of its own prediction moves, and some other's does.
- * By plans that mask (one token of each is given at least) and by those of ar. */
+/* The token at place i is another one: no bit of its prediction changes, and some other prediction
+ * does. By plans that mask (one token of each is given at least) and by those of ar. */
 TEST(a_prediction_never_sees_its_token)
 {
     const char *const specs[] = {"mntp(mask-ratio=0.5)", MIXED};
@@ -162,7 +162,7 @@ TEST(a_prediction_never_sees_its_token)
             const int64_t events = s.pass.batch.events;
             assert_true(events >= 1 && events <= 6 && vocab <= 64);
             memcpy(own, s.logits, (size_t)(events * vocab) * sizeof *own);
-            memcpy(place, s.pass.batch.place, (size_t)events * sizeof *place);
+            memcpy(place, s.pass.batch.loss.place, (size_t)events * sizeof *place);
             bool shows = false;
             for (int64_t i = 0; i < s.pass.batch.length; ++i) {
                 shows = shows || s.pass.batch.token[i] == s.t.model.config.ids.mask;
@@ -171,7 +171,7 @@ TEST(a_prediction_never_sees_its_token)
             causal += !shows;
             for (int64_t e = 0; e < events; ++e) {
                 /* row i predicts token i + 1, behind a begin token i */
-                assert_int_equal(s.pass.batch.predict[e], place[e] - 1 + n % 2);
+                assert_int_equal(s.pass.batch.loss.predict[e], place[e] - 1 + n % 2);
                 token[place[e]] += 9;
                 ask(&s, token, step);
                 for (int64_t f = 0; f < events; ++f) {
@@ -202,7 +202,7 @@ TEST(a_prediction_sees_both_sides)
             token[i] += 9;
             ask(&s, token, step);
             const bool same = memcmp(own, s.logits, (size_t)vocab * sizeof *own) == 0;
-            assert_true(same == (i == s.pass.batch.place[0]));
+            assert_true(same == (i == s.pass.batch.loss.place[0]));
             token[i] -= 9;
         }
     }
@@ -250,7 +250,7 @@ TEST(a_begin_token_needs_a_position)
     assert_fails(cs_task_sizes(&task, &config, 1, 5, &sizes), CS_ERR_USAGE, "no mask token");
 }
 
-TEST(its_kind_says_how_it_is_asked)
+TEST(its_kind_decides_how_it_is_evaluated)
 {
     const struct {
         const char *spec;
@@ -273,9 +273,9 @@ TEST(its_kind_says_how_it_is_asked)
     }
 }
 
-/* Behind a begin token the same model reads the same pieces either way, as long as asked for; the mask
- * needs a row more, and has none where a piece would take all positions. */
-TEST(a_length_asked_for_gives_the_same_pieces)
+/* Behind a begin token the same model reads the same pieces either way, of the given length; the
+ * mask needs a row more, and has none where a piece would take all positions. */
+TEST(a_given_length_gives_the_same_pieces)
 {
     AUTO_BY(close_subject, subject) s = {0};
     open_subject("mix:1*ar+1*mntp(unmasked=5)", CS_PREFIX_SHARED, &s);
@@ -314,12 +314,13 @@ TEST(pseudo_is_the_mean_over_single_masks)
         double sum = 0;
         for (int64_t step = 0; step < 100; ++step) {
             ask(&s, s.t.corpus.token + s.t.corpus.doc_ptr[3], step);
-            const int64_t place = s.pass.batch.place[0];
+            const int64_t place = s.pass.batch.loss.place[0];
             double total = 0;
             for (int64_t v = 0; v < vocab; ++v) {
                 total += exp((double)s.logits[v]);
             }
-            sum += seen >> place & 1 ? 0 : log(total) - (double)s.logits[s.pass.batch.target[0]];
+            sum +=
+                seen >> place & 1 ? 0 : log(total) - (double)s.logits[s.pass.batch.loss.target[0]];
             seen |= 1U << place;
         }
         assert_int_equal(seen, begins ? 63 : 62);

@@ -32,7 +32,7 @@ static void close_model(cs_model *model, cs_backend **backend)
     cs_backend_free(backend);
 }
 
-/* The same values in a model with other parameters beside, on another backend; others with another
+/* The same values in a model that has other parameters too, on another backend; others with another
  * seed. */
 TEST(test_values_by_name)
 {
@@ -191,7 +191,7 @@ static void check_hidden(cs_arch arch)
         assert_int_equal(world.net.hiddens, kept ? 3 : 0);
         if (kept < 2) {
             world_logits(&world, logits[kept]);
-            OK(cs_run_get_f32(world.run, world.net.features, features));
+            OK(cs_run_get_f32(world.run, world.net.loss.features, features));
         } else {
             OK(cs_run_forward(world.run));
             OK(cs_run_get_f32(world.run, world.net.top, top));
@@ -257,7 +257,7 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
     cs_model_config config = case_config(&gpt2, false);
     cs_network_options options = case_options(&gpt2, training);
     config.shape.layers = layers;
-    config.shape.width = 64; /* beside which alignment is small */
+    config.shape.width = 64; /* so large that alignment is small against it */
     options.batch = batch;
     options.predictions = batch * options.length;
     AUTO_BY(world_close, model_world) world = {0};
@@ -266,7 +266,7 @@ static int64_t bytes_of(int64_t batch, int64_t layers, bool training)
     return bytes;
 }
 
-/* Memory grows with rows, in training with layers too; without training layers share it but for
+/* Memory grows with rows, in training with layers too; without training layers share it except for
  * their row statistics (at most 64 bytes a row and matrix of them, of four a layer). */
 TEST(test_memory)
 {

@@ -144,7 +144,7 @@ static void check_round_trip(const model_case *cases)
     }
 }
 
-/* What the class's head reads is in its own key; what it cannot read is refused. */
+/* The settings that the class's head reads are in its own keys; what it cannot read is refused. */
 TEST(test_pooling_of_the_class)
 {
     const model_case what = {"", CS_FORM_SINGLE, CS_ARCH_EUROBERT, CS_LOSS_CROSS_ENTROPY, NULL};
@@ -213,7 +213,7 @@ TEST(test_foreign_files)
     assert_null(json_object_get(written, "cospec"));
 }
 
-/* What no class computes is not passed off as one. */
+/* A model that no class computes has its own type. */
 TEST(test_own_type)
 {
     cs_model_config config = case_config(&roberta, false);
@@ -295,7 +295,8 @@ static void assert_refused(const char *key, json_t *value, const char *part)
     assert_fails(cs_model_config_parse("dir/config.json", json, &out), CS_ERR_INPUT, part);
 }
 
-/* A refusal names the part, not a setting of it; what makes an encoder causal goes with is_causal. */
+/* A refusal names the part, not a setting of it; whether an encoder is causal is decided by
+ * is_causal. */
 TEST(test_refused_together)
 {
     cs_model_config out;

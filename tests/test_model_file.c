@@ -53,7 +53,7 @@ static void assert_same(const cs_model *a, const cs_model *b)
     for (int64_t i = 0; i < a->params.count; ++i) {
         const cs_param *p = &a->params.param[i];
         int64_t items = p->rows * p->cols;
-        float *x = test_room(items, sizeof *x), *y = test_room(items, sizeof *y);
+        float *x = test_zeros(items, sizeof *x), *y = test_zeros(items, sizeof *y);
         assert_string_equal(p->name, b->params.param[i].name);
         OK(cs_params_get(&a->params, i, CS_PARAM_VALUE, x));
         OK(cs_params_get(&b->params, i, CS_PARAM_VALUE, y));
@@ -218,18 +218,18 @@ TEST_IN_DIR(gpt2_matrices_are_transposed)
 /* Writes DIR/model.safetensors again with each name passed through `rename` (NULL result: left
  * out), and one more tensor if `extra` is a name. */
 static void rewrite_from(const char *source, const char *dir,
-                         const char *(*rename)(const char *name, char *room), const char *extra)
+                         const char *(*rename)(const char *name, char *buffer), const char *extra)
 {
     cs_safetensors *file = NULL;
     cs_safetensors_writer *writer = NULL;
     OK(cs_safetensors_open_model(source, &file));
     int64_t count = cs_safetensors_count(file), kept = 0;
-    cs_safetensors_entry *entry = test_room(count + 1, sizeof *entry);
-    int64_t *from = test_room(count + 1, sizeof *from);
-    char(*room)[200] = cs_calloc(count + 1, sizeof *room);
-    assert_non_null(room);
+    cs_safetensors_entry *entry = test_zeros(count + 1, sizeof *entry);
+    int64_t *from = test_zeros(count + 1, sizeof *from);
+    char(*buffer)[200] = cs_calloc(count + 1, sizeof *buffer);
+    assert_non_null(buffer);
     for (int64_t i = 0; i < count; ++i) {
-        const char *name = rename(cs_safetensors_at(file, i)->name, room[i]);
+        const char *name = rename(cs_safetensors_at(file, i)->name, buffer[i]);
         if (name) {
             entry[kept] = *cs_safetensors_at(file, i);
             entry[kept].name = name;
@@ -245,7 +245,7 @@ static void rewrite_from(const char *source, const char *dir,
     OK(cs_safetensors_writer_open(path, all, entry, 0, NULL, &writer));
     for (int64_t i = 0; i < kept; ++i) {
         const cs_safetensors_entry *e = cs_safetensors_at(file, from[i]);
-        float *x = test_room(e->items, sizeof *x);
+        float *x = test_zeros(e->items, sizeof *x);
         OK(cs_safetensors_read_f32(file, e, 0, e->items, x));
         OK(cs_safetensors_writer_put(writer, x, e->bytes));
     }
@@ -254,42 +254,42 @@ static void rewrite_from(const char *source, const char *dir,
     }
     OK(cs_safetensors_writer_commit(&writer));
     cs_safetensors_free(file);
-    cs_free(room);
+    cs_free(buffer);
 }
 
-static void rewrite(const char *dir, const char *(*rename)(const char *name, char *room),
+static void rewrite(const char *dir, const char *(*rename)(const char *name, char *buffer),
                     const char *extra)
 {
     rewrite_from(dir, dir, rename, extra);
 }
 
-static const char *unchanged(const char *name, char *room)
+static const char *unchanged(const char *name, char *buffer)
 {
-    (void)room;
+    (void)buffer;
     return name;
 }
 
-static const char *without_class(const char *name, char *room)
+static const char *without_class(const char *name, char *buffer)
 {
-    (void)room;
+    (void)buffer;
     const char *dot = strchr(name, '.');
     return strncmp(name, "lm_head", 7) == 0 || strncmp(name, "cls", 3) == 0 ? NULL : dot + 1;
 }
 
-static const char *with_gamma(const char *name, char *room)
+static const char *with_gamma(const char *name, char *buffer)
 {
     const char *norm = strstr(name, "LayerNorm.");
     if (!norm) {
         return name;
     }
-    (void)snprintf(room, 200, "%.*sLayerNorm.%s", (int)(norm - name), name,
+    (void)snprintf(buffer, 200, "%.*sLayerNorm.%s", (int)(norm - name), name,
                    strstr(norm, "weight") ? "gamma" : "beta");
-    return room;
+    return buffer;
 }
 
-static const char *without_key(const char *name, char *room)
+static const char *without_key(const char *name, char *buffer)
 {
-    (void)room;
+    (void)buffer;
     return strstr(name, "layer.1.attention.self.key.bias") ? NULL : name;
 }
 
@@ -323,9 +323,9 @@ TEST_IN_DIR(files_of_the_bare_model_are_read)
 }
 
 /* A head of tokens' labels in place of the language model's. */
-static const char *with_labels(const char *name, char *room)
+static const char *with_labels(const char *name, char *buffer)
 {
-    (void)room;
+    (void)buffer;
     return strcmp(name, "cls.predictions.bias") == 0 ? "classifier.bias"
            : strcmp(name, "lm_head.weight") == 0     ? "score.weight"
            : strncmp(name, "cls.", 4) == 0           ? NULL
@@ -384,45 +384,44 @@ TEST_IN_DIR(old_names_and_extra_buffers_are_read)
     assert_same(&model, &back);
 }
 
-/* Buffers and heads that published files have beside the model, and one that none has. */
-TEST_IN_DIR(what_published_files_have_beside_is_passed_by)
+/* Buffers and heads that published files have in addition to the model, and one that none has. */
+TEST_IN_DIR(additions_of_published_files_are_ignored)
 {
     static const struct {
         const char *model, *tensor;
-    } beside[] = {{"gpt_neox", "gpt_neox.layers.0.attention.bias"},
-                  {"gpt_neox", "gpt_neox.layers.1.attention.masked_bias"},
-                  {"gpt_neox", "gpt_neox.layers.1.attention.rotary_emb.inv_freq"},
-                  {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq"},
-                  {"gptj", "transformer.h.0.attn.masked_bias"},
-                  {"gpt2", "transformer.h.1.attn.bias"},
-                  {"deberta-v2", "mask_predictions.classifier.bias"},
-                  {"deberta-v2", "lm_predictions.lm_head.bias"},
-                  {"bert", "bert.embeddings.position_ids"},
-                  {"bert", "bert.pooler.dense.bias"},
-                  {"bert", "cls.seq_relationship.bias"},
-                  {"albert", "sop_classifier.classifier.bias"},
-                  {"electra", "discriminator_predictions.dense.bias"},
-                  {"t5", "encoder.embed_tokens.weight"},
-                  {"llama", "model.layers.0.self_attn.sinks"}};
-    const size_t last = sizeof beside / sizeof *beside - 1;
+    } extra[] = {{"gpt_neox", "gpt_neox.layers.0.attention.bias"},
+                 {"gpt_neox", "gpt_neox.layers.1.attention.masked_bias"},
+                 {"gpt_neox", "gpt_neox.layers.1.attention.rotary_emb.inv_freq"},
+                 {"llama", "model.layers.0.self_attn.rotary_emb.inv_freq"},
+                 {"gptj", "transformer.h.0.attn.masked_bias"},
+                 {"gpt2", "transformer.h.1.attn.bias"},
+                 {"deberta-v2", "mask_predictions.classifier.bias"},
+                 {"deberta-v2", "lm_predictions.lm_head.bias"},
+                 {"bert", "bert.embeddings.position_ids"},
+                 {"bert", "bert.pooler.dense.bias"},
+                 {"bert", "cls.seq_relationship.bias"},
+                 {"albert", "sop_classifier.classifier.bias"},
+                 {"electra", "discriminator_predictions.dense.bias"},
+                 {"t5", "encoder.embed_tokens.weight"},
+                 {"llama", "model.layers.0.self_attn.sinks"}};
+    const size_t last = sizeof extra / sizeof *extra - 1;
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    const char *dir = in_dir(state, "beside");
+    const char *dir = in_dir(state, "more");
     OK(cs_dir_make(dir));
     for (size_t i = 0; i <= last; ++i) {
         AUTO(cs_model) model = {0};
-        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", beside[i].model),
-                       *bytes = NULL;
+        AUTO_FREE char *golden = cs_format("tests/golden/models/%s", extra[i].model), *bytes = NULL;
         AUTO_FREE char *from = cs_path_join(golden, "config.json"),
                        *to = cs_path_join(dir, "config.json");
         int64_t size = 0;
         OK(cs_file_read(from, 1 << 20, &bytes, &size));
         OK(cs_file_write(to, bytes, size));
-        rewrite_from(golden, dir, unchanged, beside[i].tensor);
+        rewrite_from(golden, dir, unchanged, extra[i].tensor);
         if (i < last) {
             OK(cs_model_read(dir, backend, false, &model));
         } else {
             assert_fails(cs_model_read(dir, backend, false, &model), CS_ERR_INPUT,
-                         "beside/model.safetensors: the model of this configuration has no tensor "
+                         "more/model.safetensors: the model of this configuration has no tensor "
                          "model.layers.0.self_attn.sinks");
         }
     }

@@ -17,7 +17,7 @@ static int64_t items(const probe *p, int64_t i)
     return param->rows * param->cols;
 }
 
-static double **room(const probe *p)
+static double **work(const probe *p)
 {
     double **x = cs_calloc(p->count, sizeof *x);
     assert_non_null(x);
@@ -46,9 +46,9 @@ static void probe_open(probe *p, const model_case *what)
     world_load(&p->world, &data);
     cs_params *params = &p->world.model.params;
     p->count = params->count;
-    p->value = room(p);
-    p->grad = room(p);
-    p->direction = room(p);
+    p->value = work(p);
+    p->grad = work(p);
+    p->direction = work(p);
     OK(cs_params_zero_grad(params));
     (void)world_loss(&p->world);
     OK(cs_run_backward(p->world.run));
@@ -105,7 +105,7 @@ static void check_direction(probe *p, int64_t only, const char *name)
 }
 
 /* Direction = unit gradient + unit random vector, over one parameter or all: the derivative is then
- * not small beside the gradient, and a wrong item of it shows. */
+ * not small compared with the gradient, and a wrong item of it shows. */
 static void draw_direction(probe *p, int64_t only, uint64_t number)
 {
     double g = 0, r = 0;

@@ -1,4 +1,4 @@
-/* What kind of model a directory holds, by its files. */
+/* The kind of the model in a directory, by its files. */
 #include "io/file.h"
 #include "io/json.h"
 #include "io_support.h"
@@ -76,7 +76,7 @@ TEST_IN_DIR(kinds_are_read)
     assert_fails(cs_kind_by_name("causl", &named), CS_ERR_USAGE, "causl");
 }
 
-/* config.json has the last word; what it does not say is in the files beside it. */
+/* config.json takes precedence; settings that it lacks are in the other files of the folder. */
 TEST_IN_DIR(a_model_says_its_own_kind)
 {
     cs_model_config config = {.arch = CS_ARCH_GPT2};
@@ -98,7 +98,7 @@ TEST_IN_DIR(a_model_says_its_own_kind)
     assert_fails(read_kind(in_dir(state, "."), &config, &kind), CS_ERR_INPUT, "config.json");
 }
 
-/* A checkpoint of before: its run is in trainer.json. */
+/* A checkpoint of an older version: its run is in trainer.json. */
 TEST_IN_DIR(a_checkpoint_of_before)
 {
     cs_model_config config = {.arch = CS_ARCH_GPT2};
@@ -110,8 +110,8 @@ TEST_IN_DIR(a_checkpoint_of_before)
     assert_true(kind.kind == CS_KIND_MASKED && kind.attention == CS_ATTENTION_BIDIRECTIONAL);
 }
 
-/* What is written is what is read, fine-tuning's attention aside; of ar and offset-ar the content is
- * causal, of masks it is what they show, of other two-stream objectives by plans. */
+/* Written records are read back, except fine-tuning's attention. The content of ar and offset-ar is
+ * causal, that of masks is what they show, that of other two-stream objectives is by plans. */
 TEST_IN_DIR(records_are_read_back)
 {
     static const char *const spec[] = {"ar",

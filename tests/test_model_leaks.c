@@ -1,5 +1,5 @@
-/* model: what a prediction must not see cannot move one bit of its logits, on every backend; and
- * sizes at hand below the network's move nothing either. */
+/* model: tokens that a prediction must not see cannot change one bit of its logits, on every
+ * backend; and sizes of a batch below the network's change nothing either. */
 #include "backend_ref.h"
 #include "model_support.h"
 
@@ -18,7 +18,7 @@ static bool same_row(const float *a, const float *b, int64_t row)
 /* Logits, or values that are predicted. */
 static int64_t outputs_of(const model_world *world)
 {
-    return world->net.graph.tensor[world->net.logits].cols;
+    return world->net.graph.tensor[world->net.loss.logits].cols;
 }
 
 static void assert_all_finite(const float *x, int64_t n, const char *name)
@@ -132,7 +132,7 @@ TEST(test_two_stream_targets)
 }
 
 /* A query that sees nothing has the logits of its start vector and place alone: the same in any
- * batch, beside any text. */
+ * batch, with any other text. */
 TEST(test_empty_query)
 {
     const cs_arch arch[] = {CS_ARCH_GPT2, CS_ARCH_ROBERTA_PRELAYERNORM, CS_ARCH_BERT};
@@ -216,7 +216,7 @@ TEST(test_first_loss)
         data_fill(&data, &world, 4);
         world_load(&world, &data);
         double loss = world_loss(&world);
-        OK(cs_run_get(world.run, world.net.features, features));
+        OK(cs_run_get(world.run, world.net.loss.features, features));
         for (int64_t p = 0; p < PREDICTIONS; ++p) {
             double sum = 0;
             for (int64_t c = 0; c < 8; ++c) {

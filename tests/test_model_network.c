@@ -1,5 +1,5 @@
-/* model: which operations networks are made of: where dropout stands and with which rate, which
- * attention has relative positions, the activation of the head. Rates are told apart by
+/* model: which operations networks are made of: where dropout is and with which rate, which
+ * attention has relative positions, the activation of the head. Rates are distinguished by
  * case_config's three values. */
 #include "backend_ref.h"
 #include "model_support.h"
@@ -73,7 +73,7 @@ static void check_dropout(const model_case *what, bool training)
             sums += drops;
         } else if (op->kind == CS_OP_ATTENTION) {
             p = op->attention.p;
-            want = at_rows(net, op->attention.q, net->decoder_rows) ? 0
+            want = at_rows(net, op->attention.q, net->decoder.rows) ? 0
                                                                     : c->training.attention_dropout;
         }
         if (p != (training ? want : 0)) {
@@ -113,9 +113,9 @@ TEST(test_relative)
             if (net->graph.op[i].kind != CS_OP_ATTENTION) {
                 continue;
             }
-            bool query = at_rows(net, o->q, net->query_rows);
+            bool query = at_rows(net, o->q, net->query.rows);
             if (w.model.config.position.relative_buckets == 0 ||
-                at_rows(net, o->q, net->decoder_rows) ||
+                at_rows(net, o->q, net->decoder.rows) ||
                 (query && w.model.config.attention.blind_queries)) {
                 assert_int_equal(o->table.tensor, CS_NONE);
                 continue;
@@ -124,7 +124,7 @@ TEST(test_relative)
                 fail_msg("%s, operation %lld: no relative positions", what->name, (long long)i);
             }
             assert_string_equal(name_of(net, o->table), "relative.table");
-            assert_int_equal(o->pos_q, query ? net->query_position : net->position);
+            assert_int_equal(o->pos_q, query ? net->query.position : net->position);
             assert_int_equal(o->pos_k, net->position);
             assert_int_equal(o->max_distance, w.model.config.position.relative_distance);
             assert_true(o->bidirectional);

@@ -32,7 +32,7 @@ static void compare_tensor(const json_t *what, const char *name, parity_world *w
                            double tolerance)
 {
     const cs_tensor *t = &w->net.graph.tensor[tensor];
-    double *x = test_room(t->rows * t->cols, sizeof *x);
+    double *x = test_zeros(t->rows * t->cols, sizeof *x);
     OK(cs_run_get(w->run, tensor, x));
     compare(what, name, x, w->batch.predictions * t->cols, tolerance);
 }
@@ -41,7 +41,7 @@ static void compare_gradients(const json_t *what, const parity_world *w, double 
 {
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
-        double *x = test_room(param->rows * param->cols, sizeof *x);
+        double *x = test_zeros(param->rows * param->cols, sizeof *x);
         AUTO_FREE char *name = cs_format("grad.%s", param->name);
         assert_non_null(name);
         OK(cs_params_get64(&w->model.params, p, CS_PARAM_GRAD, x));
@@ -68,12 +68,12 @@ static void compare_all(const char *backend)
         OK(parity_open(what, &opened, &world));
         OK(parity_step(&world));
         double loss = 0;
-        OK(cs_run_sum(world.run, world.net.loss, &loss));
+        OK(cs_run_sum(world.run, world.net.loss.value, &loss));
         compare(what, "loss", &loss, 1, tolerance);
-        compare_tensor(what, "losses", &world, world.net.loss, tolerance);
+        compare_tensor(what, "losses", &world, world.net.loss.value, tolerance);
         compare_gradients(what, &world, tolerance);
         OK(cs_run_forward(world.run)); /* backward wrote over the logits */
-        compare_tensor(what, "logits", &world, world.net.logits, tolerance);
+        compare_tensor(what, "logits", &world, world.net.loss.logits, tolerance);
     }
 }
 

@@ -281,7 +281,7 @@ TEST(a_sketch_takes_the_large_values_away)
     cs_moment4_sampling sketched = plain;
     sketched.sketch = 12;
     cs_sum4 without = estimate(&a, &at, plain), with = estimate(&a, &at, sketched);
-    /* What 12 of these leave over has 0.8^48 of the sum and less of the error. */
+    /* The remainder without 12 of these has 0.8^48 of the sum and less of the error. */
     assert_true(with.error < 1e-3 * without.error && fabs(with.value - truth) < 1e-4);
     assert_true(with.spent > without.spent);
     assert_true(without.spent == 2 * 16 * (double)cs_csr_nnz(&a)); /* A and A^T of each sample */
@@ -330,7 +330,7 @@ TEST(hutchinson_is_unbiased_within_its_error)
 }
 
 /* With every right vector of the nonzero values known nothing is left to estimate; with one of two
- * and a sketch of one beside it neither. */
+ * known and a sketch of one neither. */
 TEST(known_vectors_take_the_variance_away)
 {
     AUTO(cs_csr) a = matrix_of(2, 3, (double[]){3, 4, 0, 0, 0, 2}), at = {0};

@@ -20,11 +20,11 @@ static double share_of(const cs_batch *batch, int64_t begins, int64_t prefix, in
 {
     double weight = 0;
     for (int64_t r = 0; r < batch->events; ++r) {
-        const bool it = batch->predict[r] + 1 - begins == prefix && batch->place[r] == k;
-        weight += it ? batch->weight[r] : 0;
-        assert_true(!it || batch->head[r] == k - prefix);
+        const bool it = batch->loss.predict[r] + 1 - begins == prefix && batch->loss.place[r] == k;
+        weight += it ? batch->loss.weight[r] : 0;
+        assert_true(!it || batch->loss.head[r] == k - prefix);
     }
-    return weight / batch->weight_sum;
+    return weight / batch->loss.weight_sum;
 }
 
 TEST(rows_predict_the_events_of_diverse_ar)
@@ -51,10 +51,11 @@ TEST(rows_predict_the_events_of_diverse_ar)
             sum += found;
         }
         assert_true(fabs(sum - 1) < 1e-14);
-        assert_true(fabs(batch.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
+        assert_true(fabs(batch.loss.weight_sum - (mask ? 1 : (double)(s - !begins))) < 1e-14);
         for (int64_t r = 0; r < batch.events; ++r) {
-            assert_int_equal(batch.target[r], TEXT + batch.place[r]);
-            assert_int_equal(batch_sees(&batch, &config, r) >> (batch.place[r] - batch.head[r]), 0);
+            assert_int_equal(batch.loss.target[r], TEXT + batch.loss.place[r]);
+            assert_int_equal(
+                batch_sees(&batch, &config, r) >> (batch.loss.place[r] - batch.loss.head[r]), 0);
         }
     }
 }
@@ -79,7 +80,7 @@ static void world_open(const recipe *r, world *w)
     OK(cs_model_randomise(&w->model, 3));
     OK(cs_task_sizes(&w->t.options.task, &w->model.config, 1, LENGTH, &sizes));
     OK(cs_pass_open(&w->model, &sizes, &w->pass));
-    w->logits = test_room(sizes.predictions * w->model.config.shape.vocab, sizeof *w->logits);
+    w->logits = test_zeros(sizes.predictions * w->model.config.shape.vocab, sizeof *w->logits);
 }
 
 static void world_close(world *w)
@@ -98,7 +99,7 @@ static void ask(world *w, const int32_t *token)
                       1, &w->pass.batch));
     OK(cs_batch_load(&w->pass.batch, &w->pass.network, 1, NULL, (cs_run_key){0}, w->pass.run));
     OK(cs_run_forward(w->pass.run));
-    OK(cs_run_get(w->pass.run, w->pass.network.logits, w->logits));
+    OK(cs_run_get(w->pass.run, w->pass.network.loss.logits, w->logits));
 }
 
 /* The parameters of `from` in `to`, its last layer from the head of offset k (1: its own). */
@@ -110,7 +111,7 @@ static void take_head(const world *from, int64_t k, world *to)
         const bool last = strncmp(p->name, "layer.1.", 8) == 0 && k > 1;
         (void)snprintf(name, sizeof name, "offset.%lld.%s", (long long)k, p->name + (last ? 8 : 0));
         const int64_t at = cs_params_find(&from->model.params, last ? name : p->name);
-        double *value = test_room(p->rows * p->cols, sizeof *value);
+        double *value = test_zeros(p->rows * p->cols, sizeof *value);
         assert_true(at >= 0);
         OK(cs_params_get64(&from->model.params, at, CS_PARAM_VALUE, value));
         OK(cs_params_set64(&to->model.params, i, CS_PARAM_VALUE, value));
@@ -141,20 +142,21 @@ TEST(every_head_is_the_last_layer_of_a_plain_network)
             assert_int_equal(plain.pass.batch.events, LENGTH - 1);
             for (int64_t e = 0; e < batch->events; ++e) {
                 const double *own = w.logits + e * vocab,
-                             *other = plain.logits + batch->predict[e] * vocab;
+                             *other = plain.logits + batch->loss.predict[e] * vocab;
                 double sum = 0;
-                for (int64_t v = 0; v < vocab && batch->head[e] + 1 == k; ++v) {
+                for (int64_t v = 0; v < vocab && batch->loss.head[e] + 1 == k; ++v) {
                     assert_true(fabs(own[v] - other[v]) < 1e-12);
                     sum += exp(other[v]);
                 }
-                if (batch->head[e] + 1 == k) {
-                    by_hand += batch->weight[e] * (log(sum) - other[some_text[batch->place[e]]]);
+                if (batch->loss.head[e] + 1 == k) {
+                    by_hand +=
+                        batch->loss.weight[e] * (log(sum) - other[some_text[batch->loss.place[e]]]);
                     ++compared;
                 }
             }
         }
         assert_int_equal(compared, 5 + 4 + 3);
-        OK(cs_run_sum(w.pass.run, w.pass.network.loss, &loss));
+        OK(cs_run_sum(w.pass.run, w.pass.network.loss.value, &loss));
         assert_true(fabs(loss - by_hand) < 1e-12);
     }
 }
@@ -166,7 +168,7 @@ TEST(a_prediction_sees_its_prefix_alone)
     const int64_t vocab = w.model.config.shape.vocab;
     ask(&w, some_text);
     const int64_t events = w.pass.batch.events;
-    double *own = test_room(events * vocab, sizeof *own);
+    double *own = test_zeros(events * vocab, sizeof *own);
     memcpy(own, w.logits, (size_t)(events * vocab) * sizeof *own);
     for (int64_t i = 0; i < LENGTH; ++i) {
         int32_t token[LENGTH];
@@ -176,7 +178,7 @@ TEST(a_prediction_sees_its_prefix_alone)
         for (int64_t e = 0; e < events; ++e) {
             const bool same =
                 memcmp(own + e * vocab, w.logits + e * vocab, (size_t)vocab * sizeof *own) == 0;
-            assert_int_equal(same, w.pass.batch.predict[e] < i);
+            assert_int_equal(same, w.pass.batch.loss.predict[e] < i);
         }
     }
 }
@@ -191,8 +193,8 @@ TEST_IN_DIR(heads_learn)
     r.documents = 4;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "long"));
     t.options.steps = 300;
-    t.options.learning_rate = 1e-2;
-    t.options.eval_every = t.options.save_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.eval_every = t.options.intervals.save_every = 0;
     assert_true(trained(&t).loss < 0.1);
 }
 
@@ -218,7 +220,7 @@ TEST_IN_DIR(threads_change_no_byte)
         r.threads = threads;
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, threads == 1 ? "one" : "three"));
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         (void)trained(&t);
     }
     (void)snprintf(one, sizeof one, "%s", in_dir(state, "one"));

@@ -3,7 +3,7 @@
 #include "analysis/measures/connectivity.h"
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/feature_connectivity.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -305,8 +305,8 @@ TEST(lists_of_integers)
 /* Edits, transpositions, beginnings (with an edit), letter case; numbers behind a name are kept. */
 TEST(nearest_names)
 {
-    static const char five[] = "toy cooc svd verify connectivity", laws[] = "uniform:T|power:A",
-                      devices[] = "cpu|cuda|cuda:N";
+    static const char five[] = "toy cooc svd verify connectivity",
+                      distributions[] = "uniform:T|power:A", devices[] = "cpu|cuda|cuda:N";
     static const struct {
         const char *text, *choices, *meant;
     } cases[] = {{"coco", five, "cooc"},
@@ -318,15 +318,15 @@ TEST(nearest_names)
                  {"spectrum", five, ""},
                  {"", five, ""},
                  {"x", "t|n", ""},
-                 {"unform:2", laws, "uniform:2"},
-                 {"unform", laws, "uniform:T"},
-                 {"uniform", laws, "uniform:T"},
-                 {"uniform:x", laws, ""},
+                 {"unform:2", distributions, "uniform:2"},
+                 {"unform", distributions, "uniform:T"},
+                 {"uniform", distributions, "uniform:T"},
+                 {"uniform:x", distributions, ""},
                  {"cude:1", devices, "cuda:1"},
                  {"cude", devices, "cuda"},
                  {"cqu:1", devices, "cpu"},
                  {"4.4", "4.1|4.2", ""}, /* another number is another thing */
-                 {"llama4", "llama|bert", ""},
+                 {"qwen4", "qwen2|qwen25", ""},
                  {"rank2", "rank_2|rank_4", "rank_2"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         cs_hint hint;
@@ -364,7 +364,7 @@ static void assert_declared(const cs_command *c, const char *name)
     }
 }
 
-/* --metric is looked at before the work: commands declare what their libraries measure. */
+/* --metric is checked before the work: commands declare what their libraries measure. */
 TEST(metrics_are_declared)
 {
     for (int m = 0; m < CS_RANK_MEASURES; ++m) {

@@ -59,8 +59,8 @@ TEST(reals_are_decimal_and_finite)
     assert_true(x == 7);
 }
 
-/* 15 % where a share is asked for, however it is written; what is no share has no hint. */
-TEST(percents_are_told_as_shares)
+/* 15 % in place of a share, however it is written; what is no share has no hint. */
+TEST(percents_are_suggested_as_shares)
 {
     double x = 0;
     char hint[64];

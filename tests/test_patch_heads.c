@@ -1,9 +1,9 @@
 /* Heads on patches: their scores against numpy and pycocotools (tests/oracle/picture_scores_oracle.py) and
  * by hand, what is made of the scores of patches, fits of what is linear, units held out together. */
-#include "analysis/measures/average_precision.h"
-#include "analysis/measures/patch_heads.h"
-#include "analysis/trained/patch_runs.h"
-#include "infer/picture_features.h"
+#include "analysis/vision/average_precision.h"
+#include "analysis/vision/patch_heads.h"
+#include "analysis/vision/patch_runs.h"
+#include "analysis/vision/picture_features.h"
 #include "io_support.h"
 #include "vit_support.h"
 
@@ -68,7 +68,7 @@ static void add_found(boxes *b, int64_t picture, int label, int score, const cs_
 
 static boxes *draw_boxes(void)
 {
-    boxes *b = test_room(1, sizeof *b);
+    boxes *b = test_zeros(1, sizeof *b);
     uint32_t lots = 7;
     for (int64_t i = 0; i < 12; ++i) {
         const int count = 1 + below(&lots, 3);
@@ -143,9 +143,9 @@ TEST(average_precision_by_hand)
 /* --- from patches to pixels and boxes --- */
 
 /* Three outputs that are the three features. */
-static cs_linear_probe identity(int64_t outputs, double *room, int64_t *classes)
+static cs_linear_probe identity(int64_t outputs, double *work, int64_t *classes)
 {
-    double *mean = room, *scale = mean + 3, *weight = scale + 3;
+    double *mean = work, *scale = mean + 3, *weight = scale + 3;
     for (int64_t j = 0; j < 3; ++j) {
         mean[j] = 0;
         scale[j] = 1;
@@ -181,7 +181,7 @@ TEST(scores_of_pixels_are_interpolated)
 {
     uint8_t mask[12 * 16] = {0};
     float grid[36];
-    double room[32] = {0};
+    double work[32] = {0};
     int64_t classes[3], count[3] = {0}, weighted = 0;
     uint32_t lots = 11;
     for (int i = 0; i < 36; ++i) {
@@ -189,7 +189,7 @@ TEST(scores_of_pixels_are_interpolated)
     }
     const cs_images m = pixels_of(12, 16, mask);
     const cs_rows x = cs_rows_of_f32(12, 3, grid, "x");
-    const cs_patch_head head = {.label = identity(3, room, classes)};
+    const cs_patch_head head = {.label = identity(3, work, classes)};
     AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 4, CS_HEAD_SEGMENTATION, &t));
     AUTO_OK(cs_patch_answer, a, cs_patch_head_answer(&t, &head, &x, 1, &a));
     for (int i = 0; i < 12 * 16; ++i) {
@@ -252,7 +252,7 @@ TEST(better_boxes_cover_worse_ones)
     int64_t ptr[2], classes[3];
     cs_box box[2];
     float x[16 * 3];
-    double room[32] = {0};
+    double work[32] = {0};
     const cs_images m = nested(ptr, box);
     for (int k = 0; k < 16; ++k) {
         const float p[3] = {k == 5    ? 0.16F
@@ -271,16 +271,16 @@ TEST(better_boxes_cover_worse_ones)
         }
     }
     AUTO(cs_patch_answer) a = {0};
-    cs_patch_head head = {.label = identity(3, room, classes), .sides = 4};
+    cs_patch_head head = {.label = identity(3, work, classes), .sides = 4};
     AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
          ++s) { /* always 2: patch 5 rows 1..5, columns 1..5, patch 6 columns 3..7 */
         head.side[s] = (cs_linear_probe){.features = 3,
                                          .outputs = 1,
-                                         .mean = room,
-                                         .scale = room, /* zeros: no feature counts */
-                                         .weight = room,
-                                         .intercept = room,
+                                         .mean = work,
+                                         .scale = work, /* zeros: no feature counts */
+                                         .weight = work,
+                                         .intercept = work,
                                          .value_mean = 2,
                                          .value_scale = 1};
     }
@@ -358,11 +358,11 @@ static double metric_of(const json_t *layer, const char *key, size_t i, const ch
  * their pixels. The error of an accuracy over pictures of one size is that of a mean. */
 TEST(linear_segmentations_are_found)
 {
-    uint8_t *mask = test_room(MANY * 64, 1);
+    uint8_t *mask = test_zeros(MANY * 64, 1);
     int64_t ptr[MANY + 1] = {0};
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
-    float *x = test_room((int64_t)MANY * 16 * 3, sizeof *x);
+    float *x = test_zeros((int64_t)MANY * 16 * 3, sizeof *x);
     double mean = 0, square = 0;
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         x[3 * k + mask[k / 16 * 64 + k % 16 / 4 * 16 + k % 4 * 2]] = 1;
@@ -401,11 +401,11 @@ TEST(linear_segmentations_are_found)
 
 TEST(linear_boxes_are_found)
 {
-    uint8_t *mask = test_room(MANY * 64, 1);
+    uint8_t *mask = test_zeros(MANY * 64, 1);
     int64_t ptr[MANY + 1] = {0};
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
-    float *x = test_room((int64_t)MANY * 16 * 6, sizeof *x);
+    float *x = test_zeros((int64_t)MANY * 16 * 6, sizeof *x);
     AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         for (int c = 1; c < 3; ++c) {
@@ -420,7 +420,7 @@ TEST(linear_boxes_are_found)
     assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     json_decref(layer);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
-        x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer told apart */
+        x[6 * k] = x[6 * k + 1] = 0; /* the classes are no longer distinguishable */
     }
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);
@@ -467,7 +467,7 @@ TEST(every_allocation_fails_in_turn)
 TEST(units_are_held_out_together)
 {
     enum { UNITS = 30, EACH = 6, N = UNITS * EACH };
-    double *x = test_room((int64_t)N * UNITS, sizeof *x), y[N];
+    double *x = test_zeros((int64_t)N * UNITS, sizeof *x), y[N];
     int64_t unit[N];
     cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
     for (int i = 0; i < N; ++i) {
@@ -493,10 +493,10 @@ TEST(units_are_held_out_together)
 
 TEST(sides_keep_masks_and_boxes)
 {
-    uint8_t *mask = test_room(MANY * 64, 1), *pixel = test_room(MANY * 64, 1),
-            *held = test_room(MANY, 1);
+    uint8_t *mask = test_zeros(MANY * 64, 1), *pixel = test_zeros(MANY * 64, 1),
+            *held = test_zeros(MANY, 1);
     int64_t ptr[MANY + 1] = {0};
-    int32_t *label = test_room(MANY, sizeof *label);
+    int32_t *label = test_zeros(MANY, sizeof *label);
     cs_box box[MANY];
     cs_images m = draw_pictures(mask, ptr, box), part = {0};
     m.path = m.name;

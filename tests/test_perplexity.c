@@ -51,8 +51,8 @@ TEST_IN_DIR(agrees_with_the_trainer)
             t.options.task.objective.t = 1;
             t.options.task.objective.offset_value = 1;
             t.options.task.objective.empty_prefix = nothing ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-            t.options.eval_batches = 1000;
-            t.options.save_every = 0;
+            t.options.intervals.eval_batches = 1000;
+            t.options.intervals.save_every = 0;
             cs_train_result result = trained(&t);
             const cs_perplexity_options o = {.kind = kinds[i],
                                              .split = true,
@@ -100,7 +100,7 @@ TEST(prefixes_see_no_further)
     }
 }
 
-/* Batches and threads: the same numbers but for rounding, the same bits. */
+/* Batches and threads: the same numbers up to rounding, the same bits. */
 TEST(company_does_not_matter)
 {
     for (int i = 0; i < PERPLEXITY_CASES; ++i) {
@@ -180,9 +180,9 @@ TEST(unigrams)
     assert_fails(cs_unigram_of(&c, 4, nats), CS_ERR_INPUT, "all are held out");
 }
 
-/* Beside a model of equal probabilities the reference is the mean over the tokens asked for, by
- * hand, at every k too; a reference that is the model itself differs from it by nothing, without
- * error, for all positions and for some; and the paired error is that of the differences alone. */
+/* For a model of equal probabilities the reference is the mean over the chosen tokens, by hand, at
+ * every k too; a reference that is the model itself differs from it by nothing, without error, for
+ * all positions and for some; and the paired error is that of the differences alone. */
 TEST(reference)
 {
     enum { MOST = 64 };

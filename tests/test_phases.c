@@ -63,7 +63,7 @@ static void assert_reached(const char *text, int64_t steps, int mask)
 }
 
 /* The bits of the phases that have a step. */
-TEST(a_phase_without_a_step_is_told)
+TEST(a_phase_without_a_step_is_reported)
 {
     assert_reached("ar until 0.001, masked", 10, 2);
     assert_reached("ar until 0.5, masked until 0.501, ar", 10, 5);
@@ -142,9 +142,9 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
         p = phases_of(text);
         t.options.phases = &p;
     }
-    t.options.resume = resume;
-    t.options.keep = (cs_train_steps){3, kept};
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.start.resume = resume;
+    t.options.intervals.keep = (cs_train_steps){3, kept};
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     (void)trained(&t);
 }
@@ -229,8 +229,8 @@ static cs_status resumed(const char *text, const char *dir, int64_t steps)
     AUTO(cs_phases) p = phases_of(text);
     cs_train_result result;
     t.options.phases = &p;
-    t.options.resume = true;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.start.resume = true;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
     return status;

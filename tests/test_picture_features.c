@@ -1,6 +1,6 @@
 /* States of pictures as features: patches in the plane whatever the order of the sequence, means of cells.
  */
-#include "infer/picture_features.h"
+#include "analysis/vision/picture_features.h"
 #include "vit_support.h"
 
 /* The states of a network of all patches to all are those of the patches in the plane whatever the order
@@ -40,7 +40,7 @@ TEST(features_of_cells)
 {
     enum { ROWS = 6, COLUMNS = 5, COUNT = 12, WIDTH = 16, CELLS = 16, LAYERS = 2 };
     AUTO_BY(free_training, training) t = make_picture_training(&picture_forms[0], 1, NULL);
-    AUTO(cs_images) m = make_pictures(); /* 1,536 pixels, of which these have 1,440 */
+    AUTO(cs_images) m = make_pictures(); /* 1,536 pixels; these have 1,440 */
     m.count = COUNT;
     m.height = ROWS * PATCH;
     m.width = COLUMNS * PATCH;

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 #include "plan/spec.h"
 #include "plan_support.h"
@@ -131,7 +131,7 @@ TEST(long_sequences_keep_their_accuracy)
     cs_pairs_free(&pairs);
 
     pairs = pairs_at("gvp:segmentation=mixed,groups=20", s);
-    /* E n_{K-1} = s/2 up to the clamp (symmetric but for 0.5), E n_0 = E n_{K-1} / K. */
+    /* E n_{K-1} = s/2 up to the clamp (symmetric up to 0.5), E n_0 = E n_{K-1} / K. */
     assert_true(fabs(pairs.predicted - (double)s * (1 - 0.5 / 20)) < 1);
     /* Phi(-5) on either side. */
     assert_true(fabs(pairs.clamped - 5.7330e-7) < 1e-9);
@@ -206,7 +206,7 @@ TEST(too_long_for_memory_is_said_before)
     cs_pairs pairs = {0};
     int64_t available = cs_mem_available();
     if (available == 0 || (double)s * 8 <= (double)available / 2 + 0x1p30) {
-        skip(); /* such a machine has room for it */
+        skip(); /* such a machine has memory for it */
     }
     (void)cs_mem_fail_at(0);
     assert_fails(cs_pairs_of(&objective, s, &pairs), CS_ERR_MEMORY,

@@ -1,5 +1,6 @@
-/* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits for
- * any number of threads, and laws whose matrix is known: independent words and a Markov chain. */
+/* analysis/measures/population: both estimates against all pairs of events of tiny corpora, bits
+ * for any number of threads, and languages whose matrix is known: independent words and a Markov
+ * chain. */
 #include "analysis/measures/population.h"
 #include "document_pairs.h"
 #include "plan/spec.h"
@@ -172,14 +173,14 @@ TEST(estimates_are_those_of_all_pairs_of_events)
     compare(&corpus, options_of("diverse-ar:t=2", "nearest:1", true, 0), part);
 }
 
-/* --- laws ------------------------------------------------------------------------------------- */
+/* --- synthetic languages --- */
 
 enum { STATES = 4, WINDOW = 3, WINDOWS = STATES * STATES * STATES };
 
-/* A chain of STATES states, the start from its stationary law. */
+/* A chain of STATES states, the start from its stationary distribution. */
 typedef struct {
     double start[STATES], next[STATES][STATES];
-} law;
+} language;
 
 static int draw(cs_rng *rng, const double *p)
 {
@@ -191,7 +192,7 @@ static int draw(cs_rng *rng, const double *p)
     return s;
 }
 
-static void stationary(law *l)
+static void stationary(language *l)
 {
     for (int step = 0; step < 2000; ++step) {
         double next[STATES] = {0};
@@ -202,9 +203,9 @@ static void stationary(law *l)
     }
 }
 
-static cs_corpus corpus_of(const law *l, int64_t documents, int64_t tokens, uint64_t seed)
+static cs_corpus corpus_of(const language *l, int64_t documents, int64_t tokens, uint64_t seed)
 {
-    int64_t *length = test_room(documents, sizeof *length);
+    int64_t *length = test_zeros(documents, sizeof *length);
     for (int64_t d = 0; d < documents; ++d) {
         length[d] = tokens;
     }
@@ -218,13 +219,13 @@ static cs_corpus corpus_of(const law *l, int64_t documents, int64_t tokens, uint
     return c;
 }
 
-/* sum sigma^2 and sum sigma^4 of the law's own matrix: every window, its probability, and the events
- * of one half-masked objective (one of three tokens shown) or of `ar`, by hand. */
-static void truth(const law *l, bool masked, bool given, double *sum2, double *sum4)
+/* sum sigma^2 and sum sigma^4 of the language's own matrix: every window, its probability, and the
+ * events of one half-masked objective (one of three tokens shown) or of `ar`, by hand. */
+static void truth(const language *l, bool masked, bool given, double *sum2, double *sum4)
 {
     /* a row: which positions are shown, their tokens, the target; a column: its token */
     enum { ROWS = 8 * WINDOWS * 4 };
-    double *a = test_room((int64_t)ROWS * STATES, sizeof *a), column[STATES] = {0};
+    double *a = test_zeros((int64_t)ROWS * STATES, sizeof *a), column[STATES] = {0};
     double gram[STATES][STATES] = {{0}};
     *sum2 = *sum4 = 0;
     for (int w = 0; w < WINDOWS; ++w) {
@@ -266,7 +267,7 @@ static void truth(const law *l, bool masked, bool given, double *sum2, double *s
 
 /* Means over corpora lie within four of their standard errors of the truth, the cross-fit below it.
  */
-static void assert_unbiased(const law *l, const char *spec, bool given, int64_t documents)
+static void assert_unbiased(const language *l, const char *spec, bool given, int64_t documents)
 {
     enum { CORPORA = 60 };
     double sum2, sum4, mean[4] = {0}, square[4] = {0};
@@ -274,7 +275,7 @@ static void assert_unbiased(const law *l, const char *spec, bool given, int64_t 
     truth(l, spec[0] == 'm', given, &sum2, &sum4);
     for (uint64_t i = 0; i < CORPORA; ++i) {
         AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
-        uint8_t *part = test_room(documents, 1);
+        uint8_t *part = test_zeros(documents, 1);
         AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};
@@ -302,9 +303,9 @@ static void assert_unbiased(const law *l, const char *spec, bool given, int64_t 
     assert_true(mean[2] < sum4 && mean[3] > 0.9);
 }
 
-static law independent(void)
+static language independent(void)
 {
-    law l = {.start = {0.4, 0.3, 0.2, 0.1}};
+    language l = {.start = {0.4, 0.3, 0.2, 0.1}};
     for (int s = 0; s < STATES; ++s) {
         memcpy(l.next[s], l.start, sizeof l.start);
     }
@@ -313,7 +314,7 @@ static law independent(void)
 
 TEST(independent_words_have_1)
 {
-    const law l = independent();
+    const language l = independent();
     double sum2, sum4;
     truth(&l, false, false, &sum2, &sum4);
     assert_true(fabs(sum2 - 1) < 1e-12 && fabs(sum4 - 1) < 1e-12);
@@ -323,11 +324,11 @@ TEST(independent_words_have_1)
 
 TEST(a_chain_has_its_own_matrix)
 {
-    law l = {.start = {0.25, 0.25, 0.25, 0.25},
-             .next = {{0.7, 0.1, 0.1, 0.1},
-                      {0.1, 0.1, 0.7, 0.1},
-                      {0.2, 0.2, 0.2, 0.4},
-                      {0.25, 0.5, 0.15, 0.1}}};
+    language l = {.start = {0.25, 0.25, 0.25, 0.25},
+                  .next = {{0.7, 0.1, 0.1, 0.1},
+                           {0.1, 0.1, 0.7, 0.1},
+                           {0.2, 0.2, 0.2, 0.4},
+                           {0.25, 0.5, 0.15, 0.1}}};
     stationary(&l);
     assert_unbiased(&l, "ar", false, 400);
     assert_unbiased(&l, "masked:unmasked=1", false, 400);
@@ -338,7 +339,7 @@ TEST(a_chain_has_its_own_matrix)
 
 TEST(bits_do_not_depend_on_threads)
 {
-    law l = independent();
+    language l = independent();
     AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
     cs_cooc_options o = options_of("masked:unmasked=2", "all", false, 4);
     uint8_t part[200];
@@ -352,7 +353,7 @@ TEST(bits_do_not_depend_on_threads)
         AUTO_OK(cs_population_counts, counts, cs_population_count(&corpus, &o, &counts));
         OK(cs_population_of(&counts, part, &measured, threads == 1 ? &one : &other));
     }
-    for (int j = 0; j < CS_LEADING; ++j) { /* not asked for */
+    for (int j = 0; j < CS_LEADING; ++j) { /* not requested */
         assert_true(isnan(one.distinct.lambda[j]) && isnan(other.cross_fit.lambda[j]));
     }
     assert_true(one.corrected4 == other.corrected4 && one.corrected2 == other.corrected2);

@@ -118,7 +118,7 @@ TEST(rule_of_the_language)
     m.half = 4;
     m.plug_in = 90;
     expect(&m, true, "more connected", "less connected", "");
-    m = ar; /* equal but for rounding, in all blocks alike */
+    m = ar; /* equal up to rounding, in all blocks alike */
     m.series = "x";
     m.plug_in = 100 * (1 + 1e-14);
     m.language = 4 * (1 + 1e-14);
@@ -131,7 +131,7 @@ TEST(rule_of_the_language)
     expect(&m, true, "undetermined", "less connected", "");
 }
 
-/* A difference below the errors of both is told where blocks move both alike. */
+/* A difference below the errors of both is significant where blocks move both alike. */
 TEST(differences_are_paired)
 {
     made m = {"x", "blind", 120, 0, 4.04, 3.1, .9, 1.1, {.01, -.01, .02, -.02}};

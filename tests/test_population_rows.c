@@ -112,7 +112,7 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
     out[CORRECTED4] = p.corrected4;
     out[SEEN] = p.seen_halves;
     out[CROSS4] = p.cross_fit.sum_sigma4;
-    out[PLUG2] = c.spectrum.sum_sigma2;
+    out[PLUG2] = c.spectrum.moments.sum_sigma2;
     out[GAP] = c.gap;
 }
 
@@ -177,7 +177,7 @@ TEST(intervals_leave_blocks_out)
     cs_population_rows_free(&s.rows);
 }
 
-/* Drifts are differences, with blocks; what is corrected has the interval and blocks of its own. */
+/* Drifts are differences, with blocks; a corrected number has its own interval and blocks. */
 TEST(rows_with_the_number_without_each_block)
 {
     blocked s;
@@ -331,7 +331,7 @@ TEST(the_null_is_a_shuffled_corpus)
     double sum[3] = {0}, corrected[3], mean = 0, square = 0;
     plan.shuffles = 3;
     AUTO_OK(cs_population_rows, null, cs_population_null(&corpus, &plan, &null));
-    int32_t *token = test_room(corpus.tokens, sizeof *token);
+    int32_t *token = test_zeros(corpus.tokens, sizeof *token);
     shuffled.token = token;
     for (uint64_t i = 0; i < 3; ++i) {
         cs_rng rng = cs_rng_at(plan.seed, CS_STREAM_NULL, i);

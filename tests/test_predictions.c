@@ -4,7 +4,7 @@
 
 #include "io_support.h"
 
-enum { N = 10, SEEDS = 3, ROOM = SEEDS * (2 + N) + N + SEEDS };
+enum { N = 10, SEEDS = 3, CAPACITY = SEEDS * (2 + N) + N + SEEDS };
 
 static char *names[] = {"leaf", "mouse"};
 static double truth[N] = {0, 1, 0, 1, 0, 1, 0, 1, 0, 1};
@@ -40,7 +40,7 @@ static cs_status reference_of(const cs_scoring *scoring, const char *layer,
 
 TEST(scores_over_seeds)
 {
-    double p[SEEDS * N], scratch[ROOM], se[SEEDS];
+    double p[SEEDS * N], scratch[CAPACITY], se[SEEDS];
     cs_seed_score s;
     guess((const int[]){4, 1, 2}, p);
     OK(cs_seed_score_of(&of_classes, CS_METRIC_ACCURACY, p, scratch, &s));
@@ -168,7 +168,7 @@ TEST(other_examples)
 static cs_status whole(const char *path)
 {
     (void)path;
-    double p[SEEDS * N], scratch[ROOM];
+    double p[SEEDS * N], scratch[CAPACITY];
     AUTO(cs_reference) reference = {0};
     AUTO(cs_comparison) c = {0};
     cs_seed_score s;

@@ -40,7 +40,7 @@ TEST(a_network_reads_it_in_one_stream)
 {
     AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*ar+1*prefix-lm", &file);
-    assert_int_equal(cs_objective_reads(&mixed), CS_READS_NEXT);
+    assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_SHIFTED);
     for (int64_t step = 0; step < 40; ++step) {
         cs_task task = batch_task("prefix-lm");
         task.objective = step % 2 ? mixed : task.objective;
@@ -51,10 +51,10 @@ TEST(a_network_reads_it_in_one_stream)
         assert_int_equal(b.form, CS_FORM_SINGLE);
         assert_true(b.events >= 1 && b.events <= 5);
         for (int64_t r = 0; r < b.events; ++r) {
-            assert_each(j, 0, 6, (b.vis[j] <= b.lim[b.predict[r]]) == (j < b.place[r]));
-            assert_int_equal(b.target[r], batch_text[b.place[r]]);
+            assert_each(j, 0, 6, (b.vis[j] <= b.lim[b.loss.predict[r]]) == (j < b.loss.place[r]));
+            assert_int_equal(b.loss.target[r], batch_text[b.loss.place[r]]);
         }
-        assert_int_equal(b.place[b.events - 1], 5);
+        assert_int_equal(b.loss.place[b.events - 1], 5);
     }
 }
 
@@ -121,9 +121,10 @@ TEST(it_mixes)
 
 TEST_IN_DIR(it_is_a_part_of_a_plan_file)
 {
-    plan_check_law(in_dir(state, "mix.json"),
-                   "{\"mixture\": [{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
-                   "{\"offset-weights\": \"power:6/s\"}}, {\"share\": 1, \"objective\": "
-                   "\"prefix-lm\"}]}",
-                   "mix:1*offset-ar(offset-weights=power:1)+1*prefix-lm");
+    plan_check_distribution(
+        in_dir(state, "mix.json"),
+        "{\"mixture\": [{\"share\": 1, \"objective\": \"offset-ar\", \"parameters\": "
+        "{\"offset-weights\": \"power:6/s\"}}, {\"share\": 1, \"objective\": "
+        "\"prefix-lm\"}]}",
+        "mix:1*offset-ar(offset-weights=power:1)+1*prefix-lm");
 }

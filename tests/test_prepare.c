@@ -85,7 +85,7 @@ TEST_HERE(preparation_is_checked)
     assert_non_null(strstr(note, "prepared already, SHA-256 as recorded"));
     cs_free(note);
 
-    /* The stored split stays whatever the share asked for. */
+    /* The stored split stays whatever share is given. */
     cs_corpus_options o = {.test_share = 0.999};
     AUTO(cs_corpus) c = loaded("gcide", &o);
     assert_string_equal(c.name, "gcide");

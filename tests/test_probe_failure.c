@@ -39,10 +39,10 @@ TEST(the_bound_is_the_tail_of_beta)
             double seen = chi_square(&rng, cases[t].columns);
             hidden += seen * m * m <= chi_square(&rng, cases[t].n - 1);
         }
-        double share = (double)hidden / DRAWS, room = 4 * sqrt(bound / DRAWS);
+        double share = (double)hidden / DRAWS, margin = 4 * sqrt(bound / DRAWS);
         assert_true(bound < 1);
-        assert_true(share <= bound + room);
-        assert_true(share >= bound * pow(1 - y, d - 1) - room);
+        assert_true(share <= bound + margin);
+        assert_true(share >= bound * pow(1 - y, d - 1) - margin);
         assert_true(hidden > 0);
     }
 }
@@ -70,7 +70,7 @@ static double seen_by(const cs_csr *a, int64_t steps, uint64_t seed)
 static cs_csr hiding(int64_t n, int64_t steps, double ratio, int spread, uint64_t seed)
 {
     const double pi = acos(-1), c = 1 / (ratio * ratio);
-    double *entry = test_room(n, sizeof *entry);
+    double *entry = test_zeros(n, sizeof *entry);
     cs_rng rng = cs_rng_at(seed, CS_STREAM_TEST, 9);
     for (int64_t i = 0; i < n; ++i) {
         double y = cos(pi * (double)(i % steps) / (double)(2 * steps - 1));

@@ -1,7 +1,7 @@
 /* Lines of progress off a terminal: one each period, whether or not the work reports. */
 #include <fcntl.h>
 
-#include "cli/progress.h"
+#include "cli/progress_bar.h"
 #include "io_support.h"
 
 static void wait_for(double seconds)

@@ -28,7 +28,7 @@ static bool one_set(const model_data *d, int64_t r, int64_t q)
     return seen[0] == both && seen[1] == both && (both == 0 || r / QUERIES == q / QUERIES);
 }
 
-/* Logits of one loss row a query of two sequences, whatever places are asked for. */
+/* Logits of one loss row a query of two sequences, whatever places are given. */
 static void ask(backend_open open, const cs_model_config *config, int32_t place, model_data *d,
                 float *logits)
 {
@@ -50,7 +50,7 @@ static void ask(backend_open open, const cs_model_config *config, int32_t place,
 }
 
 /* Bit for bit, on every backend: two queries of one set have one row of logits, whichever positions
- * are asked for; given queries differ. Without relative positions a blind network is the given one
+ * are predicted; given queries differ. Without relative positions a blind network is the given one
  * whose queries sit nowhere. */
 TEST(blind_queries_of_one_set_coincide)
 {
@@ -104,13 +104,13 @@ static cs_batch drawn(const cs_task *task, bool blind, int64_t step)
 
 /* Of every objective: the same content and the same events of the same weights, and one blind query
  * for each set that predicts. Of masks the content is what they show. */
-TEST(blind_batches_ask_each_set_once)
+TEST(blind_batches_predict_each_set_once)
 {
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     for (int p = 0; p < plan_spec_count(); ++p) {
         for (int64_t step = 0; step < 10; ++step) {
             cs_task task = batch_task(plan_spec(p));
-            bool masks = cs_objective_reads(&task.objective) == CS_READS_MASKS;
+            bool masks = cs_objective_reads(&task.objective) == CS_ROWS_MASKED;
             task.two_stream = true;
             if (!plan_exists(&task.objective, LENGTH)) {
                 continue;
@@ -128,14 +128,14 @@ TEST(blind_batches_ask_each_set_once)
                 for (int64_t q = 0; q < r; ++q) {
                     bool same = set[q] == set[r];
                     first = first && !same;
-                    assert_int_equal(blind.predict[q] == blind.predict[r], same);
+                    assert_int_equal(blind.loss.predict[q] == blind.loss.predict[r], same);
                 }
                 sets += first;
-                assert_true(given.place[r] == blind.place[r] &&
-                            given.target[r] == blind.target[r] &&
-                            given.weight[r] == blind.weight[r]);
-                assert_int_equal(given.query_position[given.predict[r]], given.place[r]);
-                assert_int_equal(blind.query_position[blind.predict[r]], -1);
+                assert_true(given.loss.place[r] == blind.loss.place[r] &&
+                            given.loss.target[r] == blind.loss.target[r] &&
+                            given.loss.weight[r] == blind.loss.weight[r]);
+                assert_int_equal(given.query.position[given.loss.predict[r]], given.loss.place[r]);
+                assert_int_equal(blind.query.position[blind.loss.predict[r]], -1);
             }
             assert_true(blind.events == 0 || blind.queries == sets);
             for (int64_t i = 0; masks && given.events > 0 && i < given.length; ++i) {
@@ -198,7 +198,7 @@ static uint64_t plan_of(const cs_batch *b)
 {
     uint64_t key = 0;
     for (int64_t r = 0; r < b->events; ++r) {
-        key = key << 6 | (uint64_t)(b->place[r] << 3 | (b->query_lim[b->predict[r]] + 1));
+        key = key << 6 | (uint64_t)(b->loss.place[r] << 3 | (b->query.lim[b->loss.predict[r]] + 1));
     }
     return key;
 }
@@ -231,9 +231,9 @@ static double loss_over_plans(cs_model *model, const cs_task *task, const cs_cor
             assert_true(plans < MOST_PLANS);
             seen[plans++] = plan;
             OK(cs_pass_forward(&pass, 1, (cs_run_key){0}));
-            OK(cs_run_sum(pass.run, pass.network.loss, &sum));
+            OK(cs_run_sum(pass.run, pass.network.loss.value, &sum));
             loss += sum;
-            weight += pass.batch.weight_sum;
+            weight += pass.batch.loss.weight_sum;
         }
     }
     return loss / weight;
@@ -251,10 +251,10 @@ static double converged(const cs_corpus *text, const char *spec, bool blind)
     cs_train_result result;
     o.task = (cs_task){.objective = plan_objective(spec), .two_stream = true};
     o.steps = 800;
-    o.batch = 4 * TEXTS;
-    o.accumulate = 1;
-    o.length = TEXT_LENGTH;
-    o.learning_rate = 1e-2;
+    o.data.batch = 4 * TEXTS;
+    o.data.accumulate = 1;
+    o.data.length = TEXT_LENGTH;
+    o.rate.learning_rate = 1e-2;
     o.seed = 1;
     cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(tokenizer),
                               .shape.positions = TEXT_LENGTH,

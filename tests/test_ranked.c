@@ -8,7 +8,7 @@
 #include "linalg/matrix_file.h"
 #include "spectrum_support.h"
 
-/* Values of two runs of a solver told 1e-12, sigma_1 = 1. */
+/* Values of two runs of a solver with tolerance 1e-12, sigma_1 = 1. */
 static const double SAME = 1e-10;
 
 enum { ALL = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA };
@@ -52,29 +52,30 @@ static const char *stored(void **state, const cs_csr *a)
 
 static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
 {
-    assert_true(many->converged);
-    assert_int_equal(one->rows, many->rows);
-    assert_int_equal(one->cols, many->cols);
-    assert_int_equal(one->nnz, many->nnz);
-    assert_int_equal(one->zero_rows, many->zero_rows);
-    assert_int_equal(one->zero_cols, many->zero_cols);
-    assert_int_equal(one->components, many->components);
+    assert_true(many->solution.converged);
+    assert_int_equal(one->input.rows, many->input.rows);
+    assert_int_equal(one->input.cols, many->input.cols);
+    assert_int_equal(one->input.nnz, many->input.nnz);
+    assert_int_equal(one->input.zero_rows, many->input.zero_rows);
+    assert_int_equal(one->input.zero_cols, many->input.zero_cols);
+    assert_int_equal(one->input.components, many->input.components);
     assert_int_equal(one->k, many->k);
     assert_int_equal(one->zeros, many->zeros);
-    assert_true(fabs(one->mass - many->mass) <= 1e-12 * one->mass);
-    assert_true(fabs(one->sum_sigma2 - many->sum_sigma2) <= 1e-12 * one->sum_sigma2);
+    assert_true(fabs(one->input.mass - many->input.mass) <= 1e-12 * one->input.mass);
+    assert_true(fabs(one->moments.sum_sigma2 - many->moments.sum_sigma2) <=
+                1e-12 * one->moments.sum_sigma2);
     for (int64_t j = 0; j < one->k; ++j) {
         assert_true(fabs(one->sigma[j] - many->sigma[j]) <= SAME);
         assert_true(many->residual[j] <= 1e-12);
     }
-    assert_int_equal(one->cert_components.state, many->cert_components.state);
-    assert_int_equal(one->cert_probe.state, many->cert_probe.state);
-    assert_int_equal(many->cert_residual.state, CS_CERT_PASSED);
-    const cs_certificate *counted = &many->cert_inertia;
-    assert_int_equal(one->cert_inertia.state, counted->state);
-    assert_true(one->cert_inertia.bound == counted->bound);
+    assert_int_equal(one->cert.components.state, many->cert.components.state);
+    assert_int_equal(one->cert.probe.state, many->cert.probe.state);
+    assert_int_equal(many->cert.residual.state, CS_CERT_PASSED);
+    const cs_certificate *counted = &many->cert.inertia;
+    assert_int_equal(one->cert.inertia.state, counted->state);
+    assert_true(one->cert.inertia.bound == counted->bound);
     if (counted->state == CS_CERT_PASSED) {
-        assert_true(counted->value == one->cert_inertia.value);
+        assert_true(counted->value == one->cert.inertia.value);
         assert_true(counted->reach == 0 || counted->reach < many->sigma[many->k - 1]);
     }
 }
@@ -86,7 +87,7 @@ static void assert_vectors(const cs_csr *a, const cs_spectrum *s)
     cs_linop_csr_ctx ctx;
     OK(cs_csr_transpose(&abar, &at));
     cs_linop op = cs_linop_csr(&ctx, &abar, &at, 1);
-    double *residual = test_room(s->k, sizeof *residual);
+    double *residual = test_zeros(s->k, sizeof *residual);
     OK(cs_svd_residuals(&op, s->k, s->sigma, &s->u, &s->v, residual));
     for (int64_t j = 0; j < s->k; ++j) {
         double square = 0;
@@ -116,7 +117,8 @@ static void compare(void **state, const cs_csr *a, int64_t k, bool wide)
             assert_alike(&one, &all[r]);
             assert_memory_equal(all[r].sigma, all[0].sigma, (size_t)one.k * sizeof(double));
             assert_true(r == 0 || all[r].u.rows == 0);
-            assert_true(fabs(one.sum_sigma4 - all[r].sum_sigma4) <= 1e-11 * one.sum_sigma4);
+            assert_true(fabs(one.moments.sum_sigma4 - all[r].moments.sum_sigma4) <=
+                        1e-11 * one.moments.sum_sigma4);
         }
         assert_vectors(a, &all[0]);
         for (int r = 0; r < ranks; ++r) {
@@ -200,14 +202,14 @@ TEST_IN_DIR(ways_of_asking)
         AUTO(cs_spectrum) one = spectrum_of(way == 1 ? &abar : &a, job.options);
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
-            assert_true(all[0].converged);
+            assert_true(all[0].solution.converged);
             assert_int_equal(one.k, all[0].k);
             assert_each(j, 0, one.k, fabs(one.sigma[j] - all[0].sigma[j]) <= SAME);
-            assert_int_equal(one.cert_components.state, all[0].cert_components.state);
-            assert_int_equal(one.cert_inertia.state, all[0].cert_inertia.state);
-            assert_int_equal(all[0].cert_inertia.state, CS_CERT_PASSED);
-            assert_true(one.perron == all[0].perron);
-            assert_true(way != 0 || all[0].cert_moments.state == CS_CERT_PASSED);
+            assert_int_equal(one.cert.components.state, all[0].cert.components.state);
+            assert_int_equal(one.cert.inertia.state, all[0].cert.inertia.state);
+            assert_int_equal(all[0].cert.inertia.state, CS_CERT_PASSED);
+            assert_true(one.cert.perron == all[0].cert.perron);
+            assert_true(way != 0 || all[0].cert.moments.state == CS_CERT_PASSED);
             assert_true(way != 0 || all[0].rank == one.rank);
             for (int r = 0; r < ranks; ++r) {
                 assert_null(all[r].u.data);
@@ -249,13 +251,13 @@ TEST_IN_DIR(the_theorem_is_put_to_the_test)
                                    .threads = 1},
                        .result = all};
         AUTO(cs_spectrum) one = spectrum_of(&abar, job.options);
-        assert_true(one.perron == (way == 0 || way == 4));
+        assert_true(one.cert.perron == (way == 0 || way == 4));
         for (int ranks = 1; ranks <= 3; ++ranks) {
             run_svd(ranks, &job);
             for (int r = 0; r < ranks; ++r) {
                 assert_alike(&one, &all[r]);
-                assert_true(all[r].perron == one.perron);
-                assert_true(all[r].near_ones == one.near_ones);
+                assert_true(all[r].cert.perron == one.cert.perron);
+                assert_true(all[r].cert.near_ones == one.cert.near_ones);
                 cs_spectrum_free(&all[r]);
             }
         }
@@ -279,10 +281,10 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
     cs_certificate_facts facts = {0};
     cs_spectrum s = {.k = known->k,
                      .rank = -1,
-                     .rows = known->rows,
-                     .cols = known->cols,
-                     .components = known->components,
-                     .floor = known->floor,
+                     .input.rows = known->input.rows,
+                     .input.cols = known->input.cols,
+                     .input.components = known->input.components,
+                     .solution.floor = known->solution.floor,
                      .sigma = known->sigma,
                      .residual = known->residual};
     cs_status status = cs_shard_read(c, job->path, true, &shard);
@@ -294,7 +296,7 @@ static cs_status certify_rank(cs_comm *c, void *ctx)
     status = status ? status : cs_ranked_certify(&r, &job->options, &facts, &s);
     s.u = known->u;
     s.v = known->v;
-    if (status == CS_OK && cs_ranked_has_room(&r, &s)) {
+    if (status == CS_OK && cs_ranked_has_memory(&r, &s)) {
         status = cs_ranked_inertia(&r, &shard, &job->options, &facts, &s);
     }
     s.u = s.v = (cs_dense){0};
@@ -332,16 +334,16 @@ TEST_IN_DIR(a_missed_copy_is_caught)
             for (int r = 0; r < 3; ++r) {
                 const cs_spectrum *s = &all[r];
                 OK(status[r]);
-                assert_int_equal(s->cert_inertia.state == CS_CERT_PASSED, j < 0);
-                assert_true(j >= 0 || s->cert_probe.state == CS_CERT_PASSED);
-                assert_true(!(missing > 1.01 * s->cert_probe.bound) ||
-                            s->cert_probe.state == CS_CERT_FAILED);
-                assert_int_equal(s->cert_components.state,
+                assert_int_equal(s->cert.inertia.state == CS_CERT_PASSED, j < 0);
+                assert_true(j >= 0 || s->cert.probe.state == CS_CERT_PASSED);
+                assert_true(!(missing > 1.01 * s->cert.probe.bound) ||
+                            s->cert.probe.state == CS_CERT_FAILED);
+                assert_int_equal(s->cert.components.state,
                                  missing > 1 - 1e-9 ? CS_CERT_FAILED : CS_CERT_PASSED);
-                assert_true(j < 0 || s->cert_moments.state != CS_CERT_PASSED);
+                assert_true(j < 0 || s->cert.moments.state != CS_CERT_PASSED);
                 if (missing > least * (1 + 1e-8)) {
-                    assert_int_equal(s->cert_inertia.state, CS_CERT_FAILED);
-                    assert_true(s->cert_inertia.value == s->cert_inertia.bound + 1);
+                    assert_int_equal(s->cert.inertia.state, CS_CERT_FAILED);
+                    assert_true(s->cert.inertia.value == s->cert.inertia.bound + 1);
                     ones += missing > 1 - 1e-9;
                     below += missing < 1 - 1e-9;
                 }
@@ -373,21 +375,25 @@ TEST_IN_DIR(estimates_and_bits)
             for (int t = 0; t < 2; ++t) {
                 job.result = all[t];
                 run_svd(3, &job);
-                const cs_sum4 *mine = &all[t][0].sum4;
+                const cs_sum4 *mine = &all[t][0].moments.sum4;
                 assert_true(mine->error > 0);
-                assert_true(all[t][0].sum_sigma4_error == mine->error);
-                assert_int_equal(all[t][0].cert_probe.state, CS_CERT_NOT_RUN); /* not asked for */
-                assert_true(fabs(mine->value - sum.sum_sigma4) <= 5 * mine->error);
-                assert_int_equal(mine->samples, one.sum4.samples);
-                assert_int_equal(mine->sketch, one.sum4.sketch);
-                assert_int_equal(mine->known, one.sum4.known);
-                assert_true(mine->spent == one.sum4.spent && mine->seed == one.sum4.seed);
-                assert_true(fabs(mine->value - one.sum4.value) <= SAME * one.sum4.value);
-                assert_true(fabs(mine->low - one.sum4.low) <= SAME * one.sum4.value);
-                assert_true(fabs(mine->high - one.sum4.high) <= SAME * one.sum4.value);
+                assert_true(all[t][0].moments.sum_sigma4_error == mine->error);
+                assert_int_equal(all[t][0].cert.probe.state, CS_CERT_NOT_RUN); /* not requested */
+                assert_true(fabs(mine->value - sum.moments.sum_sigma4) <= 5 * mine->error);
+                assert_int_equal(mine->samples, one.moments.sum4.samples);
+                assert_int_equal(mine->sketch, one.moments.sum4.sketch);
+                assert_int_equal(mine->known, one.moments.sum4.known);
+                assert_true(mine->spent == one.moments.sum4.spent &&
+                            mine->seed == one.moments.sum4.seed);
+                assert_true(fabs(mine->value - one.moments.sum4.value) <=
+                            SAME * one.moments.sum4.value);
+                assert_true(fabs(mine->low - one.moments.sum4.low) <=
+                            SAME * one.moments.sum4.value);
+                assert_true(fabs(mine->high - one.moments.sum4.high) <=
+                            SAME * one.moments.sum4.value);
             }
             assert_memory_equal(all[0][0].sigma, all[1][0].sigma, (size_t)k * sizeof(double));
-            assert_each(r, 0, 3, all[1][r].sum_sigma4 == all[0][0].sum_sigma4);
+            assert_each(r, 0, 3, all[1][r].moments.sum_sigma4 == all[0][0].moments.sum_sigma4);
             for (int r = 0; r < 3; ++r) {
                 cs_spectrum_free(&all[0][r]);
                 cs_spectrum_free(&all[1][r]);

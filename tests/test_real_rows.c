@@ -1,5 +1,5 @@
 /* Sequences of real vectors from source to batch to network: rows made by hand, where an id names
- * what the row's vector is, so that a model can learn to tell them. */
+ * what the row's vector is, so that a model can learn to predict them. */
 #include "infer/hidden_states.h"
 #include "infer/perplexity.h"
 #include "io_support.h"
@@ -55,17 +55,17 @@ TEST(rows_of_a_batch)
     AUTO(cs_batch) b = batch_of(&t, 1);
     for (int64_t i = 0; i < b.length; ++i) {
         if (b.token[i] < 0) {
-            assert_int_equal(b.real_row[i], i);
-            assert_memory_equal(b.real + i * R, t.corpus.real + i * R, R * sizeof(float));
+            assert_int_equal(b.real.row[i], i);
+            assert_memory_equal(b.real.values + i * R, t.corpus.real + i * R, R * sizeof(float));
         } else {
             ++masked;
             assert_int_equal(b.token[i], t.model.config.ids.mask);
-            assert_int_equal(b.real_row[i], -1);
+            assert_int_equal(b.real.row[i], -1);
         }
     }
     assert_true(masked > 0 && masked == b.events && b.events < b.length);
     for (int64_t r = 0; r < b.events; ++r) {
-        assert_int_equal(b.target[r], t.corpus.token[b.place[r]]);
+        assert_int_equal(b.loss.target[r], t.corpus.token[b.loss.place[r]]);
     }
 }
 
@@ -81,12 +81,12 @@ TEST_IN_DIR(training_on_vectors)
                   t.corpus.real + i * R);
     }
     t.options.steps = 150;
-    t.options.learning_rate = 1e-2;
-    t.options.save_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.save_every = 0;
     cs_train_result vectors = trained(&t);
     assert_true(vectors.finished &&
                 vectors.loss < 2.0); /* chance: log 19 = 2.9; of 8 classes 2.1 */
-    /* What was trained is written and read, and its states depend on the vectors. */
+    /* The trained model is written and read, and its states depend on the vectors. */
     AUTO_OK(cs_model, again, cs_model_read(in_dir(state, "run"), t.backend, false, &again));
     assert_int_equal(again.config.shape.real_width, R);
     assert_true(cs_params_find(&again.params, "embed.real.weight") >= 0);
@@ -112,7 +112,7 @@ TEST(states_of_vectors)
     AUTO_BY(free_training, training) t = of_vectors(CS_OBJ_AR, "");
     const cs_hidden_options o = {
         .layer = &last, .layers = 1, .batch = 4, .masks.attention = CS_ATTENTION_CAUSAL};
-    kept *before = test_room(1, sizeof *before), *after = test_room(1, sizeof *after);
+    kept *before = test_zeros(1, sizeof *before), *after = test_zeros(1, sizeof *after);
     OK(cs_hidden_states(&t.model, &t.corpus, &o, keep, before));
     const int64_t changed = t.corpus.doc_ptr[2] + 1;
     t.corpus.real[changed * R] += 1;

@@ -1,7 +1,8 @@
 /* Reconstruction: the scores and the linear predictor against closed forms, what filling by groups
  * shows, and whole runs. */
-#include "analysis/measures/linear_fill.h"
-#include "analysis/measures/reconstruct.h"
+#include "analysis/vision/linear_fill.h"
+#include "analysis/vision/perceptual.h"
+#include "analysis/vision/reconstruct.h"
 #include "image/picture.h"
 #include "io/file.h"
 #include "io_support.h"
@@ -52,7 +53,7 @@ TEST(linear_prediction_of_two)
     assert_true(fabs((double)to[0] - 1) < 1e-6 && fabs((double)to[1] - 2) < 1e-6);
 }
 
-/* Of rows of rank one everything is known from one value, but for the ridge. */
+/* Rows of rank one are determined by one value, up to the ridge. */
 TEST(linear_prediction_of_a_line)
 {
     enum { N = 40, D = 6 };
@@ -99,8 +100,8 @@ static void draw_groups(int64_t groups, int32_t *group)
     }
 }
 
-/* Shown patches stay, hidden ones do not bear on what is predicted, and two groups are two fillings,
- * of which the second is shown what the first made. */
+/* Shown patches stay, and hidden ones do not affect predictions. Two groups are two fillings; the
+ * second sees the results of the first. */
 TEST(filling_by_groups)
 {
     for (const picture_form *form = picture_forms; form->target != CS_TARGET_IDS; ++form) {
@@ -169,7 +170,7 @@ TEST(filling_by_codes)
                 }
                 assert_true(c < CODES);
                 assert_true(again[i] || memcmp(once + i * VALUES, x + i * VALUES, 16) == 0);
-                if (group[i] > 0) { /* hidden ones bear on nothing */
+                if (group[i] > 0) { /* hidden ones affect nothing */
                     y[i * VALUES] += 0.5F;
                     id[i] = CS_FIRST_CODE + (id[i] + 1 - CS_FIRST_CODE) % CODES;
                 }
@@ -210,9 +211,9 @@ TEST_IN_DIR(reconstruction_of_waves)
     AUTO(cs_images) m = make_pictures();
     AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
     t.options.steps = 600;
-    t.options.batch = 16;
-    t.options.learning_rate = 1e-2;
-    t.options.save_every = 0;
+    t.options.data.batch = 16;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.save_every = 0;
     (void)trained(&t);
     AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);

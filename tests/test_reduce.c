@@ -168,7 +168,8 @@ TEST(lumping_finds_exactly_the_proportional_rows)
     }
 }
 
-/* Entries near 2^53 differ in their last unit: cross products in double could not tell. */
+/* Entries near 2^53 differ in their last unit: cross products in double could not distinguish
+ * them. */
 TEST(large_counts_compare_exactly)
 {
     double big = 9007199254740990.0;
@@ -318,7 +319,7 @@ TEST(sums_that_overflow_are_named)
     a.val[2] = a.val[4] = 1.5e308;
     assert_fails(cs_lump(&a, 0, &l), CS_ERR_INPUT, "row 1: its sum overflows");
     assert_null(l.a.ptr);
-    a.col[4] = 1; /* now like row 0, of which it is a half */
+    a.col[4] = 1; /* now half of row 0 */
     a.col[5] = 2;
     a.val[4] = 0.5;
     a.val[5] = 0.75;

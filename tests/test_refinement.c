@@ -1,6 +1,7 @@
-/* The refinement law: the order of contexts against every pair of events, spectra and forms against
- * matrices made by hand, a pair that is in no order against the law, and what is dropped. */
-#include "analysis/theorems/refinement.h"
+/* The refinement inequality: the order of contexts against every pair of events, spectra and forms
+ * against matrices made by hand, an unordered pair that violates the inequality, and dropped
+ * events. */
+#include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/theorems.h"
 #include "context_support.h"
 #include "io_support.h"
@@ -201,7 +202,7 @@ static cs_corpus corpus_of(uint64_t seed)
 static const char *const specs[] = {"ar", "masked(unmasked=2)", "group-ar(t=2)",
                                     "mix:0.3*ar+0.7*permuted-ar,event-weight=mask"};
 
-/* The order of every pair, its worst j, sides and form; the law itself, by hand. */
+/* The order of every pair, its worst j, sides and form; the inequality itself, by hand. */
 TEST(orders_and_sides_are_those_of_all_events)
 {
     static listing l[CASES];
@@ -321,7 +322,7 @@ TEST(a_toy_is_all_its_sequences)
     cs_statements_free(&report.statements);
 }
 
-/* each:2 has no row where no unmasked token is within 2: other marginals, no law. */
+/* each:2 has no row where no unmasked token is within 2: other marginals, no inequality. */
 TEST(dropped_events_leave_it_open)
 {
     int64_t length[] = {7, 7, 7, 7};

@@ -139,7 +139,7 @@ TEST(tables_follow_several_paths_from_one_place)
     table_is(r, &(cs_view){"matrices[].{no[],~curve[]}", "file=^file"}, "file\na\nb\n");
 }
 
-/* What was JSON is no different from what was added. */
+/* Members from JSON and added members are the same. */
 TEST(tables_look_into_json)
 {
     AUTO(cs_result) *r = cs_result_new();

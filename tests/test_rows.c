@@ -118,7 +118,7 @@ TEST_IN_DIR(fortran_files_are_turned)
         y[i] = item(i % N, i / N);
     }
     OK(cs_npy_header(CS_F64, true, 2, (int64_t[]){N, D}, &header, &size));
-    char *all = test_room(size + (int64_t)sizeof y, 1);
+    char *all = test_zeros(size + (int64_t)sizeof y, 1);
     memcpy(all, header, (size_t)size);
     memcpy(all + size, y, sizeof y);
     OK(cs_file_write(in_dir(state, "t.npy"), all, size + (int64_t)sizeof y));

@@ -272,7 +272,7 @@ TEST_IN_DIR(what_is_written_reads_back)
         assert_memory_equal(e->shape, written[i].shape, sizeof e->shape);
     }
     assert_int_equal(named(s, "wide")->offset % 8, 0);
-    float *x = test_room(LONG, sizeof *x), *y = test_room(LONG, sizeof *y);
+    float *x = test_zeros(LONG, sizeof *x), *y = test_zeros(LONG, sizeof *y);
     OK(cs_safetensors_read_f32(s, named(s, "wide"), 1, LONG - 1, x));
     OK(cs_safetensors_read_f32(s, named(s, written[2].name), 1, LONG - 1, y));
     for (int i = 0; i < LONG - 1; ++i) {
@@ -511,7 +511,7 @@ static cs_status open_and_verify(const char *path)
 
 static int64_t json_left; /* allocations of jansson before the one that fails */
 
-static void *json_room(size_t size)
+static void *json_alloc(size_t size)
 {
     return json_left-- == 0 ? NULL : malloc(size);
 }
@@ -527,7 +527,7 @@ TEST_IN_DIR(json_memory_may_run_out)
     for (; n < 1000 && status != CS_OK; ++n) {
         cs_safetensors_writer *w = NULL;
         json_left = n;
-        json_set_alloc_funcs(json_room, free);
+        json_set_alloc_funcs(json_alloc, free);
         status = cs_safetensors_writer_open(path, 1, &one, 1, &pair, &w);
         json_set_alloc_funcs(malloc, free);
         assert_true(status == CS_OK || status == CS_ERR_MEMORY);

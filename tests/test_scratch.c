@@ -1,5 +1,5 @@
-/* base/scratch: memory in files keeps its contents as it grows and when its pages are let go, takes
- * its room on the disk at once, and says so when there is none. */
+/* base/scratch: memory in files keeps its contents as it grows and when its pages are let go,
+ * allocates its space on the disk at once, and reports a full disk. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

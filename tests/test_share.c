@@ -74,15 +74,16 @@ static void compare(const cs_batch *all, const cs_batch *few)
     same_rows(all->position, few->position, all->batch * all->length);
     same_rows(all->lim, few->lim, all->batch * all->length);
     same_rows(all->vis, few->vis, all->batch * all->length);
-    same_rows(all->query_lim, few->query_lim, all->batch * all->queries);
-    same_rows(all->decoder_from, few->decoder_from, all->batch * all->decoder_length);
+    same_rows(all->query.lim, few->query.lim, all->batch * all->queries);
+    same_rows(all->decoder.from, few->decoder.from, all->batch * all->decoder_length);
     for (int64_t r = 0, at = 0; r < few->events; ++r, ++at) {
-        while (at < all->events &&
-               !(all->predict[at] == few->predict[r] && all->place[at] == few->place[r])) {
+        while (at < all->events && !(all->loss.predict[at] == few->loss.predict[r] &&
+                                     all->loss.place[at] == few->loss.place[r])) {
             ++at;
         }
         assert_true(at < all->events);
-        assert_true(all->target[at] == few->target[r] && all->weight[at] == few->weight[r]);
+        assert_true(all->loss.target[at] == few->loss.target[r] &&
+                    all->loss.weight[at] == few->loss.weight[r]);
     }
 }
 

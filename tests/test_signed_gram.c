@@ -10,8 +10,8 @@ static cs_csr counts(int64_t rows, int64_t cols, double density, bool skewed, ui
     cs_csr a = random_sparse(rows, cols, density, index), out = {0};
     cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, index);
     int64_t n = 0, most = cs_csr_nnz(&a) + rows * 12;
-    int64_t *row = test_room(most, sizeof *row), *col = test_room(most, sizeof *col);
-    double *val = test_room(most, sizeof *val);
+    int64_t *row = test_zeros(most, sizeof *row), *col = test_zeros(most, sizeof *col);
+    double *val = test_zeros(most, sizeof *val);
     for (int64_t r = 0; r < rows; ++r) {
         for (int64_t e = a.ptr[r]; e < a.ptr[r + 1]; ++e) {
             row[n] = r;
@@ -91,7 +91,7 @@ TEST(traces_and_products_are_those_of_dense_matrices)
         AUTO(cs_signed_gram) p = random_gram(n, size[i].density, size[i].skewed, i),
                              q = random_gram(n, size[i].density, size[i].skewed, other_one);
         AUTO(cs_dense) dp = dense_of(&p), dq = dense_of(&q);
-        double *f = test_room(n, sizeof *f), plain = 0, scaled = 0, size1 = 0, size2 = 0;
+        double *f = test_zeros(n, sizeof *f), plain = 0, scaled = 0, size1 = 0, size2 = 0;
         double trace = 0, weighted = 0, got[2], other[2];
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, i);
         for (int64_t j = 0; j < n; ++j) {
@@ -208,7 +208,7 @@ TEST(leading_eigenvalues)
         double values[K], again[K];
         p.diagonal[n - 1] = -1e4;
         AUTO(cs_dense) d = dense_of(&p), v = {0}, pv = {0};
-        double *all = test_room(n, sizeof *all);
+        double *all = test_zeros(n, sizeof *all);
         OK(cs_dense_eigh(&d, all, true));
         OK(cs_dense_init(&v, n, n < K ? n : K));
         OK(cs_dense_init(&pv, n, v.cols));
@@ -275,7 +275,7 @@ static cs_status interrupted(const char *path)
     return status;
 }
 
-/* What an interrupt left undone is not said to have failed to converge. */
+/* An interrupted computation is not reported as unconverged. */
 TEST(interrupts)
 {
     assert_int_equal(in_child(interrupted, "", "interrupted"), CS_ERR_INTERRUPT);

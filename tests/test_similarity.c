@@ -12,7 +12,7 @@ static const double PI = 3.14159265358979323846;
 
 static double *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    double *x = test_room(n * d, sizeof *x);
+    double *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(17, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = cs_rng_normal(&rng);
@@ -34,7 +34,7 @@ static cs_similarity compare(const double *a, int64_t p, const double *b, int64_
 TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
-    double *a = normal_rows(N, P, 1), *b = test_room((int64_t)N * P, sizeof *b);
+    double *a = normal_rows(N, P, 1), *b = test_zeros((int64_t)N * P, sizeof *b);
     AUTO(cs_dense) turn = {0};
     OK(cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
@@ -256,16 +256,15 @@ TEST(nearest_rows)
     }
 }
 
-/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about
- * d / sqrt(N) (one parameter of an exponential), of which five are allowed, and a bias of the
- * curvature.
- */
+/* Uniform on a curved surface of dimension d in many coordinates: the fit's error is about d /
+ * sqrt(N) (one parameter of an exponential), five times that is allowed, and a bias of the
+ * curvature. */
 TEST(two_nn_finds_the_dimension)
 {
     enum { N = 2500, D = 12 };
     cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, 0);
     for (int dim = 1; dim <= 3; ++dim) {
-        double *x = test_room((int64_t)N * D, sizeof *x);
+        double *x = test_zeros((int64_t)N * D, sizeof *x);
         for (int i = 0; i < N; ++i) {
             for (int k = 0; k < dim; ++k) { /* a torus: no edge */
                 double t = 2 * PI * cs_rng_uniform(&rng);
@@ -296,7 +295,7 @@ TEST(two_nn_finds_the_dimension)
 TEST(copies_leave_the_dimension)
 {
     enum { N = 300, COPIED = 250, D = 5 };
-    double *x = test_room((int64_t)(N + 2 * COPIED) * D, sizeof *x);
+    double *x = test_zeros((int64_t)(N + 2 * COPIED) * D, sizeof *x);
     memcpy(x, normal_rows(N, D, 23), (size_t)N * D * sizeof *x);
     for (int k = 0; k < 2; ++k) {
         memcpy(x + (N + k * COPIED) * D, x + (N - COPIED) * D, (size_t)COPIED * D * sizeof *x);

@@ -1,6 +1,6 @@
-/* span-masked: its events against all plans and drawn ones, the law of its masks, a golden toy
- * spectrum, what is refused and sampled instead; its contexts, mixtures and laws of two parameters.
- */
+/* span-masked: its events against all plans and drawn ones, the distribution of its masks, a golden
+ * toy spectrum, what is refused and sampled instead; its contexts, mixtures and distributions of
+ * two parameters. */
 #include "context_support.h"
 #include "cooc/builder.h"
 #include "io_support.h"
@@ -67,7 +67,8 @@ TEST(its_toy_spectrum_is_golden)
     }
 }
 
-/* Beyond 2^18 masks the exact law is refused with their number; drawn masks make the matrix. */
+/* Beyond 2^18 masks the exact distribution is refused with their number; drawn masks make the
+ * matrix. */
 TEST(long_sequences_are_sampled)
 {
     const int64_t length[] = {60, 64};
@@ -109,7 +110,7 @@ TEST(it_mixes)
 }
 
 /* A part that is a sum over all its plans is refused with their number. */
-TEST(a_part_without_a_law_is_named)
+TEST(a_part_without_a_distribution_is_named)
 {
     AUTO(cs_plan_file) file = {0};
     cs_pairs pairs;
@@ -117,8 +118,9 @@ TEST(a_part_without_a_law_is_named)
     assert_fails(cs_pairs_of(&o, 60, &pairs), CS_ERR_USAGE, "part 2 of the mixture (span-masked)");
 }
 
-/* A law of lengths within a share; two laws in one part (shares 1/3, 2/3 times 1/4, 3/4). */
-TEST_IN_DIR(its_laws_are_flattened)
+/* A distribution of lengths within a share; two distributions in one part (shares 1/3, 2/3 times
+ * 1/4, 3/4). */
+TEST_IN_DIR(its_distributions_are_flattened)
 {
     const struct {
         const char *text, *by_hand; /* at length 6 */
@@ -133,6 +135,6 @@ TEST_IN_DIR(its_laws_are_flattened)
          "mix:1*t5(unmasked=3,t=1)+3*t5(unmasked=3,t=3)+2*t5(unmasked=4,t=1)+6*t5(unmasked=4,t=3)"},
     };
     for (int i = 0; i < 2; ++i) {
-        plan_check_law(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
+        plan_check_distribution(in_dir(state, "mix.json"), cases[i].text, cases[i].by_hand);
     }
 }

@@ -1,6 +1,7 @@
-/* Answers in contexts: SQuAD's files and what is refused of them, its scorer (expected values by the
- * definition in Python), windows and their bytes, the best span by hand, the loss and its gradient by
- * differences, a task that can be learned, threads. Against transformers: tests/oracle/spans_parity.py. */
+/* Extractive question answering: SQuAD's files and what is refused of them, its scorer (expected
+ * values by the definition in Python), windows and their bytes, the best span by hand, the loss and
+ * its gradient by differences, a task that can be learned, threads. Against transformers:
+ * tests/oracle/spans_parity.py. */
 #include "analysis/measures/answer_scores.h"
 #include "backend_ref.h"
 #include "io/file.h"
@@ -311,7 +312,7 @@ static double loss_of(cs_model *model, const cs_texts *texts, const cs_finetune_
     return loss;
 }
 
-/* What one step leaves as gradients, against a central difference of the loss before it along a random
+/* The gradients of one step, against a central difference of the loss before it along a random
  * direction of norm 1: truncation h^2 / 6 of the third derivative, rounding 1e-16 / h. */
 TEST(the_gradient_is_that_of_the_loss)
 {
@@ -329,13 +330,13 @@ TEST(the_gradient_is_that_of_the_loss)
         o.masks.attention =
             arch[a] == CS_ARCH_BERT ? CS_ATTENTION_BIDIRECTIONAL : CS_ATTENTION_CAUSAL;
         const int64_t count = model.params.count;
-        double **before = test_room(count, sizeof *before), side[2], exact = 0, random = 0;
-        double **along = test_room(count, sizeof *along);
+        double **before = test_zeros(count, sizeof *before), side[2], exact = 0, random = 0;
+        double **along = test_zeros(count, sizeof *along);
         cs_rng rng = cs_rng_at(9, CS_STREAM_TEST, 0);
         for (int64_t i = 0; i < count; ++i) {
             const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
-            before[i] = test_room(n, sizeof **before);
-            along[i] = test_room(n, sizeof **along);
+            before[i] = test_zeros(n, sizeof **before);
+            along[i] = test_zeros(n, sizeof **along);
             OK(cs_params_get64(&model.params, i, CS_PARAM_VALUE, before[i]));
             for (int64_t k = 0; k < n; ++k) {
                 along[i][k] = model.params.param[i].fixed ? 0 : cs_rng_normal(&rng);
@@ -345,7 +346,7 @@ TEST(the_gradient_is_that_of_the_loss)
         for (int s = 0; s < 2; ++s) {
             for (int64_t i = 0; i < count; ++i) {
                 const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
-                double *moved = test_room(n, sizeof *moved);
+                double *moved = test_zeros(n, sizeof *moved);
                 for (int64_t k = 0; k < n; ++k) {
                     moved[k] = before[i][k] + (s ? h : -h) * along[i][k] / sqrt(random);
                 }
@@ -361,7 +362,7 @@ TEST(the_gradient_is_that_of_the_loss)
         assert_true(fabs(result.loss - loss) < 1e-12 && result.steps == 1);
         for (int64_t i = 0; i < count; ++i) {
             const int64_t n = model.params.param[i].rows * model.params.param[i].cols;
-            double *grad = test_room(n, sizeof *grad);
+            double *grad = test_zeros(n, sizeof *grad);
             OK(cs_params_get64(&model.params, i, CS_PARAM_GRAD, grad));
             for (int64_t k = 0; k < n; ++k) {
                 exact += grad[k] * along[i][k] / sqrt(random);
@@ -379,29 +380,29 @@ TEST(the_gradient_is_that_of_the_loss)
 /* Contexts of 24 words with one of w0 .. w4 at a drawn place, or none: it is the answer. */
 static char *words_to_find(int64_t count)
 {
-    enum { ROOM = 512 };
-    char *text = test_room(count * ROOM, 1), *to = text;
+    enum { CAPACITY = 512 };
+    char *text = test_zeros(count * CAPACITY, 1), *to = text;
     cs_rng rng = cs_rng_at(4, CS_STREAM_TEST, 0);
-    to += snprintf(to, ROOM, "{\"data\": [{\"paragraphs\": [");
+    to += snprintf(to, CAPACITY, "{\"data\": [{\"paragraphs\": [");
     for (int64_t i = 0; i < count; ++i) {
         const int64_t place = cs_rng_below(&rng, 32), word = cs_rng_below(&rng, 5);
         int64_t at = -1, n = 0;
-        to += snprintf(to, ROOM, "%s{\"context\": \"", i ? ", " : "");
+        to += snprintf(to, CAPACITY, "%s{\"context\": \"", i ? ", " : "");
         for (int64_t k = 0; k < 24; ++k) {
             at = k == place ? n : at;
-            const int w =
-                snprintf(to, ROOM, "w%d ", (int)(k == place ? word : 5 + cs_rng_below(&rng, 25)));
+            const int w = snprintf(to, CAPACITY, "w%d ",
+                                   (int)(k == place ? word : 5 + cs_rng_below(&rng, 25)));
             to += w;
             n += w;
         }
-        to += snprintf(to, ROOM, "\", \"qas\": [{\"id\": \"%lld\", \"question\": \"w9\", ",
+        to += snprintf(to, CAPACITY, "\", \"qas\": [{\"id\": \"%lld\", \"question\": \"w9\", ",
                        (long long)i);
-        to += at < 0 ? snprintf(to, ROOM, "\"answers\": [], \"is_impossible\": true}]}")
-                     : snprintf(to, ROOM,
+        to += at < 0 ? snprintf(to, CAPACITY, "\"answers\": [], \"is_impossible\": true}]}")
+                     : snprintf(to, CAPACITY,
                                 "\"answers\": [{\"text\": \"w%d\", \"answer_start\": %d}]}]}",
                                 (int)word, (int)at);
     }
-    (void)snprintf(to, ROOM, "]}]}");
+    (void)snprintf(to, CAPACITY, "]}]}");
     return text;
 }
 
@@ -427,7 +428,7 @@ TEST_IN_DIR(answers_are_learned)
             f.masks.attention = a ? CS_ATTENTION_CAUSAL : CS_ATTENTION_BIDIRECTIONAL;
             OK(cs_finetune(&model, &s.texts, NULL, 0, &f, &result));
             float **z = &logits[threads > 1];
-            *z = test_room(2 * s.texts.start[s.texts.count], sizeof **z);
+            *z = test_zeros(2 * s.texts.start[s.texts.count], sizeof **z);
             OK(cs_finetune_rows(&model, &s.texts, &f, *z, &loss));
         }
         assert_memory_equal(logits[0], logits[1],

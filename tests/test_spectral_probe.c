@@ -291,10 +291,10 @@ TEST(bad_input_is_refused)
     s.corpus.labels = 0;
     assert_fails(probe(&s, 1, &r), CS_ERR_INPUT, "has no labels");
     s.corpus.labels = labels;
-    s.spectrum.rows += 1;
+    s.spectrum.input.rows += 1;
     assert_int_equal(probe(&s, 1, &r), CS_ERR_USAGE);
     cs_reason_clear();
-    s.spectrum.rows -= 1;
+    s.spectrum.input.rows -= 1;
 }
 
 TEST(every_allocation_may_fail)

@@ -55,8 +55,8 @@ static double largest_difference(int64_t n, const double *x, const double *y)
 static double gram_difference(const cs_spectrum *s, const cs_spectrum *t)
 {
     double most = 0;
-    for (int64_t a = 0; a < s->cols; ++a) {
-        for (int64_t b = 0; b < s->cols; ++b) {
+    for (int64_t a = 0; a < s->input.cols; ++a) {
+        for (int64_t b = 0; b < s->input.cols; ++b) {
             double x = 0;
             for (int64_t j = 0; j < s->k; ++j) {
                 x += s->sigma[j] * s->sigma[j] * s->v.data[a + j * s->v.ld] *
@@ -80,21 +80,22 @@ TEST(all_values_are_those_of_the_matrix)
         AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 120, 60, seed), g = gram_of(&a);
         AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
         AUTO(cs_spectrum) s = spectrum_of(&g, o);
-        assert_true(s.gram && !whole.gram);
-        assert_true(s.converged);
+        assert_true(s.input.gram && !whole.input.gram);
+        assert_true(s.solution.converged);
         assert_null(s.u.data);
         assert_same_values(&s, &whole);
         assert_true(gram_difference(&s, &whole) < CLOSE);
-        assert_true(largest_difference(a.cols, s.col_mass, whole.col_mass) < CLOSE);
-        assert_int_equal(s.components, whole.components);
-        assert_int_equal(cs_spectrum_ones(&s), whole.components);
-        assert_true(fabs(s.sum_sigma2 - whole.sum_sigma2) < CLOSE);
+        assert_true(largest_difference(a.cols, s.input.col_mass, whole.input.col_mass) < CLOSE);
+        assert_int_equal(s.input.components, whole.input.components);
+        assert_int_equal(cs_spectrum_ones(&s), whole.input.components);
+        assert_true(fabs(s.moments.sum_sigma2 - whole.moments.sum_sigma2) < CLOSE);
         /* Exact though the budget is nothing: no walk is needed. */
-        assert_true(fabs(s.sum_sigma4 - whole.sum_sigma4) < CLOSE && s.sum_sigma4_error == 0);
-        assert_int_equal(s.cert_components.state, CS_CERT_PASSED);
-        assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
-        assert_int_equal(s.cert_residual.state, CS_CERT_PASSED);
-        assert_int_not_equal(s.cert_inertia.state, CS_CERT_FAILED);
+        assert_true(fabs(s.moments.sum_sigma4 - whole.moments.sum_sigma4) < CLOSE &&
+                    s.moments.sum_sigma4_error == 0);
+        assert_int_equal(s.cert.components.state, CS_CERT_PASSED);
+        assert_int_equal(s.cert.moments.state, CS_CERT_PASSED);
+        assert_int_equal(s.cert.residual.state, CS_CERT_PASSED);
+        assert_int_not_equal(s.cert.inertia.state, CS_CERT_FAILED);
         AUTO(cs_spectrum) plain = spectrum_of(&g, (cs_spectrum_options){.no_reduction = true});
         assert_same_values(&plain, &whole);
     }
@@ -111,11 +112,11 @@ TEST(leading_values_are_certified)
     AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.k = 12, .moment4 = true});
     AUTO(cs_spectrum) s = spectrum_of(&g, o);
     assert_same_values(&s, &whole);
-    assert_int_equal(s.cert_probe.state, CS_CERT_PASSED);
-    assert_int_equal(s.cert_inertia.state, CS_CERT_PASSED);
-    assert_true(s.cert_probe.reach >= s.sigma[11] && s.cert_probe.reach < 1.02 * s.sigma[11]);
-    assert_true(s.cert_inertia.reach < s.sigma[11] && s.cert_inertia.reach > 0.99 * s.sigma[11]);
-    assert_true(fabs(s.cert_moments.reach - whole.cert_moments.reach) < 1e-9);
+    assert_int_equal(s.cert.probe.state, CS_CERT_PASSED);
+    assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
+    assert_true(s.cert.probe.reach >= s.sigma[11] && s.cert.probe.reach < 1.02 * s.sigma[11]);
+    assert_true(s.cert.inertia.reach < s.sigma[11] && s.cert.inertia.reach > 0.99 * s.sigma[11]);
+    assert_true(fabs(s.cert.moments.reach - whole.cert.moments.reach) < 1e-9);
     cs_interval tail[13], expected[13];
     cs_spectrum_tails(&s, 0, tail);
     cs_spectrum_tails(&whole, 0, expected);
@@ -143,16 +144,16 @@ TEST(a_gram_form_may_come_normalised)
         AUTO(cs_spectrum) s =
             spectrum_of(&g, (cs_spectrum_options){.normalised = true, .moment4 = true});
         double unit = sqrt(ldexp(1, e));
-        assert_true(s.converged);
+        assert_true(s.solution.converged);
         for (int64_t j = 0; j < s.k; ++j) {
             s.sigma[j] /= unit;
             s.residual[j] /= unit;
         }
         assert_same_values(&s, &whole);
-        assert_true(fabs(ldexp(s.sum_sigma2, -e) - whole.sum_sigma2) < CLOSE);
-        assert_true(fabs(ldexp(s.sum_sigma4, -2 * e) - whole.sum_sigma4) < CLOSE);
-        assert_int_equal(s.cert_moments.state, CS_CERT_PASSED);
-        assert_true(fabs(s.cert_moments.value) < 1e-9 * unit * unit);
+        assert_true(fabs(ldexp(s.moments.sum_sigma2, -e) - whole.moments.sum_sigma2) < CLOSE);
+        assert_true(fabs(ldexp(s.moments.sum_sigma4, -2 * e) - whole.moments.sum_sigma4) < CLOSE);
+        assert_int_equal(s.cert.moments.state, CS_CERT_PASSED);
+        assert_true(fabs(s.cert.moments.value) < 1e-9 * unit * unit);
         cs_csr_free(&g);
     }
     cs_csr_free(&abar);

@@ -48,38 +48,38 @@ static const double values[] = {1, 0.5, 0.25}, residuals[] = {1e-15, 2e-15, 3e-1
 
 static cs_spectrum made_up(void)
 {
-    cs_spectrum s = {.rows = 11,
-                     .cols = 12,
-                     .nnz = 13,
-                     .zero_rows = 14,
-                     .zero_cols = 15,
-                     .components = 16,
-                     .lumped_rows = 17,
-                     .lumped_cols = 18,
+    cs_spectrum s = {.input.rows = 11,
+                     .input.cols = 12,
+                     .input.nnz = 13,
+                     .input.zero_rows = 14,
+                     .input.zero_cols = 15,
+                     .input.components = 16,
+                     .input.lumped_rows = 17,
+                     .input.lumped_cols = 18,
                      .k = 3,
                      .zeros = 19,
                      .rank = 20,
-                     .mass = 21,
-                     .sum_sigma2 = 22,
-                     .sum_sigma4 = 23,
-                     .sum_sigma4_error = 24,
-                     .sum_sigma4_cost = 25,
-                     .floor = 26,
-                     .departure = 27,
-                     .tol = 28,
-                     .near_ones = 29,
-                     .probe_failure = 0.5,
-                     .converged = true,
+                     .input.mass = 21,
+                     .moments.sum_sigma2 = 22,
+                     .moments.sum_sigma4 = 23,
+                     .moments.sum_sigma4_error = 24,
+                     .moments.sum_sigma4_cost = 25,
+                     .solution.floor = 26,
+                     .solution.departure = 27,
+                     .solution.tol = 28,
+                     .cert.near_ones = 29,
+                     .cert.probe_failure = 0.5,
+                     .solution.converged = true,
                      .sigma = (double *)(uintptr_t)values,
                      .residual = (double *)(uintptr_t)residuals};
-    cs_certificate *const c[] = {&s.cert_components, &s.cert_moments, &s.cert_probe,
-                                 &s.cert_inertia, &s.cert_residual};
+    cs_certificate *const c[] = {&s.cert.components, &s.cert.moments, &s.cert.probe,
+                                 &s.cert.inertia, &s.cert.residual};
     static const cs_cert_state state[] = {CS_CERT_PASSED, CS_CERT_FAILED, CS_CERT_INCONCLUSIVE,
                                           CS_CERT_NOT_RUN, CS_CERT_PASSED};
     for (int i = 0; i < 5; ++i) {
         *c[i] = (cs_certificate){state[i], 30 + i, 40 + i, 50 + i, ""};
     }
-    (void)strcpy(s.cert_inertia.why, "not requested");
+    (void)strcpy(s.cert.inertia.why, "not requested");
     return s;
 }
 
@@ -154,9 +154,9 @@ TEST(a_record_says_what_it_does_not_know)
     cs_spectrum s = made_up();
     cs_spectrum_options o = {.normalised = true, .moment4_budget = 0.5};
     s.rank = -1;
-    s.solver = CS_SOLVER_LAPACK;
-    s.interrupted = true;
-    s.cert_components.state = s.cert_probe.state = CS_CERT_NOT_RUN;
+    s.solution.solver = CS_SOLVER_LAPACK;
+    s.solution.interrupted = true;
+    s.cert.components.state = s.cert.probe.state = CS_CERT_NOT_RUN;
     json_auto_t *json = recorded(&o, &s);
     assert_true(json_is_null(at(json, "rank")) && json_is_true(at(json, "interrupted")));
     assert_null(at(json, "certificates.components.near_ones"));
@@ -165,9 +165,9 @@ TEST(a_record_says_what_it_does_not_know)
         strstr(json_string_value(at(json, "certificates.moments.meaning")), "bound on"));
     expect_text(json, "definition", "singular values of the matrix as given");
     expect_text(json, "solver", cs_solver_name(CS_SOLVER_LAPACK));
-    expect_number(json, "sum_sigma4_budget", 0); /* what is asked for when it is to be sampled */
+    expect_number(json, "sum_sigma4_budget", 0); /* given to have it sampled */
     json_decref(json);
-    s.gram = true;
+    s.input.gram = true;
     json = recorded(&o, &s);
     expect_text(json, "definition", "singular values of A / sqrt(P_C P_G), by its Gram form");
 }
@@ -181,24 +181,24 @@ TEST(fourth_sums_are_recorded_with_their_tails)
         cs_spectrum s = made_up();
         bool tails = !known;
         s.rank = way == 4 ? 3 : -1;
-        s.sum4 = (cs_sum4){.value = known ? 2.06640625 : NAN,
-                           .low = known ? 2 : NAN,
-                           .high = known ? 2.125 : NAN,
-                           .error = sampled ? 0.01 : 0,
-                           .level = 0.9,
-                           .samples = sampled ? 31 : 0,
-                           .sketch = 32,
-                           .known = 33,
-                           .spent = 34,
-                           .out_of_range = way == 3};
-        s.sum_sigma4 = s.sum4.value;
+        s.moments.sum4 = (cs_sum4){.value = known ? 2.06640625 : NAN,
+                                   .low = known ? 2 : NAN,
+                                   .high = known ? 2.125 : NAN,
+                                   .error = sampled ? 0.01 : 0,
+                                   .level = 0.9,
+                                   .samples = sampled ? 31 : 0,
+                                   .sketch = 32,
+                                   .known = 33,
+                                   .spent = 34,
+                                   .out_of_range = way == 3};
+        s.moments.sum_sigma4 = s.moments.sum4.value;
         cs_result *r = cs_result_new();
         OK(cs_sum4_record(&s, cs_result_root(r), &tails));
         json_auto_t *json = json_of(&r);
         assert_true(tails == known);
         expect_text(json, "sum_sigma4_method", methods[way]);
-        expect_number(json, "sum_sigma4_low", s.sum4.low);
-        expect_number(json, "sum_sigma4_high", s.sum4.high);
+        expect_number(json, "sum_sigma4_low", s.moments.sum4.low);
+        expect_number(json, "sum_sigma4_high", s.moments.sum4.high);
         expect_number(json, "sum_sigma4_level", 0.9);
         expect_number(json, "sum_sigma4_samples", sampled ? 31 : 0);
         expect_number(json, "sum_sigma4_sketched", 32);
@@ -226,7 +226,7 @@ TEST(fourth_sums_are_recorded_with_their_tails)
 /* Of a matrix without a value the sum is its only tail. */
 TEST(a_spectrum_of_nothing_has_one_tail)
 {
-    const cs_spectrum s = {.rows = 3, .cols = 2};
+    const cs_spectrum s = {.input.rows = 3, .input.cols = 2};
     bool tails = false;
     cs_result *r = cs_result_new();
     OK(cs_sum4_record(&s, cs_result_root(r), &tails));

@@ -59,7 +59,7 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
     } cases[] = {
         {CS_RELATION_AT_MOST, 0.25, 0.25, 1e-9, true},
         {CS_RELATION_AT_MOST, 0.25, 0.25 - 1e-10, 1e-9, true},
-        {CS_RELATION_AT_MOST, 0.25, 0.25, 1e-6, false}, /* too coarse to tell */
+        {CS_RELATION_AT_MOST, 0.25, 0.25, 1e-6, false}, /* too coarse to decide */
         {CS_RELATION_AT_MOST, 0.25, 0.25, NAN, false},
         {CS_RELATION_LESS, 0.25, 0.25, 1e-12, false},
     };
@@ -79,7 +79,7 @@ TEST(an_attained_bound_is_inconclusive_and_harmless)
     }
 }
 
-/* What a statement rests on failed: neither a verdict nor a counterexample. */
+/* A premise of a statement failed: neither a verdict nor a counterexample. */
 TEST(a_withheld_statement_has_no_verdict)
 {
     AUTO(cs_statements) list = {0};
@@ -122,7 +122,8 @@ static cs_status fill(cs_statements *list)
     return cs_statements_status(list);
 }
 
-/* What a claim that fails fails on, where nothing else is said; nothing for one that holds. */
+/* The numbers that a failing claim fails on are its counterexample by default; a claim that holds
+ * has none. */
 TEST(a_claim_has_its_counterexample)
 {
     AUTO(cs_statements) list = {0};

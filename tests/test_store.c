@@ -79,11 +79,11 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     }
 }
 
-/* Every row is found again by its key and has a text of its own. */
+/* Every row is found again by its key and has its own text. */
 static void assert_rows_have_texts(const cs_cooc_store *s)
 {
     int64_t rows = s->cooc.matrix.a.rows;
-    char **text = test_room(rows, sizeof *text);
+    char **text = test_zeros(rows, sizeof *text);
     for (int64_t i = 0; i < rows; ++i) {
         assert_int_equal(cs_cooc_row_of(&s->cooc, s->cooc.key[i]), i);
         OK(cs_cooc_row_text(s, i, &text[i]));
@@ -106,7 +106,7 @@ static double size_of(const char *name)
     return stat(in_dir(name), &file) == 0 ? (double)file.st_size : 0;
 }
 
-/* What --dry-run says of the files, against the files: never less, at most twice as much. */
+/* The sizes of files by --dry-run, against the files: never less, at most twice as much. */
 TEST(files_are_foreseen)
 {
     static const char *const contexts[] = {"nearest:2", "all", "each:3", "document"};
@@ -430,7 +430,7 @@ TEST(files_that_lie_are_refused)
     edit_sidecar("bad", "\"exact\": false", "\"exact\": true");
     expect_unreadable("bad", CS_ERR_INPUT, "entry 1 is ");
     cs_cooc_store_free(&s);
-    /* A witness that leads elsewhere is found when the text is asked for. */
+    /* A witness that leads elsewhere is found when the text is requested. */
     char *text = NULL;
     OK(cs_cooc_read(in_dir("order"), &s));
     s.cooc.witness_ordinal[0] += 1000;

@@ -387,7 +387,7 @@ TEST(partial_results)
     check_partial(&s, value, 30);
     assert_false(s.interrupted);
     assert_int_equal(s.iterations, 40);
-    assert_true(s.k >= 10); /* the ten that stand apart */
+    assert_true(s.k >= 10); /* the ten separate ones */
     cs_svd_free(&s);
     int left = 40;
     cs_progress progress = {stop_at, &left};

@@ -10,7 +10,7 @@ static void scatter(csr_operator *f, int64_t rows, int64_t cols, const double *v
     operator_of(f, scattered(rows, cols, cols - 1, value), 0);
 }
 
-/* The k largest of `value`, which descends, each within the residual that was asked for. */
+/* The k largest of `value`, which descends, each within the requested residual. */
 static void check(const cs_svd *s, int64_t k, const double *value, double tol)
 {
     assert_true(s->converged);
@@ -46,7 +46,7 @@ TEST(all_copies_whatever_the_threads)
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));
     }
-    /* Room for the wanted ones and little more: the same copies. */
+    /* Capacity for the wanted ones and little more: the same copies. */
     cs_svd_options o = {.k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10};
     o.memory = (int64_t)(N + 1) * 8 * (COPIES + 12 * 8);
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -74,7 +74,7 @@ TEST(copies_at_every_level)
     }
 }
 
-/* Copies below what the Gram form can tell: Golub-Kahan finds them, without filters. */
+/* Copies below the resolution of the Gram form: Golub-Kahan finds them, without filters. */
 TEST(copies_of_a_small_value)
 {
     enum { LENGTH = 300, WANTED = 70 };

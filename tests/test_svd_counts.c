@@ -1,5 +1,5 @@
-/* svd: what a solver says that it did against what was asked of the operator; what it tells on its
- * way; that it stops when it can; where one solver gives way to another. */
+/* svd: the counts that a solver reports against the calls of the operator; its progress; that it
+ * stops when it can; where one solver replaces another. */
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
 #include "linalg/svd_private.h"
@@ -27,11 +27,11 @@ static cs_status count_panel(void *ctx, bool turn, const double *x, double *y)
     return cs_linop_panel(&c->f.op, turn, x, y);
 }
 
-static cs_status count_normal(void *ctx, bool turn, const double *x, double *y, double *room)
+static cs_status count_normal(void *ctx, bool turn, const double *x, double *y, double *work)
 {
     counted *c = ctx;
     c->columns += INT64_C(2) * CS_PANEL;
-    return c->f.op.normal(c->f.op.ctx, c->f.op.turned != turn, x, y, room);
+    return c->f.op.normal(c->f.op.ctx, c->f.op.turned != turn, x, y, work);
 }
 
 static void counted_of(counted *c, cs_csr a)
@@ -77,7 +77,7 @@ TEST(applications_are_the_columns_applied)
             if (plain) {
                 c.op.panel = NULL;
                 c.op.normal = NULL;
-                c.op.room = c.op.room_t = -1;
+                c.op.work_size = c.op.work_size_t = -1;
             }
             cs_svd_options o = {.k = way[w].k,
                                 .solver = way[w].solver,
@@ -97,11 +97,11 @@ typedef struct {
     char stage[40][96];
     int64_t done[40], total[40];
     int count;
-} told;
+} reports;
 
 static void take(void *ctx, const char *stage, int64_t done, int64_t total)
 {
-    told *t = ctx;
+    reports *t = ctx;
     const int at = t->count < 40 ? t->count++ : 39;
     (void)snprintf(t->stage[at], sizeof t->stage[at], "%s", stage);
     t->done[at] = done;
@@ -110,7 +110,7 @@ static void take(void *ctx, const char *stage, int64_t done, int64_t total)
 
 TEST(progress_is_what_was_done)
 {
-    static told t;
+    static reports t;
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
         AUTO(counted) c = {0};
@@ -162,7 +162,7 @@ TEST(the_block_solver_stops_soon_after_it_can)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t) {
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
-        double *value = test_room(N, sizeof *value);
+        double *value = test_zeros(N, sizeof *value);
         AUTO_BY(operator_free, csr_operator) f = {0};
         AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
         AUTO(cs_krylov) process = {0};
@@ -207,13 +207,13 @@ static cs_status count_products(cs_space *s, int64_t p, cs_panel *const *panels,
     return real_gram(s, p, panels, w, h);
 }
 
-/* How often a block's worth more has settled. */
+/* How often one more block of values has converged. */
 typedef struct {
     int64_t last;
     int blocks;
 } settling;
 
-static void note_settled(void *ctx, const char *stage, int64_t done, int64_t total)
+static void note_converged(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     settling *t = ctx;
     (void)stage;
@@ -227,7 +227,7 @@ static void note_settled(void *ctx, const char *stage, int64_t done, int64_t tot
 TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
-    double *value = test_room(N, sizeof *value);
+    double *value = test_zeros(N, sizeof *value);
     AUTO_BY(operator_free, csr_operator) f = {0};
     AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     AUTO(cs_svd) s = {0};
@@ -239,7 +239,7 @@ TEST(filters_save_orthogonalisation)
     real_gram = space.gram;
     space.gram = count_products;
     settling t = {0};
-    const cs_progress progress = {note_settled, &t};
+    const cs_progress progress = {note_converged, &t};
     const cs_svd_options o = {
         .k = COPIES, .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .progress = &progress};
     OK(cs_svd_block_space(&space, &o, &s));
@@ -248,7 +248,8 @@ TEST(filters_save_orthogonalisation)
     assert_true(products < 6000); /* 2,809; 29,606 without filters */
 }
 
-/* What auto takes shows in the first product: 64 columns of the identity, or a panel. */
+/* The solver that auto chooses shows in the first product: 64 columns of the identity, or a
+ * panel. */
 static int64_t first_width;
 
 static cs_status note_width(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
@@ -279,8 +280,8 @@ TEST(auto_goes_by_work_and_share)
         const cs_linop op = {.rows = cases[c].rows,
                              .cols = cases[c].cols,
                              .apply = note_width,
-                             .room = -1,
-                             .room_t = -1};
+                             .work_size = -1,
+                             .work_size_t = -1};
         cs_svd_options o = {.k = cases[c].k, .dense_limit = cases[c].limit};
         cs_svd s;
         assert_fails(cs_svd_compute(&op, &o, &s), CS_ERR_IO, "enough is seen");

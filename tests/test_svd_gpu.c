@@ -1,6 +1,5 @@
-/* What the program asks of a GPU's linear algebra and does with its answers, on a device made of
- * LAPACK: which solver, whether it fits, that wrong values are noticed, and how a plug-in is taken.
- */
+/* The use of a GPU's linear algebra, on a device made of LAPACK: which solver, whether it fits,
+ * that wrong values are noticed, and how a plug-in is taken. */
 #include "base/threads.h"
 #include "linalg/gpu.h"
 #include "linalg/svd.h"
@@ -16,7 +15,7 @@ typedef struct {
     int64_t tall_rows, tall_cols;
 } device;
 
-static cs_status tell_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
+static cs_status report_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
 {
     device *d = gpu->state;
     d->memory += 1;
@@ -25,7 +24,7 @@ static cs_status tell_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
     return CS_OK;
 }
 
-static cs_status tell_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
+static cs_status report_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_t *bytes)
 {
     device *d = gpu->state;
     d->tall_rows = a->data.a->rows;
@@ -67,7 +66,7 @@ static cs_status by_lapack(cs_gpu *gpu, cs_gpu_method method, const cs_linop *op
 {
     device *d = gpu->state;
     d->dense += 1;
-    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)method);
+    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)method);
     AUTO(cs_dense) x = laid_out(op), left = {0}, right = {0};
     OK(cs_dense_init(&left, x.rows, x.cols));
     OK(cs_dense_init(&right, x.cols, x.cols));
@@ -86,10 +85,10 @@ static cs_status by_syevd(cs_gpu *gpu, const cs_linop *op, int64_t k, cs_dense *
 {
     device *d = gpu->state;
     d->eigen += 1;
-    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was asked for", (int)CS_GPU_SYEVD);
+    if (d->refuses) return cs_fail(CS_ERR_DEVICE, "method %d was requested", (int)CS_GPU_SYEVD);
     AUTO(cs_dense) x = laid_out(op), g = {0};
     const int64_t n = x.cols;
-    double *value = test_room(n, sizeof *value);
+    double *value = test_zeros(n, sizeof *value);
     OK(cs_dense_init(&g, n, n));
     OK(cs_gemm(true, false, 1, &x, &x, 0, &g));
     OK(cs_dense_eigh(&g, value, false));
@@ -101,7 +100,7 @@ static cs_status in_memory(cs_gpu *gpu, const cs_linop *a, cs_space *out)
 {
     device *d = gpu->state;
     d->spaces += 1;
-    return d->refuses ? cs_fail(CS_ERR_DEVICE, "a space was asked for") : cs_space_cpu(a, 1, out);
+    return d->refuses ? cs_fail(CS_ERR_DEVICE, "a space was requested") : cs_space_cpu(a, 1, out);
 }
 
 static void close_device(cs_gpu *gpu)
@@ -116,8 +115,8 @@ static void device_of(device *d)
     d->gpu = (cs_gpu){.name = "LAPACK",
                       .state = d,
                       .close = close_device,
-                      .memory = tell_memory,
-                      .need = tell_need,
+                      .memory = report_memory,
+                      .need = report_need,
                       .dense = by_lapack,
                       .eigen = by_syevd,
                       .space = in_memory,
@@ -215,13 +214,13 @@ TEST(wrong_values_of_a_device_are_noticed)
     }
 }
 
-/* What is told of the work, in order. */
+/* The reported stages, in order. */
 static void take_stage(void *ctx, const char *stage, int64_t done, int64_t total)
 {
-    char *told = ctx;
+    char *reported = ctx;
     assert_int_equal(done, 0);
     assert_int_equal(total, 0);
-    (void)strncat(told, stage, 127 - strlen(told));
+    (void)strncat(reported, stage, 127 - strlen(reported));
 }
 
 TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
@@ -229,11 +228,11 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
     AUTO_BY(operator_free, csr_operator) f = {0};
     device d;
     AUTO(cs_svd) s = {0};
-    char told[128] = "";
-    cs_progress progress = {take_stage, told};
+    char reported[128] = "";
+    cs_progress progress = {take_stage, reported};
     eight(&f, true);
     device_of(&d);
-    for (int way = 0; way < 2; ++way) { /* the device's room, the limit of the caller */
+    for (int way = 0; way < 2; ++way) { /* the device's memory, the limit of the caller */
         cs_svd_options o = {
             .k = 3, .solver = CS_SOLVER_CUSOLVER, .gpu = &d.gpu, .progress = &progress};
         d.need[CS_GPU_GESVD] = d.free_bytes + (way == 0);
@@ -245,8 +244,8 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
         cs_svd_free(&s);
         assert_int_equal(d.eigen, way + 1);
         assert_int_equal(d.dense, 0);
-        assert_string_equal(told, "Gram matrix on the GPU");
-        told[0] = '\0';
+        assert_string_equal(reported, "Gram matrix on the GPU");
+        reported[0] = '\0';
     }
     d.need[CS_GPU_GESVD] = d.free_bytes;
     cs_svd_options o = {.k = 3,
@@ -256,13 +255,13 @@ TEST(a_dense_svd_that_does_not_fit_is_by_the_gram_matrix)
                         .dense_limit = M * N};
     OK(cs_svd_compute(&f.op, &o, &s));
     assert_int_equal(d.dense, 1);
-    assert_string_equal(told, "dense SVD on the GPU");
+    assert_string_equal(reported, "dense SVD on the GPU");
 }
 
 /* n ones on the diagonal. */
 static void ones(csr_operator *f, int64_t n)
 {
-    double *one = test_room(n, sizeof *one);
+    double *one = test_zeros(n, sizeof *one);
     for (int64_t i = 0; i < n; ++i) {
         one[i] = 1;
     }
@@ -283,13 +282,13 @@ TEST(beyond_4000_columns_there_is_no_gram_matrix)
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
                  "GPU memory: a dense SVD of 4001 x 4001 needs 3.0 MiB, but only 1.0 MiB are free, "
                  "and the smaller side exceeds 4000");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was requested");
     d.need[CS_GPU_GESVD] = CS_GPU_REFUSED;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_MEMORY,
                  "cuSOLVER refuses a dense SVD of 4001 x 4001, and the smaller side exceeds 4000");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 2 was requested");
     d.need[CS_GPU_GESVD] = 1 << 20;
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
     f.a.col[7] = 4001;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_INPUT, "row 7");
 }
@@ -305,14 +304,14 @@ TEST(auto_chooses_what_a_device_is_good_at)
     device_of(&d);
     d.refuses = true;
     cs_svd_options o = {.k = 1, .gpu = &d.gpu};
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.k = 397;
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.k = 398;
-    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 0 was asked for");
+    assert_fails(cs_svd_compute(&g.op, &o, &s), CS_ERR_DEVICE, "method 0 was requested");
     o.solver = CS_SOLVER_BLOCK;
-    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "a space was asked for");
+    assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_DEVICE, "a space was requested");
     o.solver = CS_SOLVER_LAPACK;
     assert_fails(cs_svd_compute(&f.op, &o, &s), CS_ERR_USAGE,
                  "solver lapack computes on the CPU only; give --device cpu");
@@ -431,9 +430,9 @@ TEST(a_plug_in_may_use_the_host)
     OK(host_seen->random(5, 6, ROWS, theirs));
     OK(cs_space_random(5, 6, ROWS, 2, ours));
     assert_memory_equal(theirs, ours, sizeof ours);
-    double *room = host_seen->alloc(3, sizeof *room);
-    assert_true(room && room[0] == 0 && room[2] == 0);
-    host_seen->free(room);
+    double *work = host_seen->alloc(3, sizeof *work);
+    assert_true(work && work[0] == 0 && work[2] == 0);
+    host_seen->free(work);
     OK(host_seen->interrupted());
     assert_fails((host_seen->fail)(CS_ERR_DEVICE, "card %d is hot", 2), CS_ERR_DEVICE,
                  "card 2 is hot");

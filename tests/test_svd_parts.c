@@ -1,5 +1,5 @@
-/* What the block solver's answers rest on, part by part: near copies, starts that hide half of the
- * spectrum, projections, and a probe that knows nothing of the solver. */
+/* The parts of the block solver, one by one: near copies, starts that hide half of the spectrum,
+ * projections, and a probe that knows nothing of the solver. */
 #include "linalg/space.h"
 #include "linalg/svd.h"
 #include "linalg/svd_block_private.h"
@@ -8,7 +8,7 @@
 enum { B = CS_BLOCK };
 
 /* 20 values within 1e-9 of each other, whose differences a tolerance of 1e-7 does not resolve: to
- * the process they are copies, of which a block sees eight. */
+ * the process they are copies, and a block sees eight of them. */
 TEST(near_copies_are_copies)
 {
     enum { N = 1000, COPIES = 20 };
@@ -27,7 +27,7 @@ TEST(near_copies_are_copies)
 }
 
 /* Start vectors that span an invariant subspace without the largest value, much wider than a block:
- * the process never leaves it but for the noise, and nothing in it looks wrong. */
+ * the process leaves it through noise alone, and nothing in it looks wrong. */
 TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
@@ -98,7 +98,7 @@ TEST(what_is_projected_is_orthogonal)
     space.destroy(w);
 }
 
-/* The numbers of the random blocks drawn, as the space is asked for them. */
+/* The numbers of the random blocks, in the order in which the space draws them. */
 enum { MOST = 1000 };
 static struct {
     cs_status (*random)(cs_space *, uint64_t, uint64_t, cs_panel *);

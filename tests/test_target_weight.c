@@ -1,5 +1,6 @@
-/* Uniform target weights: the law of events is that of all plans with each target's events scaled to
- * one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that law. */
+/* Uniform target weights: the distribution of events is that of all plans with each target's events
+ * scaled to one weight, and the matrix, drawn plans, batches and P_G of the spectral loss have that
+ * distribution. */
 #include "batch_support.h"
 #include "cooc/builder.h"
 #include "plan/parameter.h"
@@ -57,7 +58,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-13 * (1 + fabs(b));
 }
 
-TEST(laws_are_those_of_all_plans)
+TEST(distributions_are_those_of_all_plans)
 {
     static double want[PLAN_CELLS], got[PLAN_CELLS];
     static plan_tally all;
@@ -138,8 +139,8 @@ TEST(draws_are_weighed_by_the_factors)
                               &b));
             assert_int_equal(a.events, b.events);
             for (int64_t r = 0; r < a.events; ++r) {
-                assert_int_equal(a.place[r], b.place[r]);
-                assert_true(near(b.weight[r], a.weight[r] * factor[a.place[r]]));
+                assert_int_equal(a.loss.place[r], b.loss.place[r]);
+                assert_true(near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
             }
         }
         cs_free(factors);
@@ -166,7 +167,7 @@ TEST(training_gives_each_position_one_weight)
                 cs_batch, b,
                 cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &b));
             for (int64_t r = 0; r < b.events; ++r) {
-                w[b.place[r]] += b.weight[r];
+                w[b.loss.place[r]] += b.loss.weight[r];
             }
             for (int k = 0; k < LENGTH; ++k) {
                 sum[k] += w[k];
@@ -234,9 +235,9 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
     return made;
 }
 
-/* Entry by entry, up to the rounding of a contribution to units, of which a column of a row has at
- * most one a token. */
-static void expect_same_law(const cs_cooc *a, const cs_cooc *b, const char *what)
+/* Entry by entry, up to the rounding of a contribution to units: a column of a row has at most one
+ * such rounding a token. */
+static void expect_same_distribution(const cs_cooc *a, const cs_cooc *b, const char *what)
 {
     const cs_csr *x = &a->matrix.a, *y = &b->matrix.a;
     double ux = a->exact ? a->unit : 1, uy = b->exact ? b->unit : 1;
@@ -273,7 +274,7 @@ TEST(matrices_are_those_of_all_plans)
             OK(cs_cooc_build(&corpus, &o, &uniform));
             o.objective = as_file(o.objective, LENGTH, &file);
             OK(cs_cooc_build(&corpus, &o, &brute));
-            expect_same_law(&uniform, &brute, modes[i / 2 % 5]);
+            expect_same_distribution(&uniform, &brute, modes[i / 2 % 5]);
             cs_cooc_free(&uniform);
             cs_cooc_free(&brute);
         }
@@ -326,14 +327,14 @@ TEST(target_weights_are_said_and_read)
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_UNIFORM);
-    assert_int_equal(json_object_del(json, "target_weight"), 0); /* a file of before */
+    assert_int_equal(json_object_del(json, "target_weight"), 0); /* an older file */
     OK(cs_objective_from_json(json, &held, &back));
     assert_int_equal(back.target_weight, CS_TARGETS_PLAN);
     assert_fails(
         cs_objective_parse_held("mix:0.5*ar+0.5*group-ar(t=2,target-weight=uniform)", &held, &o),
         CS_ERR_USAGE, "be given for the whole mixture");
     assert_fails(cs_objective_parse("ar:target-weight=even", &o), CS_ERR_USAGE, "uniform");
-    /* sets of masks are too many to list beside prefixes */
+    /* sets of masks are too many to list together with prefixes */
     cs_pairs pairs;
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(mask-ratio=0.5),target-weight=uniform", &held,
                                &o));

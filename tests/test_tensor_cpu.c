@@ -208,9 +208,9 @@ TEST(test_parts)
 {
     const int64_t m = 3, n = 1100, k = 16400;
     AUTO(cs_backend) *backend = open_cpu(2, NULL);
-    float *a = test_room(m * k, sizeof *a), *b = test_room(n * k, sizeof *b);
-    float *c = test_room(m * n, sizeof *c);
-    visits *v = test_room(1, sizeof *v);
+    float *a = test_zeros(m * k, sizeof *a), *b = test_zeros(n * k, sizeof *b);
+    float *c = test_zeros(m * n, sizeof *c);
+    visits *v = test_zeros(1, sizeof *v);
     for (int64_t i = 0; i < m * k; ++i) {
         a[i] = (float)(i % 3 - 1);
     }

@@ -35,7 +35,7 @@ static cs_status does_nothing(const cs_run *run, const cs_op *op)
     return CS_OK;
 }
 
-/* The cases of a list in which an operation has a gradient, all of which fail without it; but for
+/* Checks that each case of a list in which an operation has a gradient fails without it, except
  * those built to have zero gradients. */
 static int fails_idle(const cs_tensor_case *list, cs_backend *backend, cs_op_kind kind)
 {

@@ -1,5 +1,5 @@
-/* The operations of src/tensor by hand: what comparisons and gradients cannot tell, such as a wrong
- * constant of forward. Double. */
+/* The operations of src/tensor by hand: errors that comparisons and gradients do not show, such as
+ * a wrong constant of forward. Double. */
 #include "backend_ref.h"
 #include "tensor/relative.h"
 #include "tensor_support.h"
@@ -25,7 +25,7 @@ static int close_all(void **state)
 
 TEST_PROGRAM(open_backend, close_all)
 
-/* --- a case at hand --------------------------------------------------------------------------- */
+/* --- the current case --- */
 
 /* The one before is closed. */
 static void open_world(const cs_tensor_case *what)
@@ -57,7 +57,7 @@ static double *param_of(const char *name, cs_param_block what)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_room(p->rows * p->cols, sizeof *x);
+    double *x = test_zeros(p->rows * p->cols, sizeof *x);
     OK(cs_params_get64(&world.net.params, number, what, x));
     return x;
 }
@@ -66,7 +66,7 @@ static void set_all(const char *name, double value)
 {
     int64_t number = number_of(name);
     const cs_param *p = &world.net.params.param[number];
-    double *x = test_room(p->rows * p->cols, sizeof *x);
+    double *x = test_zeros(p->rows * p->cols, sizeof *x);
     for (int64_t i = 0; i < p->rows * p->cols; ++i) {
         x[i] = value;
     }
@@ -76,7 +76,7 @@ static void set_all(const char *name, double value)
 static double *tensor_of(int tensor)
 {
     cs_matrix m = cs_run_matrix(world.run, tensor);
-    double *x = test_room(m.rows * m.cols, sizeof *x);
+    double *x = test_zeros(m.rows * m.cols, sizeof *x);
     OK(cs_run_get(world.run, tensor, x));
     return x;
 }
@@ -98,7 +98,7 @@ static double input_of(int tensor, int64_t item)
     return ((const double *)cs_run_matrix(world.run, tensor).x)[item];
 }
 
-/* --- values by hand: gradients cannot tell a wrong constant of forward ------------------------ */
+/* --- values by hand: gradients do not show a wrong constant of forward --- */
 
 /* torch.nn.functional.gelu, both forms. */
 TEST(test_activations)
@@ -142,7 +142,7 @@ TEST(test_linear)
 }
 
 /* With gain 1 and bias 0 rows have mean 0 and mean square var / (var + eps); a shift of x and a
- * scale (but for eps) change nothing. */
+ * scale (up to eps) change nothing. */
 TEST(test_layer_norm)
 {
     open_case("layer norm");

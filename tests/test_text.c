@@ -7,7 +7,7 @@
 #include "text/vocab.h"
 
 /* The tokens of a text, each followed by '|'. */
-static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t room)
+static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t capacity)
 {
     AUTO(cs_splitter) t = {.kind = kind};
     cs_splitter_start(&t, text, (int64_t)strlen(text));
@@ -18,7 +18,7 @@ static void tokens_of(cs_splitter_kind kind, const char *text, char *out, size_t
         if (!found) {
             break;
         }
-        assert_true(used + (size_t)t.size + 2 < room);
+        assert_true(used + (size_t)t.size + 2 < capacity);
         memcpy(out + used, t.token, (size_t)t.size);
         used += (size_t)t.size;
         out[used++] = '|';
@@ -60,7 +60,7 @@ TEST(tokenizers_split_as_documented)
 TEST(long_words_are_kept_whole)
 {
     enum { N = 100000 };
-    char *text = test_room(N + 1, 1);
+    char *text = test_zeros(N + 1, 1);
     memset(text, 'A', N);
     text[N] = '\0';
     AUTO(cs_splitter) t = {.kind = CS_SPLITTER_WORD};
@@ -108,8 +108,8 @@ TEST(bad_utf8_is_placed)
     }
 }
 
-/* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are
- * what was put in. More words than the first table has room for. */
+/* Numbers 0..n-1 in decimal, each looked up twice, come back under one number; their texts are what
+ * was put in. More words than the first table holds. */
 TEST(word_table_finds_what_it_holds)
 {
     enum { N = 20000 };

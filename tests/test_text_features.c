@@ -14,7 +14,7 @@ typedef struct {
     cs_tokenizer *tokenizer;
 } world;
 
-/* A tokenizer of the words a b c d beside the tiny GPT-2, whose ids it keeps within. */
+/* A tokenizer of the words a b c d for the tiny GPT-2, with ids below its vocabulary. */
 static void open_world(void **state, world *w)
 {
     const cs_corpus_options words = {.splitter = CS_SPLITTER_WORD, .label_column = -1};

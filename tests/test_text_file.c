@@ -111,11 +111,12 @@ TEST_IN_DIR(gzip_filled_up_with_zeros)
                  CS_ERR_INPUT, "bad.gz: damaged gzip");
 }
 
-/* Among them the one whose text ends where its room does: the first room is of 1 MiB. */
+/* Among them the one whose text ends exactly at the end of its buffer: the first buffer has 1
+ * MiB. */
 TEST_IN_DIR(every_cut_of_gzip_is_refused)
 {
     enum { LONG = (1 << 20) + (1 << 16) };
-    char *text = test_room(LONG + 1, 1), *bytes = NULL, sha256[65];
+    char *text = test_zeros(LONG + 1, 1), *bytes = NULL, sha256[65];
     memset(text, 'x', LONG);
     int64_t size = 0, unpacked = 0;
     const char *path = put_packed(state, "long.gz", 1, text);

@@ -1,4 +1,4 @@
-/* train/texts and the pair form of post-processors: what stands around one text and two, token
+/* train/texts and the pair form of post-processors: the tokens around one text and two, token
  * types, cutting, bad forms and input, every allocation failed. */
 #include "io/json.h"
 #include "io_support.h"
@@ -133,7 +133,7 @@ TEST_IN_DIR(plain_forms)
 TEST_IN_DIR(cuts)
 {
     static const struct {
-        int a, b, room, first, second;
+        int a, b, limit, first, second;
     } cut[] = {{3, 3, 6, 3, 3}, {5, 1, 4, 3, 1}, {1, 5, 4, 1, 3}, {5, 5, 5, 2, 3},
                {6, 5, 5, 3, 2}, {5, 6, 5, 2, 3}, {6, 2, 4, 2, 2}, {4, 4, 2, 1, 1}};
     AUTO(cs_tokenizer) *t = with_post(state, "");
@@ -141,12 +141,12 @@ TEST_IN_DIR(cuts)
         static const char *const words[] = {
             "", "w1", "w1 w1", "w1 w1 w1", "w1 w1 w1 w1", "w1 w1 w1 w1 w1", "w1 w1 w1 w1 w1 w1"};
         AUTO(cs_labelled_text) text = one(words[cut[i].a], words[cut[i].b]);
-        const cs_texts_options o = {.max_length = cut[i].room + 1, .token_types = 2};
+        const cs_texts_options o = {.max_length = cut[i].limit + 1, .token_types = 2};
         AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, &o, &ids));
         int64_t n = ids.start[1];
         assert_int_equal(n, cut[i].first + cut[i].second + 1);
         assert_int_equal(ids.token[cut[i].first], EOS);
-        assert_int_equal(ids.truncated, cut[i].a + cut[i].b > cut[i].room);
+        assert_int_equal(ids.truncated, cut[i].a + cut[i].b > cut[i].limit);
     }
     AUTO(cs_labelled_text) text = one("w1 w2 w3 w4", NULL);
     const cs_texts_options o = {.max_length = 2};

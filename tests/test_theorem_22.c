@@ -130,7 +130,7 @@ TEST(query_bias)
     assert_true(a.lhs < a.tight && a.error < 1e-9);
 }
 
-/* What breaks the bound is found: a layer without U 1 = 1, and a side that is tampered with. */
+/* Violations of the bound are found: a layer without U 1 = 1, and a changed side. */
 TEST(violations_are_caught)
 {
     cs_22_sides sides[3];

@@ -48,7 +48,7 @@ TEST(corrected_holds_printed_fails)
     }
 }
 
-/* The optimal factors come from the solver that is asked for, and its failure is not hidden. */
+/* The optimal factors come from the chosen solver, and its failure is reported. */
 TEST(solver_options_reach_the_optimum)
 {
     AUTO(cs_csr) a = {0};
@@ -124,8 +124,8 @@ TEST(threads_do_not_matter)
 TEST(large_matrices)
 {
     enum { ROWS = 30000, COLS = 20000 };
-    int64_t *row = test_room(ROWS, sizeof *row), *col = test_room(ROWS, sizeof *col);
-    double *val = test_room(ROWS, sizeof *val);
+    int64_t *row = test_zeros(ROWS, sizeof *row), *col = test_zeros(ROWS, sizeof *col);
+    double *val = test_zeros(ROWS, sizeof *val);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
     for (int64_t i = 0; i < ROWS; ++i) {
         row[i] = i;

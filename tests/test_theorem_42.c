@@ -96,7 +96,7 @@ TEST(the_default_toy)
     assert_true(fabs(s->rhs - sqrt(192) / 3) < 1e-12 && fabs(s->lhs - 1 / sqrt(48)) < 1e-12);
 }
 
-/* Too large to be enumerated: where a formula stands on both sides nothing is verified, neither by
+/* Too large to be enumerated: where both sides are the same formula nothing is verified, neither by
  * itself nor by the printed one; where a matrix was solved the verdict stays. */
 TEST(one_formula_verifies_nothing)
 {
@@ -293,11 +293,11 @@ TEST(spectra_are_compared_by_multiplicity)
     two.multiplicity[2] = 5; /* j = 5: 0.5 against 0.25, j > 5: 0 against 0.25 */
     d = cs_42_compare(&one, &two);
     assert_true(fabs(d.a - d.b) == 0.25);
-    d = cs_42_least_room(&one, &two, 0, 6);
+    d = cs_42_least_margin(&one, &two, 0, 6);
     assert_true(d.index == 5 && d.a == 0.5 && d.b == 0.25);
-    d = cs_42_least_room(&one, &two, 5, 7);
+    d = cs_42_least_margin(&one, &two, 5, 7);
     assert_true(d.index == 6 && d.a == 0 && d.b == 0.25);
-    d = cs_42_least_room(&two, &one, 4, 6);
+    d = cs_42_least_margin(&two, &one, 4, 6);
     assert_true(d.index == 6 && d.a == 0.25 && d.b == 0);
     d = cs_42_compare(&one, &one);
     assert_true(d.a == d.b);

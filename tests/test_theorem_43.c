@@ -44,15 +44,15 @@ TEST(equal_tokens)
             second += (n - c) / 6;
         }
         assert_true(f->eta.value == 0 && f->eta.error == 0 && f->eta.exact);
-        assert_true(fabs(f->gen - gen) <= f->gen_error);
+        assert_true(fabs(f->sums.gen - gen) <= f->sums.error);
         assert_true(fabs(f->first - first) < 1e-10 && fabs(f->second - second) < 1e-10);
-        assert_true(fabs(f->delta - (-n + 4 * n * n)) <= f->delta_error);
-        assert_true(fabs(f->literal - 9 * n * n) < 1e-9);
-        assert_true(fabs(f->norm_high - n * sqrt(5)) <= f->norm_error);
-        assert_true(fabs(f->norm_low - sqrt(5)) <= f->norm_error);
-        assert_true(f->delta <= f->delta_high * (1 + 1e-12));
-        assert_int_equal(f->sharp.count, 0);
-        assert_true(fabs(f->mean_gen - (-1 + 13.0 / 4)) < 1e-12);
+        assert_true(fabs(f->delta.seen - (-n + 4 * n * n)) <= f->delta.error);
+        assert_true(fabs(f->delta.literal - 9 * n * n) < 1e-9);
+        assert_true(fabs(f->norm.high - n * sqrt(5)) <= f->norm.error);
+        assert_true(fabs(f->norm.low - sqrt(5)) <= f->norm.error);
+        assert_true(f->delta.seen <= f->delta.bound * (1 + 1e-12));
+        assert_int_equal(f->worst.sharp.count, 0);
+        assert_true(fabs(f->means.gen - (-1 + 13.0 / 4)) < 1e-12);
     }
     assert_false(cs_statements_failed(&list));
 }
@@ -113,8 +113,8 @@ TEST(random_models_obey_the_bounds)
             printed += s->form == CS_PRINTED && s->verdict == CS_FAIL;
         }
         for (int p = 0; p < 2; ++p) {
-            cases += a.form[p].sharp.count;
-            assert_true(a.form[p].sharp.count == 0 || a.form[p].tight_largest <= 1);
+            cases += a.form[p].worst.sharp.count;
+            assert_true(a.form[p].worst.sharp.count == 0 || a.form[p].tightness.largest <= 1);
             assert_int_equal(a.form[p].exact, a.sequences);
         }
     }
@@ -211,9 +211,9 @@ TEST(sets_are_enumerated_or_drawn)
     audit(&m, &one, &o, &some, NULL);
     audit(&m, &one, &o, &again, NULL);
     assert_int_equal(some.cases, 2 + 2 + 1);
-    assert_true(some.form[0].mean_rhs == again.form[0].mean_rhs);
-    assert_true(some.form[1].sharp.lhs == again.form[1].sharp.lhs);
-    assert_true(some.form[0].mean_rhs != all.form[0].mean_rhs);
+    assert_true(some.form[0].means.rhs == again.form[0].means.rhs);
+    assert_true(some.form[1].worst.sharp.lhs == again.form[1].worst.sharp.lhs);
+    assert_true(some.form[0].means.rhs != all.form[0].means.rhs);
 }
 
 /* The double next to 0.29 times 50 is below 14.5: 15 are masked, as in training, and 35 lengths of

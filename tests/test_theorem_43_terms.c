@@ -120,8 +120,8 @@ TEST(features_agree_with_the_network)
         OK(cs_network_build(&model, &wanted, &net));
         OK(cs_run_init(&net.graph, &model.params, &run));
         OK(cs_run_rows(run, net.rows, 1, N));
-        OK(cs_run_rows(run, net.query_rows, 1, 1));
-        OK(cs_run_rows(run, net.loss_rows, 1, 1));
+        OK(cs_run_rows(run, net.query.rows, 1, 1));
+        OK(cs_run_rows(run, net.loss.rows, 1, 1));
         for (int i = 0; i < N; ++i) {
             cs_run_index(run, net.token)[i] = token[i];
             cs_run_index(run, net.vis)[i] = 0;
@@ -129,11 +129,11 @@ TEST(features_agree_with_the_network)
                 cs_run_index(run, net.position)[i] = i;
             }
         }
-        cs_run_index(run, net.query_lim)[0] = 0;
-        cs_run_index(run, net.predict)[0] = 0;
+        cs_run_index(run, net.query.lim)[0] = 0;
+        cs_run_index(run, net.loss.predict)[0] = 0;
         OK(cs_run_upload(run, (cs_run_key){0}));
         OK(cs_run_forward(run));
-        OK(cs_run_get(run, net.features, got));
+        OK(cs_run_get(run, net.loss.features, got));
         /* Norms of x and of the projections bound what a term can be with all signs dropped. */
         double x = 0, w = 0;
         for (int i = 0; i < N; ++i) {

@@ -69,7 +69,7 @@ TEST_IN_DIR(golden_ids)
     json_decref(golden);
 }
 
-/* What we write is what the package wrote, but for merges as "a b". */
+/* A written file equals the one that the package wrote, except merges as "a b". */
 TEST_IN_DIR(written_file_is_the_one_read)
 {
     json_t *golden = NULL, *again = NULL;
@@ -327,7 +327,7 @@ TEST(the_longest_added_token_is_taken)
 
 /* --- encoder --- */
 
-/* What came before does not matter, nor whether a piece is short enough to be kept. */
+/* Earlier texts do not matter, nor whether a piece is short enough for the cache. */
 TEST(the_cache_changes_nothing)
 {
     AUTO(cs_tokenizer) *t = small_bpe();

@@ -167,7 +167,7 @@ TEST_IN_DIR(every_allocation_of_the_numbers_failed)
     assert_true(failures >= 4);
 }
 
-TEST_IN_DIR(nothing_stands_around_a_text_without_post_processor)
+TEST_IN_DIR(nothing_surrounds_a_text_without_post_processor)
 {
     cs_corpus_options o = {.splitter = CS_SPLITTER_WHITESPACE, .test_share = -1};
     AUTO(cs_corpus) c = loaded(put(state, "c.txt", "b a a\n"), &o);

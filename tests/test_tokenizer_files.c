@@ -14,7 +14,7 @@ static const char *const bpe_form =
     "\"model\":{\"type\":\"BPE\",%s\"vocab\":{%s%s},\"merges\":%s}}";
 
 /* "\"!\":0,...": the bytes in the order of their characters. */
-static void put_bytes(char *out, size_t room, int last)
+static void put_bytes(char *out, size_t capacity, int last)
 {
     size_t used = 0;
     int id = 0;
@@ -24,9 +24,9 @@ static void put_bytes(char *out, size_t room, int last)
             continue;
         }
         (void)utf8proc_encode_char(c, (utf8proc_uint8_t *)spelling);
-        int n = snprintf(out + used, room - used, "%s\"%s%s\":%d", id > 0 ? "," : "",
+        int n = snprintf(out + used, capacity - used, "%s\"%s%s\":%d", id > 0 ? "," : "",
                          c == '"' || c == '\\' ? "\\" : "", spelling, id);
-        assert_true(n > 0 && (size_t)n < room - used);
+        assert_true(n > 0 && (size_t)n < capacity - used);
         used += (size_t)n;
         id += 1;
     }

@@ -34,7 +34,7 @@ static const struct {
      .role = {[CS_TOKEN_MASK] = 5}},
     {.config = "{\"added_tokens_decoder\":{\"9\":{\"content\":\"<x>\",\"lstrip\":true,"
                "\"special\":true},\"4\":{\"content\":\"<old>\",\"normalized\":false}}}",
-     .map = "{\"mask_token\":\"<z>\"}", /* not read beside added_tokens_decoder */
+     .map = "{\"mask_token\":\"<z>\"}", /* not read when there is added_tokens_decoder */
      .added = "{\"<y>\":5}",
      .text = "a <x>b<y> <old><OLD> <z>",
      .ids = "1 5 0 4 0 0"},

@@ -109,7 +109,7 @@ TEST_IN_DIR(no_part_is_passed_over)
                     differs = ids[k] != json_integer_value(json_array_get(want, (size_t)k));
                 }
             }
-            /* gemma cuts at blanks, of which its normaliser leaves none */
+            /* gemma splits at blanks, which its normaliser removes */
             differs = differs || (strcmp(kind, "gemma") == 0 && i == 1);
             if (!differs) {
                 fail_msg("%s: the same ids without its %s", kind, part[i]);
@@ -158,7 +158,7 @@ static void make_bpe(cs_rng *rng, cs_word_table *vocabulary, cs_bpe *bpe, cs_bpe
 /* The tokens of a piece are those of its parts one after the other; '?' has none. */
 TEST(parts_of_a_piece_give_its_tokens)
 {
-    int64_t parted = 0, whole = 0;
+    int64_t split = 0, whole = 0;
     for (uint64_t trial = 0; trial < 3000; ++trial) {
         cs_rng rng = cs_rng_at(13, CS_STREAM_TEST, trial);
         AUTO(cs_word_table) vocabulary = {0};
@@ -179,7 +179,7 @@ TEST(parts_of_a_piece_give_its_tokens)
             OK(cs_bpe_apply_chars(&bpe, &start, &vocabulary, text + at, part, &scratch));
             memcpy(token + count, scratch.token, (size_t)scratch.count * sizeof *token);
             count += scratch.count;
-            parted += part < CHARS;
+            split += part < CHARS;
             at += part;
         }
         OK(cs_bpe_apply_chars(&bpe, &start, &vocabulary, text, CHARS, &scratch));
@@ -187,7 +187,7 @@ TEST(parts_of_a_piece_give_its_tokens)
         assert_int_equal(scratch.count, count);
         assert_memory_equal(scratch.token, token, (size_t)count * sizeof *token);
     }
-    assert_true(parted > 10000 && whole > 2000); /* there was something to part and to merge */
+    assert_true(split > 10000 && whole > 2000); /* there was something to part and to merge */
 }
 
 /* --- memory --- */

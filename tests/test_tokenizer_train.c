@@ -27,7 +27,7 @@ static cs_tokenizer *trained(const char *const *texts, int64_t vocab, int64_t fr
 }
 
 /* The merges of a tokenizer, each followed by '|', as its file has them. */
-static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t room)
+static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t capacity)
 {
     const char *path = in_dir(state, "merges.json");
     json_auto_t *json = NULL;
@@ -37,9 +37,9 @@ static void merges_of(void **state, const cs_tokenizer *t, char *out, size_t roo
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < json_array_size(list); ++i) {
-        int n =
-            snprintf(out + used, room - used, "%s|", json_string_value(json_array_get(list, i)));
-        assert_true(n > 0 && (size_t)n < room - used);
+        int n = snprintf(out + used, capacity - used, "%s|",
+                         json_string_value(json_array_get(list, i)));
+        assert_true(n > 0 && (size_t)n < capacity - used);
         used += (size_t)n;
     }
 }
@@ -95,7 +95,7 @@ TEST(ids_are_special_tokens_bytes_merges)
     assert_string_equal(cs_tokenizer_token(t, 258), "ab");
     assert_string_equal(cs_tokenizer_token(t, 259), "abab");
     assert_int_equal(cs_tokenizer_special(t, CS_TOKEN_MASK), -1);
-    /* No </s>: nothing stands around a text. */
+    /* No </s>: no tokens are added around a text. */
     OK(encode_once(t, "ababab<x>", 9, true, &ids, &count));
     assert_int_equal(count, 3);
     assert_true(ids[0] == 259 && ids[1] == 258 && ids[2] == 0);
@@ -198,7 +198,7 @@ TEST_IN_DIR(training_is_that_of_recounting)
             }
             texts[w] = text[w];
         }
-        p.tokens = 256; /* only the spellings of letters are looked at */
+        p.tokens = 256; /* only the spellings of letters matter */
         for (int b = 0; b < 256; ++b) {
             p.spelling[b][0] = b <= '~' - '!' ? (char)(b + '!') : '?';
             p.spelling[b][1] = '\0';

@@ -4,7 +4,7 @@
 
 static float *normal_rows(int64_t n, int64_t d, uint64_t index)
 {
-    float *x = test_room(n * d, sizeof *x);
+    float *x = test_zeros(n * d, sizeof *x);
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, index);
     for (int64_t i = 0; i < n * d; ++i) {
         x[i] = (float)cs_rng_normal(&rng);
@@ -35,7 +35,7 @@ static int in_order(const void *pa, const void *pb)
 static cs_pair *all_pairs(const float *x, int64_t n, int64_t d, bool cosine, bool self,
                           int64_t *count)
 {
-    cs_pair *p = test_room(n * n, sizeof *p);
+    cs_pair *p = test_zeros(n * n, sizeof *p);
     int64_t at = 0;
     for (int64_t i = 0; i < n; ++i) {
         for (int64_t j = self ? i : i + 1; j < n; ++j) {
@@ -78,8 +78,8 @@ TEST(ties_are_in_order)
     }
 }
 
-/* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 with
- * room for 17,000. */
+/* More pairs than the store holds, so that it is cut and bounds rise: n (n - 1) / 2 = 405,450 in a
+ * store of 17,000. */
 TEST(bounds_lose_nothing)
 {
     const int64_t n = 901, d = 6;
@@ -101,7 +101,7 @@ TEST(close_values_are_selected)
 {
     const int64_t n = 901;
     for (uint64_t seed = 0; seed < 3; ++seed) {
-        float *x = test_room(n, sizeof *x);
+        float *x = test_zeros(n, sizeof *x);
         cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 100 + seed);
         for (int64_t i = 0; i < n; ++i) {
             x[i] = 1 + (float)cs_rng_below(&rng, 1024) * 0x1p-23F;
@@ -124,7 +124,7 @@ TEST(close_values_are_selected)
 TEST(ties_at_a_bound_are_kept)
 {
     enum { ROWS = 1100, COLS = 600 };
-    float *x = test_room(ROWS * COLS, sizeof *x);
+    float *x = test_zeros(ROWS * COLS, sizeof *x);
     for (int64_t i = 0; i < ROWS * COLS; ++i) {
         x[i] = i / COLS % 7 == 0 ? 2 : 1;
     }

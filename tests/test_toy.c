@@ -1,4 +1,4 @@
-/* toy: golden spectra by three roads, and their agreement beyond the golden set. */
+/* toy: golden spectra by three methods, and their agreement beyond the golden set. */
 #include <jansson.h>
 
 #include "plan/spec.h"
@@ -96,7 +96,7 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
         assert_true(rows >= (double)m.a.rows && cols >= (double)m.a.cols);
         assert_true(nnz >= (double)cs_csr_nnz(&m.a));
     }
-    double *row = test_room(4 * (m.a.rows + m.a.cols), sizeof *row), total = 0;
+    double *row = test_zeros(4 * (m.a.rows + m.a.cols), sizeof *row), total = 0;
     double *col = row + m.a.rows, *by_row = col + m.a.cols, *by_col = by_row + m.a.rows;
     cs_csr_sums(&m.a, row, col);
     cs_csr_sums(&m.row_label, by_row, NULL);
@@ -109,7 +109,7 @@ static void check_matrix(const cs_toy *toy, const json_t *entry)
     assert_true(fabs(total - 1) < 1e-13);
 }
 
-TEST(golden_spectra_by_every_road)
+TEST(golden_spectra_by_every_method)
 {
     json_auto_t *list = json_load_file("tests/golden/toy_spectra.json", 0, NULL);
     assert_non_null(list); /* tests run from the root of the repository */
@@ -178,7 +178,7 @@ static const struct {
     {"gvp:segmentation=mixed,groups=3", 1},
 };
 
-static int compare_roads(const cs_toy *toy)
+static int compare_methods(const cs_toy *toy)
 {
     AUTO(cs_toy_spectrum) full = toy_run(toy_enumerate, toy), reduced = toy_run(cs_toy_reduce, toy),
                           formula = {0};
@@ -193,7 +193,7 @@ static int compare_roads(const cs_toy *toy)
     return known;
 }
 
-TEST(roads_agree_with_prefixes_weights_and_given_targets)
+TEST(methods_agree_with_prefixes_weights_and_given_targets)
 {
     int compared = 0, known = 0;
     for (size_t i = 0; i < sizeof objectives / sizeof objectives[0]; ++i) {
@@ -202,7 +202,7 @@ TEST(roads_agree_with_prefixes_weights_and_given_targets)
             toy.objective.empty_prefix = (cs_empty_prefix)(variant % 3);
             toy.objective.event_weight = (cs_event_weight)(variant / 3 % 2);
             toy.given = variant / 6 % 2;
-            int formula = compare_roads(&toy);
+            int formula = compare_methods(&toy);
             bool plain = toy.objective.empty_prefix == CS_PREFIX_NONE && !toy.given &&
                          toy.objective.event_weight == CS_EVENT_TOKEN;
             if (plain && objectives[i].formula >= 0) {
@@ -232,7 +232,7 @@ TEST(nothing_unmasked_and_one_position)
             /* The keys are set in order, so an empty prefix may come after unmasked=0. */
             cs_toy toy = toy_of(specs[i], 3, 4, 2);
             toy.given = given;
-            assert_int_equal(compare_roads(&toy), 1);
+            assert_int_equal(compare_methods(&toy), 1);
         }
     }
     const char *const single[] = {"ar:empty-prefix=shared", "permuted-ar:empty-prefix=class",
@@ -243,7 +243,7 @@ TEST(nothing_unmasked_and_one_position)
         for (int given = 0; given < 2; ++given) {
             cs_toy toy = toy_of(single[i], 3, 1, 2);
             toy.given = given;
-            assert_int_equal(compare_roads(&toy), 1);
+            assert_int_equal(compare_methods(&toy), 1);
         }
     }
 }

@@ -101,12 +101,12 @@ TEST(bad_toys_are_named)
         {"masked:unmasked=4", 2, 4, 2, "masked with 4 unmasked needs length >= 5, got 4"},
         {"gvp:segmentation=fixed,groups=4", 2, 4, 2, "gvp with 4 groups needs length >= 5"},
     };
-    const toy_road roads[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
+    const toy_method methods[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         cs_toy toy = toy_of(cases[i].spec, cases[i].classes, cases[i].length, cases[i].tokens);
         for (int n = 0; n < 3; ++n) {
             cs_toy_spectrum out = {0};
-            assert_int_equal(roads[n](&toy, &out), CS_ERR_USAGE);
+            assert_int_equal(methods[n](&toy, &out), CS_ERR_USAGE);
             assert_null(out.sigma);
             expect_reason(cases[i].reason);
         }
@@ -152,15 +152,15 @@ TEST(failed_allocations_are_reported)
 {
     const char *const specs[] = {"group-ar:t=2,empty-prefix=shared", "masked:unmasked=2",
                                  "gvp:segmentation=mixed,groups=2", "diverse-ar:t=2"};
-    const toy_road roads[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
+    const toy_method methods[] = {toy_enumerate, cs_toy_reduce, cs_toy_closed};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
         for (int n = 0; n < 3; ++n) {
             cs_toy toy = toy_of(specs[i], 2, 4, 2);
             AUTO(cs_toy_spectrum) out = {0};
-            if (roads[n](&toy, &out) == CS_OK) {
+            if (methods[n](&toy, &out) == CS_OK) {
                 EACH_ALLOCATION_FAILS(at) {
                     AUTO(cs_toy_spectrum) next = {0};
-                    if (out_of_memory(roads[n](&toy, &next))) assert_null(next.sigma);
+                    if (out_of_memory(methods[n](&toy, &next))) assert_null(next.sigma);
                 }
             }
             cs_reason_clear();

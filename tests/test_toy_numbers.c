@@ -97,7 +97,7 @@ TEST(quoted_values)
     /* The normalised masked entry at s = 4, m = 2, T = 2: 0.144 (printed in LA: 4.62). */
     toy = toy_of("masked:unmasked=2", 3, 4, 2);
     AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
-    double *row = test_room(m.a.rows, sizeof *row), *col = test_room(m.a.cols, sizeof *col);
+    double *row = test_zeros(m.a.rows, sizeof *row), *col = test_zeros(m.a.cols, sizeof *col);
     cs_csr_sums(&m.a, row, col);
     for (int64_t i = 0; i < m.a.rows; ++i) {
         for (int64_t e = m.a.ptr[i]; e < m.a.ptr[i + 1]; ++e) {
@@ -107,8 +107,9 @@ TEST(quoted_values)
     }
 }
 
-/* The sizes allocate nothing and the spectrum is summed without storing the law of |S|; it meets
- * the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst case. */
+/* The sizes allocate nothing and the spectrum is summed without storing the distribution of |S|; it
+ * equals the closed form: a sum of 2^24 positive long doubles is good to 2^24 2^-64 in the worst
+ * case. */
 TEST(any_length_takes_no_memory)
 {
     const int64_t s = (int64_t)1 << 24;

@@ -96,7 +96,7 @@ TEST(test_epochs_are_permutations)
         }
     }
     assert_true(moved > 0); /* epochs differ */
-    /* Asked in another order, the same answers. */
+    /* In another order, the same examples. */
     int64_t late = at_of(&again, 2 * e.count + 1);
     assert_int_equal(late, at_of(&e, 2 * e.count + 1));
 }
@@ -241,7 +241,7 @@ TEST_IN_DIR(test_threads)
         (void)snprintf(name, sizeof name, "t%d", i + 1);
         dir[i] = in_dir(state, name);
         AUTO_BY(free_training, training) t = make_training(&r, dir[i]);
-        t.options.accumulate = 2;
+        t.options.data.accumulate = 2;
         cs_train_result result = trained(&t);
         assert_true(result.finished && result.step == 12 && result.skipped == 0);
     }
@@ -251,7 +251,7 @@ TEST_IN_DIR(test_threads)
     }
 }
 
-/* Two micro-batches of 4 are one batch of 8 but for the order of sums. */
+/* Two micro-batches of 4 are one batch of 8, up to the order of sums. */
 TEST_IN_DIR(test_accumulation)
 {
     double loss[2];
@@ -259,8 +259,8 @@ TEST_IN_DIR(test_accumulation)
         recipe r = {0};
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "whole" : "halves"));
-        t.options.batch = i == 0 ? 8 : 4;
-        t.options.accumulate = i == 0 ? 1 : 2;
+        t.options.data.batch = i == 0 ? 8 : 4;
+        t.options.data.accumulate = i == 0 ? 1 : 2;
         t.options.steps = 3;
         loss[i] = trained(&t).loss;
     }
@@ -270,7 +270,7 @@ TEST_IN_DIR(test_accumulation)
 }
 
 /* As on a GPU: batches padded to one shape, norms and losses read at rows of the log alone. The
- * numbers are those of the other way but for the order of sums over padding. */
+ * numbers are those of synchronous runs, up to the order of sums over padding. */
 TEST_IN_DIR(test_asynchronous)
 {
     static const cs_objective_kind kinds[] = {CS_OBJ_AR, CS_OBJ_MASKED, CS_OBJ_GVP};
@@ -279,7 +279,7 @@ TEST_IN_DIR(test_asynchronous)
         recipe r = {.kind = kinds[i / 2]};
         training t = make_training(&r, in_dir(state, i % 2 == 0 ? "now" : "later"));
         t.backend->asynchronous = i % 2 == 1;
-        t.options.log_every = 5;
+        t.options.intervals.log_every = 5;
         cs_train_result result = trained(&t);
         loss[i % 2] = result.loss;
         assert_int_equal(result.skipped, 0);
@@ -296,7 +296,7 @@ TEST_IN_DIR(test_log)
     recipe r = {0};
     const char *dir = in_dir(state, "log");
     AUTO_BY(free_training, training) t = make_training(&r, dir);
-    t.options.log_every = 4;
+    t.options.intervals.log_every = 4;
     t.options.steps = 10;
     cs_train_result result = trained(&t);
     char path[600];
@@ -310,8 +310,8 @@ TEST_IN_DIR(test_log)
         assert_string_equal(row[0], step[i]);
         bool evaluated = i % 2 == 1;
         assert_int_equal(row[cs_table_column(&table, "eval_loss")][0] != '\0', evaluated);
-        double want = cs_schedule_rate(t.options.schedule, t.options.learning_rate, 0, 5, 0, 10,
-                                       atoll(step[i]));
+        double want = cs_schedule_rate(t.options.rate.schedule, t.options.rate.learning_rate, 0, 5,
+                                       0, 10, atoll(step[i]));
         near(strtod(row[cs_table_column(&table, "learning_rate")], NULL), want);
         assert_string_equal(row[cs_table_column(&table, "skipped")], "0");
     }
@@ -353,9 +353,9 @@ TEST_IN_DIR(test_first_loss_linear)
 
 /* --- by heart ----------------------------------------------------------------------------------*/
 
-/* Four documents in which no token stands twice: one token seen tells the document, and with the
- * position all of the rest, so that the best cross-entropy is 0. The bound is that of giving every
- * target a probability of 0.9. */
+/* Four documents in which no token occurs twice: one visible token determines the document, and
+ * with the position all of the rest, so that the best cross-entropy is 0. The bound is that of
+ * giving every target a probability of 0.9. */
 static void learn(void **state, recipe r, int64_t steps, double bound)
 {
     char name[64];
@@ -366,8 +366,9 @@ static void learn(void **state, recipe r, int64_t steps, double bound)
     r.width = 32;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, name));
     t.options.steps = steps;
-    t.options.learning_rate = 1e-2;
-    t.options.log_every = t.options.save_every = t.options.eval_every = 0;
+    t.options.rate.learning_rate = 1e-2;
+    t.options.intervals.log_every = t.options.intervals.save_every =
+        t.options.intervals.eval_every = 0;
     cs_train_result result = trained(&t);
     if (!(result.loss < bound)) {
         fail_msg("%s: the loss is %g after %lld steps", name, result.loss, (long long)steps);
@@ -393,9 +394,9 @@ TEST_IN_DIR(test_by_heart)
     learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR}, 300, bound);
 }
 
-/* The spectral loss of factor 2 is -sum sigma_j^2 at best, over as many singular values as the
- * width has room for. Every prefix here is followed by one token of its own: 20 events, sigma = 1
- * for each, so the best is -20; below -10 more than half of the spectrum has been found. */
+/* The spectral loss of factor 2 is -sum sigma_j^2 at best, over at most as many singular values as
+ * the width. Every prefix here is followed by its own token: 20 events, sigma = 1 for each, so the
+ * best is -20; below -10 more than half of the spectrum has been found. */
 TEST_IN_DIR(test_spectral_by_heart)
 {
     learn(state, (recipe){.kind = CS_OBJ_AR, .arch = CS_ARCH_LINEAR, .loss = CS_LOSS_SPECTRAL}, 400,

@@ -41,7 +41,7 @@ TEST_IN_DIR(test_bad_steps_are_skipped)
     cs_progress progress = {corrupt, &p};
     t.options.progress = &progress;
     cs_train_result result = trained(&t);
-    assert_int_equal(result.skipped, 2); /* steps 4 and 5, of which 4 would have been saved */
+    assert_int_equal(result.skipped, 2); /* steps 4 and 5; 4 would have been saved */
     assert_true(p.same);
     assert_true(isfinite(result.loss) && result.finished);
 }
@@ -56,7 +56,7 @@ TEST_IN_DIR(test_bad_limit)
     cs_progress progress = {corrupt, &p};
     cs_train_result result;
     t.options.progress = &progress;
-    t.options.save_every = 2;
+    t.options.intervals.save_every = 2;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite in 3 consecutive steps, up to step 10");
     assert_int_equal(result.skipped, 3);
@@ -68,8 +68,8 @@ TEST_IN_DIR(test_bad_limit)
     AUTO_FREE char *kept = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &size);
     /* It is good: the run goes on from it, and ends as one that was never disturbed. */
     t = make_training(&r, in_dir(state, "run"));
-    t.options.save_every = 6;
-    t.options.resume = true;
+    t.options.intervals.save_every = 6;
+    t.options.start.resume = true;
     assert_int_equal(trained(&t).skipped, 0);
     free_training(&t);
     AUTO_FREE char *same = bytes_of(in_dir(state, "run/checkpoint-6/model.safetensors"), &again);
@@ -87,9 +87,10 @@ TEST_IN_DIR(test_bad_limit_read_late)
     cs_train_result result;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.log_every = t.options.eval_every = t.options.save_every = 0;
+    t.options.rate.learning_rate = 1e30;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.intervals.log_every = t.options.intervals.eval_every =
+        t.options.intervals.save_every = 0;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite in 3 consecutive steps");
     assert_int_equal(result.step, 12);
@@ -101,9 +102,9 @@ TEST_IN_DIR(test_divergence)
     recipe r = {0};
     cs_train_result result;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.save_every = 1;
+    t.options.rate.learning_rate = 1e30;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.intervals.save_every = 1;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "not finite");
 }
@@ -114,9 +115,9 @@ TEST_IN_DIR(test_bad_end)
     recipe r = {0};
     cs_train_result result;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.learning_rate = 1e30;
-    t.options.clip = 0;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.learning_rate = 1e30;
+    t.options.adamw.clip = 0;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.bad_limit = 20;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
                  "of 12 steps; give a smaller --lr; no checkpoint was written");

@@ -2,10 +2,8 @@
  * share their first steps: each is, byte for byte, the run by itself, also after interrupts. */
 #include <signal.h>
 
-#include "base/hash.h"
 #include "base/threads.h"
 #include "io/file.h"
-#include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "train/budgets.h"
@@ -24,15 +22,15 @@ TEST(the_rate_is_constant_and_falls)
     assert_true(rate(20, 5) == 4 && rate(20, 10) == 8 && rate(20, 80) == 8);
     assert_true(fabs(rate(20, 90) - 5) < 1e-14 && fabs(rate(20, 100) - 2) < 1e-14);
     assert_true(rate(0, 100) == 8 && fabs(rate(1, 100) - 2) < 1e-14);
-    cs_train_options o = {.steps = 25, .cool_down = 0.1};
+    cs_train_options o = {.steps = 25, .rate.cool_down = 0.1};
     assert_int_equal(cs_train_cool(&o), 3); /* half away from zero */
 }
 
-/* A folder's name of its own: those of in_dir are given out in turn. */
+/* A separate folder for each name: those of in_dir are given out in turn. */
 static const char *folder(void **state, const char *name)
 {
     const char *dir = in_dir(state, name);
-    char *own = test_room((int64_t)strlen(dir) + 1, 1);
+    char *own = test_zeros((int64_t)strlen(dir) + 1, 1);
     memcpy(own, dir, strlen(dir));
     return own;
 }
@@ -47,10 +45,10 @@ static training make(const recipe *r, const char *dir)
 {
     training t = make_training(r, dir);
     t.options.steps = LONGEST;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.warmup = 3;
-    t.options.cool_down = 1.0 / 3;
-    t.options.log_every = 1;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.warmup = 3;
+    t.options.rate.cool_down = 1.0 / 3;
+    t.options.intervals.log_every = 1;
     return t;
 }
 
@@ -67,7 +65,7 @@ static const char *const parts[] = {"model.safetensors", "config.json", "tokeniz
 static const char *const kept[] = {"model.safetensors", "config.json", "tokenizer.json",
                                    "optimizer.safetensors", "trainer.json"};
 
-/* The last rows of the longer log, but for its columns of time and memory. */
+/* The last rows of the longer log, without its columns of time and memory. */
 static void assert_log_ends(const char *longer, const char *shorter, int64_t rows)
 {
     AUTO(cs_table) x = {0}, y = {0};
@@ -86,7 +84,7 @@ static void assert_log_ends(const char *longer, const char *shorter, int64_t row
     }
 }
 
-/* Against runs of so many steps each by itself, of their own folders and nothing kept. */
+/* Against runs of each number of steps alone, in separate folders with nothing kept. */
 static void assert_budgets(const recipe *r, const char *dir, void **state)
 {
     for (int i = 0; i <= BUDGETS; ++i) {
@@ -133,7 +131,7 @@ typedef struct {
     int signal;
 } stop_after;
 
-/* Once so many steps were reported, over all of the runs. */
+/* Stops once this number of steps has been reported, over all of the runs. */
 static void stop(void *ctx, const char *stage, int64_t done, int64_t total)
 {
     stop_after *s = ctx;
@@ -157,8 +155,8 @@ static bool stopped(const recipe *r, const char *dir, stop_after s)
         cs_train_result result;
         training t = make(r, dir);
         t.options.progress = &progress;
-        t.options.resume = true;
-        t.options.save_every = 2;
+        t.options.start.resume = true;
+        t.options.intervals.save_every = 2;
         _exit((int)train_all(&t, budget, &result));
     }
     int code = exit_code(child);
@@ -192,7 +190,7 @@ TEST_IN_DIR(a_time_limit_is_of_all)
     assert_true(!result.finished && result.step == 1 && budget[0].result.step == 0);
     assert_true(!budget[0].result.finished && !budget[1].result.finished);
     t.options.time_limit = 0;
-    t.options.resume = true;
+    t.options.start.resume = true;
     OK(train_all(&t, budget, &result));
     assert_true(result.finished && budget[1].result.finished);
 }
@@ -206,12 +204,12 @@ TEST_IN_DIR(bad_budgets_are_refused)
     t.options.steps = 9;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 10 is not in 1..9");
     t.options.steps = LONGEST;
-    t.options.cool_down = 0.95;
+    t.options.rate.cool_down = 0.95;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "budget 6 consists of cool-down");
-    t.options.cool_down = 0;
+    t.options.rate.cool_down = 0;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "cool-down");
-    t.options.cool_down = 0.3;
-    t.options.schedule = CS_SCHEDULE_COSINE;
+    t.options.rate.cool_down = 0.3;
+    t.options.rate.schedule = CS_SCHEDULE_COSINE;
     assert_fails(train_all(&t, budget, &result), CS_ERR_USAGE, "constant schedule");
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "constant schedule, not cosine");
@@ -227,8 +225,8 @@ static bool is_kept(void **state, const char *dir, int step)
     return cs_path_exists(in_dir(state, name));
 }
 
-/* Those that are named stay beside the last two, over interrupts too; a run begun anew leaves none,
- * nor logs of its budgets. */
+/* Named checkpoints are kept in addition to the last two, over interrupts too; a run begun anew
+ * leaves none, nor logs of its budgets. */
 TEST_IN_DIR(named_checkpoints_stay)
 {
     static const int64_t steps[] = {9, 2, 3};
@@ -237,9 +235,9 @@ TEST_IN_DIR(named_checkpoints_stay)
     const char *dir = folder(state, "run");
     for (int turn = 0; turn < 2; ++turn) {
         AUTO_BY(free_training, training) t = make(&r, dir);
-        t.options.keep = (cs_train_steps){3, steps};
-        t.options.save_every = 4;
-        t.options.resume = turn > 0;
+        t.options.intervals.keep = (cs_train_steps){3, steps};
+        t.options.intervals.save_every = 4;
+        t.options.start.resume = turn > 0;
         t.options.time_limit = turn ? 0 : 1e-9;
         OK(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result));
     }
@@ -249,7 +247,7 @@ TEST_IN_DIR(named_checkpoints_stay)
     }
     training t = make(&r, in_dir(state, "short"));
     t.options.steps = 9;
-    t.options.cool_down = 0;
+    t.options.rate.cool_down = 0;
     (void)trained(&t);
     /* what is kept is the model after that many steps */
     assert_same_file(in_dir(state, "short"), in_dir(state, "run/checkpoint-9"),
@@ -273,8 +271,8 @@ static cs_status resume(const char *dir, int64_t steps, double cool_down)
     cs_train_result result;
     AUTO_BY(free_training, training) t = make(&r, dir);
     t.options.steps = steps;
-    t.options.cool_down = cool_down;
-    t.options.resume = true;
+    t.options.rate.cool_down = cool_down;
+    t.options.start.resume = true;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
     return status;
 }
@@ -285,8 +283,8 @@ static void begin(const char *dir)
     static const int64_t four = 4;
     const recipe r = {0};
     training t = make(&r, dir);
-    t.options.keep = (cs_train_steps){1, &four};
-    t.options.save_every = 0;
+    t.options.intervals.keep = (cs_train_steps){1, &four};
+    t.options.intervals.save_every = 0;
     (void)trained(&t);
     free_training(&t);
     AUTO_FREE char *last = cs_train_folder(dir, LONGEST), *command = cs_format("rm -r '%s'", last);
@@ -308,7 +306,7 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
         OK(resume(dir, other[i].steps, other[i].cool_down));
         training t = make(&r, alone);
         t.options.steps = other[i].steps;
-        t.options.cool_down = other[i].cool_down;
+        t.options.rate.cool_down = other[i].cool_down;
         (void)trained(&t);
         free_training(&t);
         assert_same_file(dir, alone, "model.safetensors");
@@ -320,42 +318,6 @@ TEST_IN_DIR(lengths_change_before_the_cool_down)
     assert_fails(resume(dir, 20, 1.0 / 3), CS_ERR_USAGE, "before the cool-down");
 }
 
-/* A checkpoint of before had no cool-down, no query position and no model it began with, and another form of the objective. */
-TEST_IN_DIR(checkpoints_of_before_go_on)
-{
-    const recipe r = {.kind = CS_OBJ_GVP};
-    const char *dir = folder(state, "run"), *alone = folder(state, "alone");
-    char hex[65];
-    for (int i = 0; i < 3; ++i) {
-        training t = make_training(&r, i == 2 ? alone : dir);
-        t.options.schedule = CS_SCHEDULE_CONSTANT;
-        t.options.steps = i == 0 ? 4 : 8;
-        t.options.resume = i == 1;
-        (void)trained(&t);
-        free_training(&t);
-        if (i == 0) {
-            json_auto_t *index = NULL;
-            const char *path = in_dir(state, "run/checkpoint-4/trainer.json");
-            OK(cs_json_read(path, &index));
-            json_t *run = json_object_get(index, "run");
-            assert_int_equal(json_object_del(run, "cool-down"), 0);
-            assert_int_equal(json_object_del(run, "query-position"), 0);
-            assert_int_equal(json_object_del(run, "init-from"), 0);
-            assert_string_equal(json_string_value(json_object_get(run, "objective")),
-                                "gvp(segmentation=fixed,groups=2)");
-            OK(cs_json_set(run, "objective",
-                           json_string("gvp segmentation=fixed groups=2 event-weight=token")));
-            assert_int_equal(json_object_del(index, "sha256"), 0);
-            AUTO_FREE char *text =
-                json_dumps(index, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-            cs_sha256(text, strlen(text), hex);
-            assert_int_equal(json_object_set_new(index, "sha256", json_string(hex)), 0);
-            OK(cs_json_write(path, index));
-        }
-    }
-    assert_same_file(dir, alone, "model.safetensors");
-}
-
 /* --- the unigram ------------------------------------------------------------------------------- */
 
 /* Under ar every token but the first of a held-out document is predicted once. */
@@ -363,7 +325,7 @@ TEST_IN_DIR(the_unigram_is_of_the_same_predictions)
 {
     const recipe r = {.documents = 40};
     AUTO_BY(free_training, training) t = make(&r, folder(state, "unigram"));
-    t.options.eval_batches = 16; /* all of them */
+    t.options.intervals.eval_batches = 16; /* all of them */
     const cs_corpus *c = &t.corpus;
     double count[64] = {0}, n = 0, sum = 0, predicted = 0;
     const double vocab = (double)t.model.config.shape.vocab;

@@ -1,7 +1,7 @@
-/* What a step does, against the same written out by hand: gradients of the same batches, AdamW from
- * the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches. Then
- * what is read late or not at all: steps that predict nothing, norms that wait, a stop after a
- * skipped step. */
+/* A step of training against the same computation by hand: gradients of the same batches, AdamW
+ * from the equation of tensor/backend.h in double, evaluation as a sum over the held-out batches.
+ * Then values that are read late or not at all: steps that predict nothing, norms that wait, a stop
+ * after a skipped step. */
 #include "base/threads.h"
 #include "io/table.h"
 #include "io_support.h"
@@ -22,18 +22,18 @@ static training make(void)
     cs_model_config *c = &t.model.config;
     c->training.dropout = c->training.attention_dropout = c->training.embed_dropout = 0.2;
     t.options.steps = STEPS;
-    t.options.batch = BATCH;
-    t.options.accumulate = MICRO;
-    t.options.schedule = CS_SCHEDULE_LINEAR;
-    t.options.warmup = 2;
-    t.options.final_share = 0.1;
-    t.options.learning_rate = 0.02;
-    t.options.beta1 = 0.8;
-    t.options.beta2 = 0.95;
-    t.options.adam_eps = 1e-3;
-    t.options.weight_decay = 0.3;
-    t.options.clip = CLIP;
-    t.options.eval_batches = 2;
+    t.options.data.batch = BATCH;
+    t.options.data.accumulate = MICRO;
+    t.options.rate.schedule = CS_SCHEDULE_LINEAR;
+    t.options.rate.warmup = 2;
+    t.options.rate.final_share = 0.1;
+    t.options.rate.learning_rate = 0.02;
+    t.options.adamw.beta1 = 0.8;
+    t.options.adamw.beta2 = 0.95;
+    t.options.adamw.adam_eps = 1e-3;
+    t.options.adamw.weight_decay = 0.3;
+    t.options.adamw.clip = CLIP;
+    t.options.intervals.eval_batches = 2;
     return t;
 }
 
@@ -58,7 +58,7 @@ static void begin(hand *h, bool held_out)
     *h = (hand){.t = make()};
     const cs_train_options *o = &h->t.options;
     const cs_examples_options wanted = {.objective = &o->task.objective,
-                                        .length = o->length,
+                                        .length = o->data.length,
                                         .held_out = held_out,
                                         .seed = o->seed};
     cs_network_options sizes = {
@@ -100,18 +100,18 @@ static double forward(hand *h, const cs_batch *batch, double scale, uint32_t ste
     double loss = 0;
     OK(cs_batch_load(batch, &h->network, scale, NULL, key, h->run));
     OK(cs_run_forward(h->run));
-    OK(cs_run_sum(h->run, h->network.loss, &loss));
+    OK(cs_run_sum(h->run, h->network.loss.value, &loss));
     return loss;
 }
 
-/* The loss of a step; its gradient stands in the parameters. */
+/* The loss of a step; its gradient is in the parameters. */
 static double gradient(hand *h, int64_t step)
 {
     cs_batch batch[MICRO];
     double weight = 0, loss = 0;
     for (int64_t m = 0; m < MICRO; ++m) {
         batch[m] = batch_of(h, ((step - 1) * MICRO + m) * BATCH, m * BATCH, BATCH, step);
-        weight += batch[m].weight_sum;
+        weight += batch[m].loss.weight_sum;
     }
     OK(cs_params_zero_grad(&h->t.model.params));
     for (int64_t m = 0; m < MICRO; ++m) {
@@ -243,7 +243,7 @@ TEST(test_steps_by_hand)
     end(&h);
 }
 
-/* What the steps above were held against does differ from step to step and from micro-batch to
+/* The references of the steps above do differ from step to step and from micro-batch to
  * micro-batch. */
 TEST(test_plans_and_dropout_differ)
 {
@@ -275,13 +275,13 @@ TEST(test_evaluation_by_hand)
     for (int64_t at = 0, k = 1; at < 8; at += BATCH, ++k) {
         AUTO(cs_batch) batch = batch_of(&h, at, at, at + BATCH > 8 ? 8 - at : BATCH, 0);
         sum += forward(&h, &batch, 1, 9, 9); /* nothing is dropped, whatever the key */
-        weight += batch.weight_sum;
+        weight += batch.loss.weight_sum;
         seen[k] = sum / weight;
     }
     for (int64_t k = 1; k <= 3; ++k) {
         AUTO(cs_trainer) run = {0};
         double loss = 0;
-        t.options.eval_batches = k;
+        t.options.intervals.eval_batches = k;
         start(&t, &run);
         OK(cs_trainer_evaluate(&run, &loss));
         close_to("held-out loss", "all", 0, loss, seen[k], 1e-12 * seen[k]);
@@ -320,7 +320,7 @@ TEST(test_groups_are_shuffled)
 
 /* --- steps that predict nothing ----------------------------------------------------------------*/
 
-/* Batches of one sequence of which a token is rarely masked. */
+/* Batches of one sequence in which a token is rarely masked. */
 static training make_rare(const char *dir)
 {
     recipe r = {.kind = CS_OBJ_BERNOULLI_MASKED, .arch = CS_ARCH_ROBERTA_PRELAYERNORM};
@@ -328,8 +328,8 @@ static training make_rare(const char *dir)
     cs_objective *o = &t.options.task.objective;
     o->mask_ratio_lo = o->mask_ratio_hi = 0.1;
     t.options.steps = 60;
-    t.options.batch = 1;
-    t.options.log_every = 1;
+    t.options.data.batch = 1;
+    t.options.intervals.log_every = 1;
     t.options.bad_limit = 1;
     return t;
 }
@@ -361,7 +361,7 @@ TEST(test_unwritten_norms)
 }
 
 /* The log of a run now and of one whose batches keep one shape: empty cells in the same rows, the
- * same numbers in the others but for the order of sums. */
+ * same numbers in the others up to the order of sums. */
 TEST_IN_DIR(test_log_of_empty_steps)
 {
     cs_table log[2] = {{0}};
@@ -432,10 +432,10 @@ TEST_IN_DIR(test_rare_log)
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
     t.backend->asynchronous = true;
     t.options.steps = 140;
-    t.options.log_every = 70;
-    t.options.eval_every = t.options.save_every = 0;
-    t.options.learning_rate = 1e30;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.intervals.log_every = 70;
+    t.options.intervals.eval_every = t.options.intervals.save_every = 0;
+    t.options.rate.learning_rate = 1e30;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.bad_limit = 60;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_CONVERGE,
@@ -491,7 +491,7 @@ TEST_IN_DIR(test_stop_after_a_skipped_step)
     assert_int_equal(kept.bad, 1);
     assert_int_equal(kept.skipped, 1);
     AUTO_BY(free_training, training) t = make_training(&r, dir);
-    t.options.resume = true;
+    t.options.start.resume = true;
     cs_train_result result = trained(&t);
     assert_true(result.finished && result.step == 12 && result.skipped == 1);
 }
@@ -504,8 +504,8 @@ static void refused(int64_t steps, int64_t accumulate, const char *reason)
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
     cs_trainer run = {0};
     t.options.steps = steps;
-    t.options.accumulate = accumulate;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.data.accumulate = accumulate;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     assert_fails(cs_trainer_init(&t.model, &t.corpus, t.tokenizer, &t.options, &run), CS_ERR_USAGE,
                  reason);
 }
@@ -519,6 +519,6 @@ TEST(test_limits)
     AUTO_BY(free_training, training) t = make_training(&r, NULL);
     AUTO(cs_trainer) run = {0};
     t.options.steps = UINT32_MAX;
-    t.options.accumulate = UINT16_MAX;
+    t.options.data.accumulate = UINT16_MAX;
     start(&t, &run);
 }

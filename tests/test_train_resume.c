@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "io/file.h"
+#include "io/json.h"
 #include "io/table.h"
 #include "io_support.h"
 #include "train/checkpoint.h"
@@ -50,10 +51,11 @@ static int in_child_until(const recipe *r, const char *dir, bool resume, stop_at
         cs_train_result result;
         training t = make_training(r, dir);
         t.options.progress = &progress;
-        t.options.resume = resume;
+        t.options.start.resume = resume;
         cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
-        bool told = status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
-        _exit(told ? (int)status : 99);
+        bool reported =
+            status != CS_ERR_INTERRUPT || strstr(cs_reason(), "--resume continues from it");
+        _exit(reported ? (int)status : 99);
     }
     return exit_code(child);
 }
@@ -88,7 +90,7 @@ static void assert_same_run(const char *a, const char *b)
 static void resume_all(const recipe *r, const char *dir)
 {
     AUTO_BY(free_training, training) t = make_training(r, dir);
-    t.options.resume = true;
+    t.options.start.resume = true;
     assert_true(trained(&t).finished);
 }
 
@@ -106,7 +108,7 @@ TEST_IN_DIR(test_resume_equals_uninterrupted)
         (void)snprintf(name, sizeof name, "torn%d", k);
         const char *torn = in_dir(state, name);
         training t = make_training(&r, whole);
-        t.options.save_every = 4;
+        t.options.intervals.save_every = 4;
         (void)trained(&t);
         free_training(&t);
         int64_t first = 1 + cs_rng_below(&rng, 6), second = 7 + cs_rng_below(&rng, 5);
@@ -134,7 +136,7 @@ static cs_status resume_into_an_interrupt(const char *dir)
     recipe r = {0};
     AUTO_BY(free_training, training) t = make_training(&r, dir);
     cs_train_result result;
-    t.options.resume = true;
+    t.options.start.resume = true;
     t.options.begun = interrupt;
     cs_status status = cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result);
     return status;
@@ -146,7 +148,7 @@ TEST_IN_DIR(test_interrupt_within_a_step)
     recipe r = {0};
     const char *dir = in_dir(state, "torn"), *whole = in_dir(state, "whole");
     training t = make_training(&r, whole);
-    t.options.save_every = 4;
+    t.options.intervals.save_every = 4;
     (void)trained(&t);
     free_training(&t);
     assert_int_equal(in_child_until(&r, dir, false, (stop_at){5, SIGINT}), CS_ERR_INTERRUPT);
@@ -179,7 +181,7 @@ TEST_IN_DIR(test_two_are_kept)
 {
     recipe r = {0};
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.save_every = 3;
+    t.options.intervals.save_every = 3;
     assert_int_equal(mkdir(in_dir(state, "run"), 0777), 0);
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-99"), 0777), 0); /* no trainer.json */
     assert_int_equal(mkdir(in_dir(state, "run/checkpoint-5.partial"), 0777), 0);
@@ -226,18 +228,18 @@ TEST_IN_DIR(test_more_steps)
     for (int i = 0; i < 3; ++i) {
         AUTO_BY(free_training, training) t =
             make_training(&r, in_dir(state, i == 0 ? "long" : "grown"));
-        t.options.schedule = CS_SCHEDULE_CONSTANT;
+        t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
         t.options.steps = i == 1 ? 6 : 12;
-        t.options.resume = i == 2;
+        t.options.start.resume = i == 2;
         (void)trained(&t);
     }
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"), "model.safetensors");
     assert_same_file(in_dir(state, "long"), in_dir(state, "grown"),
                      "checkpoint-12/optimizer.safetensors");
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "grown"));
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = 11;
-    t.options.resume = true;
+    t.options.start.resume = true;
     cs_train_result result;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "checkpoint-12 is already at step 12, beyond --steps 11");
@@ -251,22 +253,22 @@ static void refuse(void **state, void (*change)(training *t), cs_status code, co
     recipe r = {0};
     cs_train_result result;
     AUTO_BY(free_training, training) t = make_training(&r, in_dir(state, "run"));
-    t.options.resume = true;
+    t.options.start.resume = true;
     change(&t);
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), code, part);
 }
 
 static void other_rate(training *t)
 {
-    t->options.learning_rate = 0.002;
+    t->options.rate.learning_rate = 0.002;
 }
 static void no_eps(training *t)
 {
-    t->options.adam_eps = 0;
+    t->options.adamw.adam_eps = 0;
 }
 static void large_batch(training *t)
 {
-    t->options.batch = 1 << 21;
+    t->options.data.batch = 1 << 21;
 }
 static void by_clock(training *t)
 {
@@ -317,15 +319,15 @@ TEST_IN_DIR(test_other_settings)
     refuse(state, by_clock, CS_ERR_USAGE, "--search-products false, not true");
     refuse(state, other_objective, CS_ERR_USAGE, "--objective");
     refuse(state, more_steps, CS_ERR_USAGE, "with --schedule constant");
-    refuse(state, other_text, CS_ERR_INPUT, "other text");
+    refuse(state, other_text, CS_ERR_INPUT, "a run with inputs: corpus \"");
     refuse(state, other_words, CS_ERR_INPUT, "token 9 is 'w4' there and 'changed' here");
-    refuse(state, other_model, CS_ERR_USAGE, "n_inner 32, not 40");
+    refuse(state, other_model, CS_ERR_USAGE, "a run with model: n_inner 32, not 40");
 }
 
 /* Flips one bit in the middle of a file, or cuts its end. */
 static void damage(const char *path, const char *bytes, int64_t size, bool cut)
 {
-    char *bad = test_room(size, 1);
+    char *bad = test_zeros(size, 1);
     memcpy(bad, bytes, (size_t)size);
     bad[size / 2] = (char)(bad[size / 2] ^ (cut ? 0 : 1));
     OK(cs_file_write(path, bad, cut ? size - 2 : size));
@@ -368,6 +370,25 @@ TEST_IN_DIR(test_damage)
     assert_int_equal(rename(in_dir(state, "run/checkpoint-12"), in_dir(state, "run/moved")), 0);
     resume_all(&r, in_dir(state, "run"));
     assert_true(cs_path_exists(in_dir(state, "run/checkpoint-12/trainer.json")));
+}
+
+/* A checkpoint of an earlier version is refused with its version, and not taken for damage. */
+TEST_IN_DIR(test_other_version)
+{
+    recipe r = {0};
+    training t = make_training(&r, in_dir(state, "run"));
+    (void)trained(&t);
+    free_training(&t);
+    json_auto_t *index = NULL;
+    const char *path = in_dir(state, "run/checkpoint-12/trainer.json");
+    OK(cs_json_read(path, &index));
+    OK(cs_json_set(index, "version", json_integer(1)));
+    assert_int_equal(json_object_del(index, "program"), 0);
+    OK(cs_json_write(path, index));
+    refuse(
+        state, unchanged, CS_ERR_USAGE,
+        "trainer.json is a checkpoint of version 1, written by cospec 0.2.0 or earlier, but this");
+    refuse(state, unchanged, CS_ERR_USAGE, "with the program that wrote it, or give --force");
 }
 
 /* --- disk and memory ---------------------------------------------------------------------------*/

@@ -40,10 +40,11 @@ static int64_t count_below(int64_t n, const double *d, const double *e, long dou
     return below;
 }
 
-/* Every value within the bound of its eigenvalue, which the counts at both ends tell; ascending. */
+/* Every value within the bound of its eigenvalue, which the counts at both ends verify;
+ * ascending. */
 static void check_values(int64_t n, const double *d, const double *e)
 {
-    double *values = test_room(n, sizeof *values);
+    double *values = test_zeros(n, sizeof *values);
     const double bound = bound_of(n, d, e) * (1 + 0x1p-20);
     OK(cs_tridiagonal_values(n, d, e, values));
     for (int64_t k = 0; k < n; ++k) {
@@ -113,7 +114,7 @@ static void fill(int form, double *d, double *e)
             d[i] = 1e-300 * x;
             e[i] = 1e-300 * y;
             break;
-        case 9: /* one value of its own among zeros */
+        case 9: /* one separate value among zeros */
             d[i] = i == 100 ? 3 : 0;
             e[i] = 0;
             break;
@@ -178,7 +179,7 @@ TEST(counts_of_every_set)
     }
 }
 
-/* The whole way from a symmetric matrix, of which the other triangle is not read. */
+/* All steps from a symmetric matrix; its other triangle is not read. */
 TEST(symmetric_matrices)
 {
     enum { D = 150 };

@@ -44,10 +44,10 @@ static cs_status add_event(void *ctx, const cs_contribution *c)
     return CS_OK;
 }
 
-/* What is to be found: the Gram form, the same by class, and the matrix itself. */
+/* The expected matrices: the Gram form, the same by class, and the matrix itself. */
 typedef struct {
     double gram[VOCAB][VOCAB], of_class[VOCAB][CLASSES];
-    int64_t rows, entries, windows, room[3];
+    int64_t rows, entries, windows, capacity[3];
     int64_t *row, *col;
     double *val;
 } truth;
@@ -63,9 +63,9 @@ static void add_row(truth *t, const double *mass, int32_t label)
     for (int v = 0; v < VOCAB; ++v) {
         sum += mass[v];
         if (mass[v] > 0) {
-            OK(cs_reserve(&t->row, &t->room[0], t->entries + 1, sizeof *t->row));
-            OK(cs_reserve(&t->col, &t->room[1], t->entries + 1, sizeof *t->col));
-            OK(cs_reserve(&t->val, &t->room[2], t->entries + 1, sizeof *t->val));
+            OK(cs_reserve(&t->row, &t->capacity[0], t->entries + 1, sizeof *t->row));
+            OK(cs_reserve(&t->col, &t->capacity[1], t->entries + 1, sizeof *t->col));
+            OK(cs_reserve(&t->val, &t->capacity[2], t->entries + 1, sizeof *t->val));
             t->row[t->entries] = t->rows;
             t->col[t->entries] = v;
             t->val[t->entries++] = mass[v];
@@ -161,10 +161,10 @@ static void assert_spectrum(const cs_cooc *m, const truth *t)
         double x = j < s.k ? s.sigma[j] : 0, y = j < whole.k ? whole.sigma[j] : 0;
         assert_true(fabs(x * x - y * y) < 1e-12);
     }
-    assert_int_equal(s.components, whole.components);
-    assert_true(fabs(s.sum_sigma2 - whole.sum_sigma2) < 1e-12);
-    assert_true(fabs(s.sum_sigma4 - whole.sum_sigma4) < 1e-12);
-    assert_true(s.converged && cs_spectrum_failed(&s) == NULL);
+    assert_int_equal(s.input.components, whole.input.components);
+    assert_true(fabs(s.moments.sum_sigma2 - whole.moments.sum_sigma2) < 1e-12);
+    assert_true(fabs(s.moments.sum_sigma4 - whole.moments.sum_sigma4) < 1e-12);
+    assert_true(s.solution.converged && cs_spectrum_failed(&s) == NULL);
 }
 
 static const struct {
@@ -392,7 +392,7 @@ TEST(pairs_of_rare_words)
         length[d] = EACH;
     }
     AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, WORDS, 2, 4);
-    int32_t *pairs = test_room((int64_t)WORDS * WORDS, sizeof *pairs);
+    int32_t *pairs = test_zeros((int64_t)WORDS * WORDS, sizeof *pairs);
     int64_t different = 0, found = 0;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
         corpus.token[i] = i % 7 == 0 ? 5 : corpus.token[i]; /* a frequent one */
@@ -456,7 +456,7 @@ TEST_IN_DIR(stored_forms_come_back)
         OK(cs_cooc_row_text(&back, r, &text));
         assert_string_equal(text, corpus.word[r]);
     }
-    /* A matrix of counts in its place is told apart. */
+    /* A matrix of counts in its place is recognised. */
     m.matrix.a.gram = false;
     cs_cooc_store_free(&back);
     OK(cs_cooc_write(dir, &corpus, &o, &m, false, true));

@@ -41,7 +41,7 @@ TEST(agrees_with_transformers)
     }
 }
 
-/* What is different is found: the other attention, the last layer without its norm. */
+/* Differences are found: the other attention, the last layer without its norm. */
 TEST(finds_what_differs)
 {
     for (size_t c = 0; c < sizeof CLASS / sizeof *CLASS; ++c) {

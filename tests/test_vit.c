@@ -1,9 +1,9 @@
 /* Pictures in patches from corpus to files: rows and targets of every form, what a prediction may
  * depend on, bits for threads and resumed runs, augmentation. */
+#include "analysis/vision/patch_values.h"
 #include "base/threads.h"
 #include "image/augment.h"
-#include "infer/patch_values.h"
-#include "infer/pieces.h"
+#include "infer/document_pieces.h"
 #include "io/json.h"
 #include "io_support.h"
 #include "model/arch_private.h"
@@ -30,11 +30,11 @@ static cs_batch batch_of(const training *t, int64_t count)
 /* Of ids, codes behind the two tokens that are none. */
 static void check_codes(const training *t, const cs_batch *b)
 {
-    assert_int_equal(b->goal_width, 0);
+    assert_int_equal(b->loss.goal_width, 0);
     for (int64_t r = 0; r < b->events; ++r) {
-        const int32_t id = t->corpus.token[b->example[r] * PATCHES + b->place[r]];
+        const int32_t id = t->corpus.token[b->loss.example[r] * PATCHES + b->loss.place[r]];
         assert_in_range(id, CS_FIRST_CODE, CS_FIRST_CODE + CODES - 1);
-        assert_int_equal(b->target[r], id);
+        assert_int_equal(b->loss.target[r], id);
     }
 }
 
@@ -42,9 +42,10 @@ static void check_codes(const training *t, const cs_batch *b)
 static void check_targets(const training *t, const cs_batch *b)
 {
     double weights = 0;
-    assert_int_equal(b->goal_width, VALUES);
+    assert_int_equal(b->loss.goal_width, VALUES);
     for (int64_t r = 0; r < b->events; ++r) {
-        const float *x = t->corpus.real + (b->example[r] * PATCHES + b->place[r]) * VALUES;
+        const float *x =
+            t->corpus.real + (b->loss.example[r] * PATCHES + b->loss.place[r]) * VALUES;
         double m = 0, v = 0;
         for (int j = 0; j < VALUES; ++j) {
             m += (double)x[j] / VALUES;
@@ -55,11 +56,11 @@ static void check_targets(const training *t, const cs_batch *b)
         bool raw = t->model.config.head.target == CS_TARGET_PIXELS;
         for (int j = 0; j < VALUES; ++j) {
             double want = raw ? (double)x[j] : ((double)x[j] - m) / sqrt(v + 1e-6);
-            assert_true(fabs(b->goal[r * VALUES + j] - want) < 1e-9);
+            assert_true(fabs(b->loss.goal[r * VALUES + j] - want) < 1e-9);
         }
-        weights += b->weight[r] * VALUES;
+        weights += b->loss.weight[r] * VALUES;
     }
-    assert_true(fabs(b->weight_sum - weights) < 1e-9);
+    assert_true(fabs(b->loss.weight_sum - weights) < 1e-9);
 }
 
 TEST(rows_and_targets)
@@ -76,11 +77,11 @@ TEST(rows_and_targets)
             assert_int_equal(b.token[first], c->ids.bos);
             assert_int_equal(b.position[first], 0);
             assert_int_equal(b.vis[first], 0);
-            assert_true(form->reads_codes ? !b.real_row : b.real_row[first] == -1);
+            assert_true(form->reads_codes ? !b.real.row : b.real.row[first] == -1);
         }
         for (int64_t i = 0; i < 3 * b.length; ++i) {
-            if (!form->reads_codes && b.real_row[i] >= 0) { /* a patch sits one behind its place */
-                const float *x = b.real + i * VALUES;
+            if (!form->reads_codes && b.real.row[i] >= 0) { /* a patch sits one behind its place */
+                const float *x = b.real.values + i * VALUES;
                 int64_t k = b.position[i] - 1, s = i / b.length;
                 assert_memory_equal(x, t.corpus.real + (s * PATCHES + k) * VALUES,
                                     VALUES * sizeof *x);
@@ -98,7 +99,7 @@ static void predict(training *t, cs_pass *pass, float *out)
     cs_batch_free(&pass->batch);
     pass->batch = batch_of(t, 2);
     OK(cs_pass_forward(pass, 1, (cs_run_key){0}));
-    OK(cs_run_get_f32(pass->run, pass->network.logits, out));
+    OK(cs_run_get_f32(pass->run, pass->network.loss.logits, out));
 }
 
 /* Whether the values of place k of example 0 are shown to the prediction of row r: of a mask those
@@ -106,13 +107,13 @@ static void predict(training *t, cs_pass *pass, float *out)
 static bool shown_to(const cs_batch *b, const picture_form *form, int64_t r, int64_t k)
 {
     if (form->kind == CS_OBJ_AR) {
-        return k < b->place[r];
+        return k < b->loss.place[r];
     }
     if (form->kind == CS_OBJ_GVP) {
-        return b->vis[1 + k] <= b->query_lim[b->predict[r]];
+        return b->vis[1 + k] <= b->query.lim[b->loss.predict[r]];
     }
     for (int64_t q = 0; q < b->events; ++q) {
-        if (b->example[q] == 0 && b->place[q] == k) {
+        if (b->loss.example[q] == 0 && b->loss.place[q] == k) {
             return false;
         }
     }
@@ -149,7 +150,7 @@ TEST(hidden_patches_move_nothing)
             for (int64_t r = 0; r < pass.batch.events; ++r) {
                 bool same = memcmp(before + r * width, after + r * width,
                                    (size_t)width * sizeof *before) == 0;
-                bool shown = pass.batch.example[r] == 0 && shown_to(&pass.batch, form, r, k);
+                bool shown = pass.batch.loss.example[r] == 0 && shown_to(&pass.batch, form, r, k);
                 if (same == shown) {
                     fail_msg("%s: patch %d, %s, %s prediction %d", form->name, (int)k,
                              shown ? "shown" : "hidden", same ? "leaves" : "moves", (int)r);
@@ -176,12 +177,12 @@ static void run_to(const picture_form *form, int threads, const char *dir, int64
     AUTO_BY(free_training, training) t = make_picture_training(form, threads, dir);
     AUTO_OK(cs_patch_view, view, cs_patch_view_make(&m, PATCH, NULL, &augment, 7, &view));
     if (form->target != CS_TARGET_IDS) {
-        t.options.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
+        t.options.data.view = (cs_train_view){cs_patch_view_take, &view, "area 0.5"};
     }
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
     t.options.steps = steps;
-    t.options.resume = true;
-    t.options.learning_rate = 1e-2;
+    t.options.start.resume = true;
+    t.options.rate.learning_rate = 1e-2;
     assert_true(isfinite(trained(&t).loss));
 }
 
@@ -210,29 +211,29 @@ TEST_IN_DIR(another_run)
     cs_train_result result = {0};
     run_to(form, 1, dir, 5);
     AUTO_BY(free_training, training) t = make_picture_training(form, 1, dir);
-    t.options.resume = true;
-    t.options.schedule = CS_SCHEDULE_CONSTANT;
-    t.options.learning_rate = 1e-2;
+    t.options.start.resume = true;
+    t.options.rate.schedule = CS_SCHEDULE_CONSTANT;
+    t.options.rate.learning_rate = 1e-2;
     assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_USAGE,
                  "augmentation");
     t.corpus.real[3] += 0.5F;
     assert_fails(cs_train(&t.model, &t.corpus, NULL, &t.options, &result), CS_ERR_INPUT,
-                 "other text");
+                 "a run with inputs: corpus \"");
 }
 
 /* --- learning, files, sines --- */
 
-/* A wave is told by a few of its patches: the error must fall to half the variance of the values,
- * 0.5 (100 / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75; of codes to 0.9 log CODES. */
+/* A few patches determine a wave: the error must fall to half the variance of the values, 0.5 (100
+ * / 255)^2 = 0.077, of normalised ones (n - 1) / n = 0.75; of codes to 0.9 log CODES. */
 TEST_IN_DIR(learns_waves)
 {
     for (const picture_form *form = picture_forms; form->name; ++form) {
         AUTO_BY(free_training, training) t =
             make_picture_training(form, 1, in_dir(state, form->name));
         t.options.steps = 600;
-        t.options.batch = 16;
-        t.options.learning_rate = 1e-2;
-        t.options.save_every = 0;
+        t.options.data.batch = 16;
+        t.options.rate.learning_rate = 1e-2;
+        t.options.intervals.save_every = 0;
         cs_train_result r = trained(&t);
         double bound = form->target == CS_TARGET_PIXELS ? 0.038
                        : form->target == CS_TARGET_IDS  ? log(CODES) * 0.9
@@ -311,7 +312,7 @@ TEST(sines_of_the_plane)
 /* Of the patches in a sequence, with what a place reads and its sines. */
 TEST(orders_of_patches)
 {
-    char list[CS_ORDER_ROOM] = "";
+    char list[CS_ORDER_SIZE] = "";
     const char *const name[] = {"hilbert", "squares:2", "random:7", list};
     for (int k = PATCHES; k > 0; --k) {
         (void)snprintf(list + strlen(list), 8, "%s%d", k < PATCHES ? "," : "", k - 1);

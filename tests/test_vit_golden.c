@@ -1,8 +1,8 @@
 /* Hugging Face's classes of pictures: files of transformers with random weights, and what it computes of
  * some pictures (tests/oracle/pictures_parity.py --golden). */
-#include "analysis/measures/perceptual.h"
+#include "analysis/vision/patch_values.h"
+#include "analysis/vision/perceptual.h"
 #include "infer/hidden_states.h"
-#include "infer/patch_values.h"
 #include "io/npz.h"
 #include "io_support.h"
 #include "vit_support.h"
@@ -133,7 +133,7 @@ TEST(classes)
     }
 }
 
-/* What is predicted of hidden patches, under the masks that transformers drew. */
+/* The predictions of hidden patches, under the masks that transformers drew. */
 TEST(masked_autoencoder)
 {
     static double hidden[N * GRID], theirs[N * GRID * OF_PATCH];

@@ -1,6 +1,6 @@
 /* The tokenizer of pictures: gradients by central differences, its start as k-means, training, files. */
+#include "analysis/vision/vq_train.h"
 #include "io_support.h"
-#include "train/vq.h"
 #include "vit_support.h"
 
 static const cs_vq_options options = {.patch = PATCH,
@@ -14,7 +14,7 @@ static const cs_vq_options options = {.patch = PATCH,
                                       .seed = 3,
                                       .threads = 1};
 
-/* As make_pictures, but so many that nothing is learned by heart: waves of SIDE x SIDE, across or along,
+/* As make_pictures, but too many to be learned by heart: waves of SIDE x SIDE, across or along,
  * every fifth held out. */
 static cs_images many_pictures(int64_t count)
 {
@@ -52,9 +52,9 @@ static double loss_of(cs_vq_pass *p)
     return error + commitment;
 }
 
-/* What takes z to its vectors is an input, so that differences of the loss see the straight-through
- * gradient and nothing else. Floats: steps of 1e-2 leave a relative 1e-7 / 1e-2 of rounding and 1e-4
- * of curvature. */
+/* The difference between z and its vectors is an input, so that differences of the loss see the
+ * straight-through gradient and nothing else. Floats: steps of 1e-2 leave a relative 1e-7 / 1e-2 of
+ * rounding and 1e-4 of curvature. */
 TEST(gradients)
 {
     const cs_vq_sizes sizes = {T, V, 8, 1, 2};
@@ -121,8 +121,9 @@ static double error_of(const cs_codes *codes, const cs_images *m, bool held_out)
     return s.error;
 }
 
-/* The error of k-means is that of its fit; a tokenizer of no rate is k-means to the bit but for its
- * means; trained, it leaves less than k-means of the same size, whose patches know of no other. */
+/* The error of k-means is that of its fit; a tokenizer of no rate is k-means to the bit except for
+ * its means; trained, it leaves less than k-means of the same size, whose patches know of no
+ * other. */
 TEST(less_than_k_means)
 {
     AUTO(cs_images) m = many_pictures(800);

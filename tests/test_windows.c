@@ -4,7 +4,7 @@
 #include "base/ints.h"
 #include "comm_threads.h"
 #include "cooc/build_sequences.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 #include "cooc_compare.h"
 #include "io_support.h"
 #include "plan/spec.h"
@@ -91,8 +91,8 @@ TEST(streams_fit_in_the_budget)
     }
 }
 
-/* Tokens must be rows whose targets weigh the same wherever they stand, and nothing may be drawn, kept
- * apart by document or weighed by document. */
+/* Tokens must be rows whose targets have the same weight at every place. No build with draws,
+ * documents kept apart or weights by document is counted by row. */
 TEST(other_builds_are_not_counted_by_row)
 {
     static const struct {
@@ -189,14 +189,14 @@ TEST(places_fill_the_budget_pass_by_pass)
 {
     enum { DOCUMENTS = 1500, EACH = 60, WORDS = 3000 };
     static const char *const specs[] = {"offset-ar:offset-weights=power:1", "permuted-ar"};
-    int64_t *length = test_room(DOCUMENTS, sizeof *length);
+    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
     for (int64_t d = 0; d < DOCUMENTS; ++d) {
         length[d] = EACH;
     }
     for (int i = 0; i < 2; ++i) {
         AUTO_BY(release, build) b = {0};
         build_of(small_corpus(DOCUMENTS, length, WORDS, 2, 7), specs[i], "unique", 0, 0, &b);
-        int64_t *count = test_room(WORDS, sizeof *count), most = 0;
+        int64_t *count = test_zeros(WORDS, sizeof *count), most = 0;
         for (int64_t t = 0; t < b.corpus.tokens; ++t) {
             most = ++count[b.corpus.token[t]] > most ? count[b.corpus.token[t]] : most;
         }
@@ -208,19 +208,19 @@ TEST(places_fill_the_budget_pass_by_pass)
             b.options.progress = &progress;
             assert_true(applies(&b.job));
             const double around = 8 * (2 * (double)cs_unique_reach(b.plan) + 1) * 2;
-            double room = (double)budget - cs_unit_lists_bytes(&b.job) - around - 40.0 * WORDS * 3;
+            double left = (double)budget - cs_unit_lists_bytes(&b.job) - around - 40.0 * WORDS * 3;
             const double types = 8.0 * DOCUMENTS * EACH + 8.0 * DOCUMENTS;
-            if (i == 1 && room - types >= 1 << 17) { /* as lists of their different tokens */
-                room -= types;
+            if (i == 1 && left - types >= 1 << 17) { /* as lists of their different tokens */
+                left -= types;
             }
             OK(cs_cooc_build(&b.corpus, &b.options, &m));
             double all = 8.0 * DOCUMENTS * EACH;
             if (i == 1) { /* different tokens of a document are fewer than its tokens */
                 assert_true((double)seen.passes <=
-                            all / (room - all / 1024 - 8.0 * (double)most) + 1);
+                            all / (left - all / 1024 - 8.0 * (double)most) + 1);
             } else {
-                assert_true((double)seen.passes * room >= all);
-                assert_true((double)(seen.passes - 1) * (room - all / 1024 - 8.0 * (double)most) <=
+                assert_true((double)seen.passes * left >= all);
+                assert_true((double)(seen.passes - 1) * (left - all / 1024 - 8.0 * (double)most) <=
                             all);
             }
             assert_true(seen.passes > 1 || budget > 1 << 20 || i == 1);
@@ -240,8 +240,8 @@ TEST(rows_are_in_groups_of_equal_size)
         AUTO_BY(release, build) b = {0};
         build_of(corpus_of(), "ar", kind % 2 ? "unique" : "each:2", 0, 0, &b);
         cs_window_counter c = {.job = &b.job, .vocab = WORDS};
-        c.ptr = test_room(WORDS + 1, sizeof *c.ptr);
-        bool *seen = test_room(WORDS, sizeof *seen);
+        c.ptr = test_zeros(WORDS + 1, sizeof *c.ptr);
+        bool *seen = test_zeros(WORDS, sizeof *seen);
         int64_t most = 0;
         for (int64_t v = 0; v < WORDS; ++v) {
             const int64_t count = kind < 2 ? 3 : v * v % 17 + (v == 777 ? 40000 : 0);
@@ -283,14 +283,14 @@ TEST(rows_are_taken_in_order)
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 3);
     for (size_t i = 0; i < sizeof vocabs / sizeof *vocabs; ++i) {
         const int64_t vocab = vocabs[i], words = CS_WINDOW_WORDS(vocab);
-        cs_window_tally y = {.row = test_room(64 * words, sizeof *y.row),
-                             .touched = test_room(vocab + 1, sizeof *y.touched),
-                             .bits = test_room(words, sizeof *y.bits),
-                             .used = test_room(words, sizeof *y.used),
-                             .word = test_room(words + CS_WINDOW_SLACK, sizeof *y.word)};
-        int32_t *col = test_room(vocab + CS_WINDOW_SLACK, sizeof *col);
-        int32_t *want = test_room(vocab, sizeof *want);
-        double *val = test_room(vocab + CS_WINDOW_SLACK, sizeof *val);
+        cs_window_tally y = {.row = test_zeros(64 * words, sizeof *y.row),
+                             .touched = test_zeros(vocab + 1, sizeof *y.touched),
+                             .bits = test_zeros(words, sizeof *y.bits),
+                             .used = test_zeros(words, sizeof *y.used),
+                             .word = test_zeros(words + CS_WINDOW_SLACK, sizeof *y.word)};
+        int32_t *col = test_zeros(vocab + CS_WINDOW_SLACK, sizeof *col);
+        int32_t *want = test_zeros(vocab, sizeof *want);
+        double *val = test_zeros(vocab + CS_WINDOW_SLACK, sizeof *val);
         for (int round = 0; round < 40; ++round) {
             int64_t touched = 0;
             const int64_t one_in = 1 + cs_rng_below(&rng, round % 4 == 0 ? 1 : vocab);

@@ -3,7 +3,7 @@
 #include "small_corpus.h"
 #include "train/specials.h"
 
-enum { WORDS = 30, MOST = 8, ROOM = 64 };
+enum { WORDS = 30, MOST = 8, CAPACITY = 64 };
 
 cs_tokenizer *word_tokenizer(void)
 {
@@ -23,13 +23,13 @@ cs_tokenizer *word_tokenizer(void)
 /* `count` words from w<first> on; `sign` >= 0: w<sign> in the place of one of them. */
 static char *draw_words(cs_rng *rng, int64_t count, int64_t first, int64_t sign)
 {
-    char text[ROOM] = "";
+    char text[CAPACITY] = "";
     size_t at = 0;
     int64_t place = cs_rng_below(rng, count);
     for (int64_t i = 0; i < count; ++i) {
         int64_t word = first + cs_rng_below(rng, WORDS - first);
         word = i == place && sign >= 0 ? sign : word;
-        at += (size_t)snprintf(text + at, ROOM - at, "%sw%d", i > 0 ? " " : "", (int)word);
+        at += (size_t)snprintf(text + at, CAPACITY - at, "%sw%d", i > 0 ? " " : "", (int)word);
     }
     return cs_strdup(text);
 }
@@ -46,7 +46,7 @@ cs_labelled_text small_texts(int64_t count, label_kind kind, int64_t classes, bo
     t.class_name = t.classes > 0 ? cs_calloc(t.classes, sizeof *t.class_name) : NULL;
     assert_true(t.path && t.text && t.value);
     for (int64_t c = 0; c < t.classes; ++c) {
-        char name[ROOM];
+        char name[CAPACITY];
         (void)snprintf(name, sizeof name, "class %d", (int)c);
         assert_non_null(t.class_name[c] = cs_strdup(name));
     }

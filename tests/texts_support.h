@@ -9,9 +9,9 @@
  * nothing around a text. */
 cs_tokenizer *word_tokenizer(void);
 
-/* What a text's value is. */
+/* The value of a text. */
 typedef enum {
-    LABEL_BY_WORD, /* class c of `classes`: word wc stands somewhere in it, and no other of them */
+    LABEL_BY_WORD,   /* class c of `classes`: word wc occurs in it, and no other of them */
     LABEL_BY_CHANCE, /* drawn, whatever the text */
     LABEL_NUMBER,    /* regression: a number drawn in [0, 2] */
 } label_kind;

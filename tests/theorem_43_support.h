@@ -1,4 +1,4 @@
-/* What the tests of Theorem 4.3 share. */
+/* Shared by the tests of Theorem 4.3. */
 #pragma once
 
 #include "analysis/theorems/theorem_43.h"

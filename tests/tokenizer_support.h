@@ -1,4 +1,4 @@
-/* What the tests of tokenizers share. */
+/* Shared by the tests of tokenizers. */
 #pragma once
 
 #include "test.h"

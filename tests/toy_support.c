@@ -19,7 +19,7 @@ cs_toy toy_of(const char *spec, int64_t classes, int64_t length, int64_t tokens)
     return toy;
 }
 
-cs_toy_spectrum toy_run(toy_road by, const cs_toy *toy)
+cs_toy_spectrum toy_run(toy_method by, const cs_toy *toy)
 {
     cs_toy_spectrum spectrum = {0};
     OK(by(toy, &spectrum));

@@ -1,4 +1,4 @@
-/* What the tests of toy share. */
+/* Shared by the tests of toy. */
 #pragma once
 
 #include <stdint.h>
@@ -11,15 +11,16 @@
 static const double toy_agreement = 1e-12;
 
 /* A way to the spectrum: toy_enumerate, cs_toy_reduce, cs_toy_closed. */
-typedef cs_status (*toy_road)(const cs_toy *toy, cs_toy_spectrum *out);
+typedef cs_status (*toy_method)(const cs_toy *toy, cs_toy_spectrum *out);
 
-/* Without a limit of its own. */
+/* Without a limit. */
 cs_status toy_enumerate(const cs_toy *toy, cs_toy_spectrum *out);
 
 cs_toy toy_of(const char *spec, int64_t classes, int64_t length, int64_t tokens);
 
-/* The spectrum by a road that must succeed, with a small residual and a source that is not cut. */
-cs_toy_spectrum toy_run(toy_road by, const cs_toy *toy);
+/* The spectrum by a method that must succeed, with a small residual and a source that is not
+ * truncated. */
+cs_toy_spectrum toy_run(toy_method by, const cs_toy *toy);
 
 /* Position reduction of a mixture of 13 positions, above those whose sets are all listed, against the
  * matrix over all contents, blind and given. */

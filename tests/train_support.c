@@ -92,12 +92,12 @@ training make_training(const recipe *r, const char *dir)
     t.options.loss = r->loss == CS_LOSS_NONE ? CS_LOSS_CROSS_ENTROPY : r->loss;
     t.options.replaced_token = r->replaced_token;
     t.options.steps = 12;
-    t.options.batch = 4;
-    t.options.length = LONGEST;
-    t.options.log_every = 2;
-    t.options.eval_every = 5;
-    t.options.save_every = 4;
-    t.options.eval_batches = 1;
+    t.options.data.batch = 4;
+    t.options.data.length = LONGEST;
+    t.options.intervals.log_every = 2;
+    t.options.intervals.eval_every = 5;
+    t.options.intervals.save_every = 4;
+    t.options.intervals.eval_batches = 1;
     t.options.bad_limit = 3;
     t.options.seed = 7;
     t.options.dir = dir;

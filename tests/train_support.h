@@ -1,4 +1,4 @@
-/* Tiny training runs for the tests of the train room. */
+/* Tiny training runs for the tests of src/train. */
 #pragma once
 
 #include "model/model.h"
@@ -15,14 +15,14 @@ typedef struct {
     cs_train_options options;
 } training;
 
-/* What a run is made of; zero: the default in brackets. */
+/* The parts of a run; zero: the default in brackets. */
 typedef struct {
     cs_objective_kind kind;
     cs_arch arch;
     int64_t decoder_layers; /* [none] */
     int64_t width;          /* [16] */
     int64_t documents;      /* [20], of 3 to 9 tokens */
-    bool distinct;          /* no token stands twice, nothing is held out */
+    bool distinct;          /* no token occurs twice, nothing is held out */
     int threads;            /* [1] */
     cs_loss loss;           /* [cross-entropy] */
     double replaced_token;  /* [no detector] */

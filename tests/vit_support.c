@@ -52,7 +52,7 @@ training make_picture_training(const picture_form *form, int threads, const char
     cs_tokenizer_free(&t.tokenizer);
     const bool codes = form->target == CS_TARGET_IDS;
     t.options.loss = codes ? CS_LOSS_CROSS_ENTROPY : CS_LOSS_SQUARED_ERROR;
-    t.options.length = PATCHES;
+    t.options.data.length = PATCHES;
     t.options.task.two_stream = form->two_stream;
     cs_model_config c = {.shape.width = 16,
                          .shape.layers = 2,

@@ -1,9 +1,9 @@
 /* Models of pictures for tests: a corpus of small smooth pictures, and runs of every form on it. */
 #pragma once
 
+#include "image/codes.h"
 #include "image/images.h"
 #include "image/patches.h"
-#include "model/codes.h"
 #include "train_support.h"
 
 enum { PICTURES = 24, SIDE = 8, PATCH = 2, PATCHES = 16, VALUES = 4, CODES = 4 };

@@ -4,19 +4,18 @@
  * q_0 on an empty set shared by all classes, 1 once in all, sqrt(1 - q_0) r - 1 times and
  * sqrt(lambda) r (s - 1) times. lambda is a formula of the objective's parameters, not of its pair
  * distribution. Fixed orders with a formula: ar, and group-ar and diverse-ar at the windows below.
- * With the target position given, every position is its own block and every sigma is 1 (but for a
- * shared empty set).
+ * With the target position given, every position is its own block and every sigma is 1 (a shared
+ * empty set excepted).
  *
  * Printed: LA gives ar rs ones in all. True are r (s-1) without an empty prefix, r (s-1) + 1 with a
- * shared one, rs with a class-tagged one.
- */
+ * shared one, rs with a class-tagged one. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "plan/gvp.h"
-#include "toy/spectrum_private.h"
+#include "toy/toy_spectrum_private.h"
 
 enum { MIXED_LIMIT = 10000, ROOTS_LIMIT = 1 << 20 };
 
@@ -43,8 +42,8 @@ static long double one_minus_power(long double log_base, int64_t n)
 
 /* --- permutation-invariant objectives: mass of the empty set, and lambda --- */
 
-/* An objective with the law of sizes of permuted-ar has its spectrum: masked diffusion. */
-static cs_objective_kind law_of(const cs_objective *o)
+/* An objective with the distribution of sizes of permuted-ar has its spectrum: masked diffusion. */
+static cs_objective_kind distribution_of(const cs_objective *o)
 {
     const bool permuted =
         cs_objective_table(o->kind)->sizes == cs_objective_table(CS_OBJ_PERMUTED_AR)->sizes;
@@ -61,7 +60,7 @@ static double empty_mass(const cs_toy *toy)
     if (o->empty_prefix == CS_PREFIX_NONE) {
         return 0;
     }
-    switch (law_of(o)) {
+    switch (distribution_of(o)) {
     case CS_OBJ_PERMUTED_AR:
         return 1 / s;
     case CS_OBJ_BERNOULLI_MASKED:
@@ -189,7 +188,7 @@ static cs_status closed_invariant(closed *c)
         c->source = "one position: 1, from the empty set alone";
         return CS_OK;
     }
-    switch (law_of(&toy->objective)) {
+    switch (distribution_of(&toy->objective)) {
     case CS_OBJ_PERMUTED_AR:
         c->source = lambda_permuted(toy, &lambda);
         break;
@@ -295,7 +294,7 @@ static void closed_fixed(closed *c)
     }
 }
 
-/* Every column is a block of its own: sigma is 1, or sqrt(1 - P(empty, k) / P(k)) on the r - 1
+/* Every column is a separate block: sigma is 1, or sqrt(1 - P(empty, k) / P(k)) on the r - 1
  * directions that a shared empty row does not reach. */
 static void closed_given(closed *c)
 {
@@ -362,5 +361,5 @@ static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)
 
 cs_status cs_toy_closed(const cs_toy *toy, cs_toy_spectrum *out)
 {
-    return cs_toy_told_by(closed_spectrum, toy, out);
+    return cs_toy_mixed_by(closed_spectrum, toy, out);
 }

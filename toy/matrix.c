@@ -1,21 +1,20 @@
 /* The full co-occurrence matrix of the toy model, over all contents.
  *
- * A row is a conditioning set S with its tokens (and the target position if `given`, or the one that
- * is told). A content of
- * class y is a tuple of m digits in 0..T-1; its tokens' offsets within their positions are y T + d
- * (disjoint) or (y+1)(d+1) - 1 (literal, LA 4.1.2 as printed). Offsets of different positions never
- * meet, so a row is (S, offsets). With disjoint sets every (class, tuple) is a row of its own; with
- * literal sets all (class, tuple) of one S are sorted by their offsets, compared in full: equal
- * contents of different classes become one row, and nothing is left to a hash. Entries of a row are
- * then sums over its classes. Memory: 20 bytes a nonzero, known before anything is allocated.
- */
+ * A row is a conditioning set S with its tokens (and the target position if `given`, or the
+ * position named with probability theta). A content of class y is a tuple of m digits in 0..T-1;
+ * its tokens' offsets within their positions are y T + d (disjoint) or (y+1)(d+1) - 1 (literal, LA
+ * 4.1.2 as printed). Offsets of different positions never meet, so a row is (S, offsets). With
+ * disjoint sets every (class, tuple) is a separate row; with literal sets all (class, tuple) of one
+ * S are sorted by their offsets, compared in full: equal contents of different classes become one
+ * row, and nothing is left to a hash. Entries of a row are then sums over its classes. Memory: 20
+ * bytes a nonzero, known before anything is allocated. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"
 
@@ -33,8 +32,8 @@ typedef struct {
     int64_t *target_base;  /* s: first column of the target position, -1 if never predicted */
     int32_t *offset_index; /* r T: index among the offsets in use, -1 if unused */
     int64_t offsets;       /* in use */
-    double *weight;        /* of the events, those of the rows at hand */
-    content *list;         /* contents of the set at hand */
+    double *weight;        /* of the events: the weights of the current rows */
+    content *list;         /* contents of the current set */
     double *sum;           /* r T: a row's entries at one target position, by offset */
     cs_csr a, row_label;
     int64_t rows;
@@ -140,11 +139,11 @@ static void add_set(builder *b, int64_t first, int64_t last)
     }
 }
 
-/* The rows of a set by the position that is told: that of event t, where the target is that of e,
- * with probability theta [t = e] + (1 - theta) P(t | S). */
-static void add_told(builder *b, int64_t first, int64_t last)
+/* The rows of a set by the named position: that of event t, where the target is that of e, with
+ * probability theta [t = e] + (1 - theta) P(t | S). */
+static void add_position_known(builder *b, int64_t first, int64_t last)
 {
-    const double theta = b->toy->told, *w = b->pairs.weight;
+    const double theta = b->toy->position_known, *w = b->pairs.weight;
     const double sum = cs_total(last - first, w + first);
     for (int64_t t = first; t < last; ++t) {
         for (int64_t e = first; e < last; ++e) {
@@ -208,13 +207,14 @@ static cs_status label_columns(builder *b, int64_t cols, cs_csr *out)
     return cs_csr_from_triplets(cols, toy->classes, at, row, col, val, out);
 }
 
-/* Room for the matrix, its row labels and the contents of the largest set, all bounded by the
+/* Allocates the matrix, its row labels and the contents of the largest set, all bounded by the
  * limit on nonzeros. */
-static cs_status make_room(builder *b, int64_t cols, double rows, double nnz)
+static cs_status make_space(builder *b, int64_t cols, double rows, double nnz)
 {
     int64_t most = 0, contents = 0;
     for (int64_t e = 0; e < b->pairs.events; ++e) {
-        if (b->toy->given || b->toy->told > 0 || e == 0 || b->pairs.set[e] != b->pairs.set[e - 1]) {
+        if (b->toy->given || b->toy->position_known > 0 || e == 0 ||
+            b->pairs.set[e] != b->pairs.set[e - 1]) {
             int64_t m = cs_pairs_set_of(&b->pairs, e).size;
             int64_t count = b->toy->classes * cs_toy_power(b->toy->tokens, m);
             most = count > most ? count : most;
@@ -236,21 +236,21 @@ static cs_status build(builder *b, double rows, double nnz, cs_labelled *out)
     int64_t cols;
     cs_labelled local = {.labels = b->toy->classes};
     cs_status status = number_columns(b, &cols);
-    if (status == CS_OK) status = make_room(b, cols, rows, nnz);
+    if (status == CS_OK) status = make_space(b, cols, rows, nnz);
     for (int64_t e = 0, next; status == CS_OK && e < b->pairs.events; e = next) {
         next = e + 1;
         while (!b->toy->given && next < b->pairs.events && b->pairs.set[next] == b->pairs.set[e]) {
             ++next;
         }
-        if (b->toy->told > 0) {
-            add_told(b, e, next);
+        if (b->toy->position_known > 0) {
+            add_position_known(b, e, next);
         } else {
             add_set(b, e, next);
         }
         status = cs_interrupt_check();
     }
     if (status == CS_OK) {
-        b->a.rows = b->row_label.rows = b->rows; /* merged contents leave room unused */
+        b->a.rows = b->row_label.rows = b->rows; /* merged contents leave capacity unused */
         status = label_columns(b, cols, &local.col_label);
     }
     if (status == CS_OK) {

@@ -5,7 +5,7 @@
  * class, when it is empty); each predicts T tokens of its class at each of its target positions.
  * With the literal sets contents of different classes may coincide, which only merges rows and
  * entries: the same numbers are then upper bounds. So they are where a weight is too small for a
- * double. Nothing is allocated but for plan files and mixtures, whatever the length. */
+ * double. Nothing is allocated except for plan files and mixtures, whatever the length. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,10 +25,10 @@ const char *cs_prefix_name(cs_empty_prefix prefix)
 void cs_toy_position(const cs_toy *toy, char text[32])
 {
     (void)snprintf(text, 32,
-                   toy->told > 0 ? "known %.15g"
-                   : toy->given  ? "given"
-                                 : "blind",
-                   toy->told);
+                   toy->position_known > 0 ? "known %.15g"
+                   : toy->given            ? "given"
+                                           : "blind",
+                   toy->position_known);
 }
 
 char *cs_toy_describe(const cs_toy *toy)
@@ -61,7 +61,7 @@ cs_toy cs_toy_masked(const cs_toy *toy, int64_t m)
     cs_toy masked = cs_toy_with(toy, CS_OBJ_MASKED, CS_PREFIX_NONE);
     masked.objective.unmasked_lo = masked.objective.unmasked_hi = m;
     masked.given = masked.literal = false;
-    masked.told = 0;
+    masked.position_known = 0;
     return masked;
 }
 
@@ -92,14 +92,16 @@ cs_status cs_toy_check(const cs_toy *toy)
                            counts[i].value, INT32_MAX);
         }
     }
-    if (!(toy->told >= 0 && toy->told < 1)) {
+    if (!(toy->position_known >= 0 && toy->position_known < 1)) {
         return cs_fail(CS_ERR_USAGE,
-                       "toy model: a position known with probability %g not in [0, 1)", toy->told);
+                       "toy model: a position known with probability %g not in [0, 1)",
+                       toy->position_known);
     }
-    if (toy->told > 0 && (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
+    if (toy->position_known > 0 &&
+        (toy->given || toy->objective.empty_prefix == CS_PREFIX_SHARED)) {
         return cs_fail(CS_ERR_USAGE,
-                       "a position known with probability %g cannot be combined with %s", toy->told,
-                       toy->given ? "given position" : "shared empty text");
+                       "a position known with probability %g cannot be combined with %s",
+                       toy->position_known, toy->given ? "given position" : "shared empty text");
     }
     cs_status status = cs_objective_check(&toy->objective);
     return status == CS_OK ? cs_objective_check_length(&toy->objective, toy->length) : status;
@@ -115,9 +117,9 @@ static void add_sets(const cs_toy *toy, double sets, int64_t m, double targets, 
     double classes = (double)toy->classes, tokens = (double)toy->tokens;
     double contents = classes * pow(tokens, (double)m);
     bool one = m == 0 && toy->objective.empty_prefix == CS_PREFIX_SHARED;
-    const bool rows = toy->given || toy->told > 0; /* one a target */
+    const bool rows = toy->given || toy->position_known > 0; /* one a target */
     size->rows += sets * (one ? 1 : contents) * (rows ? targets : 1);
-    size->nnz += sets * contents * targets * tokens * (toy->told > 0 ? targets : 1);
+    size->nnz += sets * contents * targets * tokens * (toy->position_known > 0 ? targets : 1);
 }
 
 /* A prefix predicts the tokens of its window, and every position but the first is in one. */
@@ -148,7 +150,7 @@ static bool add_size(void *ctx, int64_t m, long double c)
     return !(isinf(sum->size->rows) && isinf(sum->size->nnz));
 }
 
-/* Listed sets, but for those that the invariant part has too. */
+/* Listed sets, without those that the invariant part has too. */
 static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *size)
 {
     for (int64_t e = 0, next; e < pairs->events; e = next) {
@@ -161,8 +163,8 @@ static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *si
     }
 }
 
-/* Any law: of plan files and mixtures. */
-static cs_status add_law(const cs_toy *toy, matrix_size *size, double *targets)
+/* Any distribution: of plan files and mixtures. */
+static cs_status add_distribution(const cs_toy *toy, matrix_size *size, double *targets)
 {
     cs_pairs pairs = {0};
     int64_t s = toy->length;
@@ -192,7 +194,7 @@ cs_status cs_toy_size(const cs_toy *toy, double *rows, double *cols, double *nnz
     cs_pairs_form shape = cs_objective_shape(&toy->objective);
     if (shape == CS_PAIRS_SETS) {
         targets = 0;
-        status = add_law(toy, &size, &targets);
+        status = add_distribution(toy, &size, &targets);
     } else if (shape == CS_PAIRS_PREFIX) {
         add_prefixes(toy, &size, &targets);
     } else {

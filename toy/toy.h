@@ -45,7 +45,7 @@ typedef struct {
     /** theta in [0, 1]: the position in the context is that of the target with this probability,
      * else a position drawn like the target given the text; 0: as `given`.
      */
-    double told;
+    double position_known;
 } cs_toy;
 
 /** A spectrum as values with multiplicities. Free it with cs_toy_spectrum_free. */
@@ -128,8 +128,8 @@ cs_status cs_toy_enumerate(const cs_toy *toy, int64_t limit, cs_toy_spectrum *ou
  * \f$1 - \sigma^2 = (1 - \theta^2)(1 - \sigma_{\mathrm{blind}}^2)\f$ for every class and target
  * position, zeros of the unknown case included. Not for an empty text that classes share.
  */
-cs_status cs_toy_tell(const cs_toy *toy, const cs_toy_spectrum *blind,
-                      cs_toy_spectrum *out) CS_MUST_CHECK;
+cs_status cs_toy_mix_positions(const cs_toy *toy, const cs_toy_spectrum *blind,
+                               cs_toy_spectrum *out) CS_MUST_CHECK;
 
 /** The lower bound of sum sigma^2 of a class for an unknown target position without an empty prefix
  * (ours), by Cauchy and Schwarz in each S with the target mass P_G(S) of the positions in S:

@@ -3,7 +3,9 @@
  */
 #pragma once
 
-#include "analysis/design/design.h"
+#include <jansson.h>
+
+#include "analysis/design/problem.h"
 #include "analysis/design/simplex_private.h"
 
 typedef struct {
@@ -26,10 +28,6 @@ typedef struct {
 cs_status cs_family_of(const cs_design_problem *problem, cs_pool *pool,
                        cs_family *out) CS_MUST_CHECK;
 void cs_family_free(cs_family *family);
-
-/* Fills the polytope of a family whose other fields are set (polytope.c). */
-cs_status cs_family_constrain(const cs_design_problem *problem, cs_pool *pool,
-                              cs_family *family) CS_MUST_CHECK;
 
 /* y = B x; and g_x = B^T g_y, 0 for slack variables. */
 void cs_family_masses(const cs_family *family, const double *x, double *y);

@@ -65,8 +65,8 @@ static void pivot(cs_simplex *lp, int64_t row)
     }
 }
 
-/* The inverse from the basis, whose columns take the rows in which they are largest. `held` has room
- * for the basis. False: it is singular. */
+/* The inverse from the basis, whose columns take the rows in which they are largest. `held` is a
+ * buffer for the basis. False: it is singular. */
 static bool factor(cs_simplex *lp, int64_t *basis)
 {
     const int64_t m = lp->rows;
@@ -96,7 +96,8 @@ static bool factor(cs_simplex *lp, int64_t *basis)
     return true;
 }
 
-/* What the columns cost: the given numbers (NULL: 0), in place of infinity `high`; artificial ones. */
+/* The cost of the columns: the given numbers (NULL: 0), in place of infinity `high`; artificial
+ * ones. */
 typedef struct {
     const double *cost;
     double high, artificial;

@@ -101,12 +101,12 @@ static double kernel(bool fourth, int64_t s, const double *r, double *slope)
     return value;
 }
 
-/* room: 2 s numbers. */
-static double stream(bool fourth, int64_t s, const double *gram, const double *r, double *room,
+/* work: 2 s numbers. */
+static double stream(bool fourth, int64_t s, const double *gram, const double *r, double *work,
                      double *slope)
 {
-    double *lag = room, *image = room + s, value = 0;
-    memset(room, 0, (size_t)(2 * s) * sizeof *room);
+    double *lag = work, *image = work + s, value = 0;
+    memset(work, 0, (size_t)(2 * s) * sizeof *work);
     for (int64_t i = 0; i < s * s; ++i) {
         lag[labs(i / s - i % s)] += r[i];
     }

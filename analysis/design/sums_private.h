@@ -22,12 +22,3 @@ double cs_design_sum_of(const cs_design_problem *problem, const double *kernel,
 
 /* The value at y; its gradient into `gradient` (masses). Leaves R in sums->kernel. */
 double cs_design_sum_at(cs_design_sums *sums, const double *y, double *gradient);
-
-/* Checks a problem: CS_ERR_USAGE. */
-cs_status cs_design_check(const cs_design_problem *problem) CS_MUST_CHECK;
-
-/* Largest remainder on artificial columns if the constraints are met. */
-static const double cs_design_met = 1e-9;
-
-/* CS_ERR_USAGE that names the constraint that cannot be met, and the best possible value. */
-cs_status cs_design_unmet(const cs_design_problem *problem) CS_MUST_CHECK;

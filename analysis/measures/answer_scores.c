@@ -24,7 +24,7 @@ static bool is_ascii_mark(int32_t c)
     return c > ' ' && c < 0x7F && cs_char_is_mark(c);
 }
 
-/* Lower case without marks; room: twice the bytes, as no character more than doubles. */
+/* Lower case without marks; The buffer is twice the text, as no character more than doubles. */
 static void lower(const char *text, char *to)
 {
     const uint8_t *at = (const uint8_t *)text;
@@ -43,7 +43,7 @@ static void lower(const char *text, char *to)
     *out = '\0';
 }
 
-/* Bytes of the article that stands at `at`, with no character of a word beside it; 0: none. */
+/* Bytes of the article at `at` whose neighbours are no characters of a word; 0: none. */
 static size_t article(const uint8_t *begin, const uint8_t *at)
 {
     static const char *const word[] = {"a", "an", "the"};
@@ -68,8 +68,8 @@ static size_t article(const uint8_t *begin, const uint8_t *at)
 
 char *cs_answer_normalise(const char *text)
 {
-    const int64_t room = 2 * (int64_t)strlen(text) + 1;
-    char *small = cs_alloc(room, 1), *made = cs_alloc(room + 1, 1), *to = made;
+    const int64_t capacity = 2 * (int64_t)strlen(text) + 1;
+    char *small = cs_alloc(capacity, 1), *made = cs_alloc(capacity + 1, 1), *to = made;
     if (small && made) {
         lower(text, small);
         const uint8_t *begin = (const uint8_t *)small;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
-#include "base/scored.h"
+#include "base/sort.h"
+#include "base/vector_ops.h"
 #include "cooc/reduce.h"
 
 void cs_connectivity_free(cs_connectivity *c)
@@ -30,7 +30,7 @@ static double cut_change(const cs_csr *m, int64_t i, const uint8_t *other)
     return change;
 }
 
-/* What a cut is made of: the second triplet of a connected matrix (u, v NULL: it has none), its
+/* The input of a cut: the second triplet of a connected matrix (u, v NULL: it has none), its
  * marginals, times `share` where they are those of a larger one. */
 typedef struct {
     double sigma, residual;
@@ -72,7 +72,7 @@ static cs_status cut_by(const cs_csr *a, const second_triplet *s, cs_cut *out)
     cs_csr at = {0};
     cs_pool pool = {0};
     cs_status status = CS_OK;
-    if (a->gram) { /* the graph's contexts are not at hand */
+    if (a->gram) { /* the graph's contexts are not available */
         cut.sweep = cut.sweep_volume = NAN;
         *out = cut;
         return CS_OK;
@@ -111,17 +111,17 @@ cs_status cs_cut_of(const cs_csr *a, const cs_connectivity_options *options, cs_
         (status = cs_spectrum_require(&spectrum)) != CS_OK) {
         goto done;
     }
-    if (spectrum.components != 1 || spectrum.zero_rows + spectrum.zero_cols > 0) {
+    if (spectrum.input.components != 1 || spectrum.input.zero_rows + spectrum.input.zero_cols > 0) {
         status = cs_fail(
             CS_ERR_INPUT,
             "the sweep cut needs one component without empty rows or columns, got %lld components",
-            (long long)spectrum.components);
+            (long long)spectrum.input.components);
         goto done;
     }
-    second_triplet second = {.row_mass = spectrum.row_mass,
-                             .col_mass = spectrum.col_mass,
+    second_triplet second = {.row_mass = spectrum.input.row_mass,
+                             .col_mass = spectrum.input.col_mass,
                              .share = 1,
-                             .mass = spectrum.mass};
+                             .mass = spectrum.input.mass};
     if (spectrum.k >= 2) {
         second.sigma = spectrum.sigma[1];
         second.residual = spectrum.residual[1];
@@ -134,7 +134,8 @@ done:
     return status;
 }
 
-/* The heaviest component as a matrix of its own; the rows and columns that it has of the whole. */
+/* The heaviest component as a separate matrix, and the numbers of its rows and columns in the
+ * whole. */
 typedef struct {
     cs_csr a;
     int64_t rows, *row, cols, *col;
@@ -202,18 +203,18 @@ static const double *gathered(const double *x, int64_t n, const int64_t *index, 
 static cs_status cut_of_heaviest(const heaviest *h, const cs_spectrum *s,
                                  const cs_connectivity_options *options, cs_cut *out)
 {
-    const int64_t t = s->second;
-    if (t < 0 || !s->converged || !s->perron) return cs_cut_of(&h->a, options, out);
+    const int64_t t = s->second.index;
+    if (t < 0 || !s->solution.converged || !s->cert.perron) return cs_cut_of(&h->a, options, out);
     cs_pool pool = {0};
     second_triplet second = {
         .sigma = s->sigma[t],
         .residual = s->residual[t],
-        .u = gathered(s->second_u.data, h->rows, h->row, &pool),
-        .v = gathered(s->second_v.data, h->cols, h->col, &pool),
-        .row_mass = gathered(s->row_mass, h->rows, h->row, &pool),
-        .col_mass = gathered(s->col_mass, h->cols, h->col, &pool),
+        .u = gathered(s->second.u.data, h->rows, h->row, &pool),
+        .v = gathered(s->second.v.data, h->cols, h->col, &pool),
+        .row_mass = gathered(s->input.row_mass, h->rows, h->row, &pool),
+        .col_mass = gathered(s->input.col_mass, h->cols, h->col, &pool),
         .share = h->share,
-        .mass = s->mass * h->share,
+        .mass = s->input.mass * h->share,
     };
     cs_status status = pool.status;
     if (status == CS_OK) status = cut_by(&h->a, &second, out);
@@ -262,13 +263,13 @@ cs_status cs_connectivity_of(const cs_csr *a, const cs_connectivity_options *opt
         (status = cut_of_heaviest(&part, &result.spectrum, options, &result.cut)) != CS_OK) {
         goto done;
     }
-    cs_dense_free(&result.spectrum.second_u);
-    cs_dense_free(&result.spectrum.second_v);
+    cs_dense_free(&result.spectrum.second.u);
+    cs_dense_free(&result.spectrum.second.v);
     result.giant_mass = part.share;
     result.entropy = entropy_of(a);
-    result.gap = !result.spectrum.converged        ? NAN
-                 : result.spectrum.k > parts.count ? 1.0 - result.spectrum.sigma[parts.count]
-                                                   : 1.0;
+    result.gap = !result.spectrum.solution.converged ? NAN
+                 : result.spectrum.k > parts.count   ? 1.0 - result.spectrum.sigma[parts.count]
+                                                     : 1.0;
 done:
     cs_components_free(&parts);
     heaviest_free(&part);
@@ -281,11 +282,12 @@ done:
  * spectrum p */
 #define METRICS(X)                                                                                 \
     X("rows", "conditional texts with mass", false,                                                \
-      p->gram ? (double)NAN : (double)(p->rows - p->zero_rows))                                    \
-    X("cols", "target tokens with mass", false, (double)(p->cols - p->zero_cols))                  \
-    X("nnz", "pairs (X, X+) that occur", false, p->gram ? (double)NAN : (double)p->nnz)            \
+      p->input.gram ? (double)NAN : (double)(p->input.rows - p->input.zero_rows))                  \
+    X("cols", "target tokens with mass", false, (double)(p->input.cols - p->input.zero_cols))      \
+    X("nnz", "pairs (X, X+) that occur", false,                                                    \
+      p->input.gram ? (double)NAN : (double)p->input.nnz)                                          \
     X("components", "connected components = multiplicity of sigma = 1", false,                     \
-      (double)p->components)                                                                       \
+      (double)p->input.components)                                                                 \
     X("giant_mass", "share of mass of the heaviest component", true, c->giant_mass)                \
     X("gap", "1 - largest sigma that is not a component's 1", true, c->gap)                        \
     X("sigma2", "second sigma of the heaviest component", true, c->cut.sigma2)                     \
@@ -295,14 +297,15 @@ done:
     X("sweep_volume", "volume of the smaller side of the sweep cut, of 2", false,                  \
       c->cut.sweep_volume)                                                                         \
     X("cheeger_upper", "sqrt(1 - sigma2^2) >= h", true, c->cut.upper)                              \
-    X("sum_sigma2", "||Abar||_F^2", true, p->sum_sigma2)                                           \
+    X("sum_sigma2", "||Abar||_F^2", true, p->moments.sum_sigma2)                                   \
     X("sum_sigma4", "||Abar^T Abar||_F^2", true,                                                   \
-      resampled && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4)                              \
-    X("sum_sigma4_error", "standard error of an estimate; 0: exact", false, p->sum_sigma4_error)   \
-    X("sum_sigma4_low", "95% interval of an estimate", false, p->sum4.low)                         \
-    X("sum_sigma4_high", "95% interval of an estimate", false, p->sum4.high)                       \
+      resampled && p->moments.sum4.samples > 0 ? (double)NAN : p->moments.sum_sigma4)              \
+    X("sum_sigma4_error", "standard error of an estimate; 0: exact", false,                        \
+      p->moments.sum_sigma4_error)                                                                 \
+    X("sum_sigma4_low", "95% interval of an estimate", false, p->moments.sum4.low)                 \
+    X("sum_sigma4_high", "95% interval of an estimate", false, p->moments.sum4.high)               \
     X("sum_sigma4_samples", "random vectors of an estimate; 0: exact", false,                      \
-      (double)p->sum4.samples)                                                                     \
+      (double)p->moments.sum4.samples)                                                             \
     X("largest_residual", "of the singular triplets, through Abar", false, residual)               \
     X("conditional_entropy", "H(X+ | X) in nats; no model that reads X has less", true, c->entropy)
 
@@ -323,7 +326,7 @@ void cs_connectivity_values(const cs_connectivity *c, double values[CS_CONNECTIV
     const double taken[CS_CONNECTIVITY_METRICS] = {METRICS(VALUE_OF)};
     memcpy(values, taken, sizeof taken);
     for (int64_t j = 0; j < CS_CONNECTIVITY_SIGMAS; ++j) {
-        int64_t index = p->components + j;
+        int64_t index = p->input.components + j;
         values[CS_CONNECTIVITY_METRICS + j] = index < p->k ? p->sigma[index] : NAN;
     }
 }

@@ -272,14 +272,14 @@ static void add_claim(int claim, int quantity, const cs_ranking *r, cs_item *lis
     CS_ITEM_FIELDS(item, r, agree, disagree, undetermined);
 }
 
-cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *room, cs_item *list,
+cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *work, cs_item *list,
                           cs_item *rows)
 {
     cs_status status = CS_OK;
     for (int q = 0; q < CS_TRUTH_QUANTITIES && status == CS_OK; ++q) {
         cs_ranking r[CS_TRUTH_CLAIMS] = {0};
         for (int c = 0; c < CS_TRUTH_CLAIMS && status == CS_OK; ++c) {
-            status = cs_truth_rank(count, models, c, q, room, room + count, &r[c]);
+            status = cs_truth_rank(count, models, c, q, work, work + count, &r[c]);
             if (r[c].objects > 0) {
                 add_claim(c, q, &r[c], list);
             }

@@ -38,6 +38,6 @@ cs_status cs_truth_rank(int64_t count, const cs_truth_model *models, int claim, 
                         cs_measured *first, cs_measured *second, cs_ranking *out) CS_MUST_CHECK;
 
 /* Every feature measure against every true quantity: an object each in `list`, and the rows of a
- * table. `room`: 2 count values of scratch. Errors of cs_truth_rank. */
-cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *room, cs_item *list,
+ * table. `work`: 2 count values of scratch. Errors of cs_truth_rank. */
+cs_status cs_truth_record(int count, const cs_truth_model *models, cs_measured *work, cs_item *list,
                           cs_item *rows) CS_MUST_CHECK;

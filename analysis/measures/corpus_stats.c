@@ -7,7 +7,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/plural.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static cs_status length_stats(const cs_corpus *c, cs_item *root)
 {
@@ -56,17 +56,17 @@ static cs_status class_stats(const cs_corpus *c, cs_item *root)
     return CS_OK;
 }
 
-static cs_status law_stats(const cs_corpus *corpus, cs_item *root)
+static cs_status synthetic_stats(const cs_corpus *corpus, cs_item *root)
 {
-    cs_law law = {0};
-    if (!cs_law_named(corpus->name)) {
+    cs_synthetic language = {0};
+    if (!cs_synthetic_named(corpus->name)) {
         return CS_OK;
     }
     cs_item *splits = cs_item_array(root, "law");
-    cs_status status = cs_law_parse(corpus->name, &law);
+    cs_status status = cs_synthetic_parse(corpus->name, &language);
     for (int test = 0; test < 2 && status == CS_OK; ++test) {
-        cs_law_score score = {0};
-        status = cs_law_score_of(&law, corpus, test == 1, &score);
+        cs_synthetic_score score = {0};
+        status = cs_synthetic_score_of(&language, corpus, test == 1, &score);
         if (status != CS_OK || score.documents == 0) {
             continue;
         }
@@ -76,7 +76,7 @@ static cs_status law_stats(const cs_corpus *corpus, cs_item *root)
         cs_item_real(item, "first_token_nats", score.first);
         cs_item_real(item, "next_token_nats", score.next);
     }
-    cs_law_free(&law);
+    cs_synthetic_free(&language);
     return status;
 }
 
@@ -89,7 +89,7 @@ cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root)
     cs_item_int(root, "vocabulary", corpus->vocab);
     cs_status status = length_stats(corpus, root);
     if (status == CS_OK) status = class_stats(corpus, root);
-    return status == CS_OK ? law_stats(corpus, root) : status;
+    return status == CS_OK ? synthetic_stats(corpus, root) : status;
 }
 
 const char *cs_corpus_totals(const cs_corpus *c, char *to, size_t size)

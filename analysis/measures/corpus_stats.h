@@ -1,4 +1,4 @@
-/* Statistics of a corpus, and for documents of a synthetic language (text/law.h) the best scores
+/* Statistics of a corpus, and for documents of a synthetic language (text/synthetic.h) the best scores
  * that a model can reach on average. */
 #pragma once
 
@@ -7,8 +7,8 @@
 
 /* Adds to `root`: name, path, checksum and sizes; "document_length" (min, median, mean, p90, max),
  * "classes", an object for each class with documents, tokens and those held out, and for a
- * synthetic language "law", its score (cs_law_score) on each split that has documents. Errors of
- * cs_law_score_of. */
+ * synthetic language "law", its score (cs_synthetic_score) on each split that has documents. Errors of
+ * cs_synthetic_score_of. */
 cs_status cs_corpus_stats(const cs_corpus *corpus, cs_item *root) CS_MUST_CHECK;
 
 /* One line about the content of a corpus, written to `to` of `size` bytes and returned. */

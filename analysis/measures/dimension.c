@@ -7,7 +7,7 @@
 
 #include "analysis/measures/row_blocks.h"
 #include "base/mem.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "linalg/dense.h"
 #include "linalg/gram.h"

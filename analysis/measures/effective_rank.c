@@ -1,13 +1,13 @@
 /* Effective ranks from Gram blocks: eigenvalues of sums over blocks, everything else from them.
  *
- * What is left without some blocks is the sum over all less these, where that keeps the bound of the sums
- * (linalg/gram.h), and is added up where it does not. The eigenproblems (the whole, one a block left out, one
- * a pair of parts, one a point of the curve) are independent and run in parallel, each on one BLAS thread,
- * for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of rounding of the largest sum of a row
- * of the tridiagonal matrix, as the floor has 162 of the trace). None is approximated from another: rows
- * drawn independently have spectra of which all gaps are smaller than what a block changes. An
- * eigenvalue below its error bound counts as 0: it does not differ from rounding, and hundreds of such
- * values, as square roots, would weigh in the entropies. */
+ * The sum without some blocks is the sum over all less these, where that keeps the bound of the
+ * sums (linalg/gram.h); otherwise it is added up. The eigenproblems (the whole, one a block left
+ * out, one a pair of parts, one a point of the curve) are independent and run in parallel, each on
+ * one BLAS thread, for the eigenvalues alone (linalg/tridiagonal.h: within 32 units of rounding of
+ * the largest sum of a row of the tridiagonal matrix, as the floor has 162 of the trace). None is
+ * approximated from another: spectra of independently drawn rows have gaps smaller than the change
+ * by one block. An eigenvalue below its error bound counts as 0: it does not differ from rounding,
+ * and hundreds of such values, as square roots, would weigh in the entropies. */
 #include "analysis/measures/effective_rank.h"
 
 #include <inttypes.h>
@@ -16,8 +16,8 @@
 
 #include "analysis/measures/dimension.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/tridiagonal.h"
 #include "stats/jackknife.h"
 
@@ -493,7 +493,7 @@ void cs_item_ranks(cs_item *item, const char *name, const cs_rank_options *optio
     add_warnings(name, options->centred, g, r, cs_item_array(item, "warnings"));
 }
 
-/* All measures at every number of blocks: rows of the table where every one is asked for. */
+/* All measures at every number of blocks: rows of the table where all are requested. */
 static void add_curve(const cs_rank_options *options, const cs_gram *g, const cs_effective_rank *r,
                       cs_item *item)
 {

@@ -9,9 +9,9 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/top_pairs.h"
 #include "stats/jackknife.h"
 

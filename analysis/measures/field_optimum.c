@@ -60,13 +60,13 @@ done:
 
 /* --- under an objective ----------------------------------------------------------------------- */
 
-/* What a plan takes. */
+/* The buffers of a plan. */
 typedef struct {
     cs_dense c; /* covariance of all pixels, later groups behind earlier ones, then its factor */
     int64_t *pixel; /* those pixels */
     int64_t *begin; /* of each: pixels of earlier groups, -1: not predicted */
     double *weight; /* of each */
-} room;
+} plan_buffers;
 
 /* Appends the pixels of the patch at place k. */
 static int64_t add_pixels(const cs_field_case *f, int64_t k, int64_t *to, int64_t count)
@@ -81,8 +81,8 @@ static int64_t add_pixels(const cs_field_case *f, int64_t k, int64_t *to, int64_
 
 /* The weighted error of one plan, and the weight. Of C = L L' in the order of the groups, the error
  * of pixel p given the first b is sum of L_pj^2 over j >= b: one factor serves all groups. */
-static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r, double *sum,
-                            double *weight)
+static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, plan_buffers *r,
+                            double *sum, double *weight)
 {
     const int64_t pixels = f->patch * f->patch, ld = r->c.ld;
     double *c = r->c.data;
@@ -126,7 +126,7 @@ static cs_status plan_error(const cs_field_case *f, const cs_plan *plan, room *r
 /* A mean over all plans, as they are listed. */
 typedef struct {
     const cs_field_case *field;
-    room *room;
+    plan_buffers *buffers;
     double sum, weight;
 } every_plan;
 
@@ -134,7 +134,7 @@ static cs_status add_plan(void *to, const cs_plan *plan, double probability)
 {
     every_plan *e = to;
     double sum = 0, weight = 0;
-    cs_status status = plan_error(e->field, plan, e->room, &sum, &weight);
+    cs_status status = plan_error(e->field, plan, e->buffers, &sum, &weight);
     e->sum += probability * sum;
     e->weight += probability * weight;
     return status;
@@ -149,7 +149,7 @@ static cs_status check_weight(double weight, int64_t patches)
 
 /* *mean of a ratio of sums, by drawn plans. */
 static cs_status draw_plans(const cs_objective *objective, const cs_field_case *f, int64_t patches,
-                            room *r, double *mean, double *se)
+                            plan_buffers *r, double *mean, double *se)
 {
     cs_pool memory = {0};
     double *sum = cs_pool_take(&memory, f->draws, sizeof *sum);
@@ -196,9 +196,9 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
     }
     const int64_t pixels = f->height * f->width, patches = pixels / (f->patch * f->patch);
     cs_pool memory = {0};
-    room r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
-              .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
-              .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
+    plan_buffers r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
+                      .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
+                      .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
     every_plan every = {f, &r, 0, 0};
     cs_threads_blas_hold(true); /* thousands of small factors: threads would only wait */
     cs_status status = memory.status;

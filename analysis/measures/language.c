@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_numbers_private.h"
+#include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 /* The list: both sums, the sums that their intervals are of, m, lambda (k), tails (k + 1). */
 enum { SUM2, SUM4, CORRECTED2, CORRECTED4, SEEN, LAMBDA };
@@ -144,21 +144,21 @@ static void fill(cs_language *l)
     l->tail[0] = l->sum4;
 }
 
-/* Documents drawn from a law are as many as it has; those that stand for all of its texts are not
- * drawn. */
+/* Refuses the population itself, where every text occurs with its weight: estimates need drawn
+ * documents. */
 static cs_status check_drawn(const cs_corpus *corpus)
 {
-    cs_law law = {0};
-    if (!corpus->path || !cs_law_named(corpus->path)) {
+    cs_synthetic language = {0};
+    if (!corpus->path || !cs_synthetic_named(corpus->path)) {
         return CS_OK;
     }
-    cs_status status = cs_law_parse(corpus->path, &law);
-    if (status == CS_OK && law.documents != corpus->documents + corpus->dropped_documents)
+    cs_status status = cs_synthetic_parse(corpus->path, &language);
+    if (status == CS_OK && language.documents != corpus->documents + corpus->dropped_documents)
         status =
             cs_fail(CS_ERR_USAGE,
                     "%s: this is the matrix of the population itself, but estimates need documents",
                     corpus->path);
-    cs_law_free(&law);
+    cs_synthetic_free(&language);
     return status;
 }
 

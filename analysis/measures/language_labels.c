@@ -1,14 +1,14 @@
-/* Sums over contexts and pairs of their documents, of which one gives a target and the other a label.
- */
+/* Sums over contexts and pairs of their documents: one document of a pair gives a target, the other
+ * a label. */
 #include "analysis/measures/language_labels.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_numbers_private.h"
+#include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 
 void cs_language_labels_free(cs_language_labels *l)
 {
@@ -21,7 +21,7 @@ typedef struct {
     const cs_csr *a;
     const int32_t *label; /* of documents: 0 .. classes - 1 */
     int64_t classes;
-    double *scale;    /* 1 / sqrt(P_G) of the choice at hand */
+    double *scale;    /* 1 / sqrt(P_G) of the current choice */
     double *joint[2]; /* cols x classes, row-major: P(v, c) of two halves */
     double *of_class; /* classes: masses of a context */
     cs_pool pool;
@@ -270,7 +270,7 @@ static cs_status counting_of(const cs_corpus *corpus, const cs_population_study 
     return c->pool.status;
 }
 
-/* P_G of the choice at hand. */
+/* P_G of the current choice. */
 static cs_status take_scale(counting *c)
 {
     cs_signed_gram m = {0};

@@ -1,456 +1,567 @@
-/* Which rows a probe is fitted on, its path of penalties, and its predictions. The fits themselves
- * are in linear_probe_fit.c. */
-#include "analysis/measures/linear_probe.h"
+/* From rows and labels to a standardised problem, f and its gradient by runs of rows, L-BFGS, the
+ * closed form of a ridge, and from a solution to a probe.
+ *
+ * L-BFGS begins each search as if f curved alike in all directions, and learns otherwise a
+ * direction an iteration: features that go together cost hundreds. So where there are no more
+ * features than rows it searches R W in place of W, R^T R = h Z^T Z / n + penalty, which is the
+ * second derivative of f if the shares s of all rows and classes had one curvature, h, the mean of
+ * w s (1 - s) where the search begins (Boehning, Annals of the Institute of Statistical Mathematics
+ * 44, 1992, has the bound h = 1/2). The search stops by the gradient with respect to W and b.
+ *
+ * Means and deviations are sums over rows in their order, the deviations about the mean and in
+ * units of the column's largest entry, so that no square overflows.
+ *
+ * libLBFGS stops at |g| < epsilon max(1, |x|), which says little where weights are large (separable
+ * rows): its test is off, ours runs in its progress callback, on |g| alone. Its line search gives
+ * up where f no longer changes in double; it is started again from there with its memory empty, a
+ * few times, since a path of steepest descent may still shorten the gradient. */
+#include "analysis/measures/linear_probe_private.h"
 
+#include <cblas.h>
+#include <lapacke.h>
+#include <lbfgs.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "analysis/measures/linear_probe_private.h"
-#include "base/ints.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
+#include "io/rows.h"
+#include "linalg/dense.h"
+#include "linalg/gram.h"
 
-enum { FOLDS = 5, ITERATIONS = 2000, ROWS_AT_ONCE = 256 };
-static const double usual_penalty[] = {10.0, 1.0, 0.1, 0.01, 1e-3, 1e-4, 1e-5};
-static const double TOLERANCE = 1e-6, LOOSER = 100.0;
+enum { SLICES = 4, MEMORY = 10, STARTS = 4, REFINEMENTS = 3 };
+static const double FLAT = 0x1p-40; /* of the largest entry: a deviation below it is rounding */
 
-/* --- checks ----------------------------------------------------------------------------------- */
+/* --- the objective ---------------------------------------------------------------------------- */
 
-static cs_status resolve(const cs_linear_probe_options *given, cs_linear_probe_options *o)
+static int64_t variables(const cs_probe_problem *q)
 {
-    *o = *given;
-    if (!o->penalty) {
-        o->penalty = usual_penalty;
-        o->penalties = sizeof usual_penalty / sizeof usual_penalty[0];
-    }
-    o->folds = o->folds == 0 ? FOLDS : o->folds;
-    o->tolerance = o->tolerance == 0.0 ? TOLERANCE : o->tolerance;
-    o->max_iterations = o->max_iterations == 0 ? ITERATIONS : o->max_iterations;
-    o->threads = o->threads > 0 ? o->threads : cs_threads();
-    if (o->penalties < 1) {
-        return cs_fail(CS_ERR_USAGE, "no penalties are given");
-    }
-    for (int64_t i = 0; i < o->penalties; ++i) {
-        if (!(o->penalty[i] > 0.0) || isinf(o->penalty[i]) ||
-            (i > 0 && !(o->penalty[i] < o->penalty[i - 1]))) {
-            return cs_fail(CS_ERR_USAGE,
-                           "penalty %g: penalties must be positive, finite and descending",
-                           o->penalty[i]);
-        }
-    }
-    if (o->folds < 2 || !(o->share >= 0.0 && o->share < 1.0) || !(o->tolerance > 0.0) ||
-        o->max_iterations < 1) {
-        return cs_fail(CS_ERR_USAGE,
-                       "out of range: %lld folds (at least 2), share %g ([0, 1)), tolerance %g "
-                       "(positive), %lld iterations (at least 1)",
-                       (long long)o->folds, o->share, o->tolerance, (long long)o->max_iterations);
-    }
-    return CS_OK;
+    return q->p * q->k + q->k;
 }
 
-static cs_status check_labels(const cs_rows *x, int64_t count, const int64_t *row, const double *y,
-                              int64_t classes)
+static int64_t first_of(const cs_probe_problem *q, int64_t run)
 {
-    if (count < 2) {
-        return cs_fail(CS_ERR_INPUT, "%lld training rows, but at least 2 are needed",
-                       (long long)count);
+    return q->n * run / q->runs;
+}
+
+/* One row's scores to (gradient of its loss by them) times its weight; returns its loss. */
+static double row_loss(const cs_probe_problem *q, int64_t i, double *s, double *curvature)
+{
+    if (q->regression) {
+        s[0] -= q->target[i];
+        return 0.5 * s[0] * s[0];
     }
-    for (int64_t i = 0; i < count; ++i) {
-        int64_t r = row ? row[i] : i;
-        if (r < 0 || r >= x->rows) {
-            return cs_fail(CS_ERR_INPUT, "row %lld does not exist: there are %lld rows",
-                           (long long)r, (long long)x->rows);
-        }
-        if (!isfinite(y[r]) ||
-            (classes > 0 && (y[r] != floor(y[r]) || y[r] < 0.0 || y[r] >= (double)classes))) {
-            return classes > 0 ? cs_fail(CS_ERR_INPUT, "row %lld: label %g is not in 0..%lld",
-                                         (long long)r, y[r], (long long)classes - 1)
-                               : cs_fail(CS_ERR_INPUT, "row %lld: value %g is not finite",
-                                         (long long)r, y[r]);
-        }
+    const int64_t own = (int64_t)q->target[i];
+    const double w = q->weight[own], mine = s[own];
+    double most = s[0], sum = 0.0;
+    for (int64_t c = 1; c < q->k; ++c) {
+        most = fmax(most, s[c]);
     }
-    return CS_OK;
-}
-
-/* --- predictions ------------------------------------------------------------------------------ */
-
-/* Scores of one row, whose features are in x. */
-static void scores_of(const cs_linear_probe *p, const double *x, double *score)
-{
-    const int64_t k = p->outputs;
-    memcpy(score, p->intercept, (size_t)k * sizeof *score);
-    for (int64_t j = 0; j < p->features; ++j) {
-        const double z = (x[j] - p->mean[j]) * p->scale[j], *w = p->weight + j * k;
-        for (int64_t c = 0; c < k && z != 0.0; ++c) {
-            score[c] += z * w[c];
-        }
+    for (int64_t c = 0; c < q->k; ++c) {
+        s[c] = exp(s[c] - most);
+        sum += s[c];
     }
-}
-
-static int64_t best_of(int64_t k, const double *score)
-{
-    int64_t best = 0;
-    for (int64_t c = 1; c < k; ++c) {
-        best = score[c] > score[best] ? c : best;
+    for (int64_t c = 0; c < q->k; ++c) {
+        s[c] /= sum;
+        *curvature += w * s[c] * (1.0 - s[c]);
+        s[c] *= w;
     }
-    return best;
+    s[own] -= w;
+    return w * (most + log(sum) - mine);
 }
-
-/* What is asked of a list of rows: predictions, or losses against y. */
-typedef struct {
-    const cs_linear_probe *p;
-    const cs_probe_sample *s;
-    const double *class_weight; /* outputs, for losses */
-    double *scratch;            /* a worker: features + outputs */
-    double *prediction;         /* of row i of the sample, or NULL */
-    double *score;              /* the same: outputs */
-    double *loss;               /* NaN: a class that training has not */
-} asked;
-
-static double loss_of(const asked *a, int64_t row, const double *score)
-{
-    const cs_linear_probe *p = a->p;
-    double y = a->s->y[row], sum = 0.0;
-    if (!p->class_of) {
-        double d = score[0] - (y - p->value_mean) / p->value_scale;
-        return 0.5 * d * d;
-    }
-    int64_t best = best_of(p->outputs, score), own = -1;
-    for (int64_t c = 0; c < p->outputs; ++c) {
-        own = p->class_of[c] == (int64_t)y ? c : own;
-        sum += exp(score[c] - score[best]);
-    }
-    return own < 0 ? NAN : a->class_weight[own] * (score[best] + log(sum) - score[own]);
-}
-
-static cs_status answer_some(void *ctx, int64_t item, int worker)
-{
-    const asked *a = ctx;
-    const cs_linear_probe *p = a->p;
-    const int64_t first = item * ROWS_AT_ONCE;
-    double *x = a->scratch + worker * (p->features + p->outputs), *score = x + p->features;
-    for (int64_t i = first; i < a->s->count && i < first + ROWS_AT_ONCE; ++i) {
-        const int64_t row = cs_probe_row(a->s, i);
-        cs_status status = cs_rows_read_finite(a->s->x, row, 1, x);
-        if (status != CS_OK) return status;
-        scores_of(p, x, score);
-        if (a->loss) {
-            a->loss[i] = loss_of(a, row, score);
-        }
-        if (a->score) {
-            memcpy(a->score + i * p->outputs, score, (size_t)p->outputs * sizeof *score);
-        }
-        if (a->prediction) {
-            a->prediction[i] = p->class_of ? (double)p->class_of[best_of(p->outputs, score)]
-                                           : p->value_mean + p->value_scale * score[0];
-        }
-    }
-    return CS_OK;
-}
-
-static cs_status answer(asked *a, int threads)
-{
-    const int workers = threads > 0 ? threads : cs_threads();
-    a->scratch = cs_alloc(workers * (a->p->features + a->p->outputs), sizeof *a->scratch);
-    cs_status status = a->scratch
-                           ? cs_parallel_workers((a->s->count + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE,
-                                                 workers, answer_some, a)
-                           : CS_ERR_MEMORY;
-    cs_free(a->scratch);
-    return status;
-}
-
-/* Of every row: its prediction, its scores; NULL: not wanted. */
-static cs_status answer_all(const cs_linear_probe *p, const cs_rows *x, int threads,
-                            double *prediction, double *score)
-{
-    if (x->cols != p->features) {
-        return cs_fail(CS_ERR_INPUT, "%s: %lld columns, but the probe was trained on %lld",
-                       x->name ? x->name : "features", (long long)x->cols, (long long)p->features);
-    }
-    const cs_probe_sample s = {.x = x, .count = x->rows};
-    asked a = {.p = p, .s = &s};
-    a.prediction = prediction;
-    a.score = score;
-    return answer(&a, threads);
-}
-
-cs_status cs_linear_probe_predict(const cs_linear_probe *p, const cs_rows *x, int threads,
-                                  double *prediction)
-{
-    return answer_all(p, x, threads, prediction, NULL);
-}
-
-cs_status cs_linear_probe_scores(const cs_linear_probe *p, const cs_rows *x, int threads,
-                                 double *score)
-{
-    return answer_all(p, x, threads, NULL, score);
-}
-
-/* --- rows held out ---------------------------------------------------------------------------- */
 
 typedef struct {
-    int64_t class, unit, at; /* unit: rows that stay together */
-    uint64_t draw;
-} lot;
+    cs_probe_problem *q;
+    const double *x;
+} evaluation;
 
-static int by_class_and_draw(const void *pa, const void *pb)
+static cs_status evaluate_run(void *ctx, int64_t run, int worker)
 {
-    const lot *a = pa, *b = pb;
-    const int class = CS_ORDER(a->class, b->class), draw = CS_ORDER(a->draw, b->draw);
-    return class ? class : draw ? draw : CS_ORDER(a->at, b->at);
-}
-
-/* Numbers the units of lots[first..end-1], in their order, from `first`; returns how many. */
-static int64_t number_units(lot *lots, int64_t first, int64_t end)
-{
-    int64_t units = 0, last = -1;
-    for (int64_t j = first; j < end; ++j) {
-        units += lots[j].unit != last;
-        last = lots[j].unit;
-        lots[j].unit = first + units - 1;
-    }
-    return units;
-}
-
-/* fold[i] of row i of the sample. Folds: rows are dealt round through the classes (units through
- * all), each in drawn order, so that folds differ by one in all and in each class. A share: the
- * first of each class, rounded, never all of it; the others get -1. */
-static cs_status deal_folds(const cs_probe_sample *s, const cs_linear_probe_options *o,
-                            int64_t folds, int64_t *fold)
-{
-    lot *lots = cs_alloc(s->count, sizeof *lots);
-    if (!lots) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < s->count; ++i) {
-        const int64_t row = cs_probe_row(s, i);
-        const int64_t unit = o->unit ? o->unit[row] : row;
-        cs_rng rng = cs_rng_at(o->seed, CS_STREAM_FOLDS, (uint64_t)unit);
-        lots[i] =
-            (lot){s->classes > 0 && !o->unit ? (int64_t)s->y[row] : 0, unit, i, cs_rng_u64(&rng)};
-    }
-    qsort(lots, (size_t)s->count, sizeof *lots, by_class_and_draw);
-    for (int64_t i = 0, end; i < s->count; i = end) {
-        for (end = i + 1; end < s->count && lots[end].class == lots[i].class; ++end) {
+    const evaluation *e = ctx;
+    const cs_probe_problem *q = e->q;
+    const int64_t p = q->p, k = q->k, last = first_of(q, run + 1);
+    const double *bias = e->x + p * k;
+    double *part = q->partial + run * (variables(q) + 2), *to_bias = part + p * k;
+    double *s = q->score + (int64_t)worker * CS_PROBE_BLOCK * k, loss = 0.0, curvature = 0.0;
+    memset(part, 0, (size_t)(variables(q) + 2) * sizeof *part);
+    for (int64_t from = first_of(q, run); from < last; from += CS_PROBE_BLOCK) {
+        const int64_t rows = last - from < CS_PROBE_BLOCK ? last - from : CS_PROBE_BLOCK;
+        const double *z = q->z + from * p;
+        for (int64_t i = 0; i < rows; ++i) {
+            memcpy(s + i * k, bias, (size_t)k * sizeof *s);
         }
-        const int64_t units = number_units(lots, i, end);
-        int64_t held = (int64_t)floor(o->share * (double)units + 0.5);
-        held = held < units ? held : units - 1;
-        for (int64_t j = i; j < end; ++j) {
-            const int64_t unit = lots[j].unit;
-            fold[lots[j].at] = o->share > 0.0 ? (unit < i + held ? 0 : -1) : unit % folds;
-        }
-    }
-    cs_free(lots);
-    return CS_OK;
-}
-
-/* Parts the sample's rows by whether they are of the fold: `in` of them first. */
-static int64_t part_rows(const cs_probe_sample *s, const int64_t *fold, int64_t f, int64_t *row)
-{
-    int64_t in = 0;
-    for (int pass = 0, at = 0; pass < 2; ++pass) {
-        for (int64_t i = 0; i < s->count; ++i) {
-            if ((fold[i] == f) == (pass == 0)) {
-                row[at++] = cs_probe_row(s, i);
-                in += pass == 0;
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k, (int)p, 1.0, z,
+                    (int)p, e->x, (int)k, 1.0, s, (int)k);
+        for (int64_t i = 0; i < rows; ++i) {
+            loss += row_loss(q, from + i, s + i * k, &curvature);
+            for (int64_t c = 0; c < k; ++c) {
+                to_bias[c] += s[i * k + c];
             }
         }
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)p, (int)k, (int)rows, 1.0, z,
+                    (int)p, s, (int)k, 1.0, part, (int)k);
     }
-    return in;
+    part[variables(q)] = loss;
+    part[variables(q) + 1] = curvature;
+    return CS_OK;
 }
 
-/* Rows of one class, or of one value, cannot be fitted: such a fold says nothing. */
-static bool can_fit(const cs_probe_sample *s)
+cs_status cs_probe_evaluate(cs_probe_problem *q, const double *x, double *f, double *gradient)
 {
-    for (int64_t i = 1; i < s->count; ++i) {
-        if (s->y[cs_probe_row(s, i)] != s->y[cs_probe_row(s, 0)]) {
-            return true;
+    const int64_t all = variables(q);
+    const double n = (double)q->n;
+    double loss = 0.0, curvature = 0.0, square = 0.0;
+    evaluation e = {q, x};
+    memset(gradient, 0, (size_t)all * sizeof *gradient);
+    cs_status status = cs_parallel_workers(q->runs, q->threads, evaluate_run, &e);
+    if (status != CS_OK) return status;
+    for (int64_t run = 0; run < q->runs; ++run) {
+        const double *part = q->partial + run * (all + 2);
+        for (int64_t j = 0; j < all; ++j) {
+            gradient[j] += part[j] / n;
         }
+        loss += part[all] / n;
+        curvature += part[all + 1] / (n * (double)q->k);
     }
-    return false;
+    for (int64_t j = 0; j < q->p * q->k; ++j) {
+        gradient[j] += q->penalty * x[j];
+        square += x[j] * x[j];
+    }
+    q->curvature = curvature;
+    *f = loss + 0.5 * q->penalty * square;
+    return CS_OK;
 }
 
-/* The path on the rows outside a fold; adds the losses on those inside. */
-static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *held,
-                          const cs_linear_probe_options *o, cs_linear_probe_step *step,
-                          double *total)
+static double norm(int64_t n, const double *x)
 {
-    cs_linear_probe p = {0};
-    cs_probe_problem q = {0};
-    double *x = NULL, *loss = cs_pool_take(&q.pool, held->count, sizeof *loss);
-    cs_status status = loss ? cs_probe_pose(train, o->threads, &p, &q) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_probe_start(&q, &x);
-    for (int64_t i = 0; i < o->penalties && status == CS_OK; ++i) {
-        cs_probe_fit fit;
-        q.penalty = o->penalty[i];
-        status = cs_probe_minimise(&q, LOOSER * o->tolerance, o->max_iterations, x, &fit);
-        if (status == CS_OK) {
-            step[i].unconverged += !fit.converged;
-            cs_probe_spread(&q, x, &p);
-            asked a = {.p = &p, .s = held, .class_weight = q.weight, .loss = loss};
-            status = answer(&a, o->threads);
-        }
-        for (int64_t r = 0; r < held->count && status == CS_OK; ++r) {
-            /* In units of the values themselves: those of a fold are its own. */
-            double unit = p.value_scale * p.value_scale;
-            total[i] += isnan(loss[r]) ? 0.0 : loss[r] * unit;
-            total[o->penalties + i] += !isnan(loss[r]);
-        }
-    }
-    cs_probe_problem_free(&q);
-    cs_linear_probe_free(&p);
-    return status;
+    return sqrt(cs_inner(n, x, x));
 }
 
-static bool any_held(const cs_probe_sample *s, const int64_t *fold)
+/* Z^T Z / n, and of a regression Z^T v / n. */
+static cs_status make_normal_equations(cs_probe_problem *q)
 {
-    for (int64_t i = 0; i < s->count; ++i) {
-        if (fold[i] >= 0) {
-            return true;
-        }
+    const cs_gram_options options = {.wide = true, .threads = q->threads};
+    cs_rows rows = cs_rows_of_f64(q->n, q->p, q->z, "standardised features");
+    cs_gram g = {0};
+    int64_t n = 0;
+    cs_status status = cs_gram_init(q->p, 1, &options, &g);
+    if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK)
+        status = cs_gram_total(&g, NULL, false, &q->gram, &n);
+    for (int64_t j = 0; j < q->p * q->p && status == CS_OK; ++j) { /* without gaps */
+        q->gram.data[j] /= (double)n;
     }
-    return false;
-}
-
-/* The penalty whose loss on rows held out is least. */
-static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_options *given,
-                                cs_linear_probe *p)
-{
-    cs_linear_probe_options own = *given, *o = &own;
-    const int64_t all = o->folds < s->count ? o->folds : s->count;
-    int64_t folds = o->share > 0.0 ? 1 : all;
-    cs_pool pool = {0};
-    int64_t *fold = cs_pool_take(&pool, s->count, sizeof *fold);
-    int64_t *row = cs_pool_take(&pool, s->count, sizeof *row);
-    double *total = cs_pool_take(&pool, 2 * o->penalties, sizeof *total);
-    cs_status status = total ? deal_folds(s, o, folds, fold) : CS_ERR_MEMORY;
-    if (status == CS_OK &&
-        !any_held(s, fold)) { /* the share of each class is less than a half row */
-        o->share = 0;
-        folds = all;
-        status = deal_folds(s, o, folds, fold);
-    }
-    for (int64_t f = 0; f < folds && status == CS_OK; ++f) {
-        cs_probe_sample held = *s, train = *s;
-        held.count = part_rows(s, fold, f, row);
-        held.row = row;
-        train.count = s->count - held.count;
-        train.row = row + held.count;
-        cs_progress_report(o->progress, "folds", f, folds);
-        if (held.count > 0 && can_fit(&train)) {
-            status = try_fold(&train, &held, o, p->step, total);
-        }
-    }
-    if (status == CS_OK && !(total[o->penalties] > 0.0))
-        status = cs_fail(CS_ERR_INPUT,
-                         "%lld training rows are too few to hold any out; give one penalty",
-                         (long long)s->count);
-    for (int64_t i = 0; i < o->penalties && status == CS_OK; ++i) {
-        p->step[i].held_out = total[i] / total[o->penalties + i];
-        p->chosen = p->step[i].held_out < p->step[p->chosen].held_out ? i : p->chosen;
-    }
-    cs_pool_free(&pool);
-    return status;
-}
-
-/* --- the probe -------------------------------------------------------------------------------- */
-
-static void measure_margins(const cs_probe_problem *q, const double *x, cs_linear_probe *p)
-{
-    const double *bias = x + q->p * q->k;
-    int64_t right = 0;
-    double least = INFINITY;
-    for (int64_t i = 0; i < q->n; ++i) {
-        double *s = q->score, other = -INFINITY;
-        const int64_t own = (int64_t)q->target[i];
-        memcpy(s, bias, (size_t)q->k * sizeof *s);
+    for (int64_t i = 0; i < q->n && status == CS_OK && q->regression; ++i) {
         for (int64_t j = 0; j < q->p; ++j) {
-            for (int64_t c = 0; c < q->k; ++c) {
-                s[c] += q->z[i * q->p + j] * x[j * q->k + c];
+            q->right[j] += q->z[i * q->p + j] * q->target[i] / (double)q->n;
+        }
+    }
+    cs_gram_free(&g);
+    return status;
+}
+
+/* Allocates the buffers of evaluations and of the closed form; n, p, k, z, target and weight are
+ * set. */
+static cs_status prepare(cs_probe_problem *q)
+{
+    int narrow;
+    const int workers = q->threads > 0 ? q->threads : cs_threads();
+    cs_status status = cs_blas_int(variables(q) + 16, "variables of the probe", &narrow);
+    if (status != CS_OK) return status;
+    q->threads = workers;
+    q->runs = q->n < CS_PROBE_RUNS ? q->n : CS_PROBE_RUNS;
+    q->partial = cs_pool_take(&q->pool, q->runs * (variables(q) + 2), sizeof *q->partial);
+    q->score = cs_pool_take(&q->pool, (int64_t)workers * CS_PROBE_BLOCK * q->k, sizeof *q->score);
+    q->gradient = cs_pool_take(&q->pool, variables(q), sizeof *q->gradient);
+    if (!q->regression && q->p > q->n) return q->pool.status; /* R would cost more than it saves */
+    if (q->regression) q->right = cs_pool_take(&q->pool, q->p, sizeof *q->right);
+    q->factor = cs_pool_take(&q->pool, q->p * q->p, sizeof *q->factor);
+    return q->pool.status == CS_OK ? make_normal_equations(q) : q->pool.status;
+}
+
+void cs_probe_problem_free(cs_probe_problem *q)
+{
+    cs_dense_free(&q->gram);
+    cs_pool_free(&q->pool);
+    memset(q, 0, sizeof *q);
+}
+
+/* --- rows to a problem, and back --------------------------------------------------------------- */
+
+/* The bias has no penalty and moves freely along (1, ..., 1): the one of sum 0 is taken. */
+static void centre_bias(const cs_probe_problem *q, double *bias)
+{
+    double mean = 0.0;
+    for (int64_t c = 0; c < q->k; ++c) {
+        mean += bias[c] / (double)q->k;
+    }
+    for (int64_t c = 0; c < q->k; ++c) {
+        bias[c] -= mean;
+    }
+}
+
+cs_status cs_linear_probe_check(const cs_rows *x)
+{
+    double *row = cs_alloc(x->cols, sizeof *row);
+    cs_status status = row ? CS_OK : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < x->rows && status == CS_OK; ++i) {
+        status = cs_rows_read_finite(x, i, 1, row);
+    }
+    cs_free(row);
+    return status;
+}
+
+/* The classes that the sample has, their weights, the targets as outputs. */
+static cs_status take_classes(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    int64_t *number = cs_pool_take(&q->pool, s->classes, sizeof *number);
+    if (!number) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < s->count; ++i) {
+        number[(int64_t)s->y[cs_probe_row(s, i)]] += 1;
+    }
+    for (int64_t c = 0; c < s->classes; ++c) {
+        p->outputs += number[c] > 0;
+    }
+    if (p->outputs < 2) {
+        return cs_fail(CS_ERR_INPUT,
+                       "all %lld training rows have class %lld, but a probe needs two classes",
+                       (long long)s->count, (long long)s->y[cs_probe_row(s, 0)]);
+    }
+    p->class_of = cs_pool_take(&p->pool, p->outputs, sizeof *p->class_of);
+    q->weight = cs_pool_take(&q->pool, p->outputs, sizeof *q->weight);
+    if (!p->class_of || !q->weight) return CS_ERR_MEMORY;
+    for (int64_t c = 0, k = 0; c < s->classes; ++c) {
+        if (number[c] > 0) {
+            p->class_of[k] = c;
+            q->weight[k] = s->balanced ? (double)s->count / (double)(p->outputs * number[c]) : 1.0;
+            number[c] = k++; /* from here on: its output */
+        }
+    }
+    for (int64_t i = 0; i < s->count; ++i) {
+        q->target[i] = (double)number[(int64_t)s->y[cs_probe_row(s, i)]];
+    }
+    return CS_OK;
+}
+
+static cs_status take_values(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    double mean = 0.0, most = 0.0, square = 0.0;
+    bool constant = true;
+    for (int64_t i = 0; i < s->count; ++i) {
+        mean += s->y[cs_probe_row(s, i)];
+        constant = constant && s->y[cs_probe_row(s, i)] == s->y[cs_probe_row(s, 0)];
+    }
+    if (constant) {
+        return cs_fail(CS_ERR_INPUT,
+                       "all %lld training values are %g, so there is nothing to predict",
+                       (long long)s->count, s->y[cs_probe_row(s, 0)]);
+    }
+    mean /= (double)s->count;
+    for (int64_t i = 0; i < s->count; ++i) {
+        most = fmax(most, fabs(s->y[cs_probe_row(s, i)] - mean));
+    }
+    for (int64_t i = 0; i < s->count; ++i) { /* by `most`, so that squares do not overflow */
+        double d = (s->y[cs_probe_row(s, i)] - mean) / most;
+        square += d * d / (double)s->count;
+    }
+    p->outputs = 1;
+    p->value_mean = mean;
+    p->value_scale = most * sqrt(square);
+    q->weight = cs_pool_take(&q->pool, 1, sizeof *q->weight);
+    for (int64_t i = 0; i < s->count; ++i) {
+        q->target[i] = (s->y[cs_probe_row(s, i)] - mean) / p->value_scale;
+    }
+    return q->pool.status;
+}
+
+/* Mean and 1 / sd of each column: two passes over rows in their order. x, most (zeros): of d. */
+static cs_status measure_columns(const cs_probe_sample *s, double *x, double *most,
+                                 cs_linear_probe *p)
+{
+    const int64_t d = p->features;
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            p->mean[j] += x[j];
+            most[j] = fmax(most[j], fabs(x[j]));
+        }
+    }
+    cs_divide(d, (double)s->count, p->mean);
+    for (int64_t i = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
+        for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+            double dev = most[j] > 0.0 ? (x[j] - p->mean[j]) / most[j] : 0.0;
+            p->scale[j] += dev * dev / (double)s->count;
+        }
+    }
+    for (int64_t j = 0; j < d && status == CS_OK; ++j) {
+        double sd = sqrt(p->scale[j]); /* in units of `most` */
+        p->scale[j] = sd > FLAT && isfinite(1.0 / (sd * most[j])) ? 1.0 / (sd * most[j]) : 0.0;
+        p->constant += p->scale[j] == 0.0;
+    }
+    return status;
+}
+
+static cs_status take_features(const cs_probe_sample *s, cs_linear_probe *p, cs_probe_problem *q)
+{
+    double *x = cs_pool_take(&q->pool, p->features, sizeof *x);
+    double *most = cs_pool_take(&q->pool, p->features, sizeof *most);
+    cs_status status = most ? measure_columns(s, x, most, p) : CS_ERR_MEMORY;
+    q->p = p->features - p->constant;
+    if (status == CS_OK && q->p == 0 && q->regression)
+        status = cs_fail(CS_ERR_INPUT, "%s: none of the %lld features varies over the %lld rows",
+                         s->x->name ? s->x->name : "features", (long long)p->features,
+                         (long long)s->count);
+    q->p += q->p == 0; /* zeros, so that the intercept alone decides */
+    if (status == CS_OK && !(q->z = cs_pool_take(&q->pool, q->n * q->p, sizeof *q->z)))
+        status = CS_ERR_MEMORY;
+    for (int64_t i = 0, at = 0; i < s->count && status == CS_OK; ++i) {
+        status = cs_rows_read_finite(s->x, cs_probe_row(s, i), 1, x);
+        for (int64_t j = 0; j < p->features && status == CS_OK; ++j) {
+            if (p->scale[j] != 0.0) {
+                q->z[at++] = (x[j] - p->mean[j]) * p->scale[j];
             }
         }
-        for (int64_t c = 0; c < q->k; ++c) {
-            other = c == own ? other : fmax(other, s[c]);
-        }
-        right += best_of(q->k, s) == own;
-        least = fmin(least, s[own] - other);
     }
-    p->train_accuracy = (double)right / (double)q->n;
-    p->least_margin = least;
-}
-
-/* The path down to the chosen penalty, that fit with the full tolerance. */
-static cs_status fit_chosen(const cs_probe_sample *s, const cs_linear_probe_options *o,
-                            cs_linear_probe *p)
-{
-    cs_probe_problem q = {0};
-    cs_probe_fit fit = {0};
-    double *x = NULL;
-    cs_status status = cs_probe_pose(s, o->threads, p, &q);
-    if (status == CS_OK) status = cs_probe_start(&q, &x);
-    for (int64_t i = q.regression ? p->chosen : 0; i <= p->chosen && status == CS_OK; ++i) {
-        double tolerance = i == p->chosen ? o->tolerance : LOOSER * o->tolerance;
-        q.penalty = o->penalty[i];
-        status = cs_probe_minimise(&q, tolerance, o->max_iterations, x, &fit);
-    }
-    if (status == CS_OK) {
-        cs_probe_spread(&q, x, p);
-        p->loss = fit.loss;
-        p->gradient = fit.gradient;
-        p->iterations = fit.iterations;
-        p->converged = fit.converged;
-        p->train_accuracy = p->least_margin = NAN;
-        if (!q.regression) {
-            measure_margins(&q, x, p);
-        }
-    }
-    cs_probe_problem_free(&q);
     return status;
 }
 
-/* The grid of a sample, each penalty with its loss on held-out rows where there are several. */
-static cs_status grid_of(const cs_probe_sample *s, const cs_linear_probe_options *given,
-                         cs_linear_probe_options *o, cs_linear_probe *p)
+cs_status cs_probe_pose(const cs_probe_sample *s, int threads, cs_linear_probe *p,
+                        cs_probe_problem *q)
 {
-    cs_status status = resolve(given, o);
-    if (status == CS_OK) status = check_labels(s->x, s->count, s->row, s->y, s->classes);
-    p->steps = status == CS_OK ? o->penalties : 0;
-    p->step = cs_pool_take(&p->pool, p->steps, sizeof *p->step);
-    if (status == CS_OK) status = p->pool.status;
-    for (int64_t i = 0; i < p->steps && status == CS_OK; ++i) {
-        p->step[i] = (cs_linear_probe_step){o->penalty[i], NAN, 0};
+    const int64_t d = s->x->cols;
+    p->features = d;
+    p->classes = s->classes;
+    p->rows = s->count;
+    p->value_scale = 1.0;
+    q->n = s->count;
+    q->regression = s->classes == 0;
+    q->threads = threads;
+    CS_POOL_FIELDS(&p->pool, d, p, mean, scale);
+    q->target = cs_pool_take(&q->pool, s->count, sizeof *q->target);
+    cs_status status = p->scale && q->target ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = q->regression ? take_values(s, p, q) : take_classes(s, p, q);
+    q->k = p->outputs;
+    if (status == CS_OK && (status = take_features(s, p, q)) == CS_OK) {
+        p->weight = cs_pool_take(&p->pool, d * p->outputs, sizeof *p->weight);
+        p->intercept = cs_pool_take(&p->pool, p->outputs, sizeof *p->intercept);
+        status = p->intercept ? prepare(q) : CS_ERR_MEMORY;
     }
-    return status == CS_OK && o->penalties > 1 && can_fit(s) ? choose_penalty(s, o, p) : status;
-}
-
-cs_status cs_linear_probe_fit(const cs_rows *x, int64_t count, const int64_t *row, const double *y,
-                              int64_t classes, const cs_linear_probe_options *options,
-                              cs_linear_probe *out)
-{
-    const cs_probe_sample s = {x, count, row, y, classes, options->balanced && classes > 0};
-    cs_linear_probe_options o;
-    cs_linear_probe p = {0};
-    cs_status status = grid_of(&s, options, &o, &p);
-    if (status == CS_OK) status = fit_chosen(&s, &o, &p);
-    return CS_DELIVER(status, out, p, cs_linear_probe_free);
-}
-
-cs_status cs_linear_probe_held_out(const cs_rows *x, const double *y, int64_t classes,
-                                   const cs_linear_probe_options *options, double *out)
-{
-    const cs_probe_sample s = {x, x->rows, NULL, y, classes, options->balanced && classes > 0};
-    cs_linear_probe_options o;
-    cs_linear_probe p = {0};
-    cs_status status = grid_of(&s, options, &o, &p);
-    *out = status == CS_OK ? p.step[p.chosen].held_out : NAN;
-    cs_linear_probe_free(&p);
     return status;
 }
 
-void cs_linear_probe_free(cs_linear_probe *p)
+cs_status cs_probe_start(cs_probe_problem *q, double **out)
 {
-    cs_pool_free(&p->pool);
-    memset(p, 0, sizeof *p);
+    double *x = cs_pool_take(&q->pool, variables(q), sizeof *x);
+    if (!x) return CS_ERR_MEMORY;
+    double *bias = x + q->p * q->k;
+    for (int64_t i = 0; i < q->n && !q->regression; ++i) {
+        bias[(int64_t)q->target[i]] += q->weight[(int64_t)q->target[i]];
+    }
+    for (int64_t c = 0; c < q->k && !q->regression; ++c) {
+        bias[c] = log(bias[c]);
+    }
+    centre_bias(q, bias);
+    *out = x;
+    return CS_OK;
+}
+
+void cs_probe_spread(const cs_probe_problem *q, const double *x, cs_linear_probe *p)
+{
+    for (int64_t j = 0, at = 0; j < p->features; ++j) {
+        if (p->scale[j] != 0.0) {
+            memcpy(p->weight + j * q->k, x + q->k * at++, (size_t)q->k * sizeof *x);
+        }
+    }
+    memcpy(p->intercept, x + q->p * q->k, (size_t)q->k * sizeof *x);
+}
+
+/* --- L-BFGS ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_probe_problem *q;
+    double tolerance;
+    int64_t iterations, max_iterations;
+    double *x;       /* what the variables of the search stand for */
+    double root;     /* of the mean curvature h */
+    double gradient; /* |grad f| at x */
+    cs_status status;
+} search;
+
+/* h Z^T Z / n + penalty = R^T R, h the curvature at the last evaluation; what is added lies above
+ * the rounding of its entries, and far below them. */
+static cs_status make_metric(search *s)
+{
+    cs_probe_problem *q = s->q;
+    const double h = q->curvature, least = q->penalty + h * (double)q->p * 0x1p-40;
+    s->root = 1.0;
+    if (!q->factor) return CS_OK;
+    for (int64_t j = 0; j < q->p * q->p; ++j) {
+        q->factor[j] = h * q->gram.data[j] + (j % (q->p + 1) == 0 ? least : 0.0);
+    }
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', (int)q->p, q->factor, (int)q->p) != 0) {
+        return cs_fail(CS_ERR_CONVERGE, "the Cholesky factorisation of %g Z^T Z / n + %g failed", h,
+                       least);
+    }
+    s->root = sqrt(h);
+    return CS_OK;
+}
+
+typedef struct {
+    const cs_probe_problem *q;
+    CBLAS_TRANSPOSE form;
+    double *x;
+} division;
+
+static cs_status divide_columns(void *ctx, int64_t slice, int worker)
+{
+    const division *d = ctx;
+    const int64_t k = d->q->k, first = k * slice / SLICES, last = k * (slice + 1) / SLICES;
+    (void)worker;
+    if (first < last) {
+        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasUpper, d->form, CblasNonUnit, (int)d->q->p,
+                    (int)(last - first), 1.0, d->q->factor, (int)d->q->p, d->x + first, (int)k);
+    }
+    return CS_OK;
+}
+
+/* x = (W, b) of u = (R W, root b): CblasNoTrans; or the gradient by u of that by x: CblasTrans. */
+static cs_status divide(const search *s, CBLAS_TRANSPOSE form, double *x)
+{
+    const cs_probe_problem *q = s->q;
+    division d = {q, form, x};
+    cs_divide(q->k, s->root, x + q->p * q->k);
+    return q->factor ? cs_parallel_workers(SLICES, q->threads, divide_columns, &d) : CS_OK;
+}
+
+static void multiply(const search *s, double *u)
+{
+    const cs_probe_problem *q = s->q;
+    if (q->factor) {
+        cblas_dtrmm(CblasRowMajor, CblasLeft, CblasUpper, CblasNoTrans, CblasNonUnit, (int)q->p,
+                    (int)q->k, 1.0, q->factor, (int)q->p, u, (int)q->k);
+    }
+    cblas_dscal((int)q->k, s->root, u + q->p * q->k, 1);
+}
+
+static lbfgsfloatval_t on_evaluate(void *ctx, const lbfgsfloatval_t *u, lbfgsfloatval_t *g, int n,
+                                   lbfgsfloatval_t step)
+{
+    search *s = ctx;
+    double f = 0.0;
+    (void)step;
+    memcpy(s->x, u, (size_t)n * sizeof *u);
+    if (s->status == CS_OK) s->status = divide(s, CblasNoTrans, s->x);
+    if (s->status == CS_OK) s->status = cs_probe_evaluate(s->q, s->x, &f, g);
+    s->gradient = norm(n, g);
+    if (s->status == CS_OK) s->status = divide(s, CblasTrans, g);
+    return f;
+}
+
+/* Other than 0 stops. */
+static int on_progress(void *ctx, const lbfgsfloatval_t *u, const lbfgsfloatval_t *g,
+                       lbfgsfloatval_t f, lbfgsfloatval_t u_norm, lbfgsfloatval_t g_norm,
+                       lbfgsfloatval_t step, int n, int k, int evaluations)
+{
+    search *s = ctx;
+    (void)u, (void)g, (void)f, (void)u_norm, (void)g_norm, (void)step, (void)n, (void)k;
+    (void)evaluations;
+    s->iterations += 1;
+    return s->status != CS_OK || s->gradient <= s->tolerance || s->iterations >= s->max_iterations;
+}
+
+/* u comes from lbfgs_malloc: the library requires its own size and alignment. */
+static cs_status search_from(search *s, lbfgsfloatval_t *u, cs_probe_fit *fit)
+{
+    double *g = s->q->gradient;
+    const int n = (int)variables(s->q);
+    lbfgs_parameter_t parameters;
+    lbfgs_parameter_init(&parameters);
+    parameters.m = MEMORY;
+    parameters.epsilon = 0.0;
+    for (int start = 0;; ++start) {
+        cs_status status = cs_probe_evaluate(s->q, s->x, &fit->loss, g);
+        fit->gradient = norm(n, g);
+        fit->converged = status == CS_OK && fit->gradient <= s->tolerance;
+        if (status != CS_OK || fit->converged || s->iterations >= s->max_iterations ||
+            start == STARTS || (status = make_metric(s)) != CS_OK) {
+            return status;
+        }
+        memcpy(u, s->x, (size_t)n * sizeof *u);
+        multiply(s, u);
+        int code = lbfgs(n, u, NULL, on_evaluate, on_progress, s, &parameters);
+        if (s->status != CS_OK) return s->status;
+        if (code == LBFGSERR_OUTOFMEMORY) {
+            return cs_fail(CS_ERR_MEMORY, "L-BFGS of %d variables: out of memory", n);
+        }
+        memcpy(s->x, u, (size_t)n * sizeof *u);
+        if ((status = divide(s, CblasNoTrans, s->x)) != CS_OK) return status;
+    }
+}
+
+static cs_status minimise_classes(cs_probe_problem *q, double tolerance, int64_t max_iterations,
+                                  double *x, cs_probe_fit *fit)
+{
+    const int64_t all = variables(q);
+    search s = {.q = q, .tolerance = tolerance, .max_iterations = max_iterations, .x = x};
+    lbfgsfloatval_t *u = lbfgs_malloc((int)all);
+    if (!u) {
+        return cs_fail(CS_ERR_MEMORY, "out of memory for %lld variables", (long long)all);
+    }
+    cs_status status = search_from(&s, u, fit);
+    fit->iterations = s.iterations;
+    if (status == CS_OK) centre_bias(q, x + q->p * q->k);
+    lbfgs_free(u);
+    return status;
+}
+
+/* --- closed form ------------------------------------------------------------------------------ */
+
+/* (Z^T Z / n + penalty) w = Z^T v / n; then x less the same inverse of the gradient, while that is
+ * too long. */
+static cs_status minimise_values(cs_probe_problem *q, double tolerance, double *x,
+                                 cs_probe_fit *fit)
+{
+    const int p = (int)q->p;
+    double *a = q->factor, *g = q->gradient;
+    memcpy(a, q->gram.data, (size_t)(q->p * q->p) * sizeof *a);
+    for (int64_t j = 0; j < q->p; ++j) {
+        a[j * q->p + j] += q->penalty;
+    }
+    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', p, a, p) != 0) {
+        return cs_fail(CS_ERR_CONVERGE,
+                       "penalty %g is below the rounding error of Z^T Z; give a larger penalty",
+                       q->penalty);
+    }
+    memcpy(x, q->right, (size_t)q->p * sizeof *x);
+    x[p] = 0.0; /* v and the columns of Z have mean 0 */
+    (void)LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', p, 1, a, p, x, p);
+    for (int step = 0; step <= REFINEMENTS; ++step) {
+        cs_status status = cs_probe_evaluate(q, x, &fit->loss, g);
+        if (status != CS_OK) return status;
+        fit->gradient = norm(q->p + 1, g);
+        fit->iterations = step;
+        fit->converged = fit->gradient <= tolerance;
+        if (fit->converged || step == REFINEMENTS) {
+            break;
+        }
+        (void)LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', p, 1, a, p, g, p);
+        for (int64_t j = 0; j < q->p; ++j) {
+            x[j] -= g[j];
+        }
+        x[p] -= g[p];
+    }
+    return CS_OK;
+}
+
+cs_status cs_probe_minimise(cs_probe_problem *q, double tolerance, int64_t max_iterations,
+                            double *x, cs_probe_fit *fit)
+{
+    *fit = (cs_probe_fit){0};
+    cs_threads_blas_hold(true); /* runs of rows are the parallel items */
+    cs_status status = q->regression ? minimise_values(q, tolerance, x, fit)
+                                     : minimise_classes(q, tolerance, max_iterations, x, fit);
+    cs_threads_blas_hold(false);
+    return status;
 }

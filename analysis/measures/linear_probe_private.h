@@ -1,4 +1,4 @@
-/* The optimisation problem of a linear probe (linear_probe_fit.c). */
+/* The optimisation problem of a linear probe. */
 #pragma once
 
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /* Where the [MASK] rows lie outside the row space of the others (MAE-LM, Theorem 2.2), from the
  * eigenvectors of both Gram matrices; angles by analysis/measures/subspace.h. */
+#include "analysis/measures/mask_containment.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/mask_rank.h"
 #include "analysis/measures/subspace.h"
 #include "base/mem.h"
 #include "base/threads.h"

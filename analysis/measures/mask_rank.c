@@ -23,9 +23,10 @@ struct cs_mask_rank_sums {
     int64_t width;
     int32_t mask_id;
     const int32_t *block;
-    cs_gram *gram;                /* layers x PARTS; zeroed where a part is not kept */
-    int32_t *group;               /* PARTS x room */
-    int64_t room, masked, others; /* rows; those at [MASK] (rare: of such tokens), and the rest */
+    cs_gram *gram;  /* layers x PARTS; zeroed where a part is not kept */
+    int32_t *group; /* PARTS x capacity */
+    int64_t capacity, masked,
+        others; /* rows; those at [MASK] (rare: of such tokens), and the rest */
 };
 
 const char *cs_mask_set_name(cs_mask_set set)
@@ -104,14 +105,14 @@ void cs_mask_rank_end(cs_mask_rank_sums **held)
 /* Groups of all parts, -1 everywhere. */
 static cs_status clear_groups(cs_mask_rank_sums *s, int64_t rows)
 {
-    if (rows > s->room) {
+    if (rows > s->capacity) {
         cs_free(s->group);
-        s->room = 0;
+        s->capacity = 0;
         s->group = cs_alloc(PARTS * rows, sizeof *s->group);
         if (!s->group) return CS_ERR_MEMORY;
-        s->room = rows;
+        s->capacity = rows;
     }
-    for (int64_t i = 0; i < PARTS * s->room; ++i) {
+    for (int64_t i = 0; i < PARTS * s->capacity; ++i) {
         s->group[i] = -1;
     }
     return CS_OK;
@@ -119,7 +120,7 @@ static cs_status clear_groups(cs_mask_rank_sums *s, int64_t rows)
 
 static int32_t *groups_of(cs_mask_rank_sums *s, part p)
 {
-    return s->group + (int64_t)p * s->room;
+    return s->group + (int64_t)p * s->capacity;
 }
 
 static cs_status add_parts(cs_mask_rank_sums *s, const cs_hidden_block *rows, part first, part last)

@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "analysis/measures/effective_rank.h"
+#include "analysis/measures/mask_containment.h"
 #include "infer/hidden_states.h"
 #include "io/result.h"
 #include "linalg/gram.h"
@@ -52,9 +53,10 @@ typedef enum {
 const char *cs_mask_set_name(cs_mask_set set); /* "with-mask", ... */
 
 typedef struct {
-    cs_hidden_options hidden; /* layers, lengths, documents; mask_ratio in (0, 1), mask_seed,
-                                 mask_keep, mask_random; drop_masked is set here */
-    bool encoder_only;        /* MAE-LM: dropped, without-mask, without-kept */
+    /* Layers, lengths, documents; mask_ratio in (0, 1), mask_seed, mask_keep, mask_random;
+     * drop_masked is set here. */
+    cs_hidden_options hidden;
+    bool encoder_only; /* MAE-LM: dropped, without-mask, without-kept */
     /* of each token, whether it is rare: the study is of rare tokens, and nothing is masked; NULL:
      * of [MASK]. Borrowed */
     const uint8_t *rare;
@@ -62,31 +64,6 @@ typedef struct {
     cs_gram_options gram;
     cs_rank_options rank;
 } cs_mask_rank_options;
-
-/* Position of the row space of the [MASK] rows relative to that of the others (Theorem 2.2). V_R:
- * the eigenvectors of the k_R = rank_tau largest eigenvalues of H_R^T H_R, V_M likewise; k_R and
- * k_M are kept when a block is left out. */
-typedef enum {
-    CS_CONTAIN_OUTSIDE,      /* ||H_M (I - V_R V_R^T)||_F^2 / ||H_M||_F^2 */
-    CS_CONTAIN_OUTSIDE_REAL, /* the same of H_R: at most 1 - tau */
-    CS_CONTAIN_LARGEST,      /* largest principal angle of V_R and V_M, degrees */
-    CS_CONTAIN_MEDIAN,       /* median one (lower middle) */
-    CS_CONTAIN_COSINE,       /* mean squared cosine; of random subspaces max(k_R, k_M) / d */
-    CS_CONTAIN_MEASURES
-} cs_contain_measure;
-
-const char *cs_contain_name(cs_contain_measure measure); /* "outside_share", ... */
-const char *cs_contain_definition(cs_contain_measure measure);
-
-typedef struct {
-    int64_t real, mask; /* k_R, k_M */
-    double value[CS_CONTAIN_MEASURES], se[CS_CONTAIN_MEASURES];
-    /* Share of ||H_M||_F^2 outside the whole row space of H_R, `rank` directions with eigenvalues
-     * above the floor gamma ||H_R||_F^2, and the error bound of that share: (gamma ||H_R||_F^2 /
-     * lambda_rank)^2 + 2 (..) sqrt(share) + gamma. 0 and 0 if rank = d. */
-    int64_t rank;
-    double exact, exact_error;
-} cs_containment;
 
 typedef struct {
     int64_t layer;
@@ -147,8 +124,3 @@ cs_status cs_mask_rank_take_plain(void *sums, const cs_hidden_block *rows) CS_MU
 /* Gram blocks are freed layer by layer as they are used. */
 cs_status cs_mask_rank_finish(cs_mask_rank_sums *sums, cs_mask_rank *out) CS_MUST_CHECK;
 void cs_mask_rank_end(cs_mask_rank_sums **held);
-
-/* Containment of two sums with the same groups: uncentred or centred as options say. B + 1 times
- * two eigenproblems and an SVD, in parallel. */
-cs_status cs_containment_of(const cs_gram *real, const cs_gram *mask,
-                            const cs_rank_options *options, cs_containment *out) CS_MUST_CHECK;

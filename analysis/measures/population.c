@@ -15,19 +15,6 @@ void cs_population_counts_free(cs_population_counts *counts)
     cs_cooc_free(&counts->words);
 }
 
-cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *options,
-                              cs_population_counts *out)
-{
-    cs_population_counts counts = {.documents = corpus->documents};
-    cs_cooc_options o = *options;
-    o.by_document = true;
-    cs_status status = cs_cooc_build(corpus, &o, &counts.rows);
-    if (status == CS_OK) status = cs_context_index_of(&counts.rows, &counts.index);
-    o.context = (cs_context){.mode = CS_CONTEXT_DOCUMENT, .n = 1};
-    if (status == CS_OK) status = cs_cooc_build(corpus, &o, &counts.words);
-    return CS_DELIVER(status, out, counts, cs_population_counts_free);
-}
-
 /* --- marginals -------------------------------------------------------------------------------- */
 
 /* s_v = 1 / sqrt(P_G(v)), 0 for absent tokens; f_v = P_G(v)^2 / (its estimate from two documents),
@@ -100,7 +87,7 @@ static double share(double x, double y)
     return y > 0 ? x / y : (double)NAN;
 }
 
-/* The choice at hand, with s and f of marginals(). */
+/* The current choice, with s and f of marginals(). */
 typedef struct {
     const cs_population_counts *counts;
     const cs_population_options *options;

@@ -2,13 +2,34 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measures/population_numbers_private.h"
+#include "analysis/measures/population_numbers.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/build_sequences.h"
 #include "stats/student.h"
+
+void cs_population_rows_free(cs_population_rows *rows)
+{
+    for (int64_t i = 0; i < rows->count; ++i) {
+        cs_free(rows->row[i].left_out);
+    }
+    cs_free(rows->row);
+    cs_connectivity_free(&rows->plug_in);
+    memset(rows, 0, sizeof *rows);
+}
+
+cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row)
+{
+    cs_status status = cs_reserve(&rows->row, &rows->capacity, rows->count + 1, sizeof *rows->row);
+    if (status == CS_OK) {
+        rows->row[rows->count++] = *row;
+    } else {
+        cs_free(row->left_out);
+    }
+    return status;
+}
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -50,6 +71,32 @@ static void put_sums(double sum2, double sum4, const double *lambda, double *to)
     }
 }
 
+/* --- counts ----------------------------------------------------------------------------------- */
+
+/* Of what is prepared by document; the plan of the contexts gives way to that of the words. */
+static cs_status count(cs_cooc_prepared *p, cs_population_counts *out)
+{
+    cs_population_counts counts = {.documents = p->corpus->documents};
+    cs_status status = cs_cooc_build_prepared(p, &counts.rows);
+    if (status == CS_OK) status = cs_context_index_of(&counts.rows, &counts.index);
+    cs_context_plan_free(&p->plan);
+    p->options.context = (cs_context){.mode = CS_CONTEXT_DOCUMENT, .n = 1};
+    if (status == CS_OK) status = cs_cooc_build_prepared(p, &counts.words);
+    return CS_DELIVER(status, out, counts, cs_population_counts_free);
+}
+
+cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *options,
+                              cs_population_counts *out)
+{
+    cs_cooc_options o = *options;
+    cs_cooc_prepared p = {0};
+    o.by_document = true;
+    cs_status status = cs_cooc_prepare(corpus, &o, &p);
+    if (status == CS_OK) status = count(&p, out);
+    cs_cooc_prepared_free(&p);
+    return status;
+}
+
 /* --- a choice of documents -------------------------------------------------------------------- */
 
 void cs_population_study_free(cs_population_study *s)
@@ -62,19 +109,17 @@ void cs_population_study_free(cs_population_study *s)
 
 /* Numbers the documents of the split in a random order: those too short for a sequence as well, so
  * that it is the same whatever the objective. */
-static cs_status order_documents(cs_population_study *s)
+static cs_status order_documents(cs_population_study *s, const cs_sequences *sequences)
 {
     const cs_cooc_options *build = &s->plan->build;
-    cs_sequences sequences = {0};
     int32_t *order = cs_pool_take(&s->pool, s->corpus->documents, sizeof *order);
     cs_status status = s->pool.status;
     for (int64_t d = 0; d < s->corpus->documents && status == CS_OK; ++d) {
         s->rank[d] = cs_cooc_in_split(s->corpus, build->split, d) ? 0 : -1;
         s->documents += s->rank[d] == 0;
     }
-    if (status == CS_OK) status = cs_cooc_sequences(s->corpus, build, &sequences, NULL);
-    for (int64_t i = 0; i < sequences.count; ++i) { /* in the order of documents */
-        s->filled += i == 0 || sequences.document[i] != sequences.document[i - 1];
+    for (int64_t i = 0; i < sequences->count; ++i) { /* in the order of documents */
+        s->filled += i == 0 || sequences->document[i] != sequences->document[i - 1];
     }
     if (status == CS_OK) {
         cs_rng rng = cs_rng_at(s->plan->seed, CS_STREAM_SPLIT, 0);
@@ -83,7 +128,6 @@ static cs_status order_documents(cs_population_study *s)
     for (int64_t d = 0, n = 0; d < s->corpus->documents && status == CS_OK; ++d) {
         s->rank[d] = s->rank[d] == 0 ? order[n++] : -1;
     }
-    cs_sequences_free(&sequences);
     return status;
 }
 
@@ -92,10 +136,17 @@ cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_pl
 {
     cs_population_study s = {
         .corpus = corpus, .plan = plan, .gram = cs_context_gram(&plan->build.context)};
+    cs_cooc_options build = plan->build;
+    cs_cooc_prepared p = {0};
+    build.by_document = !s.gram;
     CS_POOL_FIELDS(&s.pool, corpus->documents, &s, rank, part);
     cs_status status = s.pool.status;
-    if (status == CS_OK) status = order_documents(&s);
-    if (status == CS_OK && !s.gram) status = cs_population_count(corpus, &plan->build, &s.counts);
+    if (status == CS_OK) status = cs_cooc_prepare(corpus, &build, &p);
+    if (status == CS_OK) status = order_documents(&s, &p.sequences);
+    if (status == CS_OK && !s.gram) status = count(&p, &s.counts);
+    s.tokens = p.tokens;
+    s.uncovered = p.uncovered;
+    cs_cooc_prepared_free(&p);
     return CS_DELIVER(status, out, s, cs_population_study_free);
 }
 
@@ -162,7 +213,8 @@ cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_op
     for (int64_t j = 0; j < CS_LEADING; ++j) {
         lambda[j] = j < p->k ? p->sigma[j] * p->sigma[j] : p->rank >= 0 ? 0 : (double)NAN;
     }
-    put_sums(p->sum_sigma2, !keep && p->sum4.samples > 0 ? (double)NAN : p->sum_sigma4, lambda,
+    put_sums(p->moments.sum_sigma2,
+             !keep && p->moments.sum4.samples > 0 ? (double)NAN : p->moments.sum_sigma4, lambda,
              values + cs_population_number(CS_POP_PLUG_IN, 0));
     if (keep) {
         *keep = c;
@@ -191,8 +243,8 @@ static cs_status matrix_of(const cs_population_study *s, cs_cooc *out)
     return status;
 }
 
-/* What the distinct-document sums would be if contexts of fewer than 4, 8, ... documents were not
- * seen, less what they are: 0 where these are like the others. */
+/* The distinct-document sums without contexts of fewer than 4, 8, ... documents, less the sums with
+ * them: 0 where these are like the others. */
 static cs_status hold_back(const cs_population_study *s, cs_population_options o, double *values)
 {
     cs_status status = CS_OK;

@@ -5,37 +5,15 @@
 #include <string.h>
 
 #include "analysis/measures/estimable.h"
-#include "analysis/measures/population_numbers_private.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 /* --- rows ------------------------------------------------------------------------------------- */
-
-void cs_population_rows_free(cs_population_rows *rows)
-{
-    for (int64_t i = 0; i < rows->count; ++i) {
-        cs_free(rows->row[i].left_out);
-    }
-    cs_free(rows->row);
-    cs_connectivity_free(&rows->plug_in);
-    memset(rows, 0, sizeof *rows);
-}
-
-cs_status cs_population_add(cs_population_rows *rows, const cs_population_row *row)
-{
-    cs_status status = cs_reserve(&rows->row, &rows->room, rows->count + 1, sizeof *rows->row);
-    if (status == CS_OK) {
-        rows->row[rows->count++] = *row;
-    } else {
-        cs_free(row->left_out);
-    }
-    return status;
-}
 
 /* Adds a row with the number without[b stride] without each block, and its error and interval. */
 static cs_status add_jackknifed(cs_population_rows *rows, cs_population_row row, int64_t blocks,
@@ -80,9 +58,9 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
     return status;
 }
 
-/* The interval of sigma_j or a tail of the language from M / m: noise raises eigenvalues, so that the
- * lower end of sigma_j is what is left of it without, and tails, which are less their squares, reach
- * up by as much. sigma_1 = 1 has none to speak of. */
+/* The interval of sigma_j or a tail of the language from M / m: noise raises eigenvalues, so that
+ * the lower end of sigma_j is its value without noise, and the upper ends of tails, from which
+ * squares are subtracted, rise by the same amount. sigma_1 = 1 has no noise. */
 static void noisy_interval(int number, int64_t blocks, const double *all, double *low, double *high)
 {
     const double *of = all + cs_population_number(CS_POP_DISTINCT, 0), noise = all[CS_POP_NOISE];
@@ -111,7 +89,8 @@ static cs_status add_value(cs_population_rows *rows, int i, cs_population_row ro
     if (status == CS_OK && number >= CS_POP_SIGMA &&
         i >= cs_population_number(CS_POP_CROSS_FIT, 0) &&
         i < cs_population_number(CS_POP_DISTINCT, 0)) {
-        /* of eigenvalues of Q no document tells how much of them one quarter alone has */
+        /* the eigenvalues of Q contain parts that one quarter alone has; the documents do not show
+         * how large these are */
         rows->row[rows->count - 1].low = rows->row[rows->count - 1].high = NAN;
     }
     if (status != CS_OK || !of_language || blocks < 2) return status;
@@ -245,7 +224,7 @@ static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, i
 cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_options *spectrum,
                                        cs_population_rows *out)
 {
-    cs_population_rows rows = {0};
+    cs_population_rows rows = {.uncovered = -1};
     double values[CS_POP_VALUES];
     cs_status status = cs_population_measure_matrix(a, spectrum, &rows.plug_in, values);
     for (int i = 0; i < cs_population_number(CS_POP_CROSS_FIT, 0) && status == CS_OK; ++i) {
@@ -261,8 +240,8 @@ cs_status cs_population_rows_of_matrix(const cs_csr *a, const cs_connectivity_op
 
 /* --- a corpus --------------------------------------------------------------------------------- */
 
-/* Numbers without a block are taken of several blocks at once, each with documents and progress of its
- * own. */
+/* Numbers without a block are computed for several blocks at once, each with its own documents and
+ * progress. */
 typedef struct {
     const cs_population_study *s;
     cs_population_plan plan; /* without progress, which one thread at a time reports */
@@ -369,6 +348,8 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
                          "%lld jackknife blocks: expected 0, or 2 to the number of documents with "
                          "sequences, %lld",
                          (long long)blocks, (long long)s.filled);
+    rows.tokens = s.tokens;
+    rows.uncovered = s.uncovered;
     rows.as_blind = status == CS_OK && !s.gram && contexts_of(&s.counts) == plan->blind;
     for (int64_t k = 0; k <= plan->sizes && status == CS_OK && !rows.as_blind; ++k) {
         const int64_t size = s.documents >> k;
@@ -434,16 +415,14 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
         cs_item_reals(root, "sigma", p->k, p->sigma);
         cs_item *sigma_se = cs_item_array(root, "sigma_se");
         for (int64_t j = 0; j < p->k; ++j) {
-            const int64_t below = j - p->components;
+            const int64_t below = j - p->input.components;
             const bool known = below >= 0 && below < CS_CONNECTIVITY_SIGMAS;
             cs_item_real(sigma_se, NULL, known ? rows->sigma_se[below] : (double)NAN);
         }
         cs_item_reals(root, "residual", p->k, p->residual);
     }
     cs_item_text(root, "partition", rows->partition);
-    if (p->sigma && source->uncovered >= 0) {
-        cs_item_int(root, "uncovered_tokens", source->uncovered);
-    }
+    if (p->sigma && rows->uncovered >= 0) cs_item_int(root, "uncovered_tokens", rows->uncovered);
     cs_status status = cs_result_json(record, out);
     cs_result_free(&record);
     return status;
@@ -504,9 +483,10 @@ cs_status cs_population_record_add(json_t *record, cs_item *rows, cs_item *matri
 static cs_status population_of(const cs_corpus *corpus, const cs_cooc_options *build,
                                cs_corpus *out)
 {
-    cs_status status = cs_law_population_of(corpus->name, build->max_length, build->stride, out);
-    return status == CS_OK &&
-                   (!cs_law_speaks(&out->population->law, corpus) || corpus->unknown_tokens > 0)
+    cs_status status =
+        cs_synthetic_population_of(corpus->name, build->max_length, build->stride, out);
+    return status == CS_OK && (!cs_synthetic_generates(&out->population->language, corpus) ||
+                               corpus->unknown_tokens > 0)
                ? cs_fail(CS_ERR_INPUT, "%s: its words are not those of the synthetic language",
                          corpus->name)
                : status;
@@ -519,7 +499,7 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
     cs_cooc cooc = {0};
     cs_population_rows truth = {0};
     cs_cooc_options build = plan->build;
-    if (!cs_law_named(corpus->name)) {
+    if (!cs_synthetic_named(corpus->name)) {
         return CS_OK;
     }
     build.split = CS_SPLIT_ALL;
@@ -536,7 +516,8 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
     if (status == CS_OK && !compared)
         status = cs_population_rows_of_matrix(&cooc.matrix.a, &plan->spectrum, &truth);
     if (status == CS_OK)
-        status = cs_reserve(&rows->row, &rows->room, rows->count + truth.count, sizeof *rows->row);
+        status =
+            cs_reserve(&rows->row, &rows->capacity, rows->count + truth.count, sizeof *rows->row);
     for (int64_t i = 0; i < truth.count && status == CS_OK; ++i) {
         rows->row[rows->count] = truth.row[i];
         rows->row[rows->count++].estimate = "population";

@@ -6,6 +6,7 @@
 
 #include "analysis/measures/population_rows.h"
 #include "base/mem.h"
+#include "io/json.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
 
@@ -14,7 +15,7 @@ static const double SAME = 1e-9; /* of sums that differ by rounding at most */
 
 typedef struct {
     double ratio, low, high;
-    int sign;     /* of log ratio where it is decided; 0: it cannot be told */
+    int sign;     /* of log ratio where it is decided; 0: undetermined */
     int withheld; /* 1: not for the error of the ratio */
     char reason[REASON];
 } verdict;
@@ -41,12 +42,6 @@ typedef struct {
     bool has[ESTIMATES], null;
 } side;
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 static double real_of(const json_t *row, const char *key)
 {
     const json_t *x = json_object_get(row, key);
@@ -69,9 +64,9 @@ static cs_status read_side(const json_t *record, cs_pool *pool, side *out)
     const json_t *rows = json_object_get(record, "numbers");
     json_t *row;
     size_t i;
-    *out = (side){.series = text_of(record, "series"),
-                  .position = text_of(record, "target_position"),
-                  .partition = text_of(record, "partition"),
+    *out = (side){.series = cs_json_string(record, "series"),
+                  .position = cs_json_string(record, "target_position"),
+                  .partition = cs_json_string(record, "partition"),
                   .null = !json_object_get(record, "sigma"),
                   .size = cs_pool_take(pool, (int64_t)json_array_size(rows), sizeof(number))};
     for (int k = 0; k < METRICS * ESTIMATES; ++k) {
@@ -80,8 +75,8 @@ static cs_status read_side(const json_t *record, cs_pool *pool, side *out)
     json_array_foreach(rows, i, row)
     {
         const json_t *left_out = json_object_get(row, "left_out");
-        const int m = find(text_of(row, "metric"), METRICS, metric_name),
-                  e = find(text_of(row, "estimate"), ESTIMATES, estimate_name);
+        const int m = find(cs_json_string(row, "metric"), METRICS, metric_name),
+                  e = find(cs_json_string(row, "estimate"), ESTIMATES, estimate_name);
         const number x = {real_of(row, "documents"),
                           real_of(row, "value"),
                           real_of(row, "low"),

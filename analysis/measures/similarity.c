@@ -157,8 +157,8 @@ static cs_status gram_without(const double *x, int64_t n, rows_range without, co
     return status;
 }
 
-/* Whether the rows of one side, columns from..from+cols-1 of d, are all equal but for those of `without`:
- * then no CKA exists, and what the subtraction of the mean leaves is rounding. */
+/* Whether the rows of one side, columns from..from+cols-1 of d, are all equal, those of `without`
+ * excepted: then no CKA exists, and what the subtraction of the mean leaves is rounding. */
 static bool equal_without(const double *x, int64_t n, rows_range without, int64_t d, int64_t from,
                           int64_t cols)
 {

@@ -167,8 +167,8 @@ static cs_status check(const cs_corpus *corpus, const cs_cooc_options *options, 
         return cs_fail(CS_ERR_INPUT, "corpus %s has no labels",
                        corpus->name ? corpus->name : "given");
     }
-    if (s->rows != cooc->matrix.a.rows || s->cols != cooc->matrix.a.cols || !s->row_mass ||
-        s->u.cols < s->k || s->v.cols < s->k || s->k < 1) {
+    if (s->input.rows != cooc->matrix.a.rows || s->input.cols != cooc->matrix.a.cols ||
+        !s->input.row_mass || s->u.cols < s->k || s->v.cols < s->k || s->k < 1) {
         return cs_fail(CS_ERR_USAGE,
                        "the probe needs the spectrum of the %lld x %lld matrix with vectors and "
                        "marginals",
@@ -313,7 +313,8 @@ static cs_status token_item(void *ctx, int64_t item)
     for (int64_t p = corpus->doc_ptr[d]; p < corpus->doc_ptr[d + 1]; ++p) {
         int32_t token = corpus->token[p];
         w->total[item] += 1;
-        if (token >= w->source->spectrum->cols || !(w->source->spectrum->col_mass[token] > 0)) {
+        if (token >= w->source->spectrum->input.cols ||
+            !(w->source->spectrum->input.col_mass[token] > 0)) {
             continue;
         }
         w->known[item] += 1;
@@ -331,7 +332,7 @@ static cs_status add_context(void *ctx, const cs_contribution *c)
     int64_t k = w->source->features, row = cs_cooc_row_of(w->source->cooc, c->key);
     double weight = s->weight * c->weight;
     s->total += weight;
-    if (row < 0 || !(w->source->spectrum->row_mass[row] > 0)) {
+    if (row < 0 || !(w->source->spectrum->input.row_mass[row] > 0)) {
         return CS_OK;
     }
     s->known += weight;
@@ -391,7 +392,7 @@ cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t d
 {
     const cs_spectrum *s = source->spectrum;
     feature_work work = {.source = source, .document = document, .out = out};
-    cs_status status = take_table(&work, &s->v, s->col_mass, s->sigma);
+    cs_status status = take_table(&work, &s->v, s->input.col_mass, s->sigma);
     if (status == CS_OK) status = run(&work, documents, token_item, unknown, NULL);
     cs_pool_free(&work.pool);
     return status;
@@ -424,7 +425,7 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     if (status == CS_OK) status = cs_cooc_plan(&p);
     work.plan = p.plan;
     if (status == CS_OK) status = by_document(&work);
-    if (status == CS_OK) status = take_table(&work, &s->u, s->row_mass, NULL);
+    if (status == CS_OK) status = take_table(&work, &s->u, s->input.row_mass, NULL);
     if (status == CS_OK) status = run(&work, documents, context_item, unknown, featureless);
     cs_pool_free(&work.pool);
     cs_cooc_prepared_free(&p);

@@ -30,7 +30,7 @@ cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angl
     if (status == CS_OK) status = cs_dense_svd(&copy, cosine, NULL, NULL);
     if (status == CS_OK) status = cs_gemm(false, false, -1.0, &q1, &c, 1.0, &q2);
     if (status == CS_OK) status = cs_dense_svd(&q2, sine, NULL, NULL);
-    /* Cosines descend, sines descend: the largest cosine goes with the smallest sine. */
+    /* Cosines descend, sines descend: the largest cosine belongs to the smallest sine. */
     for (int64_t i = 0; i < q && status == CS_OK; ++i) {
         double s = fmin(sine[q - 1 - i], 1.0), x = fmin(cosine[i], 1.0);
         angle[i] = s * s < 0.5 ? asin(s) : acos(x);

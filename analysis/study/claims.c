@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/sides_private.h"
 #include "base/mem.h"
+#include "io/json.h"
 #include "stats/decide.h"
 
 enum { MOST_WORDS = 24, PARTS = CS_CLAIM_PARTS };
@@ -24,6 +24,30 @@ const cs_claim_point *cs_claim_shown(const cs_study_claim *claim)
     for (int64_t i = claim->points - 1; claim->verdict == CS_CLAIM_NOT_REPRODUCED && i >= 0; --i)
         if (claim->point[i].verdict == CS_CLAIM_OPPOSITE) return &claim->point[i];
     return cs_claim_last(claim);
+}
+
+const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
+{
+    static const char *const name[] = {
+        "reproduced", "opposite at this scale", "not reproduced at this scale",
+        "equivalent", "undetermined",           "not tested",
+        "holds",      "holds, but vacuous",     "false as printed",
+        "false",      "not specified"};
+    return !exploratory                     ? name[verdict]
+           : verdict == CS_CLAIM_REPRODUCED ? "significant"
+           : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
+                                            : name[verdict];
+}
+
+void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
+                           char out[CS_VERDICT_TEXT])
+{
+    const char *name = cs_claim_verdict_name(verdict, exploratory);
+    if (verdict == CS_CLAIM_EQUIVALENT) {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, matters);
+    } else {
+        (void)snprintf(out, CS_VERDICT_TEXT, "%s", name);
+    }
 }
 
 /* --- errors --- */
@@ -109,7 +133,8 @@ static double seeds_needed(const cs_claim_point *c)
 
 /* --- verdicts --- */
 
-/* A comparison whose adjusted p is known, in a family of which one more would be decided at `level`. */
+/* Decides a comparison whose adjusted p is known; `level` is that of one more comparison of its
+ * family. */
 static void decide(cs_claim_point *c, const cs_prior *prior, double level)
 {
     const bool wanted = *c->sides.want == '>' ? c->difference > 0 : c->difference < 0;
@@ -142,11 +167,11 @@ static const cs_claim_side *side_at(cs_claim_point *const *member, int64_t i)
     return i % 2 ? &member[i / 2]->sides.right : &member[i / 2]->sides.left;
 }
 
-/* The variances over seeds in a family, those of each side once, but for pairs. room: 4 numbers a
+/* The variances over seeds in a family, those of each side once, except in pairs. work: 4 numbers a
  * comparison. */
-static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *room, cs_prior *out)
+static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *work, cs_prior *out)
 {
-    double *variance = room, *freedom = room + 2 * count;
+    double *variance = work, *freedom = work + 2 * count;
     int64_t sides = 0;
     for (int64_t i = 0; i < 2 * count; ++i) {
         const cs_claim_side *side = side_at(member, i);
@@ -173,10 +198,10 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
     double *p = cs_pool_take(&pool, count, sizeof *p);
     double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
     double *small = cs_pool_take(&pool, count, sizeof *small);
-    double *room = cs_pool_take(&pool, 4 * count, sizeof *room);
+    double *work = cs_pool_take(&pool, 4 * count, sizeof *work);
     *size = 0;
     cs_status status = pool.status;
-    if (status == CS_OK) status = prior_of(count, member, room, &prior);
+    if (status == CS_OK) status = prior_of(count, member, work, &prior);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         measure_margin(&prior, member[i]);
         p[i] = member[i]->p; /* untested ones too: a side that came out large beats its baseline */
@@ -184,10 +209,10 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
         *size += !isnan(p[i]);
     }
     if (status == CS_OK) status = cs_holm(count, p, adjusted);
-    if (status == CS_OK) status = cs_holm(count, small, room);
+    if (status == CS_OK) status = cs_holm(count, small, work);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         member[i]->adjusted = adjusted[i];
-        member[i]->small = room[i];
+        member[i]->small = work[i];
         decide(member[i], &prior, cs_holm_level(count, adjusted, alpha));
     }
     cs_pool_free(&pool);
@@ -313,7 +338,7 @@ static void take_verdict(const json_t *s, cs_study_claim *c)
     {
         c->assumed = c->assumed && !json_is_false(json_object_get(assumption, "holds"));
     }
-    c->printed = strcmp(cs_study_text(s, "form"), "printed") == 0;
+    c->printed = strcmp(cs_json_string(s, "form"), "printed") == 0;
     c->verdict = cs_claim_of_statement(c->found, c->printed);
     c->why = c->verdict == CS_CLAIM_NOT_SPECIFIED ? "the paper does not state its constants"
                                                   : "the verdict of cospec verify";
@@ -333,7 +358,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         status = cs_fail(CS_ERR_INPUT, "expected statement STEP ID FORM, got \"%s\"", c->statement);
     if (status == CS_OK) status = cs_study_statement(study, word[0], word[1], word[2], &json, &s);
     if (status == CS_OK) {
-        c->found = cs_strdup(cs_study_text(s, "verdict"));
+        c->found = cs_strdup(cs_json_string(s, "verdict"));
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);

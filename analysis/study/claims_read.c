@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/sides_private.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -107,7 +106,7 @@ static cs_status read_side(cs_study *study, const json_t *value, const char *bud
     return status == CS_OK ? check_file(study, out) : status;
 }
 
-/* What a comparison is read from. */
+/* The parts of a comparison in the study file. */
 typedef struct {
     const json_t *left, *right;
     const char *want, *budget;

@@ -33,7 +33,7 @@ static const char header[] = "kind,claim,budget,family,want,paired,everywhere,ma
 static const value_row empty = {
     .matters = NAN, .df = NAN, .block = -1, .value = NAN, .se = NAN, .p = NAN};
 
-/* A number of some runs that has been written: what it is, and of which seed. */
+/* A written number of some runs: its measure and its seed. */
 typedef struct {
     char *measure, *error;
     int seeds;

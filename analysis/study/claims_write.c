@@ -10,30 +10,6 @@
 
 enum { LEAST_BUDGETS = 3 }; /* of a claim that the figure over budgets draws */
 
-const char *cs_claim_verdict_name(cs_claim_verdict verdict, bool exploratory)
-{
-    static const char *const name[] = {
-        "reproduced", "opposite at this scale", "not reproduced at this scale",
-        "equivalent", "undetermined",           "not tested",
-        "holds",      "holds, but vacuous",     "false as printed",
-        "false",      "not specified"};
-    return !exploratory                     ? name[verdict]
-           : verdict == CS_CLAIM_REPRODUCED ? "significant"
-           : verdict == CS_CLAIM_OPPOSITE   ? "significant the other way"
-                                            : name[verdict];
-}
-
-void cs_claim_verdict_text(cs_claim_verdict verdict, double matters, bool exploratory,
-                           char out[CS_VERDICT_TEXT])
-{
-    const char *name = cs_claim_verdict_name(verdict, exploratory);
-    if (verdict == CS_CLAIM_EQUIVALENT) {
-        (void)snprintf(out, CS_VERDICT_TEXT, "%s within %.3g", name, matters);
-    } else {
-        (void)snprintf(out, CS_VERDICT_TEXT, "%s", name);
-    }
-}
-
 static void record_verdict(cs_item *row, cs_claim_verdict verdict, const cs_claim_point *p,
                            bool exploratory)
 {

@@ -223,7 +223,7 @@ static cs_status add_quantity(atlas *t, const char *text)
     return q->name && q->value ? read_quantity(t, q) : CS_ERR_MEMORY;
 }
 
-/* What was read of a quantity: a row a run, one where it is exact. */
+/* The values of a quantity: a row a run, one row where it is exact. */
 static void add_runs(const atlas *t, int number)
 {
     const quantity *q = &t->quantity[number];
@@ -317,8 +317,8 @@ static bool same(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(a);
 }
 
-/* The objects of one budget as one each where an exact prediction, x, is the same; each member's other
- * values share the place of its run. out: room of as many. */
+/* The objects of one budget as one each where an exact prediction, x, is the same; each member's
+ * other values share the place of its run. out: a buffer of the same size. */
 static cs_rank_data merge(const cs_rank_data *data, double *out)
 {
     cs_rank_data merged = *data;
@@ -358,15 +358,15 @@ static cs_status correlate_at(atlas *t, int64_t budget)
     const cs_correlate_options *o = t->options;
     const char *name = budget < t->budgets.count ? t->budgets.word[budget] : best;
     const int64_t runs = t->runs.count, size = o->objects * runs;
-    double *room = cs_alloc((t->quantities + 3) * size, sizeof *room);
-    if (!room) return CS_ERR_MEMORY;
+    double *work = cs_alloc((t->quantities + 3) * size, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
     for (int q = 0; q < t->quantities; ++q) {
         double mean = 0, sd = 0;
-        at_budget(t, &t->quantity[q], budget, room + q * size);
+        at_budget(t, &t->quantity[q], budget, work + q * size);
         for (int64_t i = 0; i < o->objects; ++i) {
             cs_item *row = cs_item_object(t->values, NULL);
             const int64_t measured = t->quantity[q].exact && budget < t->budgets.count ? 1 : runs;
-            mean_of(room + q * size + i * runs, measured, &mean, &sd);
+            mean_of(work + q * size + i * runs, measured, &mean, &sd);
             cs_item_text(row, "object", o->object[i]);
             cs_item_text(row, "budget", name);
             cs_item_text(row, "quantity", t->quantity[q].name);
@@ -378,25 +378,25 @@ static cs_status correlate_at(atlas *t, int64_t budget)
     cs_status status = CS_OK;
     for (int q = 0; q < o->predictions * o->outcomes && status == CS_OK; ++q) {
         const int p = q / o->outcomes, y = o->predictions + q % o->outcomes;
-        const cs_rank_data data = {o->objects,      runs, room + p * size,
-                                   room + y * size, NULL, o->seed};
+        const cs_rank_data data = {o->objects,      runs, work + p * size,
+                                   work + y * size, NULL, o->seed};
         cs_rank_data given = data;
-        given.z = o->loss ? room + (t->quantities - 1) * size : NULL;
+        given.z = o->loss ? work + (t->quantities - 1) * size : NULL;
         for (int64_t i = 0; i < o->objects && y == o->predictions; ++i) {
             add_pair(t, &t->quantity[p], &t->quantity[y], name, i, data.x, data.y);
         }
         for (int held = 0; held < (given.z ? 2 : 1) && status == CS_OK; ++held) {
             const cs_rank_data *all = held ? &given : &data;
             const cs_rank_data one =
-                t->quantity[p].exact ? merge(all, room + t->quantities * size) : *all;
+                t->quantity[p].exact ? merge(all, work + t->quantities * size) : *all;
             status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &one);
         }
     }
-    cs_free(room);
+    cs_free(work);
     return status;
 }
 
-/* Refuses a list in which one word stands twice: the second would pass for one more observation. */
+/* Refuses a list that has one word twice: the second would pass for one more observation. */
 static cs_status all_differ(const char *what, int64_t count, const char *const *word)
 {
     for (int64_t i = 0; i < count; ++i) {

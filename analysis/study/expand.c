@@ -1,5 +1,5 @@
-/* What a study leaves to be written out (docs/reference/studies.md): the sections and claims that are made once
- * for each row of a table, as papers print them. What follows sees steps and claims alone. */
+/* The expansion of a study (docs/reference/studies.md): the sections and claims that are made once
+ * for each row of a table, as papers print them. Later stages see steps and claims alone. */
 #include "analysis/study/expand_private.h"
 
 #include <string.h>
@@ -183,7 +183,7 @@ static cs_status expand_claims(const json_t *tables, json_t *claims, json_t *all
     return status;
 }
 
-/* {"each": TABLE, "text": TEXT}: a variable that is the texts of the rows, parted by blanks. */
+/* {"each": TABLE, "text": TEXT}: a variable that is the texts of the rows, separated by blanks. */
 static cs_status join_rows(const json_t *tables, json_t *variable, json_t **out)
 {
     const json_t *row = NULL;
@@ -225,7 +225,7 @@ static cs_status expand_variables(const json_t *tables, json_t *variables)
     return status;
 }
 
-/* The names of a table's rows, parted by blanks. */
+/* The names of a table's rows, separated by blanks. */
 static cs_status list_names(const json_t *rows, char **out)
 {
     const json_t *row = NULL;

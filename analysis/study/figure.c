@@ -1,5 +1,6 @@
-/* gnuplot splits even quoted fields at commas, ends them at any quote, and drops the blanks at both ends: cells
- * have none of these, but for a blank before what a spreadsheet would take for a formula. */
+/* gnuplot splits even quoted fields at commas, ends them at any quote, and drops the blanks at both
+ * ends: cells have none of these, except a blank before text that a spreadsheet would read as a
+ * formula. */
 #include "analysis/study/figure.h"
 
 #include <math.h>
@@ -12,8 +13,8 @@
 
 #include "analysis/study/label.h"
 #include "base/child.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "io/share.h"

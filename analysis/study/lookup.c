@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -74,12 +74,6 @@ cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char
     return CS_OK;
 }
 
-const char *cs_study_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
 cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file)
 {
     char *name = cs_format("%s/statements.json", step), *path = NULL;
@@ -99,8 +93,8 @@ cs_status cs_study_statement(const cs_study *study, const char *step, const char
     cs_status status = cs_study_statements(study, step, file);
     json_array_foreach(json_object_get(*file, "statements"), i, s)
     {
-        if (!*found && strcmp(cs_study_text(s, "id"), id) == 0 &&
-            strcmp(cs_study_text(s, "form"), form) == 0) {
+        if (!*found && strcmp(cs_json_string(s, "id"), id) == 0 &&
+            strcmp(cs_json_string(s, "form"), form) == 0) {
             *found = s;
         }
     }

@@ -24,9 +24,6 @@ cs_status cs_study_statements(const cs_study *study, const char *step, json_t **
 cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,
                              const char *form, json_t **file, const json_t **found) CS_MUST_CHECK;
 
-/* The text at a key, "" if absent. */
-const char *cs_study_text(const json_t *object, const char *key);
-
 /* Splits a text at spaces; returns the number of words, at most `most`. */
 int cs_study_words(char *text, int most, char **word);
 

@@ -1,7 +1,6 @@
 /* A report from a template: prose stays in the template, numbers come from the study's files, and
  * every one of them links to its file. */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -12,39 +11,15 @@
 
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/share.h"
 #include "version.h"
 
 enum { TEMPLATE_LIMIT = 1 << 20, FIGURE_LIMIT = 16 << 20, MOST_WORDS = CS_REPORT_WORDS };
-
-void cs_html_text(FILE *out, const char *text)
-{
-    static const char special[] = "&<>\"'";
-    static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    for (; *text; ++text) {
-        const char *at = strchr(special, *text);
-        (void)(at ? fputs(entity[at - special], out) : fputc(*text, out));
-    }
-}
-
-void cs_html_put(FILE *out, const char *html, ...)
-{
-    va_list texts;
-    va_start(texts, html);
-    for (; *html; ++html) {
-        if (*html == '%') {
-            cs_html_text(out, va_arg(texts, const char *));
-        } else {
-            (void)fputc(*html, out);
-        }
-    }
-    va_end(texts);
-}
 
 /* {{command STEP}} */
 static cs_status put_command(cs_report *r)
@@ -147,32 +122,16 @@ static cs_status put_standings(cs_report *r)
     return CS_OK;
 }
 
-/* A figure that the study draws of its claims, where there are any of the kind. */
-static cs_status put_own_figure(cs_report *r, const char *folder, const char *figure)
+/* {{curves caption...}}, {{differences ...}}, {{course ...}}: a figure that the study draws of its
+ * claims (over budgets, and the others) or of its measures over checkpoints, if there are any. */
+static cs_status put_own_figure(cs_report *r)
 {
+    const char *folder = r->word[0], *figure = strcmp(folder, "curves") == 0 ? "budgets" : folder;
     char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     const bool there = path && cs_path_exists(path);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     cs_free(path);
     return there ? put_figure_of(r, folder, figure, 1) : status;
-}
-
-/* {{curves caption...}}: the claims over budgets */
-static cs_status put_curves(cs_report *r)
-{
-    return put_own_figure(r, "curves", "budgets");
-}
-
-/* {{differences caption...}}: the others */
-static cs_status put_differences(cs_report *r)
-{
-    return put_own_figure(r, "differences", "differences");
-}
-
-/* {{course caption...}}: the measures over checkpoints */
-static cs_status put_course(cs_report *r)
-{
-    return put_own_figure(r, "course", "course");
 }
 
 /* {{machine}} */
@@ -387,7 +346,7 @@ static cs_status put_papers(cs_report *r)
     return CS_OK;
 }
 
-/* {{end}} of what an {{if}} has let stand */
+/* the {{end}} of an {{if}} whose condition holds */
 static cs_status put_nothing(cs_report *r)
 {
     (void)r;
@@ -414,9 +373,9 @@ static cs_status directive(cs_report *r, char *text)
         {"claim", cs_put_claim, 2, 2, "CLAIM"},
         {"claims", put_claims, 1, MOST_WORDS, "[PREFIX]"},
         {"tally", put_tally, 1, 2, "[source]"},
-        {"curves", put_curves, 1, MOST_WORDS, "caption"},
-        {"differences", put_differences, 1, MOST_WORDS, "caption"},
-        {"course", put_course, 1, MOST_WORDS, "caption"},
+        {"curves", put_own_figure, 1, MOST_WORDS, "caption"},
+        {"differences", put_own_figure, 1, MOST_WORDS, "caption"},
+        {"course", put_own_figure, 1, MOST_WORDS, "caption"},
         {"head", put_head, 2, MOST_WORDS, "TITLE"},
         {"papers", put_papers, 2, MOST_WORDS, "PAPER..."},
         {"text", put_prose, 1, MOST_WORDS, "WORD..."},

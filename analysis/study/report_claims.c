@@ -5,18 +5,10 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 
 enum { VERDICTS = CS_CLAIM_NOT_SPECIFIED + 1 };
-
-/* In the order of enum cs_claim_verdict: the class of a badge, and its mark, that of the figures. */
-static const char *const badge[] = {"reproduced",   "opposite", "mixed",      "equivalent",
-                                    "undetermined", "untested", "reproduced", "mixed",
-                                    "opposite",     "opposite", "untested"};
-static const char *const mark[] = {"&#9679;",  "&#9632;",  "&#9660;",  "&#9670;",
-                                   "&#9675;",  "&#10005;", "&#10003;", "&#10003;",
-                                   "&#10007;", "&#10007;", "&#8211;"};
 
 /* The text of `source` before the first comma or blank: the paper; "this project" is two words. */
 static const char *paper_of(const cs_study_claim *c, int *length)
@@ -37,13 +29,6 @@ static bool same_origin(const cs_study_claim *a, const cs_study_claim *b, bool s
 }
 
 /* --- how many of each verdict --- */
-
-void cs_html_badge(FILE *out, cs_claim_verdict verdict, const char *text)
-{
-    cs_html_put(out, "<b class=\"v %\">", badge[verdict]);
-    (void)fprintf(out, "%s ", mark[verdict]);
-    cs_html_put(out, "%</b>", text);
-}
 
 /* Of the claims over budgets with this verdict: at how many budgets. */
 static void put_decided_budgets(FILE *out, const cs_claims *claims, cs_claim_verdict verdict)
@@ -291,7 +276,8 @@ static int scope_of(const cs_claims *claims, const char *prefix, const cs_study_
     return number;
 }
 
-/* What is compared: of a claim whose paper's numbers have a column the labels of both sides. */
+/* The compared objects: for a claim whose numbers of the paper have a column, the labels of both
+ * sides. */
 static void put_compared(const cs_report *r, const table *t, const cs_study_claim *c)
 {
     const cs_claim_point *last = cs_claim_last(c);
@@ -389,7 +375,7 @@ static cs_status put_source(const cs_report *r, const char *prefix, const cs_stu
     return status;
 }
 
-/* What each claim covers, once each. */
+/* The scope of each claim, once each. */
 static void put_scopes(const cs_report *r, const char *prefix)
 {
     int shown = 0;

@@ -6,8 +6,9 @@
 
 #include "analysis/study/label.h"
 #include "analysis/study/lookup_private.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
+#include "io/json.h"
 #include "io/number.h"
 #include "io/table.h"
 
@@ -36,8 +37,8 @@ static int badness(cs_claim_verdict verdict)
 
 static cs_claim_verdict verdict_of(const json_t *s)
 {
-    return cs_claim_of_statement(cs_study_text(s, "verdict"),
-                                 strcmp(cs_study_text(s, "form"), "printed") == 0);
+    return cs_claim_of_statement(cs_json_string(s, "verdict"),
+                                 strcmp(cs_json_string(s, "form"), "printed") == 0);
 }
 
 static void count_case(const json_t *s, cases *c)
@@ -65,8 +66,8 @@ cs_status cs_put_statement(cs_report *r)
     cs_status status = cs_study_statements(r->study, step, &json);
     json_array_foreach(json_object_get(json, "statements"), i, s)
     {
-        if (strcmp(cs_study_text(s, "form"), form) == 0 &&
-            fnmatch(ids, cs_study_text(s, "id"), 0) == 0)
+        if (strcmp(cs_json_string(s, "form"), form) == 0 &&
+            fnmatch(ids, cs_json_string(s, "id"), 0) == 0)
             count_case(s, &c);
     }
     json_decref(json);
@@ -104,16 +105,6 @@ cs_status cs_put_verdict(cs_report *r)
 }
 
 /* --- tables --- */
-
-void cs_html_number(FILE *out, double x, double error, int digits)
-{
-    if (error > 0 && !isinf(error)) {
-        const double decimals = 1 - floor(log10(error));
-        (void)fprintf(out, "%.*f", (int)fmin(fmax(decimals, 0), 15), x);
-    } else {
-        (void)fprintf(out, "%.*g", digits, x);
-    }
-}
 
 static double number_at(const cs_pick *pick, int64_t row, const char *column)
 {

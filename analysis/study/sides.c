@@ -1,7 +1,7 @@
-/* A number over seeds is their mean; the jackknife is that of the mean, from the tables X-blocks.csv
- * that commands leave beside X.csv (docs/reference/predictions.md, Blocks). A block that holds nothing for a run
- * leaves its number as it is. */
-#include "analysis/study/sides_private.h"
+/* A number over seeds is their mean; the jackknife is that of the mean, from the tables
+ * X-blocks.csv that commands write in addition to X.csv (docs/reference/predictions.md, Blocks). A
+ * block without tokens of a run does not change the run's number. */
+#include "analysis/study/sides.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static cs_status cell_number(const cs_pick *pick, int64_t row, const char *colum
                          column);
 }
 
-/* What is wanted of a file: a column of the one row that fits words. */
+/* A value of a file: a column of the one row that fits words. */
 typedef struct {
     const char *column, *error; /* error NULL: exact */
     int words;
@@ -106,8 +106,8 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
     return status;
 }
 
-/* "STEP/X-blocks.csv" beside "STEP/X.csv", NULL where there is none. */
-static cs_status blocks_beside(const cs_study *study, const char *file, char **out)
+/* "STEP/X-blocks.csv" for "STEP/X.csv", NULL where there is none. */
+static cs_status blocks_of(const cs_study *study, const char *file, char **out)
 {
     const char *end = strstr(file, ".csv");
     char *name = cs_format("%.*s-blocks.csv", (int)(end ? end - file : 0), file), *path = NULL;
@@ -136,7 +136,7 @@ static cs_status measure_words(const cs_study *study, const char *file, const ch
         status = count > 0 && *column ? pick_number(study, file, &wanted, &out->value, &out->se)
                                       : cs_fail(CS_ERR_INPUT, "no column is given for %s", file);
     }
-    if (status == CS_OK && error) status = blocks_beside(study, file, &blocks);
+    if (status == CS_OK && error) status = blocks_of(study, file, &blocks);
     if (status == CS_OK && blocks) {
         wanted.words = cs_study_words(again, MOST_WORDS, word) - skip;
         status = read_blocks(study, blocks, &wanted, out);

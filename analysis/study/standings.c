@@ -1,5 +1,6 @@
-/* Which model is best by which measure. Best is a model that is significantly better than at least one other
- * and significantly worse than none. A measure of which more is neither better nor worse has no best. */
+/* Which model is best by which measure. Best is a model that is significantly better than at least
+ * one other and significantly worse than none. A measure without a better direction has no best
+ * model. */
 #include "analysis/study/standings.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/study/expand_private.h"
-#include "analysis/study/report_private.h"
+#include "analysis/study/report_html_private.h"
 #include "base/mem.h"
 #include "io/result.h"
 

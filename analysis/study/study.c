@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analysis/study/expand_private.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -364,8 +364,8 @@ static int64_t step_of_path(const cs_study *study, const char *path)
     return -1;
 }
 
-/* The steps whose folders a step's words name, wherever in the file they stand. A path below the
- * study that is no step's may hold anything: it waits for all steps before it. */
+/* The steps whose folders a step's words name, at any place in the file. A path below the study
+ * that is no step's may hold anything: it waits for all steps before it. */
 static cs_status note_needs(const cs_study *study, const char *folder, int64_t of)
 {
     cs_step *step = &study->step[of];

@@ -12,8 +12,8 @@
 #include "analysis/study/study.h"
 #include "base/child.h"
 #include "base/clock.h"
+#include "base/eta.h"
 #include "base/mem.h"
-#include "base/pace.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"
@@ -29,42 +29,27 @@ static bool is_outcome(int exit_code)
     return exit_code == 0 || exit_code == 1 || exit_code == 4;
 }
 
-/* Inputs of steps are hashed once, however many steps read them. */
-typedef struct {
-    char path[4096], sha256[65];
-} known_input;
-
-typedef struct {
-    int64_t count, room;
-    known_input *input;
-} known_inputs;
-
-/* Whether a file or folder has this hash, as far as can be told. */
-static cs_status is_unchanged(known_inputs *known, const char *path, const char *sha256, bool *out)
+/* Whether a file or folder has this hash. known: {path: hash}, since many steps read the same. */
+static cs_status is_unchanged(json_t *known, const char *path, const char *sha256, bool *out)
 {
-    known_input now = {.sha256 = ""};
-    int64_t bytes = 0, i = 0;
-    *out = false;
-    if (!cs_path_exists(path) || strlen(path) >= sizeof now.path) return CS_OK;
-    while (i < known->count && strcmp(known->input[i].path, path) != 0) {
-        ++i;
-    }
+    char now[65] = "";
+    int64_t bytes = 0;
     cs_status status = CS_OK;
-    if (i == known->count) {
-        memcpy(now.path, path, strlen(path) + 1);
-        status = cs_path_sha256(path, NULL, now.sha256, &bytes);
-        if (status == CS_OK)
-            status = cs_reserve(&known->input, &known->room, i + 1, sizeof *known->input);
-        if (status == CS_OK) known->input[known->count++] = now;
+    *out = false;
+    if (!json_object_get(known, path)) {
+        if (!cs_path_exists(path)) return CS_OK;
+        status = cs_path_sha256(path, NULL, now, &bytes);
+        if (status == CS_OK) status = cs_json_set(known, path, json_string(now));
     }
-    if (status == CS_OK) *out = strcmp(known->input[i].sha256, sha256) == 0;
+    if (status == CS_OK)
+        *out = strcmp(json_string_value(json_object_get(known, path)), sha256) == 0;
     return status;
 }
 
-/* What is done with an input of a step, a file or folder beside the study's folder, and its hash. */
+/* Visits an input of a step, a file or folder outside the study's folder, with its hash. */
 typedef cs_status (*input_fn)(void *ctx, const char *path, const char *sha256);
 
-/* All inputs that the manifest in `folder` names, but for those below `own`, the study's folder. */
+/* All inputs that the manifest in `folder` names, except those below `own`, the study's folder. */
 static cs_status each_input(const char *folder, const char *own, input_fn visit, void *ctx)
 {
     json_t *json = NULL, *input = NULL;
@@ -85,7 +70,7 @@ static cs_status each_input(const char *folder, const char *own, input_fn visit,
 }
 
 typedef struct {
-    known_inputs *known;
+    json_t *known;
     bool *same;
 } unchanged;
 
@@ -95,10 +80,10 @@ static cs_status look_at_input(void *ctx, const char *path, const char *sha256)
     return *u->same ? is_unchanged(u->known, path, sha256, u->same) : CS_OK;
 }
 
-/* Whether what a step has read is as it was: the steps that it reads were kept, and what its manifest
- * names beside the study's folder, own, has the same hash. */
+/* Whether the inputs of a step are unchanged: the steps that it reads were kept, and the inputs
+ * that its manifest names outside the study's folder, own, have the same hashes. */
 static cs_status reads_the_same(const cs_study *study, int64_t of, const char *folder,
-                                const char *own, known_inputs *known, bool *out)
+                                const char *own, json_t *known, bool *out)
 {
     *out = true;
     for (int64_t j = 0; j < study->steps; ++j) {
@@ -110,44 +95,37 @@ static cs_status reads_the_same(const cs_study *study, int64_t of, const char *f
 /* An input as the steps before have read it. */
 static cs_status compare_input(void *ctx, const char *path, const char *sha256)
 {
-    known_inputs *read = ctx;
-    known_input input = {.sha256 = ""};
-    if (strlen(path) >= sizeof input.path || strlen(sha256) >= sizeof input.sha256) return CS_OK;
-    for (int64_t i = 0; i < read->count; ++i) {
-        if (strcmp(read->input[i].path, path) == 0)
-            return strcmp(read->input[i].sha256, sha256) == 0
-                       ? CS_OK
-                       : cs_fail(CS_ERR_INPUT,
-                                 "%s changed while the study ran; run again with --resume to "
-                                 "repeat the steps that read the old version",
-                                 path);
-    }
-    memcpy(input.path, path, strlen(path) + 1);
-    memcpy(input.sha256, sha256, strlen(sha256) + 1);
-    cs_status status = cs_reserve(&read->input, &read->room, read->count + 1, sizeof *read->input);
-    if (status == CS_OK) read->input[read->count++] = input;
-    return status;
+    json_t *read = ctx;
+    const char *first = json_string_value(json_object_get(read, path));
+    if (!first) return cs_json_set(read, path, json_string(sha256));
+    return strcmp(first, sha256) == 0
+               ? CS_OK
+               : cs_fail(CS_ERR_INPUT,
+                         "%s changed while the study ran; run again with --resume to repeat the "
+                         "steps that read the old version",
+                         path);
 }
 
-/* All steps have read the same of what is beside the study. */
+/* Checks that all steps have read the same inputs outside the study. */
 static cs_status check_inputs(const cs_study *study)
 {
-    known_inputs read = {0};
+    json_t *read = json_object();
     char *own = cs_path_join(study->dir, "");
-    cs_status status = own ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = own && read ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
         char *folder = cs_path_join(study->dir, study->step[i].name);
-        status = folder ? each_input(folder, own, compare_input, &read) : CS_ERR_MEMORY;
+        status = folder ? each_input(folder, own, compare_input, read) : CS_ERR_MEMORY;
         cs_free(folder);
     }
-    cs_free(read.input);
+    json_decref(read);
     cs_free(own);
     return status;
 }
 
-/* What an earlier run of the study left of a step, *own the study's folder as that run named it, with
- * a slash: the words are the same where they are so with that folder in them, for a study may go on
- * elsewhere. (Records of before 24 November 2026 name none: this one.) */
+/* How far an earlier run of the study came with a step; *own: the study's folder as that run named
+ * it, with a slash. Two command lines are equal if they are equal with that folder in them, since a
+ * study may be resumed elsewhere. (Records older than 24 November 2026 name no folder: it is this
+ * one.) */
 typedef enum { NOT_BEGUN, OTHER_WORDS, BEGUN, FINISHED } past;
 
 static past past_of(const cs_study *study, const char *record, cs_step *step, char **own)
@@ -179,7 +157,7 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
     return is;
 }
 
-/* What is damaged runs again, which is said. */
+/* A damaged step runs again, with a note. */
 static bool is_whole(const cs_study_run_options *options, const char *folder)
 {
     const bool whole = cs_digest_check_all(folder) == CS_OK;
@@ -249,7 +227,8 @@ static int open_log(const char *folder, const char *name)
     return fd;
 }
 
-/* A run of this step that is still ending may finish it: what it leaves is looked at then. */
+/* An earlier run of this step that is still ending may finish it: its files are examined after
+ * that. */
 static cs_status wait_for_earlier(const char *folder)
 {
     int lock = -1;
@@ -288,8 +267,8 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
 }
 
 /* The last line of a step's stderr that it begins with its own name, for the reason; where there is
- * none and the disk has no room for it, that. "" else. */
-static void last_message(const char *folder, char *buffer, size_t room)
+ * none and the disk is full, the error of the disk. "" else. */
+static void last_message(const char *folder, char *buffer, size_t capacity)
 {
     enum { MESSAGE_BYTES = 4096 }; /* a page */
     char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
@@ -299,13 +278,13 @@ static void last_message(const char *folder, char *buffer, size_t room)
         for (char *line = text; line; line = strchr(line, '\n')) {
             line += *line == '\n';
             if (strncmp(line, "cospec ", 7) == 0) {
-                (void)snprintf(buffer, room, "%.*s", (int)strcspn(line, "\n"), line);
+                (void)snprintf(buffer, capacity, "%.*s", (int)strcspn(line, "\n"), line);
             }
         }
     }
     cs_reason_clear();
     if (!buffer[0] && cs_disk_check(folder, MESSAGE_BYTES, NULL, "its messages") != CS_OK) {
-        (void)snprintf(buffer, room, "no space is left on its disk");
+        (void)snprintf(buffer, capacity, "no space is left on its disk");
         cs_reason_clear();
     }
     cs_free(path);
@@ -336,8 +315,8 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
                    step->name, exit_code, message[0] ? ": " : "", message, folder);
 }
 
-/* The folder of a step: a new one, or one in which a step was run, as its record tells, or its output
- * if it was interrupted. A study that was killed may have come no further than into its record. */
+/* The folder of a step: a new one, or one with the record of a run of the step, or the output of an
+ * interrupted one. A study that was killed may have written no more than its record. */
 static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
@@ -391,7 +370,7 @@ typedef struct {
     past *was;
     int64_t begun_count;
     bool failed;
-    known_inputs known;
+    json_t *known; /* hashes of inputs */
     int jobs;
 } schedule;
 
@@ -405,15 +384,15 @@ static cs_status look_at(schedule *s, int64_t i)
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     if (status == CS_OK) s->was[i] = past_of(s->study, record, step, &own);
     step->kept = s->was[i] == FINISHED && is_whole(s->options, folder);
-    if (step->kept) status = reads_the_same(s->study, i, folder, own, &s->known, &step->kept);
+    if (step->kept) status = reads_the_same(s->study, i, folder, own, s->known, &step->kept);
     cs_free(own);
     cs_free(folder);
     cs_free(record);
     return status;
 }
 
-/* What an archive of a study lacks: of a step without a manifest there may be tables alone. So a step
- * that is to run can read nothing of it but the files that are there, by their names. */
+/* Whether an archive of a study lacks files that a step reads: a step without a manifest may have
+ * tables alone, so a step that is to run can read only the files that exist, by their names. */
 static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int64_t read, bool *out)
 {
     char *folder = cs_path_join(study->dir, study->step[read].name);
@@ -436,8 +415,8 @@ static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int6
     return status;
 }
 
-/* Which steps are kept: finished ones, but for those of which a step that is to run reads what an
- * archive has not. What was kept of their other readers stays. */
+/* Which steps are kept: finished ones, except those whose files a step that is to run needs and an
+ * archive lacks. Other readers of such steps are kept. */
 static cs_status decide_kept(schedule *s)
 {
     cs_study *study = s->study;
@@ -516,11 +495,11 @@ static cs_status take_turn(void *ctx, int64_t turn)
 static void note_missing(const schedule *s)
 {
     int64_t missing = 0;
-    char left[CS_PACE_LEFT], text[96];
+    char left[CS_ETA_LEFT], text[96];
     for (int64_t i = 0; i < s->study->steps; ++i) {
         missing += !s->study->step[i].kept;
     }
-    cs_pace_seconds(cs_study_seconds_left(s->study, NULL, s->jobs), left);
+    cs_eta_seconds(cs_study_seconds_left(s->study, NULL, s->jobs), left);
     (void)snprintf(text, sizeof text, "--resume: %lld of %lld steps to run%s", (long long)missing,
                    (long long)s->study->steps, left);
     if (missing > 0) s->options->note(s->options->ctx, text);
@@ -537,11 +516,13 @@ int cs_study_jobs(int wanted, int *threads)
 
 cs_status cs_study_find_kept(cs_study *study, const cs_study_run_options *options)
 {
-    schedule s = {
-        .study = study, .options = options, .was = cs_calloc(study->steps, sizeof *s.was)};
-    cs_status status = s.was ? decide_kept(&s) : CS_ERR_MEMORY;
+    schedule s = {.study = study,
+                  .options = options,
+                  .was = cs_calloc(study->steps, sizeof *s.was),
+                  .known = json_object()};
+    cs_status status = s.was && s.known ? decide_kept(&s) : CS_ERR_MEMORY;
     cs_free(s.was);
-    cs_free(s.known.input);
+    json_decref(s.known);
     return status;
 }
 
@@ -556,10 +537,11 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
                   .begun = cs_calloc(study->steps, sizeof *s.begun),
                   .done = cs_calloc(study->steps, sizeof *s.done),
                   .was = cs_calloc(study->steps, sizeof *s.was),
+                  .known = json_object(),
                   .jobs = jobs};
     char share[24];
     (void)snprintf(share, sizeof share, "%d", threads);
-    cs_status status = s.begun && s.done && s.was ? CS_OK : CS_ERR_MEMORY;
+    cs_status status = s.begun && s.done && s.was && s.known ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && setenv("OMP_NUM_THREADS", share, 1) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory");
     if (status == CS_OK && options->resume) status = decide_kept(&s);
@@ -567,6 +549,6 @@ cs_status cs_study_run(cs_study *study, const cs_study_run_options *options)
     if (status == CS_OK) status = cs_parallel(study->steps, jobs, take_turn, &s);
     if (status == CS_OK) status = check_inputs(study);
     CS_FREE_FIELDS(&s, begun, done, was);
-    cs_free(s.known.input);
+    json_decref(s.known);
     return status;
 }

@@ -1,7 +1,7 @@
 /* Lemma 2.1 and Theorem 2.2 of MAE-LM on measured states: what they state about ranks, and the
  * premise of the lemma's proof on the model's own tables. Both are about exact ranks of large float
- * matrices; numerical ones, with their tolerance, are used in their place, beside the effective ones that
- * the paper plots. */
+ * matrices; numerical ones, with their tolerance, are used in their place, in addition to the
+ * effective ranks that the paper plots. */
 #include <math.h>
 
 #include "analysis/theorems/lemma_21.h"

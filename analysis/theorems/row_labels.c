@@ -97,7 +97,7 @@ static cs_status masses(const cs_csr *a, const int32_t *label, int64_t classes, 
     return CS_OK;
 }
 
-cs_status cs_labels_read(const char *path, const cs_kept_rows *kept, cs_labelled *m)
+cs_status cs_labels_read(const char *path, const cs_nonempty_rows *kept, cs_labelled *m)
 {
     int64_t rows = kept->rows, classes = 0;
     int32_t *label = cs_alloc(rows, sizeof *label);
@@ -108,7 +108,7 @@ cs_status cs_labels_read(const char *path, const cs_kept_rows *kept, cs_labelled
     if (status == CS_OK && classes == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: no row has a label", path);
     for (int64_t i = 0; status == CS_OK && i < m->a.rows; ++i) {
-        label[i] = label[cs_kept_rows_at(kept, i)]; /* further on, or in place */
+        label[i] = label[cs_nonempty_rows_at(kept, i)]; /* further on, or in place */
     }
     if (status == CS_OK) status = masses(&m->a, label, classes, &m->row_label);
     if (status == CS_OK) m->labels = classes;

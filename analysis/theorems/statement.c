@@ -97,7 +97,7 @@ cs_statement *cs_statements_add(cs_statements *list, const char *id, cs_statemen
     s.text = cs_strdup(text);
     s.input = cs_strdup(input ? input : "");
     if (!s.text || !s.input ||
-        cs_reserve(&list->item, &list->room, list->count + 1, sizeof *list->item) != CS_OK) {
+        cs_reserve(&list->item, &list->capacity, list->count + 1, sizeof *list->item) != CS_OK) {
         statement_free(&s);
         list->status = CS_ERR_MEMORY;
         return NULL;
@@ -146,15 +146,15 @@ void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error
     }
 }
 
-cs_standing cs_standing_of(double lhs, double rhs, double error)
+cs_claim_state cs_claim_state_of(double lhs, double rhs, double error)
 {
     const double margin = rhs - lhs;
     if (!isfinite(lhs) || !isfinite(rhs) || !isfinite(error)) {
-        return CS_STANDING_UNKNOWN;
+        return CS_CLAIM_STATE_UNKNOWN;
     }
-    return margin < -error  ? CS_STANDING_FAILS
-           : margin < error ? CS_STANDING_UNDECIDED
-                            : CS_STANDING_HOLDS;
+    return margin < -error  ? CS_CLAIM_STATE_FAILS
+           : margin < error ? CS_CLAIM_STATE_UNDECIDED
+                            : CS_CLAIM_STATE_HOLDS;
 }
 
 void cs_statement_withhold(cs_statement *s)

@@ -65,7 +65,7 @@ typedef struct {
 } cs_statement;
 
 typedef struct {
-    int64_t count, room;
+    int64_t count, capacity;
     cs_statement *item;
     const char *theorem; /* of statements added from now on; NULL: unknown; borrowed */
     cs_status status;    /* a statement that could not be added */
@@ -109,12 +109,12 @@ void cs_statement_evaluate(cs_statement *s, double lhs, double rhs, double error
 /* Distance of lhs <= rhs from failing, the closest first: of many cases the one with the least is
  * reported. A side or an error that is not finite is no evidence. */
 typedef enum {
-    CS_STANDING_FAILS,
-    CS_STANDING_UNKNOWN,
-    CS_STANDING_UNDECIDED,
-    CS_STANDING_HOLDS
-} cs_standing;
-cs_standing cs_standing_of(double lhs, double rhs, double error);
+    CS_CLAIM_STATE_FAILS,
+    CS_CLAIM_STATE_UNKNOWN,
+    CS_CLAIM_STATE_UNDECIDED,
+    CS_CLAIM_STATE_HOLDS
+} cs_claim_state;
+cs_claim_state cs_claim_state_of(double lhs, double rhs, double error);
 
 /* INCONCLUSIVE whatever the sides are: a prerequisite failed, for instance a solver did not
  * converge. */

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 typedef struct {
     const cs_22_layer *layer;

@@ -12,7 +12,7 @@
 #include "analysis/theorems/theorem_22.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "base/scored.h"
+#include "base/sort.h"
 
 enum { DEFAULT_TRIALS = 2000, MOST_ROWS = 8, MOST_MASKS = 4, MOST_WIDTH = 6, LAYERS = 50 };
 
@@ -113,22 +113,22 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
     double lhs, rhs, error, *loose = cs_alloc(count, sizeof *loose);
     if (!loose) return CS_ERR_MEMORY;
     int64_t contracting = 0, vacuous = 0, finite = 0;
-    cs_standing most = CS_STANDING_HOLDS;
+    cs_claim_state most = CS_CLAIM_STATE_HOLDS;
     double largest = -INFINITY;
     *worst = 0;
     for (int64_t i = 0; i < count; ++i) {
         pick(&sides[i], which, &lhs, &rhs, &error);
         /* Where the right side is no better than the trivial bound, nothing is at stake. */
         bool idle = which != CS_22_PRINTED && rhs >= sides[i].trivial && lhs + error <= rhs;
-        const cs_standing now = cs_standing_of(lhs, rhs, error);
+        const cs_claim_state now = cs_claim_state_of(lhs, rhs, error);
         const double share = idle ? -1 : lhs + error > 0 ? (lhs + error) / rhs : 0;
         vacuous += idle;
-        if (now < most || (now == most && now != CS_STANDING_UNKNOWN && share > largest)) {
+        if (now < most || (now == most && now != CS_CLAIM_STATE_UNKNOWN && share > largest)) {
             *worst = i;
             most = now;
             largest = share;
         }
-        if (now != CS_STANDING_UNKNOWN) {
+        if (now != CS_CLAIM_STATE_UNKNOWN) {
             loose[finite++] = lhs > 0 ? rhs / lhs : (double)INFINITY;
         }
         contracting += sides[i].contraction < 1;
@@ -141,7 +141,7 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
                                         CS_RELATION_AT_MOST, bound_text[which], input);
     if (s) s->trivial = which == CS_22_PRINTED ? NAN : w->trivial;
     cs_statement_evaluate(s, lhs, rhs, error);
-    if (most == CS_STANDING_UNKNOWN) {
+    if (most == CS_CLAIM_STATE_UNKNOWN) {
         cs_statement_withhold(s);
     }
     cs_statement_assume(s, "U 1 = 1 (value: largest |(U 1)_i - 1|)", w->u_sum < 1e-9, w->u_sum);
@@ -267,7 +267,7 @@ static cs_status no_collapse(cs_statements *out)
         status = evaluate(&l, &next, &sides);
         first = layer == 0 ? sides.printed_residual : first;
         contraction = layer == 0 ? sides.contraction : contraction;
-        cs_dense h = l.h; /* H_R' is the next H_R, and H_M' beside it the same (U = I) */
+        cs_dense h = l.h; /* H_R' is the next H_R, and H_M' stays the same (U = I) */
         l.h = next;
         next = h;
     }

@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     cs_pool pool;
     cs_model *model;
-    int64_t layers, width, heads, pieces, room;
+    int64_t layers, width, heads, pieces, capacity;
     piece *piece;
     /* one layer under way */
     int64_t layer;
@@ -49,7 +49,7 @@ static cs_status take_piece(study *s, const cs_hidden_block *b, int64_t first, i
     for (int64_t i = first; i < end; ++i) {
         masks += is_mask(&b->about[i], mask_id);
     }
-    if (s->pieces == s->room || masks < 1 || rows - masks < FEWEST_REAL) {
+    if (s->pieces == s->capacity || masks < 1 || rows - masks < FEWEST_REAL) {
         return CS_OK;
     }
     piece *p = &s->piece[s->pieces];
@@ -87,7 +87,7 @@ static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_opti
     uint8_t *keep = cs_calloc(corpus->documents, 1);
     int64_t *layer = cs_alloc(s->layers, sizeof *layer), found = 0;
     cs_status status = keep && layer ? CS_OK : CS_ERR_MEMORY;
-    for (int64_t d = 0; d < corpus->documents && status == CS_OK && found < s->room; ++d) {
+    for (int64_t d = 0; d < corpus->documents && status == CS_OK && found < s->capacity; ++d) {
         int64_t tokens = corpus->doc_ptr[d + 1] - corpus->doc_ptr[d];
         keep[d] = (!hidden->keep || hidden->keep[d]) && tokens > FEWEST_REAL;
         found += keep[d];
@@ -349,7 +349,8 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
                               const cs_22_model_options *options, cs_statements *out, bool *done)
 {
     const cs_model_config *c = &model->config;
-    const int64_t d = c->shape.width, room = options->pieces > 0 ? options->pieces : DEFAULT_PIECES;
+    const int64_t d = c->shape.width,
+                  capacity = options->pieces > 0 ? options->pieces : DEFAULT_PIECES;
     *done = false;
     if (c->position.relative_buckets > 0) {
         return CS_OK;
@@ -358,9 +359,9 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
                .layers = c->shape.layers,
                .width = d,
                .heads = c->shape.heads,
-               .room = room};
-    CS_POOL_FIELDS(&s.pool, room, &s, piece, real, u, gap);
-    s.sides = cs_pool_take(&s.pool, room * s.heads, sizeof *s.sides);
+               .capacity = capacity};
+    CS_POOL_FIELDS(&s.pool, capacity, &s, piece, real, u, gap);
+    s.sides = cs_pool_take(&s.pool, capacity * s.heads, sizeof *s.sides);
     s.qkv = cs_pool_take(&s.pool, 3 * d * d, sizeof *s.qkv);
     s.bias = cs_pool_take(&s.pool, 3 * d, sizeof *s.bias);
     s.output = cs_pool_take(&s.pool, d * d, sizeof *s.output);
@@ -373,7 +374,7 @@ cs_status cs_theorem_22_model(cs_model *model, const cs_corpus *corpus, const ch
         *done = status == CS_OK;
     }
     cs_threads_blas_hold(false);
-    for (int64_t k = 0; k < room && ok; ++k) {
+    for (int64_t k = 0; k < capacity && ok; ++k) {
         cs_dense_free(&s.real[k]);
         cs_dense_free(&s.u[k]);
     }

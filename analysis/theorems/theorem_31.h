@@ -1,4 +1,4 @@
-/* The two sides of Theorem 3.1 for given factors: shared by theorem_31.c, theorem_31_symmetric.c
+/* The two sides of Theorem 3.1 for given factors: shared by theorem_31_audit.c, theorem_31_symmetric.c
  * and learned_factors.c. */
 #pragma once
 

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/moments.h"
 
 enum { BLOCK = 64, STRETCH = 256, LANES = 8 };

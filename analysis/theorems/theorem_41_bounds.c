@@ -29,7 +29,7 @@
 #include <stddef.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 /* The right sides at one t, with their numerical errors. */
 typedef struct {
@@ -114,7 +114,7 @@ static double total_error(const cs_41_curve *c, double lhs, bound b)
     return lhs == 0 ? 0 : b.error + c->labels.rounding * lhs;
 }
 
-/* What the t of a claim come to. */
+/* The worst of a claim's t, and their verdicts together. */
 typedef struct {
     int64_t at;          /* shown: t - 1 */
     int64_t informative; /* the first t - 1 whose right side is below the trivial bound, or -1 */
@@ -152,8 +152,8 @@ static void assume(const cs_41_curve *c, const cs_spectrum *spectrum, cs_stateme
                         "every context of positive mass has a label (value: mass without a label, "
                         "put in a separate class)",
                         c->labels.unlabelled == 0, c->labels.unlabelled);
-    cs_statement_assume(s, "the triplets converged (value: largest residual)", spectrum->converged,
-                        largest);
+    cs_statement_assume(s, "the triplets converged (value: largest residual)",
+                        spectrum->solution.converged, largest);
     cs_statement_assume(s, "U has orthonormal columns (value: ||U^T U - I||_F)", c->defect <= 1e-8,
                         c->defect);
 }
@@ -190,7 +190,7 @@ static void evaluate_claim(const cs_41_curve *c, const cs_spectrum *spectrum, co
     assume(c, spectrum, s);
     describe(c, &n, s);
     cs_statement_counterexample(s, "t = %lld: E = %.12g > %.12g", (long long)n.at + 1, lhs, b.rhs);
-    if (!spectrum->converged) {
+    if (!spectrum->solution.converged) {
         cs_statement_withhold(s);
     }
 }
@@ -224,7 +224,7 @@ static void unspecified(const cs_41_curve *c, const cs_spectrum *spectrum, bool 
     } else {
         s->verdict = CS_UNSPECIFIED;
     }
-    if (!spectrum->converged) {
+    if (!spectrum->solution.converged) {
         cs_statement_withhold(s);
     }
     cs_statement_real(s, "least_c", least);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 void cs_41_labels_free(cs_41_labels *labels)
 {
@@ -30,18 +30,18 @@ static cs_status check(const cs_labelled *m, const cs_spectrum *spectrum)
         return cs_fail(CS_ERR_USAGE, "%lld row labels, but %lld rows", (long long)m->row_label.rows,
                        (long long)m->a.rows);
     }
-    if (spectrum->rows != m->a.rows || spectrum->cols != m->a.cols) {
+    if (spectrum->input.rows != m->a.rows || spectrum->input.cols != m->a.cols) {
         return cs_fail(CS_ERR_USAGE,
                        "the spectrum belongs to a %lld x %lld matrix, but the labels belong to a "
                        "%lld x %lld matrix",
-                       (long long)spectrum->rows, (long long)spectrum->cols, (long long)m->a.rows,
-                       (long long)m->a.cols);
+                       (long long)spectrum->input.rows, (long long)spectrum->input.cols,
+                       (long long)m->a.rows, (long long)m->a.cols);
     }
-    if (!spectrum->row_mass || spectrum->k < 1 || spectrum->u.cols < spectrum->k) {
+    if (!spectrum->input.row_mass || spectrum->k < 1 || spectrum->u.cols < spectrum->k) {
         return cs_fail(
             CS_ERR_USAGE,
             "Theorem 4.1 needs P_C and left singular vectors, but the spectrum was computed %s",
-            spectrum->row_mass ? "without vectors" : "from an already normalised matrix");
+            spectrum->input.row_mass ? "without vectors" : "from an already normalised matrix");
     }
     return cs_csr_check(&m->row_label, true);
 }
@@ -56,7 +56,7 @@ static cs_status assign(const cs_labelled *m, const cs_spectrum *spectrum, cs_41
     l->classes = m->labels;
     int64_t with_mass = 0;
     for (int64_t i = 0; i < l->rows; ++i) {
-        l->mass[i] = spectrum->row_mass[i];
+        l->mass[i] = spectrum->input.row_mass[i];
         l->root[i] = sqrt(l->mass[i]);
         with_mass += l->mass[i] > 0;
         if (l->mass[i] > 0 && l->label[i] < 0) {

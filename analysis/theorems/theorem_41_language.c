@@ -2,11 +2,11 @@
  *
  *   E(t) <= 2 p_max sum_{j>t} sigma_j^4 + 2 (1 + sigma_{t+1}^2) alpha~
  *
- * from estimates by pairs of documents (analysis/measures/language.h, language_labels.h). Error: that of
- * the bound as a whole, by its jackknife over documents, and its bias as far as that knows it; and of
- * E. E is of estimated features on documents that they have not seen, which the theorem does not speak
- * of: that it is above the bound refutes nothing, and leaves the statement INCONCLUSIVE.
- */
+ * from estimates by pairs of documents (analysis/measures/language.h, language_labels.h). Error:
+ * that of the bound as a whole, by its jackknife over documents, and its bias as far as that knows
+ * it; and of E. E is the error of estimated features on documents that they have not seen. The
+ * theorem says nothing about these, so an E above the bound does not contradict it, and leaves the
+ * statement INCONCLUSIVE. */
 #include <math.h>
 
 #include "analysis/measures/language_labels.h"

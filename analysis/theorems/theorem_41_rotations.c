@@ -22,7 +22,7 @@ static const double WORK_LIMIT = 2e10; /* multiply-adds spent on the rotations o
 
 /* A degenerate space: sigma[first..last-1] are one value; basis vector q of it is `vector`(q). */
 typedef struct {
-    int64_t first, last; /* 0-based triplets of the space that are at hand */
+    int64_t first, last; /* 0-based: the computed triplets of the space */
     int64_t dimension;   /* of the whole space; > last - first when truncated and known */
     bool ones;           /* the sigma = 1 space, in its component basis */
     bool open;           /* may go on beyond the last triplet, dimension unknown */

@@ -74,7 +74,7 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
     cs_toy model = *toy;
     model.objective = e->objective;
     model.given = model.literal = false;
-    model.told = 0;
+    model.position_known = 0;
     cs_42_case c = {0};
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK && c.has[CS_42_ENUMERATE] && c.has[CS_42_REDUCE])
@@ -87,18 +87,18 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
     return status;
 }
 
-/* A position that is told with probability theta: the enumerated matrix against what the blind
- * spectrum says of it. */
-static cs_status told(const cs_toy *toy, const char *name, const cs_objective *objective,
-                      cs_statements *out, cs_item *spectra)
+/* A position that is known with probability theta: compares the enumerated matrix with the
+ * prediction from the blind spectrum. */
+static cs_status known_position(const cs_toy *toy, const char *name, const cs_objective *objective,
+                                cs_statements *out, cs_item *spectra)
 {
-    const double theta = toy->told > 0 ? toy->told : 0.5;
+    const double theta = toy->position_known > 0 ? toy->position_known : 0.5;
     cs_toy model = *toy;
     char id[40];
     model.objective = *objective;
     model.objective.empty_prefix = CS_PREFIX_NONE;
     model.given = model.literal = false;
-    model.told = theta;
+    model.position_known = theta;
     cs_42_case c = {0};
     (void)snprintf(id, sizeof id, "4.2-%s-known", name);
     cs_status status = cs_42_case_of(&model, &c);
@@ -135,7 +135,7 @@ static cs_status diffusion(const cs_toy *toy, cs_statements *out)
         return CS_OK;
     }
     permuted.given = permuted.literal = false;
-    permuted.told = 0;
+    permuted.position_known = 0;
     plans.empty_prefix = CS_PREFIX_CLASS;
     cs_status status = cs_42_case_of(&permuted, &c);
     if (status == CS_OK) status = cs_dense_init(&r, s, s);
@@ -184,7 +184,7 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
     model.objective.empty_prefix = CS_PREFIX_NONE;
     model.given = true;
     model.literal = false;
-    model.told = 0;
+    model.position_known = 0;
     cs_42_case c = {0};
     char id[40];
     (void)snprintf(id, sizeof id, "4.2-%s-given", e->name);
@@ -261,7 +261,7 @@ static cs_status equivalence(const cs_toy *toy, int64_t t, cs_statements *out)
     cs_toy diverse = cs_toy_with(toy, CS_OBJ_DIVERSE_AR, CS_PREFIX_NONE);
     group.objective.t = diverse.objective.t = t;
     group.given = group.literal = diverse.given = diverse.literal = false;
-    group.told = diverse.told = 0;
+    group.position_known = diverse.position_known = 0;
     return compare(&group, &diverse, false,
                    &(comparison){.id = "5.1-equivalence",
                                  .form = CS_PRINTED,
@@ -327,7 +327,8 @@ cs_status cs_42_extension(const cs_toy *toy, cs_statements *out, cs_item *spectr
     for (int i = 0; status == CS_OK && i < count; ++i) {
         status = blind(toy, &list[i], out, spectra);
         if (status == CS_OK) status = given(toy, &list[i], out, spectra);
-        if (status == CS_OK) status = told(toy, list[i].name, &list[i].objective, out, spectra);
+        if (status == CS_OK)
+            status = known_position(toy, list[i].name, &list[i].objective, out, spectra);
     }
     if (status == CS_OK) status = diffusion(toy, out);
     if (status == CS_OK) status = convexity(toy, &variable, out);

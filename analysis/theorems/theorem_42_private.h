@@ -12,6 +12,7 @@
 #define CS_42_COLUMNS 1500
 
 typedef enum { CS_42_ENUMERATE, CS_42_REDUCE, CS_42_CLOSED, CS_42_METHODS } cs_42_method;
+extern const char *const cs_42_method_name[];
 
 typedef struct {
     cs_toy toy;
@@ -41,8 +42,8 @@ typedef struct {
 cs_42_difference cs_42_compare(const cs_toy_spectrum *a, const cs_toy_spectrum *b);
 
 /* The j in (from, to] with the least b_j - a_j: a_j, b_j and j. */
-cs_42_difference cs_42_least_room(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
-                                  double to);
+cs_42_difference cs_42_least_margin(const cs_toy_spectrum *a, const cs_toy_spectrum *b, double from,
+                                    double to);
 
 double cs_42_ones(const cs_toy_spectrum *s);            /* multiplicity of sigma = 1 */
 double cs_42_sigma(const cs_toy_spectrum *s, double j); /* sigma_j, 1-based; 0 beyond the rank */

@@ -12,7 +12,7 @@
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"
 #include "linalg/dense.h"
@@ -120,7 +120,7 @@ static sides against(range found, double claimed)
     return (sides){farthest(found, claimed), claimed};
 }
 
-/* What the blocks of the AR matrix hold, index i - 1 for prefixes of i tokens. */
+/* The ranges of the blocks of the AR matrix, index i - 1 for prefixes of i tokens. */
 typedef struct {
     cs_pool pool;
     int64_t lengths; /* s - 1 */
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-/* What the masked matrix holds, over all its entries. */
+/* The ranges of the masked matrix, over all its entries. */
 typedef struct {
     range entry, normalised, zeros; /* zeros: of a row, within its class */
     range same, other, apart;       /* Abar^T Abar: one position, two positions, two classes */
@@ -406,7 +406,7 @@ cs_status cs_42_proof(const cs_toy *toy, int64_t m, cs_statements *out)
 {
     cs_toy model = *toy;
     model.literal = model.given = false;
-    model.told = 0;
+    model.position_known = 0;
     bool ar_fits = false, masked_fits = false;
     cs_toy ar = cs_toy_with(&model, CS_OBJ_AR, CS_PREFIX_NONE), mask = cs_toy_masked(&model, m);
     cs_status status = cs_42_fits(&ar, &ar_fits);

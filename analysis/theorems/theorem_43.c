@@ -34,7 +34,7 @@ void cs_43_state_case(const cs_43_case *c, const char *id, cs_statement_form for
     cs_statement *s = cs_statements_claim(
         out, &(cs_claim){id, form, CS_RELATION_AT_MOST, text, on, c->lhs, c->rhs, c->error});
     cs_free(on);
-    if (cs_standing_of(c->lhs, c->rhs, c->error) == CS_STANDING_UNKNOWN) {
+    if (cs_claim_state_of(c->lhs, c->rhs, c->error) == CS_CLAIM_STATE_UNKNOWN) {
         cs_statement_withhold(s);
     }
     cs_statement_int(s, "cases", c->count);
@@ -52,14 +52,14 @@ static const char *id_of(char buffer[40], const char *name, int p)
 /* The end of the range of norms that lies farther from 1. */
 static double farthest_norm(const cs_43_form *f)
 {
-    return fabs(f->norm_low - 1) > fabs(f->norm_high - 1) ? f->norm_low : f->norm_high;
+    return fabs(f->norm.low - 1) > fabs(f->norm.high - 1) ? f->norm.low : f->norm.high;
 }
 
 static void assumptions(const cs_43_audit *a, const cs_43_form *f, cs_statement *s)
 {
     double norm = farthest_norm(f);
     cs_statement_assume(s, "||W f(X)|| = 1 at every length (value: the farthest from it)",
-                        fabs(norm - 1) <= f->norm_error, norm);
+                        fabs(norm - 1) <= f->norm.error, norm);
     cs_statement_assume(
         s, "k = 1 has a finite term (it divides by zero and is left out; value: (k-1)^p)", false,
         0);
@@ -87,11 +87,11 @@ static void details(const cs_43_model *m, const cs_43_audit *a, const cs_43_form
         {"eta", f->eta.value},
         {"eta_error", f->eta.error},
         {"norm_W", m->norm},
-        {"delta_mask", f->delta},
-        {"delta_mask_at_most", a->enumerated == a->sequences ? f->delta : f->delta_high},
+        {"delta_mask", f->delta.seen},
+        {"delta_mask_at_most", a->enumerated == a->sequences ? f->delta.seen : f->delta.bound},
         {"first_term", f->first},
         {"second_term", f->second * m->norm * m->norm * f->eta.value},
-        {"looseness", s ? s->rhs / fabs(f->gen) : NAN}};
+        {"looseness", s ? s->rhs / fabs(f->sums.gen) : NAN}};
     cs_statement_reals(s, sizeof list / sizeof *list, list);
 }
 
@@ -101,23 +101,24 @@ void cs_43_printed(const cs_43_model *m, const cs_43_audit *a, int p, const char
     const cs_43_form *f = &a->form[p];
     const bool all = a->enumerated == a->sequences;
     const double slope = f->second * m->norm * m->norm;
-    const double least = f->first + slope * f->eta.low + f->delta + 1;
-    const double most = f->first + slope * f->eta.value + (all ? f->delta : f->delta_high) + 1;
+    const double least = f->first + slope * f->eta.low + f->delta.seen + 1;
+    const double most =
+        f->first + slope * f->eta.value + (all ? f->delta.seen : f->delta.bound) + 1;
     const double error =
-        f->gen_error + f->delta_error +
-        16 * DBL_EPSILON * (fabs(f->first) + slope * f->eta.value + fabs(f->delta) + 1) +
+        f->sums.error + f->delta.error +
+        16 * DBL_EPSILON * (fabs(f->first) + slope * f->eta.value + fabs(f->delta.seen) + 1) +
         slope * f->eta.error + 4 * f->second * m->norm * m->norm_error * f->eta.value;
     cs_statement *s = cs_statements_add(out, id, CS_PRINTED, CS_RELATION_AT_MOST, text, input);
     if (!s) {
         return;
     }
-    bool unit = fabs(farthest_norm(f) - 1) <= f->norm_error;
-    s->trivial = unit ? 2 : f->delta_high;
-    cs_statement_evaluate(s, f->gen, least, error);
+    bool unit = fabs(farthest_norm(f) - 1) <= f->norm.error;
+    s->trivial = unit ? 2 : f->delta.bound;
+    cs_statement_evaluate(s, f->sums.gen, least, error);
     if (s->verdict != CS_PASS && s->verdict != CS_VACUOUS && most > least) {
-        cs_statement_evaluate(s, f->gen, most, error);
+        cs_statement_evaluate(s, f->sums.gen, most, error);
         if (s->verdict != CS_FAIL) {
-            cs_statement_evaluate(s, f->gen, least, error);
+            cs_statement_evaluate(s, f->sums.gen, least, error);
             cs_statement_withhold(s);
         }
     }
@@ -136,9 +137,9 @@ static void unit_norm(const cs_43_audit *a, const cs_43_form *f, int p, const ch
         out,
         &(cs_claim){id_of(id, "unit-norm", p), CS_PRINTED, CS_RELATION_EQUAL,
                     "||W f(X)|| = 1 for every prefix and every unmasked set (lhs: the farthest)",
-                    input, farthest_norm(f), 1, f->norm_error});
-    cs_statement_real(s, "least", f->norm_low);
-    cs_statement_real(s, "largest", f->norm_high);
+                    input, farthest_norm(f), 1, f->norm.error});
+    cs_statement_real(s, "least", f->norm.low);
+    cs_statement_real(s, "largest", f->norm.high);
     if (a->lowest >= 2) {
         cs_statements_claim(
             out, &(cs_claim){id_of(id, "vacuous", p), CS_CORRECTED, CS_RELATION_AT_MOST,
@@ -155,13 +156,13 @@ static void delta_square(const cs_43_form *f, int p, const char *input, cs_state
     cs_statements_claim(
         out, &(cs_claim){id_of(id, "delta", p), CS_PRINTED, CS_RELATION_AT_MOST,
                          "max -z_+ <= delta_mask = max (-z_+ + z_-)^2, the square as printed",
-                         input, f->largest_plus, f->literal, 2 * f->delta_error});
+                         input, f->delta.largest_plus, f->delta.literal, 2 * f->delta.error});
     cs_statements_claim(
         out,
         &(cs_claim){
             id_of(id, "ar", p), CS_PRINTED, CS_RELATION_AT_MOST,
             "L_gen(f_ar) <= delta_ar = max (-z_+ + z_-)^2 over prefixes, the square as printed",
-            input, f->gen, f->ar_literal, f->gen_error + 2 * f->delta_error});
+            input, f->sums.gen, f->delta.ar_literal, f->sums.error + 2 * f->delta.error});
 }
 
 static void slips(const cs_43_form *f, int p, const char *input, cs_statements *out)
@@ -171,14 +172,14 @@ static void slips(const cs_43_form *f, int p, const char *input, cs_statements *
         const char *name, *text;
         cs_statement_form form;
     } list[] = {
-        {&f->triangle, "triangle",
+        {&f->worst.triangle, "triangle",
          "||a-c||^2/2 <= ||a-b||^2/2 + ||b-c||^2/2, a = W f(X_<k), b = W f(X_m), c = 1_{X+} (LA "
          "Eq. 11)",
          CS_PRINTED},
-        {&f->triangle_two, "triangle", "||a-c||^2/2 <= ||a-b||^2 + ||b-c||^2", CS_CORRECTED},
-        {&f->epsilon, "epsilon", "||eps_k||^2 <= w_k eta (LA Eq. 18)", CS_PRINTED},
-        {&f->epsilon_norm, "epsilon", "||eps_k|| <= w_k eta_i", CS_CORRECTED},
-        {&f->negative, "negative", "z_-^2 <= 1 (LA Eq. 21, from the unit norm)", CS_PRINTED},
+        {&f->worst.triangle_two, "triangle", "||a-c||^2/2 <= ||a-b||^2 + ||b-c||^2", CS_CORRECTED},
+        {&f->worst.epsilon, "epsilon", "||eps_k||^2 <= w_k eta (LA Eq. 18)", CS_PRINTED},
+        {&f->worst.epsilon_norm, "epsilon", "||eps_k|| <= w_k eta_i", CS_CORRECTED},
+        {&f->worst.negative, "negative", "z_-^2 <= 1 (LA Eq. 21, from the unit norm)", CS_PRINTED},
     };
     char id[40];
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
@@ -211,22 +212,22 @@ static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const ch
                       cs_statements *out)
 {
     char id[40];
-    const bool some = f->sharp.count > 0; /* else the two sides are one expression */
+    const bool some = f->worst.sharp.count > 0; /* else the two sides are one expression */
     cs_43_state_case(
-        &f->sharp, id_of(id, "sharp", p), CS_CORRECTED,
+        &f->worst.sharp, id_of(id, "sharp", p), CS_CORRECTED,
         p == 0 ? "||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^2) = Delta_k"
                : "||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^3) = Delta_k",
         input, out);
     if (some && out->count > 0) {
-        const cs_detail list[] = {{"share_of_bound_least", f->tight_least},
-                                  {"share_of_bound_median", f->tight_median},
-                                  {"share_of_bound_largest", f->tight_largest},
+        const cs_detail list[] = {{"share_of_bound_least", f->tightness.least},
+                                  {"share_of_bound_median", f->tightness.median},
+                                  {"share_of_bound_largest", f->tightness.largest},
                                   {"eta_exact_share", (double)f->exact / (double)a->sequences},
                                   {"whole_prefixes", (double)a->whole},
                                   {"sequences_of_equal_rows", (double)a->alike}};
         cs_statement_reals(&out->item[out->count - 1], sizeof list / sizeof *list, list);
     }
-    cs_43_state_case(&f->sharp_loss, id_of(id, "sharp-loss", p), CS_CORRECTED,
+    cs_43_state_case(&f->worst.sharp_loss, id_of(id, "sharp-loss", p), CS_CORRECTED,
                      "-z(X_<k)_+ + z(X_<k)_-^2 <= -z(X_m)_+ + Delta_k + (|z(X_m)_-| + Delta_k)^2 "
                      "for every X_- (z(X_m)_+ moved left)",
                      input, out);
@@ -236,10 +237,10 @@ static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const ch
                                  input)
              : NULL;
     if (s) {
-        s->trivial = f->mean_trivial; /* by ||W|| and the largest term alone */
-        cs_statement_evaluate(s, f->mean_gen, f->mean_rhs, f->mean_error);
+        s->trivial = f->means.trivial; /* by ||W|| and the largest term alone */
+        cs_statement_evaluate(s, f->means.gen, f->means.rhs, f->means.error);
         cs_statement_counterexample(s, "%s: %.12g against %.12g", input, s->lhs, s->rhs);
-        cs_statement_real(s, "looseness", f->mean_rhs / fabs(f->mean_gen));
+        cs_statement_real(s, "looseness", f->means.rhs / fabs(f->means.gen));
     }
 }
 

@@ -123,38 +123,71 @@ typedef struct {
 /* One form of f. Sums f for the printed statements, means for the sharpened ones. */
 typedef struct {
     int power;
-    cs_43_eta eta;              /* the largest of all sequences */
-    int64_t exact;              /* sequences whose eta is exact */
-    double gen, gen_error;      /* L_gen of the sums */
-    double first, second;       /* sum_k w_k^2/(k-1)^2p / 2N and sum_k w_k / 2N, means */
-    double delta, delta_error;  /* max of -z_+ + z_-^2 over the masks seen */
-    double delta_high;          /* upper bound of |z_+| + z_-^2 on any mask */
-    double literal;             /* max of (-z_+ + z_-)^2, as printed */
-    double largest_plus;        /* max of -z_+ over the same */
-    double norm_low, norm_high; /* of ||W f||, prefixes and masks */
-    double norm_error;
-    double ar_literal;                 /* as literal, over prefixes */
-    cs_43_case triangle, triangle_two; /* factor 1 as printed; 2 */
-    cs_43_case epsilon, epsilon_norm;  /* ||eps||^2 <= w eta; ||eps|| <= w eta */
-    cs_43_case negative;               /* z_-^2 <= 1 */
-    cs_43_case sharp, sharp_loss;      /* the bound and its consequence for single terms */
-    double mean_gen, mean_rhs, mean_error, mean_trivial; /* L_gen of the means, and its bound */
-    double tight_least, tight_median, tight_largest;     /* ||W (f^ - f^)|| / Delta_k */
+    /* The largest of all sequences. */
+    cs_43_eta eta;
+    /* Sequences whose eta is exact. */
+    int64_t exact;
+    /* sum_k w_k^2/(k-1)^2p / 2N and sum_k w_k / 2N, means. */
+    double first, second;
+    /* L_gen of the sums. */
+    struct {
+        double gen, error;
+    } sums;
+    /* L_gen of the means, and its bound. */
+    struct {
+        double gen, rhs, error, trivial;
+    } means;
+    struct {
+        /* The maximum of -z_+ + z_-^2 over the masks seen. */
+        double seen, error;
+        /* Upper bound of |z_+| + z_-^2 on any mask. */
+        double bound;
+        /* The maximum of (-z_+ + z_-)^2, as printed; ar_literal: over prefixes. */
+        double literal, ar_literal;
+        /* The maximum of -z_+ over the same. */
+        double largest_plus;
+    } delta;
+    /* Of ||W f||, prefixes and masks. */
+    struct {
+        double low, high, error;
+    } norm;
+    struct {
+        /* Factor 1 as printed; 2. */
+        cs_43_case triangle, triangle_two;
+        /* ||eps||^2 <= w eta; ||eps|| <= w eta. */
+        cs_43_case epsilon, epsilon_norm;
+        /* z_-^2 <= 1. */
+        cs_43_case negative;
+        /* The bound and its consequence for single terms. */
+        cs_43_case sharp, sharp_loss;
+    } worst;
+    /* ||W (f^ - f^)|| / Delta_k. */
+    struct {
+        double least, median, largest;
+    } tightness;
 } cs_43_form;
 
 typedef struct {
-    cs_43_form form[2];      /* p = 2 and 3 */
-    int64_t sequences;       /* audited */
-    int64_t excluded;        /* shorter than 2 tokens */
-    int64_t cases;           /* (sequence, k, mask) */
-    int64_t whole;           /* of these k - 1 = N: X_m is the prefix, both sides are 0 */
-    int64_t alike;           /* sequences of equal rows: eta = 0, both sides are 0 */
-    int64_t enumerated;      /* sequences all of whose masks went into delta */
-    int64_t uncovered;       /* prefixes longer than N, which the theorem excludes */
-    int64_t lowest, highest; /* N */
+    /* p = 2 and 3. */
+    cs_43_form form[2];
+    /* Sequences audited, and those excluded, which are shorter than 2 tokens. */
+    int64_t sequences, excluded;
+    /* (sequence, k, mask). */
+    int64_t cases;
+    /* Of these k - 1 = N: X_m is the prefix, both sides are 0. */
+    int64_t whole;
+    /* Sequences of equal rows: eta = 0, both sides are 0. */
+    int64_t alike;
+    /* Sequences all of whose masks went into delta. */
+    int64_t enumerated;
+    /* Prefixes longer than N, which the theorem excludes. */
+    int64_t uncovered;
+    /* N. */
+    int64_t lowest, highest;
     /* By k: 0 .. lengths - 1; sums over the cases of k, and by block of documents. */
     int64_t lengths, blocks;
-    double *curve; /* blocks x lengths x CS_43_CURVE */
+    /* blocks x lengths x CS_43_CURVE. */
+    double *curve;
 } cs_43_audit;
 
 enum { /* columns of the curve; the form is p = 2, the loss that of the model as it is */

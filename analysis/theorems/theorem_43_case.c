@@ -66,21 +66,21 @@ void cs_43_take_delta(cs_43_walk *w, const cs_43_rows *r, const int32_t *token, 
         high = fmax(high, c->z[token[i]]);
     }
     double delta = -scale * low + scale * scale * c->most;
-    if (delta > f->delta) {
-        f->delta = delta;
-        f->delta_error = 8 * DBL_EPSILON * (scale * fabs(low) + scale * scale * c->most) +
+    if (delta > f->delta.seen) {
+        f->delta.seen = delta;
+        f->delta.error = 8 * DBL_EPSILON * (scale * fabs(low) + scale * scale * c->most) +
                          scale * error * (1 + 2 * scale * sqrt(c->most) + scale * error);
     }
-    f->largest_plus = fmax(f->largest_plus, -scale * low);
+    f->delta.largest_plus = fmax(f->delta.largest_plus, -scale * low);
     double apart = fmax(fabs(c->high - low), fabs(high - c->low));
-    f->literal = fmax(f->literal, scale * scale * apart * apart);
+    f->delta.literal = fmax(f->delta.literal, scale * scale * apart * apart);
 }
 
 void cs_43_keep(cs_43_case *worst, double lhs, double rhs, double error, int64_t sequence,
                 int64_t k)
 {
-    cs_standing now = cs_standing_of(lhs, rhs, error);
-    cs_standing before = cs_standing_of(worst->lhs, worst->rhs, worst->error);
+    cs_claim_state now = cs_claim_state_of(lhs, rhs, error);
+    cs_claim_state before = cs_claim_state_of(worst->lhs, worst->rhs, worst->error);
     double size = fmax(fabs(lhs), fabs(rhs)), old = fmax(fabs(worst->lhs), fabs(worst->rhs));
     bool worse = worst->count == 0 || now < before ||
                  (now == before && (rhs - lhs) * old < (worst->rhs - worst->lhs) * size);
@@ -113,15 +113,15 @@ static void slips(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_colum
     double error =
         4 * e * (3 * sqrt(2 * sum) + 3 * e) + cs_43_gamma((double)w->m->vocab + 16) * 4 *
                                                   (sum + c * fabs(plus) + n * fabs(full_plus) + 1);
-    cs_43_keep(&f->triangle, lhs, half + rest, error, at->sequence, at->k);
-    cs_43_keep(&f->triangle_two, lhs, 2 * (half + rest), 2 * error, at->sequence, at->k);
+    cs_43_keep(&f->worst.triangle, lhs, half + rest, error, at->sequence, at->k);
+    cs_43_keep(&f->worst.triangle_two, lhs, 2 * (half + rest), 2 * error, at->sequence, at->k);
     double eps = n * apart_f, eps_error = 2 * n * at->gamma_f + 8 * DBL_EPSILON * eps;
     if (at->r->equal && eps <= eps_error) { /* both sides are 0 */
         return;
     }
-    cs_43_keep(&f->epsilon, eps * eps, wk * f->eta.value,
+    cs_43_keep(&f->worst.epsilon, eps * eps, wk * f->eta.value,
                eps_error * (2 * eps + eps_error) + wk * f->eta.error, at->sequence, at->k);
-    cs_43_keep(&f->epsilon_norm, eps, wk * eta->value,
+    cs_43_keep(&f->worst.epsilon_norm, eps, wk * eta->value,
                eps_error + wk * (eta->error + 8 * DBL_EPSILON * eta->value), at->sequence, at->k);
 }
 
@@ -161,8 +161,8 @@ static bound sharpened(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
     b.rhs_error = error * (2 + 2 * most) + v * (fabs(full->z[target]) + delta + mean);
     double sharp = error + v * b.distance;
     if (at->k - 1 < at->n && !(at->r->equal && b.distance <= sharp)) {
-        cs_43_keep(&f->sharp, b.distance, delta, sharp, at->sequence, at->k);
-        cs_43_keep(&f->sharp_loss, -pre->z[target] + full->z[target] + left, delta + right,
+        cs_43_keep(&f->worst.sharp, b.distance, delta, sharp, at->sequence, at->k);
+        cs_43_keep(&f->worst.sharp_loss, -pre->z[target] + full->z[target] + left, delta + right,
                    error * (2 + 4 * (most + sqrt(pre->most))) +
                        8 * DBL_EPSILON * (most * most + pre->most),
                    at->sequence, at->k);
@@ -175,7 +175,7 @@ static cs_status add_ratio(cs_43_walk *w, double two, double three)
     const double both[FORMS] = {two, three};
     for (int p = 0; p < FORMS; ++p) {
         cs_status status =
-            cs_reserve(&w->ratio[p], &w->room[p], w->ratios + 1, sizeof *w->ratio[p]);
+            cs_reserve(&w->ratio[p], &w->capacity[p], w->ratios + 1, sizeof *w->ratio[p]);
         if (status != CS_OK) return status;
         w->ratio[p][w->ratios] = both[p];
     }
@@ -195,9 +195,9 @@ static double apart(const cs_43_walk *w, int64_t a, int64_t b)
 
 static void widen(cs_43_form *f, double norm, double error)
 {
-    f->norm_error = fmax(f->norm_error, error);
-    f->norm_low = fmin(f->norm_low, norm);
-    f->norm_high = fmax(f->norm_high, norm);
+    f->norm.error = fmax(f->norm.error, error);
+    f->norm.low = fmin(f->norm.low, norm);
+    f->norm.high = fmax(f->norm.high, norm);
 }
 
 /* L_gen's term for one prefix, of sums and of means. */
@@ -207,16 +207,16 @@ static void generation(cs_43_walk *w, const cs_43_place *at, int p, const cs_43_
     const double c = pow((double)(at->k - 1), p + 2), e = c * at->gamma_z, most = sqrt(pre->most);
     const double mean_plus = pre->z[at->token[at->k - 1]], plus = c * mean_plus;
     const double v = cs_43_gamma((double)w->m->vocab + 16), z = at->gamma_z;
-    f->gen += at->weight * (-plus + c * c * pre->negative);
-    f->gen_error +=
+    f->sums.gen += at->weight * (-plus + c * c * pre->negative);
+    f->sums.error +=
         at->weight * (e * (1 + 2 * c * most + e) + v * (fabs(plus) + c * c * pre->negative));
-    f->mean_gen += at->weight * (-mean_plus + pre->negative);
-    f->mean_error += at->weight * (z * (1 + 2 * most + z) + v * (fabs(mean_plus) + pre->negative));
+    f->means.gen += at->weight * (-mean_plus + pre->negative);
+    f->means.error += at->weight * (z * (1 + 2 * most + z) + v * (fabs(mean_plus) + pre->negative));
     widen(f, c * sqrt(pre->square), e + c * v * sqrt(pre->square));
-    cs_43_keep(&f->negative, c * c * pre->most, 1, 2 * e * c * most + e * e + 4 * DBL_EPSILON,
+    cs_43_keep(&f->worst.negative, c * c * pre->most, 1, 2 * e * c * most + e * e + 4 * DBL_EPSILON,
                at->sequence, at->k);
     double apart = fmax(fabs(c * pre->high - plus), fabs(plus - c * pre->low));
-    f->ar_literal = fmax(f->ar_literal, apart * apart);
+    f->delta.ar_literal = fmax(f->delta.ar_literal, apart * apart);
 }
 
 static void to_curve(cs_43_walk *w, const cs_43_place *at, const double x[CS_43_CURVE])
@@ -252,8 +252,8 @@ static cs_status one_set(cs_43_walk *w, const cs_43_place *at, int64_t j, double
         const double sum = pow((double)at->n, p + 2), e = sum * at->gamma_z;
         cs_43_column full = cs_43_read(w, w->z.data + col * w->z.ld, own);
         bound b = sharpened(w, at, p, &pre[p], &full);
-        w->a->form[p].mean_rhs += at->weight * share * b.rhs;
-        w->a->form[p].mean_error += at->weight * share * b.rhs_error;
+        w->a->form[p].means.rhs += at->weight * share * b.rhs;
+        w->a->form[p].means.error += at->weight * share * b.rhs_error;
         widen(&w->a->form[p], sum * sqrt(full.square),
               e + cs_43_gamma((double)w->m->vocab) * sum * sqrt(full.square));
         ratio[p] = b.distance / b.delta;

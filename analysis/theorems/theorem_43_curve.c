@@ -1,5 +1,5 @@
 /* Theorem 4.3's qualitative claim: generation suffers where the prefix is shorter than what the
- * model was trained on. The loss by prefix length beside the misalignment and Delta_k, and how well
+ * model was trained on. The loss by prefix length, the misalignment and Delta_k, and how well
  * misalignment orders the measured degradation. */
 #include <math.h>
 #include <string.h>
@@ -31,10 +31,10 @@ static double documents_of(const cs_43_audit *a, int64_t block)
     return n;
 }
 
-/* room: 2 lengths numbers. NaN with fewer than 3 lengths, or where all lose the same. */
-static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, double *rho)
+/* work: 2 lengths numbers. NaN with fewer than 3 lengths, or where all lose the same. */
+static cs_status spearman(const cs_43_audit *a, int64_t without, double *work, double *rho)
 {
-    double *x = room, *y = x + a->lengths;
+    double *x = work, *y = x + a->lengths;
     int64_t n = 0;
     bool differ = false;
     for (int64_t k = 0; k < a->lengths; ++k) {
@@ -54,18 +54,18 @@ static cs_status spearman(const cs_43_audit *a, int64_t without, double *room, d
 cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se, int64_t *blocks)
 {
     int64_t used = 0;
-    double *room = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *room);
-    if (!room) return CS_ERR_MEMORY;
-    double *without = room + 2 * a->lengths;
-    cs_status status = spearman(a, -1, room, rho);
+    double *work = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
+    double *without = work + 2 * a->lengths;
+    cs_status status = spearman(a, -1, work, rho);
     for (int64_t b = 0; b < a->blocks && status == CS_OK; ++b) {
         if (documents_of(a, b) > 0) {
-            status = spearman(a, b, room, &without[used++]);
+            status = spearman(a, b, work, &without[used++]);
         }
     }
     *se = cs_jackknife_error(used, without, 1);
     *blocks = used;
-    cs_free(room);
+    cs_free(work);
     return status;
 }
 
@@ -94,18 +94,18 @@ cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char 
     return status;
 }
 
-/* The jackknife error of the gap at one k, a ratio of sums. room: a number a block. */
-static double gap_error(const cs_43_audit *a, int64_t k, double *room)
+/* The jackknife error of the gap at one k, a ratio of sums. work: a number a block. */
+static double gap_error(const cs_43_audit *a, int64_t k, double *work)
 {
     double sum[CS_43_CURVE];
     int64_t used = 0;
     for (int64_t b = 0; b < a->blocks; ++b) {
         if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] > 0) {
             sums_at(a, k, b, sum);
-            room[used++] = sum[CS_43_GAP] / sum[CS_43_N];
+            work[used++] = sum[CS_43_GAP] / sum[CS_43_N];
         }
     }
-    return cs_jackknife_error(used, room, 1);
+    return cs_jackknife_error(used, work, 1);
 }
 
 cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_item *curve)
@@ -121,8 +121,8 @@ cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_it
         [CS_43_DISTANCE] = "distance",
         [CS_43_GAP] = "gap",
     };
-    double *room = cs_alloc(a->blocks, sizeof *room);
-    if (!room) return CS_ERR_MEMORY;
+    double *work = cs_alloc(a->blocks, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
     for (int64_t k = 2; k < a->lengths; ++k) {
         double sum[CS_43_CURVE];
         sums_at(a, k, -1, sum);
@@ -133,12 +133,12 @@ cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_it
         cs_item_text(row, "model", model);
         cs_item_int(row, "k", k);
         cs_item_int(row, "n", (int64_t)sum[CS_43_N]);
-        cs_item_real(row, "gap_se", gap_error(a, k, room));
+        cs_item_real(row, "gap_se", gap_error(a, k, work));
         for (int j = CS_43_N + 1; j < CS_43_CURVE; ++j) {
             bool empty = j == CS_43_OTHER && !other;
             cs_item_real(row, name[j], empty ? (double)NAN : sum[j] / sum[CS_43_N]);
         }
     }
-    cs_free(room);
+    cs_free(work);
     return CS_OK;
 }

@@ -13,7 +13,7 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 static const int64_t USUAL_WORK = 1 << 25;
 
@@ -72,7 +72,7 @@ static double bound_of(const search *s, int64_t v, int64_t w)
     return sum;
 }
 
-/* Over all factors that go with the two values. */
+/* Over all factors with the two values. */
 static double exact_of(const search *s, int64_t v, int64_t w)
 {
     const int64_t n = s->r->n, heads = s->r->heads, count = s->power == 2 ? n : n * n;

@@ -55,18 +55,18 @@ typedef struct {
 
 static void triangle(const evaluated *e)
 {
-    cs_43_state_case(&e->a.form[1].triangle, "4.3-example-triangle", CS_PRINTED,
+    cs_43_state_case(&e->a.form[1].worst.triangle, "4.3-example-triangle", CS_PRINTED,
                      "||a-c||^2/2 <= ||a-b||^2/2 + ||b-c||^2/2: a = 0, b = 1/4, c = 1", e->input,
                      e->out);
-    cs_43_state_case(&e->a.form[1].triangle_two, "4.3-example-triangle", CS_CORRECTED,
+    cs_43_state_case(&e->a.form[1].worst.triangle_two, "4.3-example-triangle", CS_CORRECTED,
                      "||a-c||^2/2 <= ||a-b||^2 + ||b-c||^2", e->input, e->out);
 }
 
 static void epsilon(const evaluated *e)
 {
-    cs_43_state_case(&e->a.form[1].epsilon, "4.3-example-epsilon", CS_PRINTED,
+    cs_43_state_case(&e->a.form[1].worst.epsilon, "4.3-example-epsilon", CS_PRINTED,
                      "||eps_k||^2 <= w_k eta: 19^2 against 7 x 7", e->input, e->out);
-    cs_43_state_case(&e->a.form[1].epsilon_norm, "4.3-example-epsilon", CS_CORRECTED,
+    cs_43_state_case(&e->a.form[1].worst.epsilon_norm, "4.3-example-epsilon", CS_CORRECTED,
                      "||eps_k|| <= w_k eta_i: 19 against 49", e->input, e->out);
 }
 
@@ -76,7 +76,7 @@ static void square(const evaluated *e)
     cs_statements_claim(e->out,
                         &(cs_claim){"4.3-example-delta", CS_PRINTED, CS_RELATION_AT_MOST,
                                     "max -z_+ <= max (-z_+ + z_-)^2: z_+ = -1/2, z_- = 0", e->input,
-                                    f->largest_plus, f->literal, 2 * f->delta_error});
+                                    f->delta.largest_plus, f->delta.literal, 2 * f->delta.error});
 }
 
 static void lengths(const evaluated *e)
@@ -87,24 +87,25 @@ static void lengths(const evaluated *e)
         &(cs_claim){"4.3-example-unit-norm", CS_PRINTED, CS_RELATION_EQUAL,
                     "||W f(X)|| = 1 at every length: with equal tokens it grows as |X|^3 (lhs: "
                     "at N, 1 at k-1 = 1)",
-                    e->input, f->norm_high, 1, f->norm_error});
+                    e->input, f->norm.high, 1, f->norm.error});
     cs_statement *s = cs_statements_add(
         e->out, "4.3-example-first-prefix", CS_PRINTED, CS_RELATION_AT_MOST,
         "the bound with k = 1 in its sum, whose term divides by (k-1)^6 = 0", e->input);
     if (s) s->trivial = 2;
-    cs_statement_evaluate(s, f->gen, pow(pow(2, 3), 2) / pow(0, 6), 0);
+    cs_statement_evaluate(s, f->sums.gen, pow(pow(2, 3), 2) / pow(0, 6), 0);
 }
 
 /* f_ar = 0 has L_gen = delta_ar = 0. Its bound is no larger than that of f_mask, its error is. */
 static void order(const evaluated *e)
 {
     const cs_43_form *f = &e->a.form[1];
-    const double bound = f->first + f->second * e->m.norm * e->m.norm * f->eta.value + f->delta + 1;
+    const double bound =
+        f->first + f->second * e->m.norm * e->m.norm * f->eta.value + f->delta.seen + 1;
     cs_statement *s = cs_statements_claim(
         e->out, &(cs_claim){"4.3-example-order", CS_PRINTED, CS_RELATION_AT_MOST,
                             "Eq. 4: the bound of f_ar is at most that of f_mask, consequently "
                             "L_gen(f_ar) <= L_gen(f_mask) (f_ar = 0, delta_ar = 0)",
-                            e->input, 0, f->gen, f->gen_error});
+                            e->input, 0, f->sums.gen, f->sums.error});
     cs_statement_real(s, "bound_of_f_mask", bound);
 }
 

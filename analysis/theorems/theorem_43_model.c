@@ -6,8 +6,8 @@
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "tensor/backend.h"
 
 double cs_43_gamma(double operations)

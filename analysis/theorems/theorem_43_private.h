@@ -30,7 +30,7 @@ typedef struct {
     double *negative;              /* P(X_-), vocab */
     cs_43_eta (*eta)[CS_43_FORMS]; /* by sequence */
     double *ratio[CS_43_FORMS];    /* of the bound, by case */
-    int64_t ratios, room[CS_43_FORMS];
+    int64_t ratios, capacity[CS_43_FORMS];
     cs_dense f, z, other;  /* width x columns, vocab x columns, vocab x 1 */
     double *scratch;       /* 2 width of either model */
     int32_t *set, *choice; /* rows of a set, longest */

@@ -2,19 +2,18 @@
  *
  * First every eta (the paper's is the largest of all) and the frequencies of predicted tokens, then
  * the cases. The sets X_m of a prefix are enumerated where there are few, else drawn; delta is the
- * maximum over every mask of a sequence where these are few, else over those seen, and then a
- * number that it cannot exceed is given beside it: |z_y| <= max ||w_y|| N^p max ||g||.
- */
+ * maximum over every mask of a sequence where these are few, else over those seen, and then an
+ * upper bound is given too: |z_y| <= max ||w_y|| N^p max ||g||. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/ratio.h"
 
@@ -78,7 +77,7 @@ static void count_targets(cs_43_walk *w, int64_t i, int64_t n)
 
 /* No side may overflow: an infinite one, or the NaN that two leave, would say nothing and could
  * pass for a bound that holds. z and f of sums are below size, products of two of them and of ||W||
- * below its square, but for small factors. */
+ * below its square, up to small factors. */
 static cs_status check_size(const cs_43_walk *w, const cs_43_rows *r)
 {
     const double size = pow((double)r->n, 3) * (1 + w->m->frobenius) * (1 + r->term);
@@ -267,8 +266,8 @@ static cs_status sequence(cs_43_walk *w, int64_t i, int64_t n)
     for (int p = 0; p < FORMS && status == CS_OK; ++p) {
         double most = w->m->largest_row * r.term, sum = pow((double)n, p + 2) * most;
         cs_43_form *f = &w->a->form[p];
-        f->delta_high = fmax(f->delta_high, sum + sum * sum);
-        f->mean_trivial = fmax(f->mean_trivial, most + most * most);
+        f->delta.bound = fmax(f->delta.bound, sum + sum * sum);
+        f->means.trivial = fmax(f->means.trivial, most + most * most);
     }
     for (int64_t k = 2; k <= last && status == CS_OK; ++k) {
         cs_43_place at = {.r = &r,
@@ -295,9 +294,9 @@ static cs_status visit(cs_43_walk *w)
     for (int p = 0; p < FORMS; ++p) {
         cs_43_form *f = &w->a->form[p];
         f->power = p + 2;
-        f->norm_low = INFINITY;
-        f->delta = f->largest_plus = -INFINITY;
-        f->tight_least = f->tight_median = f->tight_largest = NAN;
+        f->norm.low = INFINITY;
+        f->delta.seen = f->delta.largest_plus = -INFINITY;
+        f->tightness.least = f->tightness.median = f->tightness.largest = NAN;
     }
     for (int64_t i = 0; i < w->text->count && status == CS_OK; ++i) {
         int64_t n = unmasked_of(w, i);
@@ -308,14 +307,14 @@ static cs_status visit(cs_43_walk *w)
     for (int p = 0; p < FORMS && status == CS_OK && w->ratios > 0; ++p) {
         qsort(w->ratio[p], (size_t)w->ratios, sizeof *w->ratio[p], cs_ascending);
         cs_43_form *f = &w->a->form[p];
-        f->tight_least = w->ratio[p][0];
-        f->tight_median = w->ratio[p][w->ratios / 2];
-        f->tight_largest = w->ratio[p][w->ratios - 1];
+        f->tightness.least = w->ratio[p][0];
+        f->tightness.median = w->ratio[p][w->ratios / 2];
+        f->tightness.largest = w->ratio[p][w->ratios - 1];
     }
     return status;
 }
 
-static cs_status make_room(cs_43_walk *w)
+static cs_status make_space(cs_43_walk *w)
 {
     int64_t longest = 2, vocab = w->m->vocab, columns = (w->o.masks + 1) * FORMS;
     int64_t width = w->m->width;
@@ -356,7 +355,7 @@ cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_
     w.o.eta_scale = w.o.eta_scale == 0 ? 1 : w.o.eta_scale;
     w.o.factor = w.o.factor == 0 ? 2 : w.o.factor;
     cs_status status = check(m, &w.o);
-    if (status == CS_OK && (status = make_room(&w)) == CS_OK && (status = survey(&w)) == CS_OK)
+    if (status == CS_OK && (status = make_space(&w)) == CS_OK && (status = survey(&w)) == CS_OK)
         status = visit(&w);
     cs_free(w.ratio[0]);
     cs_free(w.ratio[1]);

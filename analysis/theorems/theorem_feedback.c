@@ -1,18 +1,18 @@
-/* Feeding back what was predicted (LA, Table 8: pictures filled one patch by one, each from those seen
- * and those filled before, are said to come nearer in L2).
+/* Feeding back what was predicted (LA, Table 8: pictures filled one patch by one, each from those
+ * seen and those filled before, are said to come nearer in L2).
  *
- * x is predicted from u at once by E(x_2 | u); fed back, by g(u, E(x_1 | u)) with g(u, x_1) =
- * E(x_2 | u, x_1). Both are functions of u, of which E(x_2 | u) has the least mean squared error,
- * whatever the law. So the best model cannot gain. Of Gaussian x, g is linear and the tower property
- * makes the two the same,
+ * x is predicted from u at once by E(x_2 | u); fed back, by g(u, E(x_1 | u)) with g(u, x_1) = E(x_2
+ * | u, x_1). Both are functions of u, and E(x_2 | u) has the least mean squared error of all
+ * functions of u, for every distribution. So the best model cannot gain. Of Gaussian x, g is linear
+ * and the tower property makes the two the same,
  *
  *     E(x_2 | u, E(x_1 | u)) = E(x_2 | u),
  *
- * which is evaluated on fields of covariance rho^(|dy| + |dx|): g from cs_field_predict at every step,
- * composed step by step, and the error of the linear map that comes out from the covariance. Of binary x
- * in two classes g is not linear, and feeding back means counts one guess as evidence for the next: by
- * a sum over all values the error is larger. The true x_1 in place of the guess does lower it.
- */
+ * which is evaluated on fields of covariance rho^(|dy| + |dx|): g from cs_field_predict at every
+ * step, composed step by step, and the error of the linear map that comes out from the covariance.
+ * Of binary x in two classes g is not linear, and feeding back means counts one guess as evidence
+ * for the next: by a sum over all values the error is larger. The true x_1 in place of the guess
+ * does lower it. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static double covariance(double rho, int64_t a, int64_t b)
 
 typedef struct {
     double rho;
-    int64_t seen, group; /* of `order`: the first are seen, the rest is filled by so many at once */
+    int64_t seen, group; /* of `order`: the first are seen, the rest is filled `group` at a time */
     int64_t order[PLACES];
     double *map;     /* PLACES x seen: of each filled place the weights of those seen */
     double *weights; /* group x PLACES */
@@ -179,7 +179,7 @@ static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *repor
 {
     enum { CASES = 1 << (SEEN_BITS + 2) };
     const int64_t first = report->statements.count;
-    const double error = CASES * 16 * DBL_EPSILON; /* sums of so many terms below 1 */
+    const double error = CASES * 16 * DBL_EPSILON; /* sums of CASES terms below 1 */
     const char *input = "two classes of binary pixels, P(x = 1) = .8 and .2, 4 of 6 seen";
     double of[3];
     two_classes(of);

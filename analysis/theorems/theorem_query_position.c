@@ -1,15 +1,16 @@
 /* Queries without a position (GVP 4.1: the query stream begins as G^(0) = w, one vector for all).
  *
- * Queries of one group see the same content, so that without a position they are one query, and what a
- * network says for them is one law (tests/test_query_position.c: bit for bit). Such a model learns the
- * blind matrix, and its floor is H(x_k | S) where it is H(x_k | S, k) of a model that is told k:
+ * Queries of one group see the same content, so that without a position they are one query, and a
+ * network predicts one distribution for them (tests/test_query_position.c: bit for bit). Such a
+ * model learns the blind matrix, and its floor is H(x_k | S) where it is H(x_k | S, k) of a model
+ * that knows k:
  *
  *     H(x_k | S) - H(x_k | S, k) = I(x_k; k | S) <= H(k | S),
  *
- * with equality where a token tells its position, as it does in the toy model; in random order that is
- * more than 0 for groups of one too, which is the second row of GVP's Table 10. The left side comes from
- * the entries of the toy's matrices, blind and given, the right from the law of events alone.
- */
+ * with equality where a token determines its position, as it does in the toy model; in random order
+ * that is more than 0 for groups of one too, which is the second row of GVP's Table 10. The left
+ * side comes from the entries of the toy's matrices, blind and given, the right from the
+ * distribution of events alone. */
 #include <float.h>
 #include <math.h>
 
@@ -75,7 +76,8 @@ static cs_status state(const char *spec, cs_statements *list)
     if (status == CS_OK) status = place_entropy(&toy.objective, toy.length, &places);
     char *input = status == CS_OK ? cs_toy_describe(&toy) : NULL;
     if (!input) return status == CS_OK ? CS_ERR_MEMORY : status;
-    /* Sums of at most so many positive terms, each within a few units of rounding. */
+    /* The error of a sum of at most CS_THEOREM_TOY_ENTRIES positive terms, each within a few units
+     * of rounding. */
     const double error = 16 * (double)CS_THEOREM_TOY_ENTRIES * DBL_EPSILON;
     cs_statements_claim(list, &(cs_claim){"query-position", CS_PRINTED, CS_RELATION_EQUAL,
                                           "H(x_k | S) = H(x_k | S, k): queries need no position",

@@ -1,16 +1,15 @@
-/* The refinement law as statements (refinement.c has what is compared): one for each pair of contexts
- * that the events of a corpus put in order, and one of all quadratic forms; on a toy model's
- * sequences, on a corpus, and over random texts.
+/* The refinement inequality as statements (refinement.c has what is compared): one for each pair of
+ * contexts that the events of a corpus put in order, and one of all quadratic forms; on a toy
+ * model's sequences, on a corpus, and over random texts.
  *
- * An event whose row is empty (each:w) is dropped. Then the token marginals differ, the law does not
- * apply, and the verdict is UNSPECIFIED.
- */
+ * An event whose row is empty (each:w) is dropped. Then the token marginals differ, the inequality
+ * does not apply, and the verdict is UNSPECIFIED. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/theorems/refinement.h"
+#include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/mem.h"
 #include "cooc/build_sequences.h"
@@ -158,7 +157,7 @@ static cs_status on_corpus(const cs_theorem_input *in, cs_theorem_report *report
     return status;
 }
 
-/* An empty corpus of so many texts of one length, in a pool. */
+/* An empty corpus of `texts` texts of one length, in a pool. */
 static cs_corpus texts_of(cs_pool *pool, int64_t texts, int64_t length, int64_t vocab)
 {
     cs_corpus c = {.documents = texts, .tokens = texts * length, .vocab = vocab};

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 
 typedef struct {
@@ -23,7 +23,7 @@ typedef struct {
     int64_t rows, nnz;
     int64_t *row, *col; /* triplets */
     double *val;
-    int32_t *content; /* contents of the set at hand: class, then m tokens each */
+    int32_t *content; /* contents of the current set: class, then m tokens each */
     double *chance;   /* r T: conditional distribution of one target position */
 } builder;
 
@@ -145,7 +145,7 @@ static void add_set(builder *b, int64_t first, int64_t last)
 
 /* --- the whole ---------------------------------------------------------------------------------*/
 
-static cs_status make_room(builder *b, double nnz)
+static cs_status make_space(builder *b, double nnz)
 {
     const cs_toy *toy = b->toy;
     int64_t rows = 0, tokens = 0, most = 0, entries = (int64_t)nnz;
@@ -192,7 +192,7 @@ static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
 {
     double rows, cols;
     cs_status status = cs_toy_size(toy, &rows, &cols, nnz);
-    if (status == CS_OK && (toy->given || toy->told > 0))
+    if (status == CS_OK && (toy->given || toy->position_known > 0))
         status = cs_fail(CS_ERR_USAGE, "contexts with their tokens need a blind target position");
     if (status == CS_OK && toy->objective.empty_prefix == CS_PREFIX_CLASS)
         status = cs_fail(CS_ERR_USAGE, "no text distinguishes the classes of empty prefixes");
@@ -211,7 +211,7 @@ cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *
     cs_status status = check(toy, limit, &nnz);
     if (status == CS_OK) status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);
     if (status == CS_OK && (status = cs_pairs_expand(&b.pairs, limit)) == CS_OK &&
-        (status = make_room(&b, nnz)) == CS_OK) {
+        (status = make_space(&b, nnz)) == CS_OK) {
         for (int64_t e = 0, next; e < b.pairs.events; e = next) {
             next = e + 1;
             while (next < b.pairs.events && b.pairs.set[next] == b.pairs.set[e]) {

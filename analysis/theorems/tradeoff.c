@@ -26,8 +26,8 @@ static double sigma_squared(int64_t s, int64_t m)
     return (double)m / ((double)(s - m) * (double)(s - 1));
 }
 
-/* Averages over the events of one length. Prefixes have a next token, laws of sizes a misalignment,
- * and a mixture of both has both. */
+/* Averages over the events of one length. Prefixes have a next token, distributions of sizes a
+ * misalignment, and a mixture of both has both. */
 static void average(const cs_pairs *pairs, cs_tradeoff *out)
 {
     int64_t s = pairs->length;

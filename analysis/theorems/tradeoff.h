@@ -27,11 +27,12 @@
 typedef struct {
     /* share of event weight on S = {0..k-1}; NaN for objectives that list no prefixes */
     double next_token_weight;
-    double misalignment; /* E over events' |S| of the above; NaN for prefix objectives, which train
-                            every length they generate from, and when S = {} carries weight */
-    double sigma2; /* second singular value per class (1 counted per multiplicity), 0 if there is
-                      none */
-    double tail;   /* sum_{j>=2} sigma_j^4 per class */
+    /* E over events' |S| of the above; NaN for prefix objectives, which train every length they
+     * generate from, and when S = {} carries weight. */
+    double misalignment;
+    /* Second singular value per class (1 counted per multiplicity), 0 if there is none. */
+    double sigma2;
+    double tail; /* sum_{j>=2} sigma_j^4 per class */
 } cs_tradeoff;
 
 /* Of one objective at length s. Cost: that of the position reduction. */

@@ -1,9 +1,9 @@
-/* What fine-tuning runs are reported with. */
+/* The record of fine-tuning runs. */
 #include <string.h>
 
 #include "analysis/trained/finetune_runs.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 typedef struct {
     const cs_finetune_task *task;
@@ -18,7 +18,7 @@ static cs_status take_results(report *r)
     const int64_t n = r->scoring.test->count, runs = r->study->runs;
     r->prediction = cs_alloc(runs * n, sizeof *r->prediction);
     r->constant = cs_alloc(n, sizeof *r->constant);
-    r->scratch = cs_alloc(cs_scoring_room(&r->scoring), sizeof *r->scratch);
+    r->scratch = cs_alloc(cs_scoring_work_size(&r->scoring), sizeof *r->scratch);
     if (!r->prediction || !r->constant || !r->scratch) return CS_ERR_MEMORY;
     for (int64_t k = 0; k < runs; ++k) {
         memcpy(r->prediction + k * n, r->study->run[k].predicted, sizeof(double) * (size_t)n);

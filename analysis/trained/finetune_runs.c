@@ -1,19 +1,19 @@
-/* A run's folder holds log.csv, run.json and, where asked for, the model. run.json comes last: it
- * says that the rest is there, with the digest of each file and of itself, so that no damaged run is
- * kept. Its key is a hash of recipe, model and texts, so that a folder of another task is not taken
- * for this one. */
+/* The folder of a run contains log.csv, run.json and, if requested, the model. run.json comes last: it
+ * has the digest of each file and of itself, so that no damaged run is kept. Its key is the SHA-256 of
+ * the identity of the run (io/run_id.h), so that a folder of another run is not taken for this one. */
 #include "analysis/trained/finetune_runs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "image/codes.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "model/codes.h"
+#include "io/number.h"
+#include "io/result.h"
 
 static void free_run(cs_finetune_run *run)
 {
@@ -31,6 +31,7 @@ void cs_finetune_task_free(cs_finetune_task *task)
 {
     free_side(&task->train);
     free_side(&task->test);
+    json_decref(task->identity);
     *task = (cs_finetune_task){0};
 }
 
@@ -58,43 +59,53 @@ static void hash_texts(cs_hasher *h, const cs_texts *t)
     }
 }
 
-static char *recipe_text(const cs_finetune_task *task)
-{
-    const cs_finetune_options *o = &task->options;
-    json_t *config = cs_model_config_json(&task->config);
-    char *model = config ? json_dumps(config, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-    char *text = model ? cs_format("%s %lld %lld %d %.17g %.17g %.17g %.17g %.17g %.17g %.17g %s "
-                                   "%lld %lld %d %s %.17g %.17g",
-                                   model, (long long)o->epochs, (long long)o->batch,
-                                   (int)o->schedule, o->final_share, o->warmup, o->adamw.beta1,
-                                   o->adamw.beta2, o->adamw.adam_eps, o->adamw.weight_decay,
-                                   o->adamw.clip, cs_attention_name(o->masks.attention),
-                                   (long long)cs_content_draws(&o->masks), (long long)o->bad_limit,
-                                   (int)task->fresh, task->few, o->label_smoothing, o->mixup)
-                       : NULL;
-    free(model);
-    json_decref(config);
-    return text;
-}
-
-cs_status cs_finetune_task_key(cs_finetune_task *task)
+/* XXH3 of the texts, the tokens of a cloze and the weights that training begins with. */
+static cs_status hash_inputs(const cs_finetune_task *task, char hex[33])
 {
     cs_hasher h = {0};
-    char *text = recipe_text(task);
-    cs_status status =
-        text ? cs_hasher_make(0, &h) : cs_fail(CS_ERR_MEMORY, "out of memory for the recipe");
-    if (status == CS_OK) {
-        cs_hasher_add(&h, text, strlen(text));
-        if (task->cloze)
-            cs_hasher_add(&h, task->cloze->token,
-                          (size_t)task->cloze->classes * sizeof *task->cloze->token);
-        hash_texts(&h, &task->train.ids);
-        hash_texts(&h, &task->test.ids);
-        status = task->fresh ? CS_OK : cs_params_hash(&task->from->params, &h);
-        cs_hash_hex(cs_hasher_value(&h), task->key);
-    }
+    cs_status status = cs_hasher_make(0, &h);
+    if (status == CS_OK && task->cloze)
+        cs_hasher_add(&h, task->cloze->token,
+                      (size_t)task->cloze->classes * sizeof *task->cloze->token);
+    if (status == CS_OK) hash_texts(&h, &task->train.ids);
+    if (status == CS_OK) hash_texts(&h, &task->test.ids);
+    if (status == CS_OK && !task->fresh) status = cs_params_hash(&task->from->params, &h);
+    if (status == CS_OK) cs_hash_hex(cs_hasher_value(&h), hex);
     cs_hasher_free(&h);
-    cs_free(text);
+    return status;
+}
+
+cs_status cs_finetune_task_identify(cs_finetune_task *task)
+{
+    const cs_finetune_options *o = &task->options;
+    char inputs[33] = "";
+    cs_result *record = cs_result_new();
+    cs_item *run = cs_result_root(record);
+    cs_status status = hash_inputs(task, inputs);
+    cs_item_text(run, "inputs", inputs);
+    (void)cs_item_json(run, "model", cs_model_config_json(&task->config));
+    CS_ITEM_FIELDS(run, o, bad_limit, final_share, CS_FINETUNE_SETTINGS);
+    CS_ITEM_FIELDS(run, &o->adamw, beta1, beta2, adam_eps, weight_decay, clip);
+    CS_ITEM_FIELDS(run, task, fresh, few);
+    cs_item_text(run, "schedule", cs_schedule_name(o->schedule));
+    cs_item_text(run, "attention", cs_attention_name(o->masks.attention));
+    cs_item_int(run, "attention_draws", cs_content_draws(&o->masks));
+    if (status == CS_OK) status = cs_result_json(record, &task->identity);
+    cs_result_free(&record);
+    return status;
+}
+
+/* The key of one run of the task. */
+static cs_status key_of(const cs_finetune_task *task, bool trial, const cs_finetune_run *run,
+                        char key[65])
+{
+    cs_status status = CS_OK;
+    json_t *identity = json_copy(task->identity);
+    cs_json_put(&status, identity, "learning_rate", cs_json_number(run->rate));
+    cs_json_put(&status, identity, "seed", json_integer((json_int_t)run->seed));
+    cs_json_put(&status, identity, "trial", json_boolean(trial));
+    if (status == CS_OK) status = cs_digest_json(identity, key);
+    json_decref(identity);
     return status;
 }
 
@@ -115,63 +126,47 @@ static cs_status put_files(const char *folder, json_t *outputs)
     return status;
 }
 
-static cs_status write_run(const cs_finetune_task *task, const char *folder, int64_t count,
+static cs_status write_run(const char *key, const char *folder, int64_t count,
                            const cs_finetune_run *run)
 {
-    char hex[65];
     char *path = cs_path_join(folder, RUN);
     json_t *outputs = json_array();
     json_t *json =
-        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "key", task->key,
-                  "learning_rate", cs_json_number(run->rate), "seed", (json_int_t)run->seed,
-                  "examples", (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
+        json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "key", key, "learning_rate",
+                  cs_json_number(run->rate), "seed", (json_int_t)run->seed, "examples",
+                  (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
                   (json_int_t)run->skipped, "train_loss", cs_json_number(run->train_loss),
                   "test_loss", cs_json_number(run->test_loss), "predicted",
                   cs_json_numbers(count, run->predicted), "outputs", outputs);
     cs_status status = path && json ? put_files(folder, outputs)
                                     : cs_fail(CS_ERR_MEMORY, "out of memory for run.json");
-    if (status == CS_OK) status = cs_digest_json(json, hex);
-    if (status == CS_OK) status = cs_json_set(json, "sha256", json_string(hex));
-    if (status == CS_OK) status = cs_json_write(path, json);
+    if (status == CS_OK) status = cs_digest_write(path, json);
     json_decref(json);
     json_decref(outputs);
     cs_free(path);
     return status;
 }
 
-/* *whole: run.json and the files of the run are as they were written. Before there were digests nobody
- * knew, and the model is what would be missed. */
-static cs_status check_run(const cs_finetune_task *task, const char *folder, json_t *json,
-                           bool *whole)
-{
-    char hex[65];
-    const json_t *outputs = json_object_get(json, "outputs");
-    const char *sha256 = json_string_value(json_object_get(json, "sha256"));
-    cs_status status = outputs && sha256 ? cs_digest_json(json, hex) : CS_OK;
-    *whole = outputs && sha256 ? status == CS_OK && strcmp(sha256, hex) == 0 : !task->save_model;
-    if (status == CS_OK && *whole) status = cs_digest_check_each(outputs, folder);
-    if (status == CS_ERR_INPUT) { /* the run is made again */
-        cs_reason_clear();
-        *whole = false;
-        status = CS_OK;
-    }
-    return status;
-}
-
 /* *there: the folder holds this very run, undamaged, which *run then is. */
-static cs_status read_run(const cs_finetune_task *task, const char *folder, int64_t count,
-                          cs_finetune_run *run, bool *there)
+static cs_status read_run(const char *key, const char *folder, int64_t count, cs_finetune_run *run,
+                          bool *there)
 {
     char *path = cs_path_join(folder, RUN);
     json_t *json = NULL;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     *there = false;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
-    const char *key = json_string_value(json_object_get(json, "key"));
+    const char *recorded = json_string_value(json_object_get(json, "key"));
     const json_t *predicted = json_object_get(json, "predicted");
-    if (status == CS_OK && key && strcmp(key, task->key) == 0 &&
-        (int64_t)json_array_size(predicted) == count)
-        status = check_run(task, folder, json, there);
+    if (status == CS_OK && recorded && strcmp(recorded, key) == 0 &&
+        (int64_t)json_array_size(predicted) == count) {
+        status = cs_digest_check_own(path, json, folder);
+        *there = status == CS_OK;
+    }
+    if (status == CS_ERR_INPUT && json) { /* damaged: the run is repeated */
+        cs_reason_clear();
+        status = CS_OK;
+    }
     if (status == CS_OK && *there) {
         run->examples = json_integer_value(json_object_get(json, "examples"));
         run->steps = json_integer_value(json_object_get(json, "steps"));
@@ -267,7 +262,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
     o.dir = folder;
     o.stage = stage;
     cs_status status = cs_finetune_start(task, run->seed, &model);
-    if (status == CS_OK && o.epochs > 0) { /* a cloze answers untrained */
+    if (status == CS_OK && o.epochs > 0) { /* a cloze predicts untrained */
         status = cs_finetune(&model, &task->train.ids, j->fit, j->fits, &o, &result);
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", task->name) : status;
     }
@@ -289,17 +284,19 @@ static cs_status run_job(const cs_finetune_task *task, const job *j, double rate
 {
     cs_finetune_run run = {.rate = rate, .seed = seed, .examples = j->fits};
     bool there = false;
-    char *folder = task->dir
-                       ? cs_format("%s/runs/%s%g-seed-%llu", task->dir, j->trial ? "trial-" : "lr-",
-                                   rate, (unsigned long long)seed)
-                       : NULL;
+    char *folder = NULL, key[65] = "", number[CS_REAL_TEXT];
+    cs_real_shortest(rate, number);
+    if (task->dir)
+        folder = cs_format("%s/runs/%s%s-seed-%llu", task->dir, j->trial ? "trial-" : "lr-", number,
+                           (unsigned long long)seed);
     run.predicted = cs_alloc(j->count, sizeof *run.predicted);
     cs_status status = run.predicted && (folder || !task->dir) ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && folder) status = key_of(task, j->trial, &run, key);
     if (status == CS_OK && folder) status = cs_dir_make(folder);
     if (status == CS_OK && folder && task->resume)
-        status = read_run(task, folder, j->count, &run, &there);
+        status = read_run(key, folder, j->count, &run, &there);
     if (status == CS_OK && !there && (status = train(task, j, folder, &run)) == CS_OK && folder)
-        status = write_run(task, folder, j->count, &run);
+        status = write_run(key, folder, j->count, &run);
     if (status == CS_OK) {
         *out = run;
         run = (cs_finetune_run){0};

@@ -3,6 +3,8 @@
  * missing ones. */
 #pragma once
 
+#include <jansson.h>
+
 #include "analysis/trained/predictions.h"
 #include "model/model.h"
 #include "text/tokenizer.h"
@@ -29,8 +31,8 @@ typedef struct {
     const char *dir; /* NULL: nothing is stored */
     bool resume, save_model;
     const char *few; /* of cs_few_shot */
-    /* hash of all settings that affect the results, except rate and seed */
-    char key[33];
+    /* settings and inputs that affect the results (io/run_id.h), except rate and seed; owned */
+    json_t *identity;
 } cs_finetune_task;
 
 /* Result of one run. */
@@ -63,12 +65,12 @@ typedef struct {
     int64_t trials;
 } cs_finetune_study;
 
-/* Frees the data that the task owns: both sides. */
+/* Frees the data that the task owns: both sides and the identity. */
 void cs_finetune_task_free(cs_finetune_task *task);
 void cs_finetune_study_free(cs_finetune_study *study);
 
-/* Sets task->key. */
-cs_status cs_finetune_task_key(cs_finetune_task *task) CS_MUST_CHECK;
+/* Sets task->identity. */
+cs_status cs_finetune_task_identify(cs_finetune_task *task) CS_MUST_CHECK;
 
 /* The initial model of a run of this seed. */
 cs_status cs_finetune_start(const cs_finetune_task *task, uint64_t seed,

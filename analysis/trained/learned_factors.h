@@ -24,7 +24,7 @@
  *
  * So a loss near its minimum proves that the subspace was found: the excess bounds the angles.
  *
- * Linear attention (src/model/network_linear.c) over contexts of distinct tokens, features f(X) =
+ * Linear attention (src/model/network.c) over contexts of distinct tokens, features f(X) =
  * n^-p sum_{u,v in X} (q_u . k_v) v_v (in each head): every coordinate is n^-p times a quadratic
  * form in the presence of tokens. With constant q_u . k_v (uniform attention) it is n^(1-p) sum_v
  * v_v: any function linear in presence, with the required constant among the v_v. This suffices for
@@ -69,11 +69,12 @@ typedef struct {
     double loss, minimum, excess; /* excess = loss - minimum */
     double error;                 /* numerical error of loss and minimum together */
     double distance;              /* ||(b/2) Abar_d - M||_F */
-    double *left, *right;         /* t principal angles, radians, ascending: top t singular vectors
-                                     of M against U_t, V_t */
+    /* The t principal angles, radians, ascending: top t singular vectors of M against U_t, V_t. */
+    double *left, *right;
     double left_range, right_range; /* ||sin Theta||_F^2 of U_t against the range of F, V_t of W' */
-    double range_bound, range_error; /* its bound at the largest excess that rounding allows, and
-                                        the numerical error of the angles */
+    /* Its bound at the largest excess that rounding allows, and the numerical error of the angles.
+     */
+    double range_bound, range_error;
 } cs_learned;
 
 void cs_learned_free(cs_learned *learned);

@@ -67,13 +67,13 @@ static cs_status sum_up(int64_t count, const double *value, const double *se, cs
     return status;
 }
 
-int64_t cs_seed_score_room(int64_t seeds, int64_t examples)
+int64_t cs_seed_score_work_size(int64_t seeds, int64_t examples)
 {
     const int64_t blocks = cs_metric_blocks(examples);
     return seeds * (2 + blocks) + blocks + seeds;
 }
 
-/* What blocks of the jackknife are made of. */
+/* The independent units that blocks of the jackknife are made of. */
 static int64_t units_of(const cs_scoring *scoring)
 {
     return scoring->unit ? scoring->units : scoring->test->count;
@@ -88,9 +88,9 @@ static cs_metric_sample sample_of(const cs_scoring *scoring)
                               .units = scoring->units};
 }
 
-int64_t cs_scoring_room(const cs_scoring *scoring)
+int64_t cs_scoring_work_size(const cs_scoring *scoring)
 {
-    return cs_seed_score_room(scoring->seeds, units_of(scoring));
+    return cs_seed_score_work_size(scoring->seeds, units_of(scoring));
 }
 
 cs_status cs_scoring_partition(const cs_scoring *scoring, char hex[33])

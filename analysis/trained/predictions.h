@@ -47,17 +47,17 @@ typedef struct {
 } cs_seed_score;
 
 /* The scratch of cs_seed_score_of, in numbers. */
-int64_t cs_scoring_room(const cs_scoring *scoring);
+int64_t cs_scoring_work_size(const cs_scoring *scoring);
 
 /* The first numbers of the scratch are then the scores of the seeds; left_out is in it too. Errors
  * of cs_metric_of. */
 cs_status cs_seed_score_of(const cs_scoring *scoring, cs_metric metric, const double *prediction,
                            double *scratch, cs_seed_score *out) CS_MUST_CHECK;
 
-/* The same for scores computed elsewhere: the scratch, of cs_seed_score_room numbers, holds the
+/* The same for scores computed elsewhere: the scratch, of cs_seed_score_work_size numbers, holds the
  * score of each seed, its test-sample error, and its seeds x blocks scores without each block of
  * test examples (cs_metric_deal). */
-int64_t cs_seed_score_room(int64_t seeds, int64_t examples);
+int64_t cs_seed_score_work_size(int64_t seeds, int64_t examples);
 cs_status cs_seed_score_made(int64_t seeds, int64_t blocks, double *scratch,
                              cs_seed_score *out) CS_MUST_CHECK;
 

@@ -62,7 +62,7 @@ static cs_status scorer_make(const cs_span_task *task, scorer *s)
     s->right = cs_pool_take(&s->pool, q->answers + 1, sizeof *s->right);
     s->logits = cs_pool_take(&s->pool, 2 * texts->start[texts->count], sizeof *s->logits);
     for (int m = 0; m < METRICS; ++m) {
-        s->scratch[m] = cs_pool_take(&s->pool, cs_seed_score_room(task->seeds, q->contexts),
+        s->scratch[m] = cs_pool_take(&s->pool, cs_seed_score_work_size(task->seeds, q->contexts),
                                      sizeof *s->scratch[m]);
     }
     cs_status status = s->pool.status;

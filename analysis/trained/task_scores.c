@@ -27,7 +27,7 @@ static bool is_score(const cs_table *t, int64_t row)
            strcmp(cell(t, row, "seed"), "median") == 0;
 }
 
-/* What the commonest class or the mean scores; of a probe in a row of its own. */
+/* The score of the commonest class or of the mean; a probe has it in a separate row. */
 static double constant_of(const cs_table *t, int64_t row)
 {
     for (int64_t r = 0; r < t->rows && cs_table_column(t, "constant") < 0; ++r) {

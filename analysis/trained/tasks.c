@@ -2,17 +2,15 @@
 #include "analysis/trained/tasks.h"
 
 #include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/image_sources.h"
 #include "image/images.h"
-#include "image/prepare.h"
 #include "io/file.h"
 #include "text/corpus.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static const struct {
     const char *name;
@@ -204,17 +202,8 @@ static cs_status add_flat(cs_task_list *list, const char *folder, const char *fi
     return t.train ? add_files(list, &t) : list->pool.status; /* a folder of that name is none */
 }
 
-static int is_visible(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
-}
-
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-/* What a task is called, of which a folder is made: the last part of its source, without endings. */
+/* The name of a task, which becomes a folder's name: the last part of its source, without
+ * endings. */
 static const char *name_of(cs_task_list *list, const char *source, bool path)
 {
     char *whole = path ? realpath(source, NULL) : NULL; /* of "." too */
@@ -244,31 +233,25 @@ static cs_status add_source(cs_task_list *list, const char *source, bool path)
 /* A folder that is a task, or one of tasks, or one of classes. */
 static cs_status add_folder(cs_task_list *list, const char *folder)
 {
-    struct dirent **entry = NULL;
+    char **entry = NULL;
+    int64_t count = 0;
     const int64_t before = list->count;
     if (file_at(&list->pool, folder, "train")) {
         const char *name = name_of(list, folder, true);
         return name ? add_task_folder(list, folder, name) : CS_ERR_MEMORY;
     }
-    const int count = scandir(folder, &entry, is_visible, by_bytes);
-    if (count < 0) {
-        return cs_fail(errno == ENOMEM ? CS_ERR_MEMORY : CS_ERR_IO, "%s: %s", folder,
-                       strerror(errno));
-    }
-    cs_status status = CS_OK;
+    cs_status status = cs_dir_names(folder, &entry, &count);
     bool classes = count > 0;
-    for (int i = 0; i < count; ++i) {
-        const char *name = entry[i]->d_name,
-                   *below = keep(&list->pool, cs_format("%s/%s", folder, name));
+    for (int64_t i = 0; i < count; ++i) {
+        const char *name = entry[i], *below = keep(&list->pool, cs_format("%s/%s", folder, name));
         const bool within = below && cs_path_is_dir(below);
         classes = classes && within;
         if (status == CS_OK)
             status = !below   ? CS_ERR_MEMORY
                      : within ? add_task_folder(list, below, name)
                               : add_flat(list, folder, name);
-        free(entry[i]);
     }
-    free(entry);
+    cs_text_list_free(entry, count);
     if (status == CS_OK) status = list->pool.status;
     if (status != CS_OK || list->count > before) return status;
     return classes ? add_source(list, folder, true)
@@ -303,7 +286,7 @@ static cs_status add_pictures(cs_task_list *list, const char *source)
     return t.name && t.train ? add_task(list, &t) : CS_ERR_MEMORY;
 }
 
-/* What a corpus may be, and folders of tasks. */
+/* Adds a source of the kinds that a corpus may have, or a folder of tasks. */
 static cs_status add_one(cs_task_list *list, const char *source)
 {
     const char *side = NULL;
@@ -313,7 +296,7 @@ static cs_status add_one(cs_task_list *list, const char *source)
     }
     if (text || known) return add_named(list, text ? text : known, !text);
     if (cs_images_are(source)) return add_pictures(list, source);
-    if (cs_law_named(source)) return add_source(list, source, false);
+    if (cs_synthetic_named(source)) return add_source(list, source, false);
     if (cs_path_is_dir(source)) return add_folder(list, source);
     return cs_path_exists(source) ? add_source(list, source, true) : cs_source_unknown(source);
 }

@@ -1,4 +1,4 @@
-/* cospec verify trained: small models trained on the toy model's sequences, held against theory.
+/* cospec verify trained: small models trained on the toy model's sequences, compared with theory.
  *
  *   linear   the blind linear architecture under the spectral loss, factors 2 and 1
  *   table    a free vector a context under the same loss and the same operations: the
@@ -7,10 +7,9 @@
  *
  * Training is cs_train's without a directory, the table a graph of three operations. All of them
  * decay the learning rate to zero: AdamW's steps do not shrink by themselves, and the noise of
- * drawn plans keeps factors at a distance from the optimum that follows the rate. The tolerances are
- * what the default budget reaches with room on the objectives whose optimum the architecture holds;
- * missing them is INCONCLUSIVE.
- */
+ * drawn plans keeps factors at a distance from the optimum that follows the rate. The tolerances
+ * are reached by the default budget with a margin on the objectives whose optimum the architecture
+ * holds; missing them is INCONCLUSIVE. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -55,14 +54,14 @@ static cs_train_options recipe(const cs_trained *t)
     cs_train_options o = cs_train_defaults();
     o.task = task_of(t);
     o.steps = t->options->steps;
-    o.batch = BATCH;
-    o.length = t->toy->length;
-    o.schedule = CS_SCHEDULE_COSINE;
-    o.final_share = 0.0;
-    o.weight_decay = 0.0;
-    o.clip = 0.0;
+    o.data.batch = BATCH;
+    o.data.length = t->toy->length;
+    o.rate.schedule = CS_SCHEDULE_COSINE;
+    o.rate.final_share = 0.0;
+    o.adamw.weight_decay = 0.0;
+    o.adamw.clip = 0.0;
     o.seed = t->options->seed;
-    o.log_every = o.eval_every = o.save_every = 0;
+    o.intervals.log_every = o.intervals.eval_every = o.intervals.save_every = 0;
     return o;
 }
 
@@ -134,7 +133,7 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
         int64_t count = c->a.rows - first < CHUNK ? c->a.rows - first : CHUNK;
         if ((status = fill_contexts(c, first, count, &pass)) == CS_OK &&
             (status = cs_pass_forward(&pass, 1, (cs_run_key){0})) == CS_OK) {
-            status = cs_run_get(pass.run, pass.network.features, values);
+            status = cs_run_get(pass.run, pass.network.loss.features, values);
         }
         for (int64_t i = 0; status == CS_OK && i < count; ++i) {
             for (int64_t j = 0; j < d; ++j) {
@@ -148,8 +147,8 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
 }
 
 /* A head a feature: with all features in one head, a single attention pattern has to serve them
- * all, and training settles in minima without the smallest singular direction (seen with diverse-ar
- * and group-ar for most seeds); a feature that has its own leaves them. */
+ * all, and training converges to minima without the smallest singular direction (seen with
+ * diverse-ar and group-ar for most seeds); a feature that has its own leaves them. */
 static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
 {
     cs_model model = {0};
@@ -163,7 +162,7 @@ static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f,
     config.head.pooling = POOLING;
     o.loss = CS_LOSS_SPECTRAL;
     o.spectral_factor = factor;
-    o.learning_rate = 0.02;
+    o.rate.learning_rate = 0.02;
     cs_status status = train(t, &config, &o, &model);
     if (status == CS_OK && (status = read_features(t, &model, f)) == CS_OK)
         status =
@@ -313,10 +312,10 @@ static cs_status measure_batch(const cs_trained *t, const cs_task *task, const i
     double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
     if (status == CS_OK && !loss) status = CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_pass_forward(pass, 1.0, (cs_run_key){0})) == CS_OK)
-        status = cs_run_get(pass->run, pass->network.loss, loss);
+        status = cs_run_get(pass->run, pass->network.loss.value, loss);
     for (int64_t p = 0; status == CS_OK && p < batch->events; ++p) {
-        out->loss[first + batch->example[p]] += loss[p];
-        out->weight[first + batch->example[p]] += batch->weight[p];
+        out->loss[first + batch->loss.example[p]] += loss[p];
+        out->weight[first + batch->loss.example[p]] += batch->loss.weight[p];
     }
     cs_free(loss);
     return status;
@@ -381,9 +380,9 @@ static cs_status trained_network(const cs_trained *t, cs_learned_entropy *out)
     cs_model_config_default(CS_ARCH_GPT2, &config);
     cs_model_config_ids(&config, cs_special_ids_of(t->tokenizer));
     config.attention.query_vector = cs_form_of(&o.task, &config) == CS_FORM_TWO_STREAM;
-    o.batch = 64;
+    o.data.batch = 64;
     o.steps = o.steps / 4 > 0 ? o.steps / 4 : 1; /* it needs less, and a step costs more */
-    o.learning_rate = 3e-3;
+    o.rate.learning_rate = 3e-3;
     cs_status status = train(t, &config, &o, &model);
     *out = (cs_learned_entropy){.optimum = t->contexts.cross_entropy};
     if (status == CS_OK) status = measure(t, &model, &o.task, out);
@@ -531,7 +530,7 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
         trainer make;
         const char *model;
         double factor;
-        bool architecture; /* has limits of its own */
+        bool architecture; /* has its own limits */
     } model[] = {{trained_linear, "linear-b2", 2.0, true},
                  {trained_linear, "linear-b1", 1.0, true},
                  {trained_table, "table-b2", 2.0, false}};

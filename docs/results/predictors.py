@@ -110,7 +110,7 @@ def tuned(folder, step):
 
 
 def of_run(folder, name, kind):
-    """What was measured of a trained network, and the matrix of as many sampled events."""
+    """The measured quantities of a trained network, and the matrix of as many sampled events."""
     if kind == "text":
         for layer in ("0", "1", "2"):
             yield "outcome", "probe-wordnet" + ("" if layer == "2" else f"-layer{layer}"), linear(folder, f"p0-{name}", layer)

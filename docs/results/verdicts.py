@@ -262,7 +262,7 @@ POINTS, MOST_SEEDS = 48, 1000000
 
 @functools.lru_cache(maxsize=None)
 def estimates(df):
-    """What s^2 / sigma^2 may come to, and with which probability."""
+    """The values of s^2 / sigma^2 and their probabilities."""
     def density(y):
         return 0.5 * df * (math.exp(y) - y - 1)
 
@@ -362,7 +362,7 @@ class Mean:
 
 
 class Number:
-    """What sides read, by its measure and its error: the runs, and their means."""
+    """The values that sides read, by measure and error: the runs, and their means."""
 
     def __init__(self):
         self.runs, self.means = collections.defaultdict(Run), {}
@@ -793,7 +793,7 @@ class Atlas:
 
 
 def one_matrix(values):
-    """The objects as groups, in each those of which an exact prediction is the same to 1e-9: they are one object."""
+    """The objects in groups of equal exact predictions (to 1e-9); each group is one object."""
     groups = []
     for i, (x, *_) in enumerate(values):
         first = next((g for g in groups if abs(values[g[0]][0] - x) <= 1e-9 * abs(values[g[0]][0])), None)

@@ -2,10 +2,10 @@
  * (prctl(2), PR_SET_PDEATHSIG; Linux). A pipe that exec closes reports why a child did not start.
  *
  * That signal reaches one process, and a shell takes note of it only once the tool that it waits
- * for has ended. So a guard stands between the two: a fork of this process, without files, that
- * passes SIGTERM on to all of the program's process group and ends with the program's exit code.
- * After that signal it stays until the group is empty; what is left GRACE_SECONDS later, once the
- * program has ended or nobody waits for it, is killed.
+ * for has ended. So a guard process runs between the two: a fork of this process, without files,
+ * that passes SIGTERM on to all of the program's process group and ends with the program's exit
+ * code. After that signal it stays until the group is empty; what is left GRACE_SECONDS later, once
+ * the program has ended or nobody waits for it, is killed.
  *
  * Limit: a program that leaves its process group is on its own. */
 #include "base/child.h"
@@ -57,13 +57,13 @@ static void close_all(void)
     }
 }
 
-/* Binds a new process to its parent, in a process group of its own. */
+/* Binds a new process to its parent, in its own process group. */
 static bool attach(pid_t parent)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || setpgid(0, 0) != 0) {
         return false;
     }
-    if (getppid() != parent) { /* it died before this one asked for the signal */
+    if (getppid() != parent) { /* the parent died before the signal was set up */
         _exit(128 + SIGTERM);
     }
     return true;
@@ -100,7 +100,7 @@ static int watch(pid_t program, pid_t parent)
 {
     const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
     int code = 0, left = GRACE_SECONDS * LOOKS_PER_SECOND;
-    bool ended = false, told = false;
+    bool ended = false, signalled = false;
     sigset_t heard;
     (void)sigemptyset(&heard);
     (void)sigaddset(&heard, SIGTERM);
@@ -113,16 +113,16 @@ static int watch(pid_t program, pid_t parent)
                 ended = true;
             }
         }
-        if (told && (ended || getppid() != parent) && left-- == 0) {
+        if (signalled && (ended || getppid() != parent) && left-- == 0) {
             (void)kill(-program, SIGKILL);
-            told = false;
+            signalled = false;
         }
-        if (ended && (!told || kill(-program, 0) != 0)) {
+        if (ended && (!signalled || kill(-program, 0) != 0)) {
             return code;
         }
-        if (sigtimedwait(&heard, NULL, told ? &look : NULL) == SIGTERM) {
+        if (sigtimedwait(&heard, NULL, signalled ? &look : NULL) == SIGTERM) {
             (void)kill(-program, SIGTERM);
-            told = true;
+            signalled = true;
         }
     }
 }

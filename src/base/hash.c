@@ -85,7 +85,8 @@ static cs_status add_all(int fd, const char *path, void (*add)(void *to, const v
     return status;
 }
 
-/* The digests of the last files written, of which nobody waits for the disk twice. */
+/* The digests of the last files written: a second write of the same file does not wait for the disk
+ * again. */
 static struct known {
     dev_t device;
     ino_t inode;

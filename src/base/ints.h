@@ -13,6 +13,12 @@ static inline int64_t cs_most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* a / b, rounded up. */
+static inline int64_t cs_ceiling(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
 /* Negative, 0 or positive as a is less than, equal to or greater than b. */
 #define CS_ORDER(a, b) (((a) > (b)) - ((a) < (b)))
 

@@ -78,8 +78,8 @@ void *cs_realloc(void *old, int64_t count, size_t size)
     return p ? p : exhausted(count, size);
 }
 
-/* The address sanitizer, in a program that runs under it: what lies beside a room, in the same piece
- * of memory, is not for its user. */
+/* The functions of the address sanitizer, in a program that runs under it: the bytes around an
+ * allocation of a pool are poisoned. */
 extern void __asan_poison_memory_region(const volatile void *from, size_t bytes)
     __attribute__((weak));
 extern void __asan_unpoison_memory_region(const volatile void *from, size_t bytes)
@@ -99,7 +99,7 @@ static void show(const void *from, size_t bytes)
     }
 }
 
-/* Stands before what was taken. */
+/* The header of each block of a pool. */
 struct cs_pool_block {
     _Alignas(max_align_t) struct cs_pool_block *before;
 };
@@ -116,10 +116,10 @@ void *cs_pool_take(cs_pool *pool, int64_t count, size_t size)
     }
     block->before = pool->last;
     pool->last = block;
-    char *room = (char *)(block + 1);
-    hide((char *)block, room);
-    hide(room + count * (int64_t)size, (char *)block + (count + head) * (int64_t)size);
-    return room;
+    char *memory = (char *)(block + 1);
+    hide((char *)block, memory);
+    hide(memory + count * (int64_t)size, (char *)block + (count + head) * (int64_t)size);
+    return memory;
 }
 
 void cs_pool_free(cs_pool *pool)
@@ -133,7 +133,7 @@ void cs_pool_free(cs_pool *pool)
     pool->status = CS_OK;
 }
 
-/* What cs_alloc returned is kept just before the room. */
+/* The pointer that cs_alloc returned is kept just before the aligned memory. */
 void *cs_alloc_aligned(int64_t count, int64_t size)
 {
     const int64_t line = 64, page = INT64_C(1) << 21;
@@ -147,12 +147,12 @@ void *cs_alloc_aligned(int64_t count, int64_t size)
         return NULL;
     }
     const uintptr_t end = (uintptr_t)raw + sizeof raw + (uintptr_t)to - 1;
-    char *room = raw + (end / (uintptr_t)to * (uintptr_t)to - (uintptr_t)raw);
-    memcpy(room - sizeof raw, &raw, sizeof raw);
-    hide(raw, room);
-    hide(room + bytes, raw + bytes + to + (int64_t)sizeof(char *));
-    cs_mem_large_pages(room, bytes);
-    return room;
+    char *memory = raw + (end / (uintptr_t)to * (uintptr_t)to - (uintptr_t)raw);
+    memcpy(memory - sizeof raw, &raw, sizeof raw);
+    hide(raw, memory);
+    hide(memory + bytes, raw + bytes + to + (int64_t)sizeof(char *));
+    cs_mem_large_pages(memory, bytes);
+    return memory;
 }
 
 void cs_free_aligned(void *p)
@@ -188,21 +188,21 @@ void cs_mem_populate(void *p, int64_t bytes)
 #endif
 }
 
-cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size)
+cs_status cs_reserve(void *array, int64_t *capacity, int64_t wanted, size_t size)
 {
     void *old;
     memcpy(&old, array, sizeof old);
-    if (wanted <= *room) {
+    if (wanted <= *capacity) {
         return CS_OK;
     }
-    int64_t grown = *room > 32 ? *room : 32;
+    int64_t grown = *capacity > 32 ? *capacity : 32;
     while (grown < wanted) {
         grown = grown > INT64_MAX / 2 ? wanted : 2 * grown;
     }
     void *more = cs_realloc(old, grown, size);
     if (!more) return CS_ERR_MEMORY;
     memcpy(array, &more, sizeof more);
-    *room = grown;
+    *capacity = grown;
     return CS_OK;
 }
 
@@ -214,6 +214,12 @@ char *cs_strdup(const char *text)
         memcpy(copy, text, length);
     }
     return copy;
+}
+
+bool cs_has_suffix(const char *text, const char *suffix)
+{
+    size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && memcmp(text + n - m, suffix, m) == 0;
 }
 
 char *cs_format_list(const char *format, va_list args)
@@ -339,7 +345,7 @@ int64_t cs_mem_resident(void)
     return own_bytes(1);
 }
 
-/* What the limit on the address space leaves, INT64_MAX without one. */
+/* Bytes left below the limit of the address space, INT64_MAX without a limit. */
 static int64_t address_space_left(void)
 {
     struct rlimit limit;
@@ -350,7 +356,8 @@ static int64_t address_space_left(void)
     return left > 0 ? left : 1;
 }
 
-/* What the memory limit of one control group leaves: pages of files that are not in use count as free. */
+/* Bytes left below the memory limit of one control group: pages of files that are not in use count
+ * as free. */
 static int64_t group_left(const char *folder, bool second)
 {
     static const char *const files[2][2] = {{"memory.limit_in_bytes", "memory.usage_in_bytes"},

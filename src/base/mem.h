@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/each.h"
+#include "base/foreach_macro.h"
 #include "base/status.h"
 
 /** Allocates `count` items of `size` bytes, not initialised. Free them with cs_free.
@@ -32,10 +32,10 @@ void *cs_realloc(void *old, int64_t count, size_t size) CS_MUST_CHECK;
 
 /** \cond INTERNAL */
 /** Grows an array to hold at least `wanted` items. `array` is the address of the pointer to it and
- * `*room` its capacity in items, which is doubled until it suffices. Both are unchanged on
+ * `*capacity` its capacity in items, which is doubled until it suffices. Both are unchanged on
  * failure.
  */
-cs_status cs_reserve(void *array, int64_t *room, int64_t wanted, size_t size) CS_MUST_CHECK;
+cs_status cs_reserve(void *array, int64_t *capacity, int64_t wanted, size_t size) CS_MUST_CHECK;
 
 /** As cs_alloc, aligned to 64 bytes, and from 4 MiB on to a large page, which is requested. Free it
  * with cs_free_aligned, which accepts NULL.
@@ -75,6 +75,9 @@ void cs_pool_free(cs_pool *pool);
 char *cs_strdup(const char *text) CS_MUST_CHECK;
 
 /** \cond INTERNAL */
+/** Whether the text ends with the suffix (".npz"). */
+bool cs_has_suffix(const char *text, const char *suffix);
+
 /** Copies a list of strings; the copy of NULL is NULL. On failure nothing is allocated. */
 cs_status cs_text_list_copy(char *const *text, int64_t count, char ***out) CS_MUST_CHECK;
 void cs_text_list_free(char **text, int64_t count);

@@ -1,6 +1,6 @@
 /* Opens the plug-in with dlopen. It loads on any machine, in milliseconds; the driver's library is
- * asked for before a table of the plug-in is used, so that a machine without one answers by name.
- */
+ * loaded before a table of the plug-in is used, so that a machine without one gets an error that
+ * names it. */
 #include "base/plugin.h"
 
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ static bool own_path(char out[PATH_MAX])
 {
     Dl_info info;
     void *here;
-    char *(*self)(int, const char *const *) = cs_beside_program;
+    char *(*self)(int, const char *const *) = cs_path_near_program;
     memcpy(&here, &self, sizeof here);
     if (dladdr(here, &info) != 0 && info.dli_fname && strstr(info.dli_fname, ".so")) {
         return realpath(info.dli_fname, out) != NULL;
@@ -54,7 +54,7 @@ static bool own_path(char out[PATH_MAX])
     return known;
 }
 
-char *cs_beside_program(int count, const char *const *places)
+char *cs_path_near_program(int count, const char *const *places)
 {
     char self[PATH_MAX];
     char *slash = own_path(self) ? strrchr(self, '/') : NULL;
@@ -76,7 +76,7 @@ static char *find_plugin(const char *plugin)
 {
     static const char *const places[] = {"cospec-cuda.so", "../lib/cospec/cospec-cuda.so"};
     const char *asked = plugin ? plugin : getenv("COSPEC_PLUGIN");
-    return asked && *asked ? cs_strdup(asked) : cs_beside_program(2, places);
+    return asked && *asked ? cs_strdup(asked) : cs_path_near_program(2, places);
 }
 
 cs_status cs_plugin_driver(void)

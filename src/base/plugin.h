@@ -28,7 +28,7 @@ cs_status cs_program_path(char out[PATH_MAX]) CS_MUST_CHECK;
 /* The first readable one of these paths, which are relative to the folder of the program (or of
  * libcospec.so if a program has loaded it), in fresh memory; "" if none is readable, NULL without
  * memory. */
-char *cs_beside_program(int count, const char *const *places);
+char *cs_path_near_program(int count, const char *const *places);
 
 /* Opens the shared object `plugin`. NULL: the one named by $COSPEC_PLUGIN, else cospec-cuda.so in
  * the folder of the program or in ../lib/cospec. Calls its function `symbol` for its table and

@@ -1,6 +1,6 @@
-/* Formats say "%lld rows are", whatever the number; this makes "1 row is" of "1 rows are". A count of
- * 1 is a word of its own, so neither "nearest:1" nor "0.1" is one, and of "2 x 1 patches" or "0 to 1
- * rows" the 1 is not the number of patches or rows. */
+/* Formats say "%lld rows are", whatever the number; this makes "1 row is" of "1 rows are". A count
+ * of 1 is a separate word, so neither "nearest:1" nor "0.1" is one, and of "2 x 1 patches" or "0 to
+ * 1 rows" the 1 is not the number of patches or rows. */
 #include "base/plural.h"
 
 #include <ctype.h>

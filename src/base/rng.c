@@ -1,28 +1,10 @@
-/* Philox 4x32-10: ten rounds of multiply, xor and key bump on a 128-bit counter.
- * Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3. SC 2011. */
+/* Random numbers of Philox (base/philox.h): blocks of four words, by their number. */
 #include "base/rng.h"
 
 #include <math.h>
+#include <string.h>
 
-static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-    uint32_t k0 = key[0], k1 = key[1];
-    for (int round = 0; round < 10; ++round) {
-        uint64_t p0 = (uint64_t)0xD2511F53U * c0;
-        uint64_t p1 = (uint64_t)0xCD9E8D57U * c2;
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9U;
-        k1 += 0xBB67AE85U;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
+#include "base/philox.h"
 
 cs_rng cs_rng_at(uint64_t seed, cs_stream stream, uint64_t index)
 {
@@ -37,7 +19,9 @@ cs_rng cs_rng_at(uint64_t seed, cs_stream stream, uint64_t index)
 static uint32_t next_word(cs_rng *rng)
 {
     if (rng->used == 4) {
-        philox(rng->counter, rng->key, rng->block);
+        const uint32_t *c = rng->counter;
+        const cs_four_words w = cs_philox(c[0], c[1], c[2], c[3], rng->key[0], rng->key[1]);
+        memcpy(rng->block, w.word, sizeof rng->block);
         rng->counter[0] += 1;
         rng->used = 0;
     }

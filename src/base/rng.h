@@ -55,7 +55,7 @@ typedef enum {
     /** Tokens permuted over documents. */
     CS_STREAM_NULL,
     /** Probabilities of a synthetic language. */
-    CS_STREAM_LAW,
+    CS_STREAM_SYNTHETIC,
     /** Documents of a synthetic language. */
     CS_STREAM_TEXT,
     /** Images of a synthetic corpus. */

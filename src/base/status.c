@@ -39,9 +39,9 @@ cs_status cs_blame(cs_status code, const char *format, ...)
         int used = vsnprintf(reason, sizeof reason, format, args);
         va_end(args);
         /* "text: ...", or a place within it: "text:3: ..." */
-        bool told = used >= 0 && used < REASON_SIZE && strncmp(held, reason, (size_t)used) == 0 &&
-                    held[used] == ':';
-        if (told) {
+        bool known = used >= 0 && used < REASON_SIZE && strncmp(held, reason, (size_t)used) == 0 &&
+                     held[used] == ':';
+        if (known) {
             memcpy(reason, held, sizeof reason);
         } else if (used >= 0 && used < REASON_SIZE) {
             /* A reason that does not fit is cut at the end. */

@@ -1,8 +1,8 @@
 /* Parallel loops on a pool of persistent workers.
  *
- * A loop is on its caller's stack and is posted in a list; sleeping workers are woken, enter it
- * and take items from a common counter, as the caller does. The caller takes the loop off the list
- * when no item is left and waits for the workers inside, not for those still waking up: on a loaded
+ * A loop is on its caller's stack and is posted in a list; sleeping workers are woken, enter it and
+ * take items from a common counter, as the caller does. The caller takes the loop off the list when
+ * no item is left and waits for the workers inside, not for those still waking up: on a loaded
  * machine the caller does all the work rather than wait for a core.
  *
  * No deadlock: a caller waits only for workers inside its own loop, and these wait only for loops
@@ -10,10 +10,9 @@
  * workers; whoever finds none runs alone.
  *
  * Waiting threads block (after a spin of some microseconds), for cores may be shared. Workers are
- * started when first asked for and joined when the process exits or the library is unloaded:
- * detached ones would keep running in unmapped code and count as leaks of their stacks. They are
- * left alone when a loop is still running at exit. A child of fork() has no workers and starts its
- * own. */
+ * started when first needed and joined when the process exits or the library is unloaded: detached
+ * ones would keep running in unmapped code and count as leaks of their stacks. They are left alone
+ * when a loop is still running at exit. A child of fork() has no workers and starts its own. */
 #include "base/threads.h"
 
 #include <errno.h>
@@ -54,7 +53,7 @@ struct loop {
     cs_worker_fn of_worker;
     void *ctx;
     int64_t items;
-    int count;         /* threads asked for */
+    int count;         /* threads requested */
     bool through;      /* does not look at the interrupt flag */
     uint64_t families; /* pool.families when it began */
     _Atomic int64_t next;
@@ -127,7 +126,7 @@ static void take_items(loop *l, int worker)
     }
 }
 
-/* The oldest posted loop that has items and room for one more thread. */
+/* The oldest posted loop that has items left and may take one more thread. */
 static loop *open_loop(void)
 {
     loop *l = pool.first;
@@ -237,7 +236,7 @@ static void start_workers(int count)
     }
 }
 
-/* Puts the loop at the end of the list and wakes as many workers as it can use. */
+/* Puts the loop at the end of the list and wakes the workers that it can use. */
 static void post(loop *l)
 {
     (void)pthread_once(&once, watch_forks);

@@ -6,10 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
+
+const cs_opt cs_opt_common[] = {
+    CS_FLAG("json", "Print the result as JSON."),
+    CS_FLAG("csv", "Print the result as CSV, one observation per row."),
+    CS_TEXTS("metric", "NAME",
+             "Print only the rows of this metric. Has no effect on --json and --csv. May be "
+             "repeated."),
+    CS_FLAG("all", "Print every row and column of the result, as --csv and the files do."),
+    {"output", 'o', CS_OPT_TEXT, "DIR", NULL, 0, 0,
+     "Write the results and manifest.json into DIR, which is created.", false},
+    CS_INT("seed", "N", "0", 0, 9.2e18, "Seed of all random numbers."),
+    CS_INT("threads", "N", NULL, 1, 256,
+           "Number of threads. Default: OMP_NUM_THREADS, else all cores."),
+    CS_CHOICE("device", "cpu|cuda|cuda:N|auto", "auto",
+              "Where to compute. auto trains and runs models on a GPU if there is one. cuda fails "
+              "without a GPU, and in commands that do not use one."),
+    CS_TEXT("config", "FILE", NULL,
+            "Read options from a JSON object {\"option\": value}. The command line takes "
+            "precedence."),
+    CS_FLAG("dry-run", "Estimate size and memory, and stop before the computation."),
+    CS_FLAG("resume", "With -o: keep a finished result of the same program, options and inputs."),
+    CS_FLAG("force", "Overwrite existing results."),
+    {"quiet", 'q', CS_OPT_FLAG, NULL, NULL, 0, 0, "Print no notes and no progress.", false},
+    {"help", 'h', CS_OPT_FLAG, NULL, NULL, 0, 0, "Show the command's help.", false},
+    CS_FLAG("help-all", "Show the command's help with all options explained."),
+    {0},
+};
 
 static bool same_name(const char *known, const char *name, size_t length)
 {

@@ -1,6 +1,7 @@
 /* The parsed command line, private to opt*.c and output*.c. */
 #pragma once
 
+#include <pthread.h>
 #include <time.h>
 
 #include "cli/opt.h"
@@ -33,6 +34,16 @@ typedef struct {
     int64_t bytes;
 } cs_opt_input;
 
+/* An input that a thread hashes while it is read (cs_output_input_begin). */
+typedef struct {
+    bool running;
+    pthread_t thread;
+    cs_opt_input input;
+    json_t *digests;
+    cs_status status;
+    char *reason;
+} cs_input_hash;
+
 /* A file that the run is about to write. */
 typedef struct {
     const char *path; /* kept */
@@ -51,6 +62,7 @@ struct cs_args {
     int inputs;
     cs_opt_input *input;
     json_t *digests; /* records of the folders of inputs (io/digests.h) */
+    cs_input_hash hash;
     int outputs;
     cs_opt_output *output;
     const char *lock_path; /* of the folder of -o, NULL until something is claimed there */

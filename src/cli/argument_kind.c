@@ -1,19 +1,20 @@
-/* What an argument names, and messages for an argument of another kind than the command expects. */
+/* Recognises the kind of an argument, and words the message for an argument of another kind than
+ * the command expects. */
 #include "cli/argument_kind.h"
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"
-#include "image/prepare.h"
+#include "image/image_sources.h"
 #include "io/file.h"
 #include "io/rows.h"
 #include "plan/objective.h"
 #include "text/corpus.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 static const struct {
     const char *missing, *present;
@@ -46,23 +47,23 @@ static bool joins_corpora(const char *path)
     char *first = NULL;
     const bool several =
         cs_corpus_joined(path) && cs_corpus_next_source(&path, &first) == CS_OK && first;
-    const bool there =
-        several && (cs_law_named(first) || cs_corpus_named(first, &side) || cs_path_exists(first));
+    const bool there = several && (cs_synthetic_named(first) || cs_corpus_named(first, &side) ||
+                                   cs_path_exists(first));
     cs_free(first);
     cs_reason_clear(); /* of an empty name */
     return there;
 }
 
-cs_is cs_what_is(const char *path)
+cs_path_kind cs_path_kind_of(const char *path)
 {
     static const struct {
         const char *ending;
-        cs_is is;
+        cs_path_kind is;
     } known[] = {{".mtx.gz", CS_IS_MATRIX}, {".txt", CS_IS_CORPUS},    {".tsv", CS_IS_CORPUS},
                  {".jsonl", CS_IS_CORPUS},  {".ndjson", CS_IS_CORPUS}, {".gz", CS_IS_CORPUS},
                  {".npz", CS_IS_MATRIX},    {".npy", CS_IS_MATRIX},    {".mtx", CS_IS_MATRIX}};
     const char *side = NULL;
-    const bool named = cs_law_named(path) || cs_corpus_named(path, &side) ||
+    const bool named = cs_synthetic_named(path) || cs_corpus_named(path, &side) ||
                        cs_images_named(path) || cs_field_named(path) || joins_corpora(path);
     if (cs_path_is_dir(path)) {
         return holds(path, "config.json")  ? CS_IS_MODEL
@@ -85,8 +86,8 @@ cs_is cs_what_is(const char *path)
     return exists ? CS_IS_UNKNOWN : objective ? CS_IS_OBJECTIVE : CS_IS_ABSENT;
 }
 
-/* What is left to the readers, whose messages have the particulars, passes. */
-static bool passes(cs_is found, cs_is wanted)
+/* Errors left to the readers, which report details. */
+static bool passes(cs_path_kind found, cs_path_kind wanted)
 {
     switch (wanted) {
     case CS_IS_CORPUS:
@@ -102,7 +103,7 @@ static bool passes(cs_is found, cs_is wanted)
 
 /* Another argument that is what was wanted; NULL: none, or `path` is of an option whose place they
  * cannot have. */
-static const char *other_that_is(const cs_args *args, cs_is wanted, const char *path)
+static const char *other_that_is(const cs_args *args, cs_path_kind wanted, const char *path)
 {
     static const char *const options[] = {"corpus", "objective"};
     const int given = cs_args_positionals(args);
@@ -115,7 +116,7 @@ static const char *other_that_is(const cs_args *args, cs_is wanted, const char *
                                                              : NULL;
         const bool same = other && strcmp(other, path) == 0;
         among = among || same;
-        if (other && !same && !found && cs_what_is(other) == wanted) {
+        if (other && !same && !found && cs_path_kind_of(other) == wanted) {
             found = other;
         }
     }
@@ -131,12 +132,13 @@ static bool takes_corpus(const cs_args *args, const char *path)
     return placed && cs_args_find(args, "corpus", strlen("corpus"));
 }
 
-cs_status cs_want(const cs_args *args, cs_status code, const char *path, cs_is wanted)
+cs_status cs_require_kind(const cs_args *args, cs_status code, const char *path,
+                          cs_path_kind wanted)
 {
     if (cs_args_item(args, path)) { /* the reader refuses another kind */
         return CS_OK;
     }
-    cs_is found = cs_what_is(path);
+    cs_path_kind found = cs_path_kind_of(path);
     const char *side = NULL;
     if (wanted == CS_IS_CORPUS && cs_corpus_named(path, &side)) {
         return CS_OK; /* the name goes before a folder of that name */

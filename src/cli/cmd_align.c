@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "text/sequences.h"
 

@@ -35,14 +35,15 @@ typedef struct {
     double value, error;
 } spacing;
 
-/* Of a spectrum that was asked for k + 1 triplets, where the matrix has as many: a value that did
- * not come is below the floor, or is that of a null space. |sigma - exact| <= residual. */
+/* The spacing of a spectrum computed with k + 1 triplets, where the matrix has that many: a missing
+ * value is below the floor, or is that of a null space. |sigma - exact| <= residual. */
 static spacing spacing_of(const cs_spectrum *s, int64_t k)
 {
     const double rounding = 64 * DBL_EPSILON * s->sigma[0];
     bool next = s->k > k;
     return (spacing){.value = s->sigma[k - 1] - (next ? s->sigma[k] : 0),
-                     .error = s->residual[k - 1] + (next ? s->residual[k] : s->floor) + rounding};
+                     .error = s->residual[k - 1] + (next ? s->residual[k] : s->solution.floor) +
+                              rounding};
 }
 
 /* The leading k right singular vectors of a store. */

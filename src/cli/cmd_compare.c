@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/compare_times.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/study_job.h"
 #include "io/file.h"
@@ -21,7 +21,7 @@ enum { FEWEST = 4 };
 
 typedef struct {
     cs_args *args;
-    int64_t models, room, tasks, decoders;
+    int64_t models, capacity, tasks, decoders;
     cs_compare_model *model;
     cs_compare_task *task;
     cs_task_list list;
@@ -52,11 +52,11 @@ static cs_status check_word(const char *text)
                : CS_OK;
 }
 
-/* What the model can be asked, from its configuration, weights and tokenizer. */
+/* The steps that the model supports, from its configuration, weights and tokenizer. */
 static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 {
     const cs_model_config *c = &t->model.config;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     const int64_t length = cs_args_int_or(j->args, "max-length", 0);
     if (c->shape.positions > 0 && length > c->shape.positions)
         return cs_fail(CS_ERR_USAGE, "--max-length %lld exceeds the %lld positions of %s",
@@ -114,7 +114,8 @@ static cs_status add_model(job *j, cs_compare_model m)
     if (status == CS_OK && m.decoder) status = cs_model_text_decoder(&t);
     if (status == CS_OK) status = describe(j, &t, &m);
     cs_model_text_free(&t);
-    if (status == CS_OK) status = cs_reserve(&j->model, &j->room, j->models + 1, sizeof *j->model);
+    if (status == CS_OK)
+        status = cs_reserve(&j->model, &j->capacity, j->models + 1, sizeof *j->model);
     if (status == CS_OK) j->model[j->models++] = m;
     j->decoders += m.decoder;
     return status;
@@ -284,7 +285,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
     return status == CS_OK && !j->written ? CS_ERR_MEMORY : status;
 }
 
-/* What the study is, for who wants it otherwise, and the table of models. */
+/* Writes the study, for users who want to change it, and the table of models. */
 static cs_status begin(cs_args *args, void *ctx)
 {
     const job *j = ctx;
@@ -381,7 +382,7 @@ static cs_status compare(job *j, cs_study_job *s)
                            : cs_fail(CS_ERR_USAGE, "compare needs -o DIR");
     if (status == CS_OK && !cs_args_flag(args, "dry-run"))
         status = cs_args_refuse(args, "json csv", "needs --dry-run; tables are files of -o DIR");
-    if (status == CS_OK && cs_what_is(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
+    if (status == CS_OK && cs_path_kind_of(corpus) == CS_IS_ABSENT && !strchr(corpus, ':'))
         status = cs_fail(CS_ERR_INPUT, "%s: no such file and no corpus of this name%s", corpus,
                          quoting_hint(j, corpus));
     if (status == CS_OK && cs_path_exists(corpus)) status = cs_output_input(args, corpus);

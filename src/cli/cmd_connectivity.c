@@ -30,15 +30,13 @@
 typedef struct {
     json_t *records; /* finished ones, in order; in unfinished.kept, as the next */
     json_t *inputs;  /* a hash a record, of what it was made from */
-    char input[65];  /* that of the matrix or corpus at hand */
+    char input[65];  /* that of the current matrix or corpus */
     size_t next;     /* the next record; below the size: it was kept from an earlier run */
     size_t wanted;   /* records */
-    const char *objective, *context; /* of the matrix at hand, "" where they are not known */
+    const char *objective, *context; /* of the current matrix, "" where they are not known */
     cs_unfinished unfinished;
-    int64_t
-        uncovered;  /* tokens of the corpus in no sequence of the matrix at hand; -1: no corpus */
-    cs_words specs; /* of a corpus: the objectives */
-    cs_population_plan plan; /* of a corpus, but for the objective */
+    cs_words specs;          /* of a corpus: the objectives */
+    cs_population_plan plan; /* of a corpus, except the objective */
 } study;
 
 static const char *const default_specs[] = {"ar",
@@ -82,7 +80,7 @@ static cs_status take_kept(study *t, bool *kept)
     return CS_OK;
 }
 
-/* What an interrupt leaves, and how to go on. */
+/* Reports the results of an interrupted run, and how to resume it. */
 static cs_status interrupted(const study *t)
 {
     const size_t done = json_array_size(t->records);
@@ -117,10 +115,9 @@ static cs_status keep_record(study *t, const char *series, const char *position,
                              const cs_population_rows *rows)
 {
     const cs_spectrum *p = &rows->plug_in.spectrum;
-    const cs_population_source source = {series,   t->objective, t->context,
-                                         position, t->uncovered, t->plan.seed};
+    const cs_population_source source = {series, t->objective, t->context, position, t->plan.seed};
     json_t *record = NULL;
-    cs_status status = p->sigma && !p->converged
+    cs_status status = p->sigma && !p->solution.converged
                            ? cs_fail(CS_ERR_CONVERGE, "%s %s: the singular values did not converge",
                                      series, position)
                        : same ? cs_population_record_as(same, position, &record)
@@ -193,16 +190,10 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
         (int64_t)json_number_value(json_object_get(json_object_get(blind, "rows"), "value"));
     plan.blind_population = population_contexts(blind);
     cs_output_note(args, "%s, target position %s", series, position);
-    if (status == CS_OK && !null) {
-        cs_cooc_prepared p = {0};
-        status = cs_cooc_prepare(corpus, &plan.build, &p);
-        if (status == CS_OK) cs_args_note_uncovered(args, &p);
-        t->uncovered = p.uncovered;
-        cs_cooc_prepared_free(&p);
-    }
     if (status == CS_OK)
         status =
             null ? cs_population_null(corpus, &plan, &rows) : measure(corpus, &plan, &rows, &why);
+    cs_args_note_uncovered(args, plan.build.stride, rows.uncovered, rows.tokens);
     if (why) cs_output_note(args, "population values are not available: %s", why);
     cs_free(why);
     if (rows.as_blind)
@@ -260,29 +251,29 @@ static cs_status study_corpus(cs_args *args, study *t)
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
     cs_csr a = {0};
-    cs_kept_rows kept_rows = {0};
+    cs_nonempty_rows kept_rows = {0};
     cs_connectivity_options options = {0};
     cs_population_rows rows = {0};
-    const char *position = "";
-    int64_t bytes = 0;
+    json_t *sidecar = NULL;
     double cost = 0;
     bool kept = false;
-    cs_status status =
-        cs_args_item(args, path) ? CS_OK : cs_path_sha256(path, NULL, t->input, &bytes);
-    if (status == CS_OK) status = take_kept(t, &kept);
+    (void)snprintf(t->input, sizeof t->input, "%s", cs_output_sha256(args, path));
+    cs_status status = take_kept(t, &kept);
     if (status != CS_OK || kept) return status;
     status = measuring_options(args, &options);
-    if (status == CS_OK) status = cs_args_stored(args, path, "target_position", &position);
-    if (status == CS_OK) status = cs_args_stored(args, path, "objective", &t->objective);
-    if (status == CS_OK) status = cs_args_stored(args, path, "context", &t->context);
+    if (status == CS_OK) status = cs_stored_sidecar(path, &sidecar);
+    t->objective = cs_json_string(sidecar, "objective");
+    t->context = cs_json_string(sidecar, "context");
     if (status == CS_OK) status = cs_args_read_matrix(args, path, &kept_rows, &a);
     if (status == CS_OK) status = cs_args_note_moment4(args, &a, false, &cost);
     if (status == CS_OK)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
-    if (status == CS_OK) status = keep_record(t, path, position, NULL, &rows);
+    if (status == CS_OK)
+        status = keep_record(t, path, cs_json_string(sidecar, "target_position"), NULL, &rows);
+    json_decref(sidecar);
     cs_population_rows_free(&rows);
     cs_csr_free(&a);
-    cs_kept_rows_free(&kept_rows);
+    cs_nonempty_rows_free(&kept_rows);
     return status;
 }
 
@@ -292,7 +283,7 @@ static cs_status study_files(cs_args *args, study *t)
     const int files = cs_args_positionals(args);
     t->wanted = (size_t)files;
     for (int i = 0; i < files && status == CS_OK; ++i) {
-        status = cs_want(args, CS_ERR_INPUT, cs_args_positional(args, i), CS_IS_MATRIX);
+        status = cs_require_kind(args, CS_ERR_INPUT, cs_args_positional(args, i), CS_IS_MATRIX);
         if (status == CS_OK) status = cs_output_input(args, cs_args_positional(args, i));
     }
     for (int i = 0; i < files && status == CS_OK; ++i) {
@@ -385,8 +376,7 @@ static cs_status run(cs_args *args)
     }
     study t = {.plan = {.blocks = corpus ? cs_args_int(args, "jackknife") : 0,
                         .sizes = cs_args_int(args, "curve"),
-                        .shuffles = cs_args_int(args, "null")},
-               .uncovered = -1};
+                        .shuffles = cs_args_int(args, "null")}};
     CS_ARGS_FIELDS(args, &t.plan, seed, hold_back);
     status = cs_output_claim(args, "connectivity.json connectivity.csv connectivity-blocks.csv "
                                    "verdicts.csv spectrum.csv");

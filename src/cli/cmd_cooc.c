@@ -10,7 +10,6 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
-#include "cooc/build_record.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"
@@ -66,20 +65,6 @@ static cs_status store(cs_args *args, const cs_cooc_prepared *p, const char *dir
                : cs_cooc_write(dir, p->corpus, &p->options, cooc, cs_args_flag(args, "mtx"), force);
 }
 
-/* What a built matrix is stored with. */
-typedef struct {
-    cs_args *args;
-    const cs_cooc_prepared *prepared;
-    const char *dir;
-    bool force;
-} storing;
-
-static cs_status store_built(void *ctx, const cs_cooc *cooc)
-{
-    const storing *s = ctx;
-    return store(s->args, s->prepared, s->dir, s->force, cooc);
-}
-
 static cs_status note_lacking(const cs_args *args, cs_cooc_prepared *p)
 {
     double bytes = 0;
@@ -97,11 +82,8 @@ static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char 
                                  const char *checkpoint, cs_cooc *cooc)
 {
     bool force = cs_args_flag(args, "force"), resume = cs_args_flag(args, "resume");
-    storing with = {args, p, dir, force || resume};
     p->options.checkpoint = checkpoint;
     p->options.resume = resume && !force;
-    p->options.use = store_built;
-    p->options.use_ctx = &with;
     cs_status status = cs_link_refuse(checkpoint);
     if (status != CS_OK) return status;
     if (cs_path_exists(checkpoint) && !force && !resume) {
@@ -113,6 +95,7 @@ static cs_status build_and_store(cs_args *args, cs_cooc_prepared *p, const char 
     status = cs_cooc_check_disk(p, dir);
     if (status == CS_OK) status = note_lacking(args, p);
     status = status ? status : cs_cooc_build_prepared(p, cooc);
+    if (status == CS_OK) status = cs_cooc_built(p, store(args, p, dir, force || resume, cooc));
     if (status == CS_OK) status = cs_cooc_checkpoint_remove(checkpoint);
     return status;
 }
@@ -205,8 +188,9 @@ static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, 
     if (status == CS_OK) {
         cs_item *item = cs_item_object(list, NULL);
         cs_cooc_record(cs_args_text(args, "corpus"), p, &cooc, item);
-        *converged = *converged && spectrum.converged;
-        CS_ITEM_FIELDS(item, &spectrum, components, sum_sigma2, sum_sigma4, sum_sigma4_error);
+        *converged = *converged && spectrum.solution.converged;
+        CS_ITEM_FIELDS(item, &spectrum.input, components);
+        CS_ITEM_FIELDS(item, &spectrum.moments, sum_sigma2, sum_sigma4, sum_sigma4_error);
         cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
         cs_item_reals(item, "residual", spectrum.k, spectrum.residual);
     }
@@ -342,7 +326,7 @@ static void note_target_position(const cs_args *args, const cs_cooc_options *opt
     }
 }
 
-/* Sampling where the exact weights are at hand is for studying sampling alone. */
+/* Notes that the exact weights are available: --draws serves to study sampling alone. */
 static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
 {
     bool exact = false;
@@ -356,7 +340,8 @@ static cs_status note_sampling(const cs_args *args, const cs_cooc_prepared *p)
     return status;
 }
 
-/* What comes before the corpus. Under --mpi rank 0 alone reads and claims files. */
+/* Prepares the run up to the reading of the corpus. Under --mpi rank 0 alone reads and claims
+ * files. */
 static cs_status begin(cs_args *args, const cs_plan_file *file, const cs_cooc_options *options,
                        int64_t lists)
 {
@@ -429,7 +414,8 @@ static cs_status run_cooc(cs_args *args)
         cs_args_note_masked(args, &corpus, &options);
     }
     status = status ? status : cs_cooc_prepare(&corpus, &options, &prepared);
-    if (status == CS_OK) cs_args_note_uncovered(args, &prepared);
+    if (status == CS_OK)
+        cs_args_note_uncovered(args, prepared.options.stride, prepared.uncovered, prepared.tokens);
     if (options.comm && !comm.agreed) { /* one rank reports a corpus that does not fit */
         status = cs_comm_agree(&comm, status);
     }

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "analysis/measures/corpus_stats.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
+#include "image/image_sources.h"
 #include "image/images.h"
-#include "image/prepare.h"
 #include "io/file.h"
 #include "io/result.h"
 

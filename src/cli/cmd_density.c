@@ -1,8 +1,8 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
 
 #include "cli/commands.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/language.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/spectrum_density.h"
@@ -81,7 +81,7 @@ static cs_status estimate(cs_args *args, int64_t rows, const cs_csr *a, double c
     cs_item_int(root, "cols", a->cols);
     cs_item_int(root, "nonzeros", cs_csr_nnz(a));
     cs_item_real(root, "sample_bytes",
-                 8 * cs_density_room(large, small, cs_args_int(args, "degree")));
+                 8 * cs_density_bytes(large, small, cs_args_int(args, "degree")));
     cs_item_real(root, "product_multiply_adds", products);
     cs_item_real(root, "orthogonalisation_multiply_adds", others);
     cs_item_real(root, "sum_sigma4_cost", cost);
@@ -104,7 +104,7 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 static cs_status run(cs_args *args)
 {
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     cs_spectrum_density density = {0};
     cs_spectrum_density_options options = {0};
     double cost = 0;
@@ -127,7 +127,7 @@ static cs_status run(cs_args *args)
     }
     cs_spectrum_density_free(&density);
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 

@@ -89,7 +89,8 @@ static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem 
                            : status;
 }
 
-/* Laws for `count` weights of the next token, from the largest down, each kept for --resume. */
+/* Designs distributions for `count` weights of the next token, from the largest down, and keeps
+ * each for --resume. */
 static cs_status add_frontier(cs_args *args, cs_unfinished *u, cs_design_problem problem,
                               int64_t count, json_t *rows)
 {
@@ -135,7 +136,7 @@ static cs_status add_objectives(const cs_args *args, const cs_design_problem *pr
     return status;
 }
 
-/* The record of all rows, the only one of a single law at its root. */
+/* The record of all rows; that of a single design has its row at the root. */
 static cs_status report(cs_args *args, const cs_design_problem *problem, bool many,
                         const json_t *rows)
 {

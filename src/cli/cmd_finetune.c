@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "io/file.h"
@@ -69,7 +69,7 @@ static cs_status take_options(cs_args *args, session *s)
     cs_finetune_options *o = &s->task.options;
     *o = cs_finetune_defaults();
     o->progress = cs_output_progress(args);
-    CS_ARGS_FIELDS(args, o, epochs, batch, warmup, log_every, label_smoothing, mixup);
+    CS_ARGS_FIELDS(args, o, log_every, CS_FINETUNE_SETTINGS);
     CS_ARGS_FIELDS(args, &o->adamw, weight_decay, clip);
     CS_ARGS_FIELDS(args, &s->plan, seeds, seed);
     CS_ARGS_FIELDS(args, &s->task, few, resume, save_model);
@@ -206,7 +206,7 @@ static cs_status encode(cs_args *args, session *s)
 {
     enum { USUAL_LENGTH = 128 };
     cs_finetune_task *t = &s->task;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     cs_readout readout = CS_READ_FIRST;
     cs_texts_options o = {.token_types = s->from.model.config.shape.token_types};
     cs_status status = take_length(args, s, USUAL_LENGTH, &o.max_length);
@@ -234,7 +234,7 @@ static cs_status encode(cs_args *args, session *s)
         status = cs_finetune_config(&s->from.model.config, &t->train.ids, readout,
                                     cs_args_real(args, "dropout"), &t->config);
     }
-    return status == CS_OK ? cs_finetune_task_key(t) : status;
+    return status == CS_OK ? cs_finetune_task_identify(t) : status;
 }
 
 /* --- the command -------------------------------------------------------------------------------*/
@@ -277,7 +277,7 @@ static cs_status encode_spans(cs_args *args, session *s, cs_span_task *t)
     enum { USUAL_LENGTH = 384, USUAL_QUESTION = 64 };
     const cs_model_config *c = &s->from.model.config;
     cs_content_masks *masks = &t->run.options.masks;
-    cs_around around = {0};
+    cs_special_tokens around = {0};
     cs_spans_options o = {.stride = cs_args_int(args, "stride"),
                           .max_question = USUAL_QUESTION,
                           .token_types = c->shape.token_types};

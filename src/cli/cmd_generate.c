@@ -6,11 +6,11 @@
 #include "base/ints.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "text/encoder.h"
 
-/* Models that can take any order, but for those that are causal too. */
+/* The order of generation, for models that support any order and are not causal too. */
 static cs_status take_order(const cs_args *args, cs_generate_options *o)
 {
     const int order = cs_args_choice(args, "order");

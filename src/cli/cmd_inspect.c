@@ -17,7 +17,7 @@ static cs_status number_at(const cs_args *args, const char *name, int i, int64_t
                          (long long)low);
 }
 
-/* Options that the lists asked for would ignore. */
+/* Refuses options that the requested lists would ignore. */
 static cs_status check_lists(const cs_args *args)
 {
     if (!cs_args_given(args, "neighbours")) {
@@ -98,7 +98,7 @@ static cs_status fill(const cs_args *args, const cs_inspection *in, const cs_spe
     cs_status status = CS_OK;
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
     int64_t number = 0;
-    if (vectors > 0 && s->gram) {
+    if (vectors > 0 && s->input.gram) {
         cs_output_note(args,
                        "a Gram form has vectors for its tokens only, so no contexts are listed");
     }

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "io/json.h"

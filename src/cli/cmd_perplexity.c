@@ -1,23 +1,77 @@
 /* cospec perplexity: next-token perplexity of a model of any kind. */
-#include "infer/perplexity.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analysis/trained/text_bytes.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
-#include "io/file.h"
+#include "infer/perplexity.h"
+#include "text/corpus.h"
+#include "text/tokenizer.h"
+
+/* --- bytes of texts --------------------------------------------------------------------------- */
+
+/* Bytes of each token of byte-level BPE, which spells every byte as one character, in fresh memory:
+ * the number of tokens in the vocabulary or `least`, whichever is larger; 0 beyond the vocabulary.
+ */
+static cs_status token_bytes(const cs_tokenizer *tokenizer, int64_t least, int32_t **out)
+{
+    const int64_t vocab = cs_tokenizer_vocab(tokenizer);
+    int32_t *bytes = cs_calloc(least > vocab ? least : vocab, sizeof *bytes);
+    if (!bytes) return CS_ERR_MEMORY;
+    for (int64_t v = 0; v < vocab; ++v) {
+        for (const char *c = cs_tokenizer_token(tokenizer, (int32_t)v); *c; ++c) {
+            bytes[v] += ((unsigned char)*c & 0xc0) != 0x80;
+        }
+    }
+    *out = bytes;
+    return CS_OK;
+}
+
+typedef struct {
+    const char *split;
+    int64_t bytes;
+} byte_count;
+
+static bool is_in(const char *split, bool held_out)
+{
+    return strcmp(split, "all") == 0 || (strcmp(split, "test") == 0) == held_out;
+}
+
+static cs_status add_bytes(void *to, const cs_document *document, bool held_out, bool *enough)
+{
+    byte_count *c = to;
+    (void)enough;
+    c->bytes += is_in(c->split, held_out) ? document->size : 0;
+    return CS_OK;
+}
+
+/* Bytes of the text of `source` divided by its tokens, for one side of the split ("all", "train",
+ * "test"). `corpus` was loaded from it with the same options. *out is unchanged if there are no
+ * tokens. Reads the text again. */
+static cs_status bytes_a_token(const cs_corpus *corpus, const char *source,
+                               const cs_corpus_options *options, const char *split, double *out)
+{
+    byte_count count = {.split = split};
+    int64_t tokens = 0;
+    cs_status status = cs_corpus_visit(source, options, add_bytes, &count, NULL);
+    for (int64_t d = 0; d < corpus->documents; ++d) {
+        bool in = is_in(split, corpus->held_out[d] != 0);
+        tokens += in ? corpus->doc_ptr[d + 1] - corpus->doc_ptr[d] : 0;
+    }
+    if (status == CS_OK && tokens > 0) *out = (double)count.bytes / (double)tokens;
+    return status;
+}
 
 typedef struct {
     cs_model_text text;
     cs_perplexity_options options;
     cs_content_masks masks;
     int32_t *token_bytes;
-    double *unigram;      /* nats of a token; NULL: not asked for */
+    double *unigram;      /* nats of a token; NULL: not requested */
     double bytes_a_token; /* where token_bytes are not known; NaN: there is no text */
     cs_perplexity_answer answer[CS_ASKS];
     int answers;
@@ -40,8 +94,8 @@ static cs_status take_kind(const cs_args *args, run *r)
     return status;
 }
 
-/* Two-stream models can be asked with their prefix under any masks; of the others the way of asking
- * says what a row sees, and another would show it what it is asked for. */
+/* Two-stream models can be evaluated with their prefix under any masks. In other models the method
+ * of evaluation fixes what a row sees, and another mask would show it the token to predict. */
 static cs_status take_masks(const cs_args *args, run *r)
 {
     const cs_kind kind = r->options.kind;
@@ -108,20 +162,20 @@ static cs_status count_bytes(cs_args *args, run *r)
     cs_corpus_options options = {0};
     r->bytes_a_token = (double)NAN;
     if (r->text.tokenizer && cs_tokenizer_is_byte_level(r->text.tokenizer)) {
-        return cs_token_bytes(r->text.tokenizer, r->text.model.config.shape.vocab, &r->token_bytes);
+        return token_bytes(r->text.tokenizer, r->text.model.config.shape.vocab, &r->token_bytes);
     }
     if (cs_has_suffix(source, ".npy") || r->text.model.config.picture.patch > 0) {
         return CS_OK;
     }
     cs_status status = cs_args_open_corpus(args, source, &options);
-    return status == CS_OK ? cs_bytes_a_token(&r->text.corpus, source, &options,
-                                              cs_args_text(args, "split"), &r->bytes_a_token)
+    return status == CS_OK ? bytes_a_token(&r->text.corpus, source, &options,
+                                           cs_args_text(args, "split"), &r->bytes_a_token)
                            : status;
 }
 
 /* --- the baseline --- */
 
-/* A unigram of the training documents of --unigram, in the model's tokens; of the text at hand it
+/* A unigram of the training documents of --unigram, in the model's tokens; the text to be evaluated
  * is taken as it was loaded. */
 static cs_status fit_unigram(cs_args *args, run *r)
 {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "analysis/study/figure.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "io/file.h"

@@ -1,26 +1,26 @@
 /* cospec probe: linear probes on matrices of features, or on the states that a model has of
  * labelled texts. */
 
-#include "analysis/measures/probe_choice.h"
-#include "analysis/trained/patch_runs.h"
 #include "analysis/trained/probe_runs.h"
+#include "analysis/vision/patch_runs.h"
+#include "analysis/vision/picture_features.h"
+#include "analysis/vision/probe_choice.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/probe_options.h"
 #include "cli/rank_rows.h"
 #include "cli/results.h"
+#include "image/codes.h"
 #include "image/patches.h"
-#include "infer/picture_features.h"
 #include "io/file.h"
 #include "io/result.h"
 #include "io/rows.h"
-#include "model/codes.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 
@@ -70,7 +70,7 @@ typedef struct {
 
 /* --- before the work ----------------------------------------------------------------------- */
 
-/* What comes before the layers. */
+/* Records the members that precede the layers. */
 static void begin_result(run *r, int64_t layers)
 {
     const int last = cs_args_positionals(r->args) - 1;
@@ -135,7 +135,8 @@ static cs_status read_labels(run *r, const char *option, const cs_rows *rows,
     return status;
 }
 
-/* What a run takes: one standardised copy of the training rows and the runs of partial sums. */
+/* Memory and time of a run: one standardised copy of the training rows and the runs of partial
+ * sums. */
 static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 {
     const cs_linear_probe_options *fit = &r->study.fit;
@@ -280,7 +281,8 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
     return status;
 }
 
-/* The layers asked for of a model's states of pictures, or the best; `name` NULL: by their numbers. */
+/* Probes the requested layers of a model's states of pictures, or the best; `name` NULL: named by
+ * their numbers. */
 static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[2],
                                cs_hidden_options o, const char *name)
 {
@@ -341,7 +343,8 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     return status;
 }
 
-/* Beside a model's states of pictures: those of its network before training, and the pixels. */
+/* The baselines of a model's states of pictures: the states of its network before training, and the
+ * pixels. */
 static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus patches[2],
                                  cs_hidden_options o)
 {
@@ -496,7 +499,7 @@ static cs_status check_arguments(const cs_args *args, bool *model)
     const bool folder = cs_path_is_dir(first);
     *model = folder || given == 3;
     for (int i = 0; i < given; ++i) {
-        const cs_is is = cs_what_is(cs_args_positional(args, i));
+        const cs_path_kind is = cs_path_kind_of(cs_args_positional(args, i));
         *model = *model || is == CS_IS_MODEL || is == CS_IS_CORPUS;
     }
     if (given < 2 || given > 3) {
@@ -509,14 +512,14 @@ static cs_status check_arguments(const cs_args *args, bool *model)
         status = path ? cs_want_labels(labels[i], path) : CS_OK;
     }
     if (status != CS_OK || !*model) return status;
-    if (cs_what_is(first) == CS_IS_MATRIX && given == 2 &&
-        cs_what_is(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
+    if (cs_path_kind_of(first) == CS_IS_MATRIX && given == 2 &&
+        cs_path_kind_of(cs_args_positional(args, 1)) == CS_IS_CORPUS) {
         return cs_fail(CS_ERR_USAGE,
                        "%s is a matrix, but %s is a corpus; give two matrices (with --labels, "
                        "--test-labels), or a model and texts",
                        first, cs_args_positional(args, 1));
     }
-    return cs_want(args, CS_ERR_INPUT, first, CS_IS_MODEL);
+    return cs_require_kind(args, CS_ERR_INPUT, first, CS_IS_MODEL);
 }
 
 /* Of pictures the best states, whose probe is wide: a fifth held out once costs what one fold would, and

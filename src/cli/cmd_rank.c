@@ -20,7 +20,7 @@ typedef struct {
     cs_rank_options rank;
     cs_item *list; /* the matrices; NULL: there is one, which is the result itself */
     cs_item *root;
-    char partition[33]; /* of the blocks of the matrix at hand */
+    char partition[33]; /* of the blocks of the current matrix */
 } study;
 
 /* --- Gram blocks of the arguments ------------------------------------------------------------- */
@@ -98,9 +98,8 @@ static cs_status read_blocks(study *s, const char *text, cs_gram *out)
 static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 {
     cs_gram g = {0};
-    cs_input_hash hash;
-    cs_status status = cs_rows_hash_async(s->args, text, s->gram.threads, &hash);
-    if (status == CS_OK) status = cs_input_hash_wait(&hash, read_blocks(s, text, &g));
+    cs_status status = cs_output_rows_begin(s->args, text, s->gram.threads);
+    if (status == CS_OK) status = cs_output_input_end(s->args, read_blocks(s, text, &g));
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
 

@@ -1,11 +1,11 @@
 /* cospec reconstruct: hidden patches of pictures, predicted by a model and by what knows no network. */
-#include "analysis/measures/reconstruct.h"
+#include "analysis/vision/reconstruct.h"
 
 #include <string.h>
 
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 
 static cs_status read_decode(const cs_args *args, int64_t *groups)

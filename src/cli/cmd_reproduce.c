@@ -6,7 +6,7 @@
 
 #include "analysis/study/report.h"
 #include "analysis/study/standings.h"
-#include "base/pace.h"
+#include "base/eta.h"
 #include "base/plugin.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
@@ -37,8 +37,8 @@ static bool resumes(const char *name)
 static void announce(void *ctx, const cs_study *study, int64_t step, int64_t before, double seconds)
 {
     cs_study_job *j = ctx;
-    char left[CS_PACE_LEFT];
-    cs_pace_seconds(seconds, left);
+    char left[CS_ETA_LEFT];
+    cs_eta_seconds(seconds, left);
     cs_output_note(j->args, "[%lld/%lld%s] %s: cospec %s", (long long)before + 1,
                    (long long)study->steps, left, study->step[step].name,
                    study->step[step].command);
@@ -55,7 +55,7 @@ static cs_status check_corpus(const cs_args *args)
 {
     const bool known = cs_args_find(args, "corpus", strlen("corpus")) != NULL;
     const char *corpus = known ? cs_args_text(args, "corpus") : NULL;
-    return corpus && cs_what_is(corpus) == CS_IS_ABSENT
+    return corpus && cs_path_kind_of(corpus) == CS_IS_ABSENT
                ? cs_fail(CS_ERR_INPUT, "--corpus %s: no such file and no named corpus", corpus)
                : CS_OK;
 }
@@ -94,7 +94,8 @@ static cs_status claim(cs_args *args, const cs_study *study)
     return cs_blame(status, "--resume keeps finished steps");
 }
 
-/* A figure of a table of the study, of which the manifest of a run before has another digest. */
+/* Draws a figure from a table of the study. It first removes the manifest of an earlier drawing,
+ * whose digest of the table may be another. */
 static cs_status draw(cs_study_job *j, const char *figure, const char *table, const char *folder)
 {
     const char *to = NULL, *before = cs_args_join(j->args, j->study.dir, "manifest.json");
@@ -232,7 +233,7 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
 {
     static const cs_view view = {"steps[]", "step seconds command"};
     cs_item *rows = cs_item_array(cs_output_root(args), "steps");
-    char left[CS_PACE_LEFT];
+    char left[CS_ETA_LEFT];
     int threads = 1;
     int64_t missing = 0;
     bool timed = false;
@@ -248,7 +249,7 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
         cs_item_text(row, "command", step->command);
         ++missing;
     }
-    cs_pace_seconds(
+    cs_eta_seconds(
         cs_study_seconds_left(study, NULL, cs_study_jobs((int)cs_args_int(args, "jobs"), &threads)),
         left);
     cs_output_note(args, "%lld of %lld steps to run%s%s", (long long)missing,

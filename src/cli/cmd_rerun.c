@@ -1,8 +1,8 @@
 /* cospec rerun: repeats the run that a manifest describes, on inputs whose hashes it checks. */
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -12,7 +12,7 @@
 #include "io/number.h"
 #include "version.h"
 
-/* What the repetition decides for itself. */
+/* Options that the repetition does not take from the manifest. */
 static const char own_options[] = "output resume force quiet json csv config dry-run help";
 
 static cs_status add_option(cs_words *w, const char *name, const json_t *value)

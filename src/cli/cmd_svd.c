@@ -8,9 +8,9 @@
 #include "base/threads.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/language.h"
 #include "cli/output.h"
 #include "cli/ranks.h"
 #include "cli/results.h"
@@ -48,14 +48,15 @@ static const cs_opt *const svd_groups[] = {svd_options,
 
 /* --- results ---------------------------------------------------------------------------------- */
 
-static cs_status write_all_vectors(cs_args *args, const cs_kept_rows *kept, const cs_spectrum *s)
+static cs_status write_all_vectors(cs_args *args, const cs_nonempty_rows *kept,
+                                   const cs_spectrum *s)
 {
-    const cs_kept_rows rows = kept ? *kept : cs_kept_rows_all(s->rows);
-    const cs_kept_rows cols = cs_kept_rows_all(s->cols);
+    const cs_nonempty_rows rows = kept ? *kept : cs_nonempty_rows_all(s->input.rows);
+    const cs_nonempty_rows cols = cs_nonempty_rows_all(s->input.cols);
     const char *path = NULL;
-    if (s->gram) cs_output_note(args, "no u.npy: a Gram form has no contexts");
-    cs_status status = s->gram ? CS_OK : cs_output_path(args, "u.npy", &path);
-    if (status == CS_OK && !s->gram) status = cs_vectors_write(path, &rows, &s->u);
+    if (s->input.gram) cs_output_note(args, "no u.npy: a Gram form has no contexts");
+    cs_status status = s->input.gram ? CS_OK : cs_output_path(args, "u.npy", &path);
+    if (status == CS_OK && !s->input.gram) status = cs_vectors_write(path, &rows, &s->u);
     if (status == CS_OK) status = cs_output_path(args, "v.npy", &path);
     if (status == CS_OK) status = cs_vectors_write(path, &cols, &s->v);
     if (status == CS_OK) status = cs_output_path(args, "sigma.npy", &path);
@@ -65,25 +66,25 @@ static cs_status write_all_vectors(cs_args *args, const cs_kept_rows *kept, cons
 static void note_summary(const cs_args *args, const cs_spectrum *s)
 {
     cs_output_note(args, "%lld x %lld, %lld nonzeros, %lld components; lumped %lld x %lld; %s",
-                   (long long)s->rows, (long long)s->cols, (long long)s->nnz,
-                   (long long)s->components, (long long)s->lumped_rows, (long long)s->lumped_cols,
-                   cs_spectrum_solver(s));
-    if (s->interrupted) {
+                   (long long)s->input.rows, (long long)s->input.cols, (long long)s->input.nnz,
+                   (long long)s->input.components, (long long)s->input.lumped_rows,
+                   (long long)s->input.lumped_cols, cs_spectrum_solver(s));
+    if (s->solution.interrupted) {
         return; /* nothing of it is certified but its residuals */
     }
     char sum[48] = "out of the range of doubles";
-    if (!isnan(s->sum_sigma2)) {
-        (void)snprintf(sum, sizeof sum, "%.12g", s->sum_sigma2);
+    if (!isnan(s->moments.sum_sigma2)) {
+        (void)snprintf(sum, sizeof sum, "%.12g", s->moments.sum_sigma2);
     }
     cs_output_note(
         args,
         "sum sigma^2 %s; certificates: components %s, moments %s, probe %s, inertia %s, "
         "residual %s",
-        sum, cs_cert_state_name(s->cert_components.state),
-        cs_cert_state_name(s->cert_moments.state), cs_cert_state_name(s->cert_probe.state),
-        cs_cert_state_name(s->cert_inertia.state), cs_cert_state_name(s->cert_residual.state));
-    if (s->cert_inertia.why[0] && cs_args_given(args, "certify")) {
-        cs_output_note(args, "inertia: %s", s->cert_inertia.why);
+        sum, cs_cert_state_name(s->cert.components.state),
+        cs_cert_state_name(s->cert.moments.state), cs_cert_state_name(s->cert.probe.state),
+        cs_cert_state_name(s->cert.inertia.state), cs_cert_state_name(s->cert.residual.state));
+    if (s->cert.inertia.why[0] && cs_args_given(args, "certify")) {
+        cs_output_note(args, "inertia: %s", s->cert.inertia.why);
     }
     if (cs_args_flag(args, "normalised") && s->k > 0 && s->sigma[0] > 1.0 + 1e-9) {
         cs_output_note(args,
@@ -91,12 +92,12 @@ static void note_summary(const cs_args *args, const cs_spectrum *s)
                        "probabilities; leave --normalised out to normalise it first",
                        s->sigma[0]);
     }
-    if (!isnan(s->departure)) {
-        cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->departure);
+    if (!isnan(s->solution.departure)) {
+        cs_output_note(args, "vectors: ||X^T X - I|| <= %.2g", s->solution.departure);
     }
     if (s->zeros > 0) {
         cs_output_note(args, "%lld requested singular values are zero (below %.3g)",
-                       (long long)s->zeros, s->floor);
+                       (long long)s->zeros, s->solution.floor);
     }
 }
 
@@ -112,7 +113,7 @@ static cs_status print_spectrum(cs_args *args, const cs_spectrum_options *option
     cs_spectrum_record(cs_args_positional(args, 0), options, s, root);
     cs_status status = cs_item_stored(root, cs_args_positional(args, 0));
     if (status == CS_OK) status = cs_sum4_record(s, root, &tails);
-    cs_sum4_note(args, &s->sum4);
+    cs_sum4_note(args, &s->moments.sum4);
     if (status == CS_OK && tails) {
         status = cs_tails_write(args);
     } else if (status == CS_OK && cs_args_given(args, "output")) {
@@ -238,14 +239,15 @@ static cs_status claim_all(cs_args *args)
                                          : "svd.json svd.csv tail.csv");
 }
 
-/* After the result has been printed: CS_ERR_CONVERGE where it is not what was asked for. */
+/* After the result has been printed: CS_ERR_CONVERGE where the result is not the requested one. */
 static cs_status verdict_of(const cs_spectrum *s)
 {
-    return s->converged ? cs_spectrum_require(s)
-                        : cs_fail(CS_ERR_CONVERGE,
-                                  "not converged: the %lld triplets above are the best found, with "
-                                  "largest residual %.3g",
-                                  (long long)s->k, s->cert_residual.value);
+    return s->solution.converged
+               ? cs_spectrum_require(s)
+               : cs_fail(CS_ERR_CONVERGE,
+                         "not converged: the %lld triplets above are the best found, with "
+                         "largest residual %.3g",
+                         (long long)s->k, s->cert.residual.value);
 }
 
 static const char *const of_block[] = {"start", "memory"};
@@ -276,7 +278,7 @@ static cs_status check_choices(const cs_args *args, const cs_spectrum_options *o
 static void note_choices(const cs_args *args, const cs_spectrum *s)
 {
     for (int i = 0; i < OF_BLOCK; ++i) {
-        if (s->solver != CS_SOLVER_BLOCK && cs_args_given(args, of_block[i])) {
+        if (s->solution.solver != CS_SOLVER_BLOCK && cs_args_given(args, of_block[i])) {
             cs_output_note(
                 args,
                 "--%s had no effect: it applies to the block solver, which solved nothing here",
@@ -285,7 +287,7 @@ static void note_choices(const cs_args *args, const cs_spectrum *s)
     }
 }
 
-/* What one process and several take alike. */
+/* The options that one process and several share. */
 static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
 {
     cs_status status = cs_args_spectrum(args, o);
@@ -298,13 +300,13 @@ static cs_status take_options(const cs_args *args, cs_spectrum_options *o)
     return status;
 }
 
-/* What rank 0 alone does before the work. */
+/* The work that rank 0 alone does before the solver. */
 static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectrum_options *options)
 {
     const char *given = cs_args_positional(args, 0);
     cs_status status =
         cs_args_refuse(args, "start after-ones", "works in a single process; leave --mpi out");
-    if (status == CS_OK) status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
+    if (status == CS_OK) status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     status = status ? status : check_choices(args, options);
     status = status || comm->rank > 0 ? status : claim_all(args);
     return status || comm->rank > 0 ? status : cs_args_matrix_input(args, given);
@@ -339,18 +341,18 @@ static cs_status run_ranks(cs_args *args)
 }
 
 static cs_status read_vectors(cs_args *args, const char *dir, const char *file,
-                              const cs_kept_rows *rows, cs_dense *out)
+                              const cs_nonempty_rows *rows, cs_dense *out)
 {
     const char *path = cs_args_join(args, dir, file);
     cs_status status = path ? cs_output_input(args, path) : CS_ERR_MEMORY;
     return status == CS_OK ? cs_vectors_read(path, rows, out) : status;
 }
 
-/* What --start says to the solver; u and v are borrowed by *options. */
-static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_csr *a, cs_dense *u,
-                            cs_dense *v, cs_spectrum_options *options)
+/* Reads the start vectors of --start; u and v are borrowed by *options. */
+static cs_status read_start(cs_args *args, const cs_nonempty_rows *rows, const cs_csr *a,
+                            cs_dense *u, cs_dense *v, cs_spectrum_options *options)
 {
-    const cs_kept_rows all_cols = cs_kept_rows_all(a->cols);
+    const cs_nonempty_rows all_cols = cs_nonempty_rows_all(a->cols);
     const char *dir = cs_args_text(args, "start");
     if (!dir) {
         return CS_OK;
@@ -370,7 +372,7 @@ static cs_status read_start(cs_args *args, const cs_kept_rows *rows, const cs_cs
 static cs_status print_interrupted(cs_args *args, const cs_spectrum_options *options,
                                    const cs_spectrum *s)
 {
-    int64_t side = s->rows < s->cols ? s->rows : s->cols;
+    int64_t side = s->input.rows < s->input.cols ? s->input.rows : s->input.cols;
     cs_output_unfinished(args);
     cs_interrupt_hold(true);
     cs_status status = print_spectrum(args, options, s);
@@ -417,7 +419,7 @@ static cs_status run_svd(cs_args *args)
     }
     if (cs_args_flag(args, "mpi")) return run_ranks(args);
     cs_csr a = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     cs_spectrum spectrum = {0};
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
@@ -449,7 +451,7 @@ static cs_status run_svd(cs_args *args)
         status = cs_spectrum_of(&a, &options, &spectrum);
         if (status == CS_ERR_INPUT) status = cs_blame(status, "%s", path);
     }
-    if (status == CS_OK && spectrum.interrupted) {
+    if (status == CS_OK && spectrum.solution.interrupted) {
         status = print_interrupted(args, &options, &spectrum);
         goto done;
     }
@@ -468,7 +470,7 @@ done:
     cs_dense_free(&start_u);
     cs_dense_free(&start_v);
     cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/vision/vq_train.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/opt.h"
 #include "cli/output.h"
 #include "io/file.h"
@@ -16,7 +17,6 @@
 #include "text/bpe_train.h"
 #include "text/token_lines.h"
 #include "text/tokenizer.h"
-#include "train/vq.h"
 
 /* --- codes of images --------------------------------------------------------------------------- */
 
@@ -123,7 +123,7 @@ static const cs_opt tokenize_options[] = {
 static const cs_opt *const tokenize_groups[] = {tokenize_options, picture_options,
                                                 cs_group_corpus_text, cs_group_roles, NULL};
 
-/* What each verb takes beyond the common options. */
+/* The options of each verb beyond the common ones. */
 static const struct {
     const char *name, *takes;
 } verb_options[] = {

@@ -1,24 +1,80 @@
 /* cospec train: pretrains a model of the toolkit on a corpus, under any objective. */
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/trained/train_optimum.h"
+#include "analysis/measures/field_optimum.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/train_options.h"
 #include "image/augment.h"
+#include "image/codes.h"
+#include "image/field.h"
+#include "image/images.h"
 #include "io/file.h"
-#include "model/codes.h"
+#include "io/result.h"
+#include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"
 #include "train/budgets.h"
 #include "train/examples.h"
 #include "train/specials.h"
+#include "train/trainer.h"
+
+/* --- optimum of a field ----------------------------------------------------------------------- */
+
+/* The floor is of all held-out fields in expectation, under the plans of those evaluated, as far as
+ * they are not too many: which plans they are would count for more than the fields, and so the loss
+ * is evaluated under the same plans. */
+
+enum { LEAST_PLANS = 64 };
+
+/* Those evaluated, or what a few seconds are enough for. */
+static int64_t plans_of(double pixels, int64_t evaluated)
+{
+    const double flops = 0x1p39;
+    return (int64_t)fmin(fmax(flops / (pixels * pixels * pixels), LEAST_PLANS),
+                         (double)(evaluated > 2 ? evaluated : 2));
+}
+
+/* Adds to the record of a training on the corpus `field`: optimum, the least evaluation loss of any
+ * model under the objective (measures/field_optimum.h, over all plans or those of the fields
+ * evaluated, as far as a few seconds allow), optimum_se, and above_optimum = loss / optimum - 1,
+ * with the loss measured on held-out fields. Adds nothing for other corpora, if the loss has
+ * another target (normalised patches, codes, a schedule of objectives), or if the model reads less
+ * or more than its plans show (blind queries, tokens kept or replaced). */
+static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
+                                         const cs_train_options *o, double loss, cs_item *item)
+{
+    cs_field_case of = {.height = images->height,
+                        .width = images->width,
+                        .patch = c->picture.patch,
+                        .draws = plans_of((double)(images->height * images->width),
+                                          o->data.batch * o->intervals.eval_batches),
+                        .seed = o->seed};
+    double optimum = 0, se = 0;
+    int32_t *order = NULL;
+    if (images->count == 0 || !cs_field_is(images, &of.rho) || c->head.target != CS_TARGET_PIXELS ||
+        c->shape.extra_width > 0 || c->attention.blind_queries || o->phases || o->task.keep > 0 ||
+        o->task.random > 0) {
+        return CS_OK;
+    }
+    cs_status status = cs_model_order(c, &order);
+    of.order = order;
+    if (status == CS_OK) status = cs_field_optimum(&o->task.objective, &of, &optimum, &se);
+    if (status == CS_OK) {
+        cs_item_real(item, "optimum", optimum);
+        cs_item_real(item, "optimum_se", se);
+        cs_item_real(item, "above_optimum", loss / optimum - 1);
+    }
+    cs_free(order);
+    return status;
+}
 
 typedef struct {
     cs_plan_file plan;
@@ -97,7 +153,8 @@ static cs_status read_model(const cs_args *args, const char *from, run *r)
 
 /* --- pictures --------------------------------------------------------------------------------- */
 
-/* What pictures make of a fresh model: its sizes, what it reads and what it predicts. */
+/* Sets the parts of a fresh model that follow from its pictures: its sizes, its input and its
+ * predictions. */
 static cs_status set_pictures(cs_args *args, const run *r, cs_model_config *c)
 {
     const bool codes = cs_args_is(args, "target", "codes");
@@ -132,7 +189,7 @@ static cs_status set_view(cs_args *args, int64_t patch, run *r)
     const cs_augment augment = {least, least < 1 ? 4.0 / 3 : 1, cs_args_flag(args, "flip")};
     if (least >= 1 && !augment.flip) return CS_OK;
     const char *what = cs_args_format(args, "area %g, flip %d", least, augment.flip);
-    r->options.view = (cs_train_view){cs_patch_view_take, &r->view, what};
+    r->options.data.view = (cs_train_view){cs_patch_view_take, &r->view, what};
     return what ? cs_patch_view_make(&r->images, patch, r->order, &augment, r->options.seed,
                                      &r->view)
                 : CS_ERR_MEMORY;
@@ -187,7 +244,7 @@ static cs_status read_pictures(cs_args *args, run *r)
         status = cs_args_refuse(args, "least-area flip", "needs pixel targets");
     if (status == CS_OK) status = cs_args_model_pictures(args, &r->model, &r->images, &r->corpus);
     if (status == CS_OK) {
-        r->options.length = r->corpus.doc_ptr[1];
+        r->options.data.length = r->corpus.doc_ptr[1];
         cs_args_keep_some(args, &r->corpus);
         status = cs_model_order(&r->model.config, &r->order);
     }
@@ -227,13 +284,13 @@ static cs_status count_steps(const cs_args *args, run *r)
     const cs_examples_options wanted = {
         .objective = o->phases ? o->phases->objective : &o->task.objective,
         .objectives = r->phases.count,
-        .length = o->length,
-        .pack = o->pack,
+        .length = o->data.length,
+        .pack = o->data.pack,
         .end_token = r->tokenizer ? cs_tokenizer_special(r->tokenizer, CS_TOKEN_EOS) : -1};
     cs_status status = cs_examples_of(&r->corpus, &wanted, &examples);
     if (status == CS_OK) {
         double steps = ceil(cs_args_real(args, "epochs") * (double)examples.count /
-                            ((double)o->batch * (double)o->accumulate));
+                            ((double)o->data.batch * (double)o->data.accumulate));
         o->steps = steps > 1.0 ? (int64_t)fmin(steps, 1e12) : 1;
     }
     cs_examples_free(&examples);
@@ -258,9 +315,9 @@ static cs_status read_steps(cs_args *args, run *r)
     int64_t *steps = NULL;
     cs_status status = CS_OK;
     if (keep) {
-        status =
-            cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX, &r->options.keep.count, &r->keep);
-        r->options.keep.step = r->keep;
+        status = cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX,
+                                   &r->options.intervals.keep.count, &r->keep);
+        r->options.intervals.keep.step = r->keep;
     }
     if (status == CS_OK && budgets) {
         status = cs_parse_int_list(budgets, "--budgets", 1, UINT32_MAX, &r->budgets, &steps);
@@ -302,10 +359,10 @@ static void note_masked(const cs_args *args, const run *r)
     for (int64_t i = 0; i < (phases > 0 ? phases : 1); ++i) {
         const cs_cooc_options build = {.objective =
                                            phases > 0 ? r->phases.objective[i] : o->task.objective,
-                                       .max_length = o->length,
+                                       .max_length = o->data.length,
                                        .split = CS_SPLIT_TRAIN};
-        if (o->pack) {
-            cs_args_note_share_of_length(args, &build.objective, o->length);
+        if (o->data.pack) {
+            cs_args_note_share_of_length(args, &build.objective, o->data.length);
         } else {
             cs_args_note_masked(args, &r->corpus, &build);
         }
@@ -342,7 +399,7 @@ static cs_status prepare(cs_args *args, run *r)
     return status;
 }
 
-/* What is known before the first step. */
+/* Records the members that are known before the first step. */
 static void describe(const cs_args *args, const run *r, cs_item *root)
 {
     cs_item_take(root, "objective",
@@ -401,7 +458,7 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
         cs_item_take(budget, "folder", cs_format("budget-%lld", (long long)r->budget[i].steps));
         put_result(budget, &r->budget[i].result);
     }
-    cs_status status = cs_train_optimum_record(&r->images, &r->model.config, &r->options,
+    cs_status status = add_optimum(&r->images, &r->model.config, &r->options,
                                                trained->eval_loss, root);
     if (status == CS_OK) status = cs_output_csv(args, "losses.csv", &view);
     return status == CS_OK ? cs_output_record(args, "train", NULL) : status;

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "analysis/trained/theorem_list.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/commands.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/language.h"
 #include "cli/opt.h"
 #include "cli/output.h"
 #include "cli/results.h"
@@ -370,7 +370,7 @@ static cs_status choose(cs_verify *v)
         v->chosen[i] = v->all ? !t->apart : strcmp(name, t->id) == 0;
         known = known || v->chosen[i];
     }
-    /* Options of a theorem that is apart go with it alone. */
+    /* An option of a theorem that is apart is valid with that theorem alone. */
     for (int i = 0; i < CS_THEOREMS && known && status == CS_OK; ++i) {
         const cs_theorem *t = cs_theorem_list[i];
         char why[32];
@@ -380,30 +380,6 @@ static cs_status choose(cs_verify *v)
     return known ? status
                  : cs_fail(CS_ERR_USAGE, "unknown theorem '%s' (%s)%s", name, text,
                            cs_choice_hint(name, text, &(cs_hint){0}));
-}
-
-const cs_theorem *cs_verify_named(const cs_verify *v)
-{
-    for (int i = 0; i < CS_THEOREMS && !v->all; ++i) {
-        if (v->chosen[i]) {
-            return cs_theorem_list[i];
-        }
-    }
-    return NULL;
-}
-
-cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
-{
-    const cs_theorem *t = cs_theorem_list[i];
-    if (!v->chosen[i] || !t->run[on]) {
-        return CS_OK;
-    }
-    if (t->file && on != CS_ON_NOTHING && !v->rows[i]) {
-        v->rows[i] = cs_item_array(v->root, t->key);
-    }
-    v->report.rows = v->rows[i];
-    v->report.statements.theorem = t->id;
-    return t->run[on](&v->input, &v->report);
 }
 
 static void take_numbers(cs_verify *v)

@@ -1,10 +1,10 @@
-/* cospec verify-model: our hidden states beside those of another program. */
+/* cospec verify-model: compares our hidden states with those of another program. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "cli/commands.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/verify_states.h"
 

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/progress.h"
+#include "cli/progress_bar.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};

@@ -19,7 +19,7 @@
 #include "base/plural.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"
@@ -49,7 +49,7 @@ static const double TRAINING = 2.0, PREDICTION = 1.7;
  * blocks, of connectivity, and of similarity over the width. */
 static const double EVALUATIONS = 35.0, PAIR = 4e-8, SHAPE = 6e-10;
 
-/* What a task costs one model, in tokens of passes, padded to the longest of a batch. */
+/* The cost of a task for one model, in tokens of passes, padded to the longest of a batch. */
 typedef struct {
     double probed, tuned; /* tokens */
     double fits;          /* multiply-adds of a layer's probes, over the width */
@@ -107,8 +107,8 @@ static cs_status time_cube(estimate *e)
     return status;
 }
 
-/* The options of a step, on as many threads as it will have; of several tasks (words not NULL) with those
- * of one in place of --tasks and the list. */
+/* The options of a step, with its number of threads; of several tasks (words not NULL) with the
+ * options of one in place of --tasks and the list. */
 static cs_status parse(const estimate *e, const cs_step *step, const char *words, cs_args **out)
 {
     char threads[24], *argv[2 * CS_STEP_WORDS];
@@ -271,7 +271,7 @@ static cs_status size_tuning(const cs_model_text *t, cs_args *args, const cs_lab
 typedef cs_status size_fn(const cs_model_text *t, cs_args *args, const cs_labelled_text side[2],
                           task_size *out);
 
-/* A task by the options of a step of `command` on it, of which a model may have none. */
+/* Sizes a task by the options of a step of `command` on it; a model may have no such step. */
 static cs_status size_task(const estimate *e, const cs_model_text *t, const cs_step *step,
                            const char *words, size_fn *size, task_size *out)
 {

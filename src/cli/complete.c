@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "analysis/study/figure.h"
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
-#include "image/prepare.h"
+#include "image/image_sources.h"
 #include "plan/objective.h"
 
 typedef struct {
@@ -112,7 +112,8 @@ static void kind(completion *c, const char *name, size_t length)
     }
 }
 
-/* What the text of an argument allows: "masked|all", "nearest:N" up to its colon, "CORPUS". */
+/* Completes the values that the text of an argument allows: "masked|all", "nearest:N" up to its
+ * colon, "CORPUS". */
 static void argument(completion *c, const char *text, size_t length)
 {
     const char *const end = text + length;

@@ -113,14 +113,14 @@ done:
     return status;
 }
 
-/* --- beside the truth ------------------------------------------------------------------------- */
+/* --- comparison with the truth ---------------------------------------------------------------- */
 
 static cs_status compare(study *s)
 {
     const char *path = cs_args_text(s->args, "truth");
     cs_truth_model *models = cs_calloc(s->count, sizeof *models);
-    cs_measured *room = cs_alloc(2 * (int64_t)s->count, sizeof *room);
-    cs_status status = models && room ? CS_OK : CS_ERR_MEMORY;
+    cs_measured *work = cs_alloc(2 * (int64_t)s->count, sizeof *work);
+    cs_status status = models && work ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < s->count && status == CS_OK; ++i) {
         const model *m = &s->models[i];
         models[i].series = m->name;
@@ -136,10 +136,10 @@ static cs_status compare(study *s)
         }
     }
     if (status == CS_OK)
-        status = cs_truth_record(s->count, models, room, cs_item_array(s->root, "ranking"),
+        status = cs_truth_record(s->count, models, work, cs_item_array(s->root, "ranking"),
                                  cs_item_array(s->root, "~ranking"));
     cs_free(models);
-    cs_free(room);
+    cs_free(work);
     return status;
 }
 

@@ -1,14 +1,14 @@
 /* The folder of -o: who may write there, and which files.
  *
- * One run at a time, by a lock file that goes with the run. A file that is there already is
- * another's, and refused, unless --force or --resume says otherwise; manifest.json of an earlier
- * run of this program gives way without, and so do the files of a run that was killed: the lock
- * file, which that leaves, has a line "NAME" between empty ones for each that was begun. Nothing is
- * written through a symbolic link below DIR; DIR itself may be one.
+ * One run at a time, by a lock file that is removed with the run. An existing file belongs to
+ * another run, and is refused, unless --force or --resume says otherwise; manifest.json of an
+ * earlier run of this program gives way without, and so do the files of a run that was killed: the
+ * lock file, which that leaves, has a line "NAME" between empty ones for each that was begun.
+ * Nothing is written through a symbolic link below DIR; DIR itself may be one.
  *
- * A file written by a run is distinguished from one that was there before by inode and time of change (a
- * removed file's inode may be given out again). Limits: what a killed program leaves stays until
- * the next run; file systems without flock(2) have no lock. */
+ * A file written by a run is distinguished from one that was there before by inode and time of
+ * change (a removed file's inode may be given out again). Limits: what a killed program leaves
+ * stays until the next run; file systems without flock(2) have no lock. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,7 +69,7 @@ void cs_output_discard(cs_args *args)
 
 /* --- the lock --------------------------------------------------------------------------------- */
 
-/* What a killed run recorded in the lock file, NULL where there was none. */
+/* The record of a killed run in the lock file, NULL where there was none. */
 static cs_status read_left(cs_args *args)
 {
     enum { MOST = 1 << 16 };

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/in_memory.h"
@@ -20,8 +20,8 @@
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
-/* Parameters of objectives as options, by their kind: choices go with --objective, numbers in a
- * group of their own, which a command takes with or without sweeps. */
+/* Parameters of objectives as options, by their kind: choices are listed with --objective, numbers
+ * in a separate group, which a command takes with or without sweeps. */
 #define TEXT_OPTION(name, argument, help) CS_TEXT(name, argument, NULL, help),
 #define PLAN_CHOICE(name, argument, fallback, help) CS_CHOICE(name, argument, fallback, help),
 #define PLAN_OFFSETS(name, argument, fallback, help) TEXT_OPTION(name, argument, help)
@@ -227,7 +227,7 @@ static cs_status resolve(const cs_args *args, const cs_sweep *sweep, int64_t poi
 {
     unsigned set = 0;
     cs_objective objective;
-    cs_status status = cs_want(args, CS_ERR_USAGE, spec, CS_IS_OBJECTIVE);
+    cs_status status = cs_require_kind(args, CS_ERR_USAGE, spec, CS_IS_OBJECTIVE);
     if (status == CS_OK) status = cs_objective_read(spec, &set, file, &objective);
     for (int i = 0; i < CS_PARAMETERS_ALL && status == CS_OK; ++i) {
         status = set_parameter(args, sweep, point, i, &set, file, &objective);
@@ -284,9 +284,9 @@ bool cs_args_target_given(const cs_args *args)
     return cs_args_is(args, "target-position", "given");
 }
 
-/* NULL where there is none: a matrix from elsewhere, and not one of ours that has lost it. */
-static cs_status stored_sidecar(const char *path, json_t **out)
+cs_status cs_stored_sidecar(const char *path, json_t **out)
 {
+    if (!cs_path_is_dir(path)) return CS_OK;
     char *file = cs_path_join(path, "matrix.json");
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
@@ -295,21 +295,11 @@ static cs_status stored_sidecar(const char *path, json_t **out)
     return status;
 }
 
-cs_status cs_args_stored(cs_args *args, const char *path, const char *term, const char **out)
-{
-    json_t *sidecar = NULL;
-    cs_status status = stored_sidecar(path, &sidecar);
-    const char *text = json_string_value(json_object_get(sidecar, term));
-    *out = cs_args_format(args, "%s", text ? text : "");
-    json_decref(sidecar);
-    return status == CS_OK && !*out ? CS_ERR_MEMORY : status;
-}
-
 cs_status cs_item_stored(cs_item *in, const char *path)
 {
     static const char *const terms[] = {"objective", "context", "target_position"};
     json_t *sidecar = NULL;
-    cs_status status = stored_sidecar(path, &sidecar);
+    cs_status status = cs_stored_sidecar(path, &sidecar);
     for (size_t i = 0; i < sizeof terms / sizeof *terms && sidecar; ++i) {
         cs_item_text(in, terms[i], json_string_value(json_object_get(sidecar, terms[i])));
     }
@@ -324,6 +314,7 @@ const char *cs_args_matrix_file(cs_args *args, const char *given)
 
 static cs_status sidecar_input(cs_args *args, const char *given)
 {
+    if (!cs_path_is_dir(given)) return CS_OK;
     const char *sidecar = cs_args_join(args, given, "matrix.json");
     return !sidecar                  ? CS_ERR_MEMORY
            : cs_path_exists(sidecar) ? cs_output_input(args, sidecar)
@@ -337,17 +328,15 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given)
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 
-cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
-                         cs_csr *out)
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+                         cs_nonempty_rows *rows, cs_csr *out)
 {
-    cs_status status = cs_want(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
+    cs_status status = cs_require_kind(args, CS_ERR_INPUT, given, CS_IS_MATRIX);
     *path = cs_args_matrix_file(args, given);
-    cs_input_hash hash;
     if (status == CS_OK)
-        status =
-            *path ? cs_input_hash_async(args, *path, cs_args_threads(args), &hash) : CS_ERR_MEMORY;
+        status = *path ? cs_output_input_begin(args, *path, cs_args_threads(args)) : CS_ERR_MEMORY;
     if (status == CS_OK)
-        status = cs_input_hash_wait(&hash, cs_args_read_matrix(args, *path, rows, out));
+        status = cs_output_input_end(args, cs_args_read_matrix(args, *path, rows, out));
     return status == CS_OK ? sidecar_input(args, given) : status;
 }
 
@@ -359,7 +348,7 @@ cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out)
                       "%s: a matrix in memory, but a folder written by cospec cooc was expected, "
                       "which has the documents too",
                       dir)
-            : cs_want(args, CS_ERR_INPUT, dir, CS_IS_STORE);
+            : cs_require_kind(args, CS_ERR_INPUT, dir, CS_IS_STORE);
     if (status == CS_OK) status = cs_output_input(args, dir);
     return status == CS_OK ? cs_cooc_read(dir, out) : status;
 }
@@ -410,7 +399,7 @@ cs_status cs_args_toy(const cs_args *args, const cs_sweep *sweep, int64_t point,
 {
     cs_toy toy = {.given = cs_args_target_given(args),
                   .literal = cs_args_is(args, "token-sets", "literal")};
-    toy.told = cs_args_real_or(args, "position-known", toy.told);
+    toy.position_known = cs_args_real_or(args, "position-known", toy.position_known);
     cs_status status =
         cs_args_objective(args, sweep, point, fallback_objective, file, &toy.objective);
     if (status == CS_OK) status = toy_number(args, sweep, point, "classes", "R", &toy.classes);

@@ -8,9 +8,9 @@
 #include "cooc/build_sequences.h"
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
+#include "image/codes.h"
 #include "image/images.h"
 #include "io/result.h"
-#include "model/codes.h"
 #include "plan/objective.h"
 #include "plan/plan_file.h"
 #include "plan/sweep.h"
@@ -88,8 +88,8 @@ bool cs_args_target_given(const cs_args *args);
 
 /* Reads a matrix as cs_matrix_read_filled and records it as an input: for a directory its
  * matrix.npz, and the matrix.json that cs_item_stored reads. *path is the file. */
-cs_status cs_args_matrix(cs_args *args, const char *given, const char **path, cs_kept_rows *rows,
-                         cs_csr *out) CS_MUST_CHECK;
+cs_status cs_args_matrix(cs_args *args, const char *given, const char **path,
+                         cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 /* Only the file, NULL: out of memory. */
 const char *cs_args_matrix_file(cs_args *args, const char *given) CS_MUST_CHECK;
 /* Only the inputs. */
@@ -98,11 +98,9 @@ cs_status cs_args_matrix_input(cs_args *args, const char *given) CS_MUST_CHECK;
 /* Reads a directory of cospec cooc and records it as an input. */
 cs_status cs_args_store(cs_args *args, const char *dir, cs_cooc_store *out) CS_MUST_CHECK;
 
-/* A field of the directory of cospec cooc, "context" or "target_position"
- * (docs/reference/results-of-commands.md): args hold the text, "" for another matrix, whose rows
- * are unknown. */
-cs_status cs_args_stored(cs_args *args, const char *path, const char *term,
-                         const char **out) CS_MUST_CHECK;
+/* The matrix.json of a directory of cospec cooc; NULL for another matrix, whose rows are unknown.
+ * CS_ERR_INPUT: a directory of cospec cooc that has lost it. */
+cs_status cs_stored_sidecar(const char *path, json_t **out) CS_MUST_CHECK;
 
 /* "objective", "context", "target_position" of a directory of cospec cooc, in the form common to
  * all results (docs/reference/results-of-commands.md); nothing for another matrix. */
@@ -144,7 +142,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
 cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out) CS_MUST_CHECK;
 
 /* The corpus of --corpus, or under --population that of the synthetic language it names
- * (cs_law_population_of). */
+ * (cs_synthetic_population_of). */
 cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus *out) CS_MUST_CHECK;
 
 /* Options of cs_group_corpus_form for reading a source. */
@@ -162,6 +160,13 @@ void cs_args_note_read(const cs_args *args, const char *source, int64_t bytes, i
  * sides (cs_labelled_options.split). limit 0: all. */
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2],
                            cs_labelled_text out[2]) CS_MUST_CHECK;
+
+/* Remembers DIR/FILE as an input; *there: it exists. */
+cs_status cs_args_input_part(cs_args *args, const char *dir, const char *file,
+                             bool *there) CS_MUST_CHECK;
+
+/* Remembers a tokenizer.json as an input, or all files that a folder's tokenizer is read from. */
+cs_status cs_args_tokenizer_input(cs_args *args, const char *path) CS_MUST_CHECK;
 
 /* Whether --tokenizer names a file: anything that looks like one and is no splitter. */
 bool cs_args_tokenizer_file(const cs_args *args);
@@ -195,7 +200,7 @@ void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
 
 /* Notes on stderr the number of tokens of the split that are in no sequence of the build; silent if
  * there is none. */
-void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *prepared);
+void cs_args_note_uncovered(const cs_args *args, int64_t stride, int64_t uncovered, int64_t tokens);
 
 /* All options of the spectrum except `k` and the GPU. CS_ERR_USAGE: a solver that is not available
  * on --device. */

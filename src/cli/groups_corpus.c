@@ -2,19 +2,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
+#include "image/codes.h"
 #include "image/field.h"
-#include "image/prepare.h"
+#include "image/image_sources.h"
 #include "io/file.h"
-#include "model/codes.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 #define CORPUS_SOURCE                                                                              \
     CS_HEADING("Corpus"),                                                                          \
@@ -148,6 +148,27 @@ bool cs_args_tokenizer_file(const cs_args *args)
            (strchr(name, '/') != NULL && !cs_has_suffix(name, ".safetensors"));
 }
 
+cs_status cs_args_input_part(cs_args *args, const char *dir, const char *file, bool *there)
+{
+    const char *path = cs_args_join(args, dir, file);
+    *there = path && cs_path_exists(path);
+    return *there ? cs_output_input(args, path) : path ? CS_OK : CS_ERR_MEMORY;
+}
+
+cs_status cs_args_tokenizer_input(cs_args *args, const char *path)
+{
+    static const char *const parts[] = {"tokenizer_config.json", "special_tokens_map.json",
+                                        "added_tokens.json"};
+    bool there = false;
+    if (!cs_path_is_dir(path)) return cs_output_input(args, path);
+    cs_status status = cs_args_input_part(args, path, "tokenizer.json", &there);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && status == CS_OK && there; ++i) {
+        bool other = false;
+        status = cs_args_input_part(args, path, parts[i], &other);
+    }
+    return status;
+}
+
 /* The splitter, or with *encoder the tokenizer that is to be freed after the corpus is read. */
 static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tokenizer **encoder)
 {
@@ -198,16 +219,16 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
 {
     const char *side = NULL;
     const cs_corpus_source *named = cs_corpus_named(source, &side);
-    const bool law = cs_law_named(source);
+    const bool language = cs_synthetic_named(source);
     cs_document_split of = CS_DOCUMENT_HASHED;
     *file = NULL;
-    cs_status status = cs_want(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
+    cs_status status = cs_require_kind(args, CS_ERR_INPUT, source, CS_IS_CORPUS);
     if (status == CS_OK && named) status = cs_corpus_side(source, named->name, side, &of);
     if (status != CS_OK) return status;
     if (cs_args_given_in(args, "extra")) {
         return cs_fail(CS_ERR_USAGE, "--extra needs images, and %s has none", source);
     }
-    if (!law && !named && !cs_path_exists(source)) {
+    if (!language && !named && !cs_path_exists(source)) {
         return cs_source_unknown(source);
     }
     if (named && named->split && cs_args_given(args, "test-share")) {
@@ -218,8 +239,8 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
     if (named) {
         return ensure_prepared(args, named->name, file);
     }
-    if (law) {
-        return cs_law_file(source, file);
+    if (language) {
+        return cs_synthetic_file(source, file);
     }
     return (*file = cs_strdup(source)) ? CS_OK : CS_ERR_MEMORY;
 }
@@ -327,12 +348,11 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
 {
     char *file = NULL;
     cs_corpus corpus = {0};
-    cs_input_hash hash = {0};
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
-    if (status == CS_OK && file) status = cs_input_hash_async(args, file, options->threads, &hash);
+    if (status == CS_OK && file) status = cs_output_input_begin(args, file, options->threads);
     if (status == CS_OK)
-        status = cs_input_hash_wait(&hash, cs_corpus_load(source, options, &corpus));
+        status = cs_output_input_end(args, cs_corpus_load(source, options, &corpus));
     if (status == CS_OK) note_corpus(args, source, &corpus);
     cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
@@ -345,7 +365,7 @@ cs_status cs_args_no_pictures(const char *what, const char *source)
                        source);
     }
     const char *side = NULL;
-    return cs_corpus_named(source, &side) || cs_law_named(source) || cs_path_exists(source)
+    return cs_corpus_named(source, &side) || cs_synthetic_named(source) || cs_path_exists(source)
                ? cs_fail(CS_ERR_USAGE, "%s pictures, but %s has none", what, source)
                : cs_source_unknown(source);
 }
@@ -358,7 +378,7 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
         other = "tokenizer";
     }
     if (!other && cs_images_named(source) && cs_args_given(args, "test-share")) {
-        other = "test-share"; /* it has a split of its own */
+        other = "test-share"; /* it has its own split */
     }
     cs_images_options options = {.progress = cs_output_progress(args)};
     CS_ARGS_FIELDS(args, &options, test_share, seed, threads);
@@ -452,9 +472,10 @@ cs_status cs_args_load_built(cs_args *args, cs_cooc_options *options, cs_corpus 
     if (other) {
         return cs_fail(CS_ERR_USAGE, "--%s does not apply to --population", other);
     }
-    cs_status status = cs_law_named(source) ? open_source(args, source) : CS_OK;
-    return status == CS_OK ? cs_law_population_of(source, options->max_length, options->stride, out)
-                           : status;
+    cs_status status = cs_synthetic_named(source) ? open_source(args, source) : CS_OK;
+    return status == CS_OK
+               ? cs_synthetic_population_of(source, options->max_length, options->stride, out)
+               : status;
 }
 
 cs_status cs_args_labelled(cs_args *args, const int64_t limit[2], cs_labelled_text out[2])
@@ -504,13 +525,13 @@ cs_status cs_args_tokenizer(const cs_args *args, const cs_corpus *corpus, cs_tok
     return status == CS_OK ? cs_tokenizer_of_corpus(corpus, splitter, out) : status;
 }
 
-void cs_args_note_uncovered(const cs_args *args, const cs_cooc_prepared *p)
+void cs_args_note_uncovered(const cs_args *args, int64_t stride, int64_t uncovered, int64_t tokens)
 {
-    if (p->uncovered > 0)
+    if (uncovered > 0)
         cs_output_note(
-            args, "%lld of %lld tokens are not counted: %s", (long long)p->uncovered,
-            (long long)p->tokens,
-            p->options.stride > 0
+            args, "%lld of %lld tokens are not counted: %s", (long long)uncovered,
+            (long long)tokens,
+            stride > 0
                 ? "no full window contains them, or their document is too short for the objective"
                 : "their document or piece is too short for the objective");
 }

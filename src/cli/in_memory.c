@@ -43,7 +43,7 @@ cs_status cs_args_rows(const cs_args *args, const char *word, cs_rows *out)
     return CS_OK;
 }
 
-cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_kept_rows *rows,
+cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_nonempty_rows *rows,
                               cs_csr *out)
 {
     const cs_memory_item *item = cs_args_item(args, word);
@@ -57,7 +57,7 @@ cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_kept_row
     cs_status status = cs_matrix_admit(word, a->rows, a->cols, a->rows);
     if (status == CS_OK) status = cs_csr_check(a, false);
     if (status != CS_OK) return status;
-    *rows = cs_kept_rows_all(a->rows);
+    *rows = cs_nonempty_rows_all(a->rows);
     *out = *a;
     return CS_OK;
 }

@@ -63,7 +63,7 @@ const cs_array *cs_args_array(const cs_args *args, const char *option);
 cs_status cs_args_rows(const cs_args *args, const char *word, cs_rows *out) CS_MUST_CHECK;
 
 /* Reads a matrix of a file or item as cs_matrix_read_filled. Errors of cs_csr_check for an item. */
-cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_kept_rows *rows,
+cs_status cs_args_read_matrix(const cs_args *args, const char *word, cs_nonempty_rows *rows,
                               cs_csr *out) CS_MUST_CHECK;
 
 /* Runs a command with arguments in memory. Nothing is printed; *json (malloc) is what --json prints.

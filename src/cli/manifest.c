@@ -12,9 +12,9 @@
 #include <zip.h>
 
 #include "base/clock.h"
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
@@ -23,6 +23,7 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "version.h"
 
 static json_t *libraries(void)
@@ -73,7 +74,7 @@ static json_t *inputs(const cs_args *args)
     return cs_json_whole(array, ok);
 }
 
-/* What the run has written, and other runs into the same folder. */
+/* The files that this run and other runs have written into the folder. */
 static json_t *outputs(const cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
@@ -124,7 +125,7 @@ static cs_status program_hash(char hex[65])
 static cs_status write_manifest(const cs_args *args, bool finished, double wall_seconds,
                                 json_t *written, const char *path)
 {
-    char program[65], own[65];
+    char program[65];
     const int64_t seed = cs_args_int(args, "seed");
     char *directory = getcwd(NULL, 0);
     json_t *m = json_object();
@@ -159,9 +160,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         cs_status set = m ? cs_json_set(m, field[i].key, field[i].value) : CS_ERR_MEMORY;
         status = status == CS_OK ? set : status;
     }
-    if (status == CS_OK) status = cs_digest_json(m, own);
-    if (status == CS_OK) status = cs_json_set(m, "sha256", json_string(own));
-    if (status == CS_OK) status = cs_json_write(path, m);
+    if (status == CS_OK) status = cs_digest_write(path, m);
     json_decref(m);
     free(directory);
     return status;
@@ -188,7 +187,14 @@ cs_status cs_output_start(cs_args *args)
 
 /* Options that change where or how a result appears, not what it is. */
 static const char manner[] =
-    "output json csv threads resume force quiet config dry-run help device memory scratch";
+    "output json csv all threads resume force quiet config dry-run help device "
+    "memory scratch";
+
+static bool is_manner(const cs_args *args, const char *option)
+{
+    const bool shows = !cs_command_without(args->command, "metric"); /* else it computes others */
+    return cs_listed(manner, option) || (shows && strcmp(option, "metric") == 0);
+}
 
 static bool has_name(const json_t *names, const char *name)
 {
@@ -203,17 +209,37 @@ static bool has_name(const json_t *names, const char *name)
     return false;
 }
 
-/* *go_on: an option with which the command goes on from a finished run has changed. */
-static cs_status compare_options(const cs_args *args, const json_t *manifest, const char *dir,
-                                 bool *go_on)
+cs_status cs_output_same_run(const cs_args *args, const char *where, const json_t *then,
+                             bool *go_on)
 {
-    json_t *now = cs_args_json(args), *position = words(&args->positional);
-    const json_t *then = json_object_get(manifest, "options");
-    const json_t *supposed = json_object_get(manifest, "supposed");
-    const char *key = NULL;
-    json_t *value = NULL;
-    cs_status status = now && position ? CS_OK : CS_ERR_MEMORY;
+    const char *continues = args->command->continues, *key = NULL;
+    const json_t *options = json_object_get(then, "options"),
+                 *supposed = json_object_get(then, "supposed");
+    json_t *now = cs_args_json(args), *was = json_object(), *value = NULL;
+    cs_status status = now && was ? CS_OK : CS_ERR_MEMORY;
+    json_object_foreach(now, key, value)
+    {
+        /* An option added later than the run had its default; a value that the command had chosen is
+         * chosen again. */
+        json_t *old = json_object_get(options, key);
+        const bool open = (!old || has_name(supposed, key)) && !cs_args_given(args, key),
+                   listed = cs_listed(continues, key);
+        *go_on = *go_on || (listed && !open && !json_equal(old, value));
+        if (open || listed || is_manner(args, key)) old = value;
+        if (old) cs_json_put(&status, was, key, json_incref(old));
+    }
+    if (status == CS_OK) status = cs_run_same(where, "run with --", was, now);
+    json_decref(now);
+    json_decref(was);
+    return status;
+}
+
+/* *go_on: an option with which the command goes on from a finished run has changed. */
+static cs_status compare(const cs_args *args, const json_t *manifest, const char *dir, bool *go_on)
+{
+    json_t *position = words(&args->positional);
     const char *command = json_string_value(json_object_get(manifest, "command"));
+    cs_status status = position ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0))
         status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run of '%s'", dir,
                          command ? command : "?");
@@ -222,26 +248,8 @@ static cs_status compare_options(const cs_args *args, const json_t *manifest, co
         if (!*go_on)
             status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run with other arguments", dir);
     }
-    json_object_foreach(now, key, value)
-    {
-        /* An option younger than the manifest had its default; what the command supposed it will again. */
-        const json_t *old = json_object_get(then, key);
-        const bool open = !old || has_name(supposed, key);
-        if (json_equal(value, old) || (open && !cs_args_given(args, key))) {
-            continue;
-        }
-        if (cs_listed(args->command->continues, key)) {
-            *go_on = true;
-        } else if (status == CS_OK && !cs_listed(manner, key)) {
-            status = cs_fail(
-                CS_ERR_USAGE,
-                "--resume: %s contains a run with another --%s; give --force to start again", dir,
-                key);
-        }
-    }
-    json_decref(now);
     json_decref(position);
-    return status;
+    return status == CS_OK ? cs_output_same_run(args, dir, manifest, go_on) : status;
 }
 
 static cs_status same_run(const cs_args *args, const json_t *manifest, const char *dir, bool *same)
@@ -250,8 +258,7 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
     const char *recorded = json_string_value(json_object_get(manifest, "program_sha256"));
     json_int_t code = json_integer_value(json_object_get(manifest, "exit_code"));
     bool go_on = json_is_false(json_object_get(manifest, "finished"));
-    cs_status status =
-        cs_args_flag(args, "force") ? CS_OK : compare_options(args, manifest, dir, &go_on);
+    cs_status status = cs_args_flag(args, "force") ? CS_OK : compare(args, manifest, dir, &go_on);
     if (status == CS_OK) status = program_hash(program);
     if (status != CS_OK) return status;
     *same = false;

@@ -4,10 +4,10 @@
 
 #include "base/mem.h"
 #include "cli/groups.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
-#include "infer/pieces.h"
+#include "infer/document_pieces.h"
 #include "plan/ratio.h"
 
 void cs_args_note_share(const cs_args *args, const cs_objective *o, const double share[2])

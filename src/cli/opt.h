@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/each.h"
+#include "base/foreach_macro.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "io/parse.h"
@@ -70,8 +70,8 @@ typedef struct cs_args cs_args;
 typedef struct {
     const char *summary;     /* one line */
     const char *description; /* paragraphs for help and man page; formulas welcome */
-    const char *examples;    /* lines "cospec ...", each preceded by a comment line "# ..."; the
-                                tests run them */
+    /* Lines "cospec ...", each preceded by a comment line "# ..."; the tests run them. */
+    const char *examples;
 } cs_command_help;
 
 typedef struct {

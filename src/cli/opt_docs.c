@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "cli/args.h"
 #include "plan/objective.h"
 #include "version.h"
@@ -18,7 +18,7 @@
 
 enum { WIDTH = 80, OPTION_INDENT = 30 };
 
-/* What a character becomes in a language; NULL: itself. */
+/* The escape of each character in a language; NULL: itself. */
 typedef const char *const escapes[128];
 static escapes in_roff = {['\\'] = "\\e",  ['-'] = "\\-",    ['^'] = "\\(ha",
                           ['~'] = "\\(ti", ['\''] = "\\(aq", ['`'] = "\\(ga"};

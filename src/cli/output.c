@@ -11,14 +11,14 @@
 #include <string.h>
 
 #include "analysis/trained/task_scores.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "cli/manifest.h"
-#include "cli/progress.h"
+#include "cli/progress_bar.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -117,8 +117,8 @@ static bool row_is_shown(const cs_args *args, const cs_table *table, int64_t row
     return cs_args_flag(args, "all") || metric < 0 || !metrics || cs_listed(metrics, name);
 }
 
-/* Definitions are sentences, the same in many rows; a column that is empty in all rows shown, of which
- * there are `rows`, says nothing. */
+/* Definitions are sentences, the same in many rows; a column that is empty in all shown rows
+ * (`rows` of them) is left out. */
 static bool column_is_shown(const cs_args *args, const cs_table *table, int column, int64_t rows)
 {
     const char *shown = cs_args_command(args)->shown, *name = table->name[column];
@@ -161,7 +161,7 @@ static int64_t most_rows(const cs_args *args)
     return cs_args_flag(args, "all") ? 0 : rows > command->most ? rows : command->most;
 }
 
-/* What of the table answers the question. */
+/* Prints the part of the table that the user asked about. */
 static cs_status print_selection(const cs_args *args, const cs_table *table, FILE *out)
 {
     cs_table brief = {0}; /* borrows names and cells */
@@ -212,7 +212,7 @@ static cs_status print_brief(const cs_args *args, const cs_table *table, FILE *o
     return status == CS_OK && !printed ? print_selection(args, table, out) : status;
 }
 
-/* --- a result without a table of its own ------------------------------------------------------ */
+/* --- a result without a table ----------------------------------------------------------------- */
 
 static cs_status add_field(cs_table *table, const char *name, const char *value)
 {
@@ -299,7 +299,7 @@ cs_status cs_memory_close(FILE *out, cs_status status)
     return status;
 }
 
-/* Puts the form asked for into memory: standard output waits until the run is complete. */
+/* Writes the requested form to memory: standard output waits until the run is complete. */
 static cs_status set_printed(cs_args *args, const forms *f)
 {
     assert(!args->printed);
@@ -479,17 +479,22 @@ void cs_output_elsewhere(cs_args *args)
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 
-/* Its number among the inputs, with no hash yet, or -1 where it is one already. */
-static cs_status add_input(cs_args *args, const char *path, int *out)
+/* NULL: the path is no input yet. */
+static cs_opt_input *find_input(const cs_args *args, const char *path)
 {
-    *out = -1;
-    if (cs_args_item(args, path)) {
-        return CS_OK;
+    int i = args->inputs;
+    while (i > 0 && strcmp(args->input[i - 1].path, path) != 0) {
+        --i;
     }
-    for (int i = 0; i < args->inputs; ++i) {
-        if (strcmp(args->input[i].path, path) == 0) {
-            return CS_OK;
-        }
+    return i > 0 ? &args->input[i - 1] : NULL;
+}
+
+/* A new input, with no hash yet; NULL where it is one already. */
+static cs_status add_input(cs_args *args, const char *path, cs_opt_input **out)
+{
+    *out = NULL;
+    if (cs_args_item(args, path) || find_input(args, path)) {
+        return CS_OK;
     }
     cs_opt_input *grown = cs_realloc(args->input, args->inputs + 1, sizeof *grown);
     if (!grown) return CS_ERR_MEMORY;
@@ -497,45 +502,54 @@ static cs_status add_input(cs_args *args, const char *path, int *out)
     if (!args->digests) args->digests = json_object();
     cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
     if (!input.path) return CS_ERR_MEMORY;
-    args->input[ *out = args->inputs++] = input;
+    *out = &args->input[args->inputs++];
+    **out = input;
     return CS_OK;
 }
 
 cs_status cs_output_input(cs_args *args, const char *path)
 {
-    int at = -1;
-    cs_status status = add_input(args, path, &at);
-    if (status != CS_OK || at < 0) return status;
-    return cs_path_sha256(path, args->digests, args->input[at].sha256, &args->input[at].bytes);
+    cs_opt_input *input = NULL;
+    cs_status status = add_input(args, path, &input);
+    return input ? cs_path_sha256(path, args->digests, input->sha256, &input->bytes) : status;
+}
+
+const char *cs_output_sha256(const cs_args *args, const char *path)
+{
+    const cs_opt_input *input = find_input(args, path);
+    return input ? input->sha256 : "";
 }
 
 static void *hash_input(void *ctx)
 {
     cs_input_hash *h = ctx;
-    h->status = cs_path_sha256(h->path, NULL, h->sha256, &h->bytes); /* args are the caller's */
-    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason());      /* of this thread */
+    cs_opt_input *input = &h->input;
+    h->status = cs_path_sha256(input->path, h->digests, input->sha256, &input->bytes);
+    if (h->status != CS_OK) h->reason = cs_strdup(cs_reason()); /* of this thread */
     return NULL;
 }
 
-cs_status cs_input_hash_async(cs_args *args, const char *path, int threads, cs_input_hash *h)
+cs_status cs_output_input_begin(cs_args *args, const char *path, int threads)
 {
-    *h = (cs_input_hash){.args = args};
-    cs_status status = add_input(args, path, &h->at);
-    if (status != CS_OK || h->at < 0) return status;
-    h->path = args->input[h->at].path;
-    h->running = (threads > 0 ? threads : cs_threads()) > 1 &&
-                 pthread_create(&h->thread, NULL, hash_input, h) == 0;
-    return h->running ? CS_OK
-                      : cs_path_sha256(path, args->digests, args->input[h->at].sha256,
-                                       &args->input[h->at].bytes);
+    cs_input_hash *h = &args->hash;
+    cs_opt_input *input = NULL;
+    if ((threads > 0 ? threads : cs_threads()) == 1) {
+        return cs_output_input(args, path);
+    }
+    cs_status status = add_input(args, path, &input);
+    if (!input) return status;
+    *h = (cs_input_hash){.input = *input, .digests = args->digests};
+    h->running = pthread_create(&h->thread, NULL, hash_input, h) == 0;
+    return h->running ? CS_OK : cs_path_sha256(path, args->digests, input->sha256, &input->bytes);
 }
 
-cs_status cs_input_hash_wait(cs_input_hash *h, cs_status status)
+cs_status cs_output_input_end(cs_args *args, cs_status status)
 {
+    cs_input_hash *h = &args->hash;
     if (!h->running) return status;
     (void)pthread_join(h->thread, NULL);
-    memcpy(h->args->input[h->at].sha256, h->sha256, sizeof h->sha256);
-    h->args->input[h->at].bytes = h->bytes;
+    h->running = false;
+    *find_input(args, h->input.path) = h->input;
     if (h->status != CS_OK) {
         cs_reason_clear();
         status = cs_fail(h->status, "%s", h->reason ? h->reason : "out of memory");
@@ -552,27 +566,21 @@ static cs_status file_of_rows(const char *text, char **path)
     return status == CS_OK ? cs_rows_check_name(text, *path) : status;
 }
 
-cs_status cs_output_input_rows(cs_args *args, const char *text)
+cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
     char *path = NULL;
     if (cs_args_item(args, text)) {
         return CS_OK;
     }
     cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_output_input(args, path);
+    if (status == CS_OK) status = cs_output_input_begin(args, path, threads);
     cs_free(path);
     return status;
 }
 
-cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads, cs_input_hash *h)
+cs_status cs_output_input_rows(cs_args *args, const char *text)
 {
-    char *path = NULL;
-    *h = (cs_input_hash){0};
-    if (cs_args_item(args, text)) return CS_OK;
-    cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_input_hash_async(args, path, threads, h);
-    cs_free(path);
-    return status;
+    return cs_output_rows_begin(args, text, 1);
 }
 
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out)

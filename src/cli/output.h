@@ -7,7 +7,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <pthread.h>
 
 #include "base/progress.h"
 #include "base/status.h"
@@ -71,25 +70,15 @@ cs_status cs_output_input(cs_args *args, const char *path) CS_MUST_CHECK;
  */
 cs_status cs_output_input_rows(cs_args *args, const char *text) CS_MUST_CHECK;
 cs_status cs_output_open_rows(cs_args *args, const char *text, cs_rows *out) CS_MUST_CHECK;
-/* cs_output_input (for rows: cs_output_input_rows) in a separate thread while the caller reads the
- * same file; on one thread it is done before. cs_input_hash_wait follows a success and takes the
- * status of the reading; a failure of the hash takes precedence, as if it had come first. */
-typedef struct {
-    cs_args *args;
-    int at; /* number of the input; -1: recorded before */
-    const char *path;
-    bool running;
-    pthread_t thread;
-    char sha256[65];
-    int64_t bytes;
-    cs_status status;
-    char *reason;
-} cs_input_hash;
-cs_status cs_input_hash_async(cs_args *args, const char *path, int threads,
-                              cs_input_hash *hash) CS_MUST_CHECK;
-cs_status cs_rows_hash_async(cs_args *args, const char *text, int threads,
-                             cs_input_hash *hash) CS_MUST_CHECK;
-cs_status cs_input_hash_wait(cs_input_hash *hash, cs_status status) CS_MUST_CHECK;
+/* The same in a separate thread while the caller reads the file, one at a time; on one thread it is
+ * done before. cs_output_input_end follows a success and takes the status of the reading; a failure
+ * of the hash takes precedence, as if it had come first. */
+cs_status cs_output_input_begin(cs_args *args, const char *path, int threads) CS_MUST_CHECK;
+cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads) CS_MUST_CHECK;
+cs_status cs_output_input_end(cs_args *args, cs_status status) CS_MUST_CHECK;
+
+/* The SHA-256 of a recorded input; "" for an argument in memory. */
+const char *cs_output_sha256(const cs_args *args, const char *path);
 
 /* A corrected statement failed: the run is complete and the program exits with 1. */
 void cs_output_refuted(cs_args *args);
@@ -114,6 +103,12 @@ cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
  * arguments and inputs; its result is then printed again. CS_ERR_USAGE, naming the option, if it is
  * of another run (unless --force). */
 cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
+
+/* CS_ERR_USAGE, naming the first option that differs with both values, if `then` ("options" and
+ * "supposed" as in a manifest) is of another run than this one. Options that change only where or how
+ * a result appears may differ, and so may those that the command continues with, which sets *go_on. */
+cs_status cs_output_same_run(const cs_args *args, const char *where, const json_t *then,
+                             bool *go_on) CS_MUST_CHECK;
 
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
  * kernel, threads, seed, inputs, wall time); called by main() after a

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "analysis/vision/picture_features.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "infer/picture_features.h"
 
 enum { USUAL_SEEDS = 5 };
 

@@ -246,7 +246,7 @@ static cs_status set_task(const cs_args *args, cs_plan_file *file, cs_phases *ph
         status = cs_args_refuse(args, "query-position",
                                 "does not apply to multi-token, whose heads use one stream");
     task->two_stream = cs_args_given(args, "query-position");
-    CS_ARGS_FIELDS(args, task, keep, random, delta, decoder_resets, misaligned);
+    CS_ARGS_FIELDS(args, task, CS_TASK_SETTINGS);
     return status;
 }
 
@@ -265,7 +265,8 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
 {
     cs_train_options o = cs_train_defaults();
     cs_status status = set_task(args, file, phases, &o);
-    if (status == CS_OK) status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.schedule);
+    if (status == CS_OK)
+        status = cs_schedule_by_name(cs_args_text(args, "schedule"), &o.rate.schedule);
     if (status == CS_OK && cs_args_given(args, "steps") && cs_args_given(args, "epochs"))
         status = cs_fail(CS_ERR_USAGE, "--steps and --epochs exclude each other");
     if (status != CS_OK) return status;
@@ -274,16 +275,14 @@ cs_status cs_args_train(const cs_args *args, cs_plan_file *file, cs_phases *phas
         return cs_fail(CS_ERR_USAGE, "--spectral-factor needs --loss spectral");
     }
     o.spectral_factor = (double)cs_args_int(args, "spectral-factor");
-    o.length = cs_args_int(args, "max-length");
-    o.learning_rate = cs_args_real(args, "lr");
-    o.warmup = cs_args_int_or(args, "warmup", -1);
-    CS_ARGS_FIELDS(args, &o, steps, batch, accumulate, pack, by_length, final_share, cool_down,
-                   replaced_token);
-    CS_ARGS_FIELDS(args, &o, beta1, beta2, adam_eps, weight_decay, clip, seed);
-    CS_ARGS_FIELDS(args, &o, log_every, eval_every, save_every, eval_batches, bad_limit,
-                   time_limit);
+    o.data.length = cs_args_int(args, "max-length");
+    o.rate.learning_rate = cs_args_real(args, "lr");
+    o.rate.warmup = cs_args_int_or(args, "warmup", -1);
+    CS_TRAIN_SETTINGS(CS_ARGS_FIELDS, args, &o);
+    CS_ARGS_FIELDS(args, &o, seed, bad_limit, time_limit);
+    CS_ARGS_FIELDS(args, &o.intervals, log_every, eval_every, save_every, eval_batches);
     o.dir = cs_args_text(args, "output");
-    o.resume = cs_args_flag(args, "resume") && !cs_args_flag(args, "force");
+    o.start.resume = cs_args_flag(args, "resume") && !cs_args_flag(args, "force");
     o.progress = cs_output_progress(args);
     *out = o;
     return CS_OK;
@@ -297,7 +296,7 @@ static void set_sizes(const cs_args *args, const cs_train_options *options, bool
     if (linear) {
         c->shape.layers = c->shape.heads = 1;
     }
-    c->shape.positions = options->length;
+    c->shape.positions = options->data.length;
     CS_ARGS_FIELDS(args, &c->shape, layers, width, heads, positions);
 }
 
@@ -339,7 +338,7 @@ static cs_status set_choices(const cs_args *args, cs_model_config *c)
     return CS_OK;
 }
 
-/* What rotary positions, grouped queries and local attention leave to choose. */
+/* Sets rotary positions, grouped queries and local attention. */
 static cs_status set_rotary(const cs_args *args, cs_model_config *c)
 {
     const bool rotary = c->position.rotary.theta > 0, local = c->attention.window > 0;
@@ -369,7 +368,7 @@ cs_status cs_args_model(const cs_args *args, const cs_train_options *options, cs
     const char *name = cs_args_text(args, "arch");
     cs_objective_reading reads = cs_objective_reads(&options->task.objective);
     const char *usual = is_objective(args, "linear") ? "linear"
-                        : reads == CS_READS_MASKS    ? "roberta-prelayernorm"
+                        : reads == CS_ROWS_MASKED    ? "roberta-prelayernorm"
                                                      : "gpt2";
     cs_status status = cs_arch_by_name(name ? name : usual, &arch);
     if (status == CS_OK) status = cs_model_preset(cs_args_text(args, "preset"), &c);
@@ -476,5 +475,5 @@ void cs_args_note_divergence(const cs_args *args, const cs_train_options *option
     cs_output_note(args,
                    "training diverged: the loss ended at %.4g, above %s" CS_TRY_RATE
                    " (it was %g) or a longer --warmup",
-                   loss, above, options->learning_rate);
+                   loss, above, options->rate.learning_rate);
 }

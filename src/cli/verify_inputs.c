@@ -1,14 +1,13 @@
-/* What cospec verify evaluates theorems on, from the options: toy models, a matrix, trained
- * models. */
+/* The inputs of cospec verify, from its options: toy models, a matrix, trained models. */
 #include "cli/verify_inputs.h"
 
 #include <string.h>
 
 #include "analysis/theorems/row_labels.h"
 #include "cli/argument_kind.h"
+#include "cli/estimate.h"
 #include "cli/groups.h"
-#include "cli/language.h"
-#include "cli/model_text.h"
+#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cli/results.h"
 #include "cooc/build_sequences.h"
@@ -18,6 +17,30 @@
 #include "plan/spec.h"
 
 enum { DEFAULT_TRIPLETS = 64, SMALL_SIDE = 512 };
+
+const cs_theorem *cs_verify_named(const cs_verify *v)
+{
+    for (int i = 0; i < CS_THEOREMS && !v->all; ++i) {
+        if (v->chosen[i]) {
+            return cs_theorem_list[i];
+        }
+    }
+    return NULL;
+}
+
+cs_status cs_verify_run_one(cs_verify *v, int i, cs_theorem_on on)
+{
+    const cs_theorem *t = cs_theorem_list[i];
+    if (!v->chosen[i] || !t->run[on]) {
+        return CS_OK;
+    }
+    if (t->file && on != CS_ON_NOTHING && !v->rows[i]) {
+        v->rows[i] = cs_item_array(v->root, t->key);
+    }
+    v->report.rows = v->rows[i];
+    v->report.statements.theorem = t->id;
+    return t->run[on](&v->input, &v->report);
+}
 
 /* --- the toy model -------------------------------------------------------------------------- */
 
@@ -104,11 +127,11 @@ static cs_status solve(const cs_verify *v, const cs_csr *a, cs_spectrum *out)
     double cost = 0;
     cs_status status = o.k > 0 ? cs_args_note_moment4(v->args, a, false, &cost) : CS_OK;
     status = status ? status : cs_spectrum_of(a, &o, out);
-    if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->sum4);
-    if (status == CS_OK && !out->converged)
+    if (status == CS_OK && o.k > 0) cs_sum4_note(v->args, &out->moments.sum4);
+    if (status == CS_OK && !out->solution.converged)
         cs_output_note(v->args, "the solver did not converge: %lld of %lld singular triplets",
                        (long long)out->k, (long long)(o.k > 0 ? o.k : side));
-    if (status == CS_OK && out->converged) { /* a certificate may fail */
+    if (status == CS_OK && out->solution.converged) { /* a certificate may fail */
         status = cs_spectrum_require(out);
     }
     return status;
@@ -130,7 +153,7 @@ static void note_probe(const cs_verify *v)
 static cs_status probe(cs_verify *v, const cs_cooc_store *store, const char *name)
 {
     const cs_spectrum *leading = v->input.leading;
-    if (!leading->converged) {
+    if (!leading->solution.converged) {
         cs_output_note(v->args, "no held-out probe: it needs all triplets");
         return CS_OK;
     }
@@ -205,7 +228,7 @@ static cs_status verify_store(cs_verify *v, const char *path)
 static cs_status verify_file(cs_verify *v, const char *path)
 {
     cs_labelled m = {0};
-    cs_kept_rows rows = {0};
+    cs_nonempty_rows rows = {0};
     const char *labels = cs_args_text(v->args, "labels");
     cs_status status = cs_matrix_read_filled(path, &rows, &m.a);
     if (status == CS_OK) status = cs_output_input(v->args, path);
@@ -216,7 +239,7 @@ static cs_status verify_file(cs_verify *v, const char *path)
     if (status == CS_OK) status = cs_blame(cs_csr_check_rows(&m.a, &rows, true), "%s", path);
     if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
     cs_labelled_free(&m);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     return status;
 }
 
@@ -234,9 +257,9 @@ cs_status cs_verify_matrix(cs_verify *v, const char *path)
         status = cs_fail(CS_ERR_USAGE, "--estimate cross-fit gives a tail below that of the "
                                        "language, which is not a bound; give distinct-document");
     if (status == CS_OK)
-        status =
-            cs_want(v->args, CS_ERR_INPUT, path,
-                    cs_path_is_dir(path) || cs_args_language(v->args) ? CS_IS_STORE : CS_IS_MATRIX);
+        status = cs_require_kind(v->args, CS_ERR_INPUT, path,
+                                 cs_path_is_dir(path) || cs_args_language(v->args) ? CS_IS_STORE
+                                                                                   : CS_IS_MATRIX);
     if (status != CS_OK) return status;
     if (!cs_path_is_dir(path)) {
         return verify_file(v, path);

@@ -3,9 +3,8 @@
  * Integer sums are turned into doubles once an entry is complete: exactly when the whole matrix
  * holds fewer than 2^53 units, else with one rounding. Memory: the result, grown by half as needed,
  * and vocabulary x classes integers. A result that is foreseen to pass its limit moves to scratch
- * files, which take their room on the disk as it grows; every part of it that is written leaves
- * memory again.
- */
+ * files, whose space on the disk is allocated as the result grows; every part of it that is written
+ * leaves memory again. */
 #include <assert.h>
 #include <string.h>
 
@@ -49,33 +48,33 @@ static void growing_free(cs_growing *g)
     memset(g, 0, sizeof *g);
 }
 
-/* Makes *p hold `room` items of `size` bytes; leaves it as it was on failure. */
-static cs_status widen(void *p, int64_t room, size_t size)
+/* Makes *p hold `capacity` items of `size` bytes; leaves it as it was on failure. */
+static cs_status widen(void *p, int64_t capacity, size_t size)
 {
     void **at = p;
-    void *more = cs_realloc(*at, room, size);
+    void *more = cs_realloc(*at, capacity, size);
     if (!more) return CS_ERR_MEMORY;
     *at = more;
     return CS_OK;
 }
 
-cs_status cs_growing_room(cs_growing *g, int64_t more)
+cs_status cs_growing_reserve(cs_growing *g, int64_t more)
 {
-    if (g->room - g->nnz < more || !g->val) {
-        int64_t room = g->room + g->room / 2 + 1024;
-        room = room - g->nnz < more ? g->nnz + more : room;
-        if (widen(&g->col, room, sizeof *g->col) != CS_OK ||
-            widen(&g->val, room, sizeof *g->val) != CS_OK) {
+    if (g->capacity - g->nnz < more || !g->val) {
+        int64_t capacity = g->capacity + g->capacity / 2 + 1024;
+        capacity = capacity - g->nnz < more ? g->nnz + more : capacity;
+        if (widen(&g->col, capacity, sizeof *g->col) != CS_OK ||
+            widen(&g->val, capacity, sizeof *g->val) != CS_OK) {
             return CS_ERR_MEMORY;
         }
-        g->room = room;
+        g->capacity = capacity;
     }
     return CS_OK;
 }
 
 static cs_status growing_put(cs_growing *g, int32_t col, double val)
 {
-    if (g->nnz == g->room && cs_growing_room(g, 1) != CS_OK) return CS_ERR_MEMORY;
+    if (g->nnz == g->capacity && cs_growing_reserve(g, 1) != CS_OK) return CS_ERR_MEMORY;
     assert(g->col && g->val);
     g->col[g->nnz] = col;
     g->val[g->nnz++] = val;
@@ -84,10 +83,10 @@ static cs_status growing_put(cs_growing *g, int32_t col, double val)
 
 static cs_status growing_end_row(cs_growing *g)
 {
-    if (g->rows + 1 >= g->row_room) {
-        int64_t room = g->row_room + g->row_room / 2 + 1024;
-        if (widen(&g->ptr, room, sizeof *g->ptr) != CS_OK) return CS_ERR_MEMORY;
-        g->row_room = room;
+    if (g->rows + 1 >= g->row_capacity) {
+        int64_t capacity = g->row_capacity + g->row_capacity / 2 + 1024;
+        if (widen(&g->ptr, capacity, sizeof *g->ptr) != CS_OK) return CS_ERR_MEMORY;
+        g->row_capacity = capacity;
     }
     g->ptr[0] = 0;
     g->ptr[++g->rows] = g->nnz;
@@ -100,7 +99,7 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
     if (!g->ptr) {
         return cs_csr_init(out, 0, cols, 0);
     }
-    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* room, so that no pointer is NULL */
+    if (!g->col && growing_put(g, 0, 0) != CS_OK) { /* allocates, so that no pointer is NULL */
         return CS_ERR_MEMORY;
     }
     *out = (cs_csr){.rows = g->rows, .cols = cols, .ptr = g->ptr, .col = g->col, .val = g->val};
@@ -108,7 +107,8 @@ static cs_status growing_finish(cs_growing *g, int64_t cols, cs_csr *out)
     return CS_OK;
 }
 
-/* A copy of what `like` says of the matrix, empty; in_col: NULL for sums of its own. */
+/* An empty assembler with the settings of `like`. It adds its sums to in_col, or keeps its own if
+ * in_col is NULL. */
 static cs_status new_assembler(const cs_assembler *like, int64_t *in_col, cs_assembler **out)
 {
     cs_assembler *a = cs_calloc(1, sizeof *a);
@@ -182,21 +182,21 @@ cs_status cs_assembler_end_row(cs_assembler *a)
     return status == CS_OK ? growing_end_row(&a->row_label) : status;
 }
 
-cs_status cs_assembler_key_room(cs_assembler *a, int64_t room)
+cs_status cs_assembler_reserve_keys(cs_assembler *a, int64_t capacity)
 {
-    if (widen(&a->key, room, sizeof *a->key) != CS_OK ||
-        widen(&a->witness_sequence, room, sizeof *a->witness_sequence) != CS_OK ||
-        widen(&a->witness_ordinal, room, sizeof *a->witness_ordinal) != CS_OK) {
+    if (widen(&a->key, capacity, sizeof *a->key) != CS_OK ||
+        widen(&a->witness_sequence, capacity, sizeof *a->witness_sequence) != CS_OK ||
+        widen(&a->witness_ordinal, capacity, sizeof *a->witness_ordinal) != CS_OK) {
         return CS_ERR_MEMORY;
     }
-    a->key_room = room;
+    a->key_capacity = capacity;
     return CS_OK;
 }
 
 static cs_status begin_row(cs_assembler *a, const cs_record *r)
 {
     int64_t row = a->matrix.rows;
-    if (row == a->key_room && cs_assembler_key_room(a, row + row / 2 + 1024) != CS_OK)
+    if (row == a->key_capacity && cs_assembler_reserve_keys(a, row + row / 2 + 1024) != CS_OK)
         return CS_ERR_MEMORY;
     a->key[row] = r->key;
     a->witness_sequence[row] = r->sequence;
@@ -256,18 +256,18 @@ cs_assembler_size cs_assembler_size_of(const cs_assembler *a)
 
 static bool fits(const cs_growing *g, int64_t rows, int64_t entries)
 {
-    return g->val && g->room - g->nnz >= entries && g->row_room > g->rows + rows;
+    return g->val && g->capacity - g->nnz >= entries && g->row_capacity > g->rows + rows;
 }
 
 bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler_size *more)
 {
     return fits(&whole->matrix, more->rows, more->entries) &&
            fits(&whole->row_label, more->rows, more->labels) &&
-           whole->key_room >= whole->matrix.rows + more->rows;
+           whole->key_capacity >= whole->matrix.rows + more->rows;
 }
 
-/* What has room for `have` and must take `more`: the whole, foreseen from a share of it, and a
- * little to spare. What is never written costs no memory, though room in a file. */
+/* The capacity for an array that holds `have` items and takes `more`, when these are `share` of the
+ * whole, with a small reserve. Unwritten capacity costs no memory, but space in a file. */
 static int64_t foresee(int64_t have, int64_t more, double share)
 {
     double all = 1.2 * (double)(have + more) / share;
@@ -324,15 +324,15 @@ static cs_status move_to_files(cs_assembler *a)
     return CS_OK;
 }
 
-cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more, double share)
+cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *more, double share)
 {
     const cs_assembler_size have = cs_assembler_size_of(whole);
-    const cs_assembler_size room = {.rows = foresee(have.rows, more->rows, share),
-                                    .entries = foresee(have.entries, more->entries, share),
-                                    .labels = foresee(have.labels, more->labels, share)};
+    const cs_assembler_size foreseen = {.rows = foresee(have.rows, more->rows, share),
+                                        .entries = foresee(have.entries, more->entries, share),
+                                        .labels = foresee(have.labels, more->labels, share)};
     cs_assembler_array list[CS_COOC_ARRAYS];
     double bytes = 0;
-    cs_assembler_list(whole, &BEGIN, &room, list);
+    cs_assembler_list(whole, &BEGIN, &foreseen, list);
     for (int i = 0; i < CS_COOC_ARRAYS; ++i) {
         bytes += (double)(list[i].first + list[i].count) * (double)list[i].size;
     }
@@ -360,10 +360,10 @@ cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more, 
     }
     if (status == CS_OK) {
         cs_growing *m = &whole->matrix, *l = &whole->row_label;
-        m->row_room = l->row_room = room.rows + 1;
-        m->room = room.entries;
-        l->room = room.labels;
-        whole->key_room = room.rows;
+        m->row_capacity = l->row_capacity = foreseen.rows + 1;
+        m->capacity = foreseen.entries;
+        l->capacity = foreseen.labels;
+        whole->key_capacity = foreseen.rows;
         m->ptr[0] = l->ptr[0] = 0;
     }
     return status;
@@ -379,10 +379,10 @@ cs_assembler_size cs_assembler_give(cs_assembler *whole, const cs_assembler_size
     return at;
 }
 
-/* Copies into the result, whose pages there are written for the first time: small ones, asked for a
- * part at a time. Measured on a virtual machine, first touch of small pages runs at 2.1 GB/s and at
- * 2.7 when they are asked for together, whether or not the host had taken the memory back; of large
- * ones at 10.8 where it had not, but at 1.0 to 2.7 where it had. */
+/* Copies into the result, whose pages there are written for the first time: small pages, populated
+ * a part at a time. Measured on a virtual machine, first touch of small pages runs at 2.1 GB/s and
+ * at 2.7 when they are populated together, whether or not the host had taken the memory back; of
+ * large ones at 10.8 where it had not, but at 1.0 to 2.7 where it had. */
 static void put(const cs_assembler_array *to, const cs_assembler_array *from)
 {
     const int64_t bytes = from->count * (int64_t)from->size;

@@ -7,14 +7,14 @@
 
 /* A sparse matrix that is extended entry by entry. */
 typedef struct {
-    int64_t rows, row_room, nnz, room;
+    int64_t rows, row_capacity, nnz, capacity;
     int64_t *ptr;
     int32_t *col;
     double *val;
 } cs_growing;
 
 /* Reserves capacity for `more` entries, which the caller writes after the first nnz. */
-cs_status cs_growing_room(cs_growing *g, int64_t more) CS_MUST_CHECK;
+cs_status cs_growing_reserve(cs_growing *g, int64_t more) CS_MUST_CHECK;
 
 /* Files of a result beyond its memory limit: one for each array of rows, matrix and row labels. */
 enum { CS_COOC_ARRAYS = 9 };
@@ -28,7 +28,7 @@ typedef struct {
     double unit;
     bool borrows; /* in_col belongs to another assembler */
     cs_growing matrix, row_label;
-    int64_t key_room;
+    int64_t key_capacity;
     cs_hash128 *key;
     int64_t *witness_sequence, *witness_ordinal;
     bool open;       /* a row is being filled */
@@ -39,7 +39,7 @@ typedef struct {
     /* bytes of arrays in memory, beyond which they go to files; 0: no limit */
     double limit;
     const char *scratch;         /* the folder for these */
-    struct cs_cooc_files *files; /* NULL: in memory. Otherwise only cs_assembler_room allocates */
+    struct cs_cooc_files *files; /* NULL: in memory. Otherwise only cs_assembler_reserve allocates */
 } cs_assembler;
 
 /* Mass of a number of units, in the scale of the matrix. */
@@ -81,16 +81,16 @@ typedef struct {
 void cs_assembler_list(cs_assembler *a, const cs_assembler_size *at, const cs_assembler_size *n,
                        cs_assembler_array out[CS_COOC_ARRAYS]);
 
-/* Reserves memory for the keys and witnesses of `room` rows, which the caller writes. */
-cs_status cs_assembler_key_room(cs_assembler *a, int64_t room) CS_MUST_CHECK;
+/* Reserves memory for the keys and witnesses of `capacity` rows, which the caller writes. */
+cs_status cs_assembler_reserve_keys(cs_assembler *a, int64_t capacity) CS_MUST_CHECK;
 
 /* Whether `whole` has capacity for the rows of a closed part; allocates it, and more if a known
  * share of the whole is complete (0 < share <= 1), so that reallocation is rare; reserves a place
  * for the part and returns its offset. cs_assembler_copy may run concurrently with itself and with
- * cs_assembler_give, but not with cs_assembler_room. */
+ * cs_assembler_give, but not with cs_assembler_reserve. */
 bool cs_assembler_fits(const cs_assembler *whole, const cs_assembler_size *more);
-cs_status cs_assembler_room(cs_assembler *whole, const cs_assembler_size *more,
-                            double share) CS_MUST_CHECK;
+cs_status cs_assembler_reserve(cs_assembler *whole, const cs_assembler_size *more,
+                               double share) CS_MUST_CHECK;
 cs_assembler_size cs_assembler_give(cs_assembler *whole, const cs_assembler_size *more);
 void cs_assembler_copy(cs_assembler *whole, const cs_assembler_size *at, cs_assembler *part);
 

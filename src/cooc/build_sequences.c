@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
 #include "plan/pairs.h"
@@ -92,7 +92,7 @@ static cs_status none_fits(const cs_objective *objective, int32_t shortest, int3
         return cs_blame(CS_ERR_INPUT, "no sequence is long enough; the longest has %d tokens",
                         (int)longest);
     }
-    /* A plan file has lengths of its own, not a least one. */
+    /* A plan file lists its lengths; it has no least one. */
     const cs_plan_file *file = objective->file;
     for (int64_t p = 0; p < file->plans; ++p) {
         bool before = false;
@@ -254,12 +254,6 @@ void cs_cooc_set_draws(cs_cooc_prepared *p, int64_t draws)
     p->options.draws = draws;
 }
 
-void cs_cooc_prepared_free(cs_cooc_prepared *p)
-{
-    cs_context_plan_free(&p->plan);
-    cs_sequences_free(&p->sequences);
-}
-
 /* Whether every conditioning set of every length can be listed, longest first. */
 static cs_status sets_enumerable(const cs_cooc_options *options, const cs_sequences *s, bool *out)
 {
@@ -354,4 +348,23 @@ cs_context_options cs_cooc_context_options(const cs_cooc_options *options)
                                 .tail = options->tail,
                                 .window = takes_runs(options) ? options->max_length : 0,
                                 .stride = options->stride};
+}
+
+void cs_cooc_record(const char *source, const cs_cooc_prepared *prepared, const cs_cooc *cooc,
+                    cs_item *item)
+{
+    const cs_cooc_options *options = &prepared->options;
+    cs_item_text(item, "corpus", source);
+    cs_item_take(item, "objective", cs_objective_describe(&options->objective));
+    cs_item_take(item, "context", cs_context_describe(&options->context));
+    cs_item_text(item, "target_position", cs_context_given(&options->context) ? "given" : "blind");
+    CS_ITEM_FIELDS(item, &cooc->matrix.a, rows, cols);
+    cs_item_int(item, "nonzeros", cs_csr_nnz(&cooc->matrix.a));
+    CS_ITEM_FIELDS(item, cooc, sequences, skipped_sequences, contributions, exact, unit, mass,
+                   dropped_mass);
+    cs_item_int(item, "uncovered_tokens", prepared->uncovered);
+    cs_item_int(item, "draws", options->draws);
+    cs_item_int(item, "seed", (int64_t)options->seed);
+    cs_item_flag(item, "sampled", options->draws > 0);
+    cs_item_real(item, "label_noise", cs_label_noise(&cooc->matrix));
 }

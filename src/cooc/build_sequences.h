@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cooc/builder.h"
+#include "io/result.h"
 #include "text/sequences.h"
 
 /* Whether a document is in the split. */
@@ -27,7 +28,8 @@ typedef struct {
     /* of the documents of the split; of these in no sequence: the ends of documents that no window
      * reaches (sequences.h), and sequences that are skipped */
     int64_t tokens, uncovered;
-    cs_context_plan *plan; /* NULL: not made yet */
+    cs_context_plan *plan;   /* NULL: not made yet */
+    struct cs_build *counts; /* of a build with a checkpoint: what the matrix was counted from */
 } cs_cooc_prepared;
 
 /* Cuts the sequences. Cost and errors of cs_cooc_sequences. */
@@ -39,8 +41,14 @@ cs_status cs_cooc_plan(cs_cooc_prepared *prepared) CS_MUST_CHECK;
 void cs_cooc_set_draws(cs_cooc_prepared *prepared, int64_t draws);
 void cs_cooc_prepared_free(cs_cooc_prepared *prepared);
 
-/* cs_cooc_build and cs_cooc_estimate of what is prepared. */
+/* cs_cooc_build of what is prepared. */
 cs_status cs_cooc_build_prepared(cs_cooc_prepared *prepared, cs_cooc *out) CS_MUST_CHECK;
+
+/* An interrupt after a build that has a checkpoint, as while the matrix is written, becomes one of
+ * the build, which leaves its checkpoint; another status stays. */
+cs_status cs_cooc_built(cs_cooc_prepared *prepared, cs_status status) CS_MUST_CHECK;
+
+/* cs_cooc_estimate of what is prepared. */
 cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *prepared, cs_cooc_size *out) CS_MUST_CHECK;
 
 /* The memory_budget, in bytes, at which the build would count row by row, several times faster
@@ -83,3 +91,7 @@ cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options) CS
 
 /* The context options of a build; borrows its objective. */
 cs_context_options cs_cooc_context_options(const cs_cooc_options *options);
+
+/* The members of cooc.json: options, counts and sizes. source: the name of the corpus as given. */
+void cs_cooc_record(const char *source, const cs_cooc_prepared *prepared, const cs_cooc *cooc,
+                    cs_item *item);

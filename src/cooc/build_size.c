@@ -1,11 +1,10 @@
-/* What a build may use, and what it will: estimated from above for --dry-run, from below to refuse
- * a disk that is too small before counting.
+/* The resources that a build may use and those that it will need: estimated from above for
+ * --dry-run, from below to refuse a disk that is too small before counting.
  *
  * How many contributions fall together is not known before they are counted: different rows and
- * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which takes
- * a tenth of a build's time and none of its memory, or as their mode estimates them. Where there are
- * too many to walk, each is taken for an entry and a row of its own.
- */
+ * entries are counted by a sketch (sketch_private.h) while the contributions are walked, which
+ * takes a tenth of a build's time and none of its memory, or as their mode estimates them. Where
+ * there are too many to walk, each counts as a separate entry and row. */
 #include <math.h>
 #include <string.h>
 
@@ -15,88 +14,22 @@
 #include "cooc/build_private.h"
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
-#include "cooc/law_spread_private.h"
 #include "cooc/record_private.h"
 #include "cooc/sketch_private.h"
 #include "cooc/store_private.h"
+#include "cooc/synthetic_spread_private.h"
 
-enum { MIB = 1 << 20 };
-
-cs_status cs_build_resources_of(const cs_cooc_options *options, cs_build_resources *out)
-{
-    const int asked = options->threads > 0 ? options->threads : cs_threads();
-    int64_t budget = options->memory_budget;
-    if (budget == 0) {
-        budget = cs_mem_available() / 4;
-        budget = budget > MIB ? budget : MIB;
-    }
-    if (budget < MIB) {
-        return cs_fail(CS_ERR_USAGE, "memory budget of %lld bytes: at least 1 MiB is needed",
-                       (long long)options->memory_budget);
-    }
-    *out = (cs_build_resources){.workers = asked < CS_BUILD_WORKERS ? asked : CS_BUILD_WORKERS,
-                                .budget = budget,
-                                .limit = (options->memory_budget > 0 ? 1 : 2) * (double)budget};
-    return CS_OK;
-}
-
-double cs_build_weight(const cs_cooc_prepared *p, int64_t i)
-{
-    const double own =
-        p->options.weight_by_document ? 1 : cs_context_predicted(p->plan, p->sequences.length[i]);
-    return p->corpus->weight ? own * p->corpus->weight[p->sequences.document[i]] : own;
-}
-
-double cs_build_scale(const cs_cooc_prepared *p, bool *exact)
-{
-    double total = 0;
-    for (int64_t i = 0; i < p->sequences.count; ++i) {
-        total +=
-            cs_build_weight(p, i) * (double)cs_context_windows(p->plan, p->sequences.length[i]);
-    }
-    /* A sample may be heavier than its expectation: never by more than 2^3 in all but degenerate
-     * plan files, where the overflow of the total is caught. */
-    double room = p->options.draws > 0 ? 8 : 1;
-    int64_t d = cs_context_denominator(p->plan, p->options.weight_by_document);
-    *exact = d > 0 && !p->corpus->weight && total * (double)d * room < 0x1p53;
-    return *exact ? (double)d : exp2(floor(61 - log2(total * room)));
-}
-
-/* Entries of the class masses of at most so many rows or columns. */
+/* Nonzeros of the class masses of at most `rows` rows or columns. */
 static double class_entries(const cs_corpus *corpus, double rows, double entries)
 {
     return fmin(entries, rows * (double)corpus->labels);
 }
 
-/* Bytes of a matrix of at most so many entries, as the assembler lays it out. */
+/* Bytes of a matrix of at most `entries` entries, in the layout of the assembler. */
 static double assembled_bytes(const cs_corpus *corpus, double rows, double entries)
 {
     return (entries + class_entries(corpus, rows, entries)) * (sizeof(int32_t) + sizeof(double)) +
            rows * (sizeof(cs_hash128) + 4 * sizeof(int64_t));
-}
-
-/* An archive of a matrix (linalg/matrix_file.h). */
-static double archive_bytes(double rows, double entries)
-{
-    enum { HEADERS = 1300 };
-    return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
-}
-
-double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
-                      double column_classes)
-{
-    enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
-    const double vocab = (double)c->vocab, documents = (double)c->documents;
-    double bytes =
-        HEADERS + archive_bytes(rows, entries) + rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
-        ((double)c->tokens + documents) * sizeof(int32_t) + documents * (sizeof(int64_t) + 1);
-    if (c->labels > 0) {
-        bytes += archive_bytes(rows, row_classes) + archive_bytes(vocab, column_classes);
-    }
-    for (int64_t v = 0; c->word && v < c->vocab; ++v) {
-        bytes += (double)strlen(c->word[v]) + 1;
-    }
-    return bytes;
 }
 
 /* The same where class masses are not known: at most. */
@@ -107,7 +40,7 @@ static double stored_at_most(const cs_corpus *c, double rows, double entries)
 }
 
 /* Bytes of runs in the scratch files: none where one worker has slots for all; twice the records
- * where the runs are too many for one merge, whose result is written beside them. */
+ * where the runs are too many for one merge, whose result is written while they still exist. */
 static double run_bytes(const cs_build_resources *b, double records)
 {
     const double slots = (double)b->budget / b->workers * 7 / 8, budget = (double)b->budget;
@@ -215,10 +148,10 @@ static double most_of(const cs_cooc_prepared *p, double contributions, bool entr
 /* Of a population, each contribution an entry and a row. */
 static cs_status size_of_population(const cs_cooc_prepared *p, cs_context_size *out)
 {
-    cs_law_spread law = {0};
-    cs_status status = cs_law_spread_init(p->plan, p->corpus, &p->sequences, &law);
-    const double all = law.contributions;
-    cs_law_spread_free(&law);
+    cs_synthetic_spread language = {0};
+    cs_status status = cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &language);
+    const double all = language.contributions;
+    cs_synthetic_spread_free(&language);
     *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
     return status;
 }
@@ -279,7 +212,7 @@ cs_status cs_cooc_estimate_prepared(cs_cooc_prepared *p, cs_cooc_size *out)
         *out = (cs_cooc_size){.contributions = size.contributions,
                               .rows = size.rows,
                               .entries = size.entries,
-                              .matrix = archive_bytes(size.rows, size.entries),
+                              .matrix = cs_archive_bytes(size.rows, size.entries),
                               .stored = stored_at_most(corpus, size.rows, size.entries),
                               .memory = collected + (in_files ? use.limit : matrix) +
                                         matrix * use.workers /

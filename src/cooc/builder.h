@@ -92,13 +92,6 @@ typedef struct {
     int threads;
     /** Callback, or NULL. */
     const cs_progress *progress;
-    /** Called with the matrix before the intermediate data are freed; NULL: not called. An
-     * interrupt in it, as while the matrix is written, is one of the build, which leaves its
-     * checkpoint.
-     */
-    cs_status (*use)(void *use_ctx, const cs_cooc *made);
-    /** First argument of `use`. */
-    void *use_ctx;
     /** Processes that share the work, all with the same corpus and options; NULL: one process. Each
      * processes its part of the sequences, and rank 0 receives the matrix (the others an empty
      * one), with the same bits as one process. Without checkpoint.
@@ -134,7 +127,7 @@ struct cs_cooc {
     double dropped_mass;
     /** Sorted runs written to disk; not a property of the matrix. */
     int64_t runs;
-    /** For a population (text/law.h): a text for each row, which witnesses refer to. Else empty. */
+    /** For a population (text/synthetic.h): a text for each row, which witnesses refer to. Else empty. */
     cs_corpus texts;
     /** Scratch files that hold the arrays; NULL: in memory. Do not take arrays out of the struct if
      * it is set.

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 
 enum { CHECKED = 1 << 16, WORD = 64 };
 
@@ -69,10 +69,11 @@ cs_status cs_context_index_of(const cs_cooc *rows, cs_context_index *out)
 /* --- sums of rows ----------------------------------------------------------------------------- */
 
 typedef struct {
-    double *sum;         /* cols, zero between rows */
-    uint64_t *bit;       /* of the entries that are touched */
-    uint64_t *word;      /* of the words of `bit` that are */
-    int64_t first, last; /* words of these; last < first: none */
+    double *sum; /* cols, zero between rows */
+    /* Bits of the entries that are touched and of the words of `bit` that are not 0, and the first and
+     * the last word of these; last < first: none. */
+    uint64_t *bit, *word;
+    int64_t first, last;
 } gatherer;
 
 static gatherer gatherer_in(cs_pool *pool, int64_t cols)
@@ -181,7 +182,7 @@ cs_status cs_contexts_of(const cs_cooc *rows, const uint8_t *part, cs_csr *out)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* What one context has of the chosen parts. */
+/* The sums of one context over the chosen parts. */
 typedef struct {
     int64_t groups, entries, rows;
     double all;    /* documents that are not left out: n_X */
@@ -237,7 +238,7 @@ static bool makes_pairs(const cs_pair_options *o, const context_size *s)
     return s->groups >= (o->least > 2 ? o->least : 2);
 }
 
-/* What was gathered, times root, as a row. */
+/* Appends the gathered sums, times root, as a row. */
 static void add_row(pairing *b, double root)
 {
     cs_csr *a = &b->p.plus;
@@ -296,8 +297,9 @@ static void put_context(pairing *b, const int64_t *row, const int64_t *end, doub
     }
 }
 
-/* The contexts that make pairs, room for their sums, and the sums N, in the order of the rows. */
-static cs_status make_room(pairing *b, double *all, double *chosen)
+/* Allocates for the contexts that make pairs and their sums, and adds up the sums N, in the order
+ * of the rows. */
+static cs_status make_space(pairing *b, double *all, double *chosen)
 {
     const cs_csr *a = &b->rows->matrix.a;
     int64_t groups = 0, entries = 0, taken = 0, check = 0, r = 0;
@@ -358,7 +360,7 @@ cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *inde
     for (unsigned part = 0; part < 32; ++part) {
         b.takes[part] = options->chosen >> part & 1;
     }
-    cs_status status = b.taken && b.context ? make_room(&b, &all, &chosen) : CS_ERR_MEMORY;
+    cs_status status = b.taken && b.context ? make_space(&b, &all, &chosen) : CS_ERR_MEMORY;
     b.g = gatherer_in(&pool, rows->matrix.a.cols);
     status = status ? status : pool.status;
     int64_t check = 0, at = 0;

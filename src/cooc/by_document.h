@@ -16,6 +16,28 @@
 #include "cooc/builder.h"
 #include "linalg/signed_gram.h"
 
+enum {
+    /** Number of folds. */
+    CS_FOLDS = 8,
+    /** Bits of all folds. */
+    CS_ALL_FOLDS = (1 << CS_FOLDS) - 1,
+    /** Number of pairings of four quarters. */
+    CS_PAIRINGS = 3,
+};
+
+/** Half a, as bits, of split 1 .. 7 of the eight folds: fold f is in it if split & f has an even
+ * number of bits, as in the columns of a Hadamard matrix. Two folds are in the same half in three
+ * of seven splits.
+ */
+static inline unsigned cs_half_of_folds(int splitting)
+{
+    unsigned half = 0;
+    for (int f = 0; f < CS_FOLDS; ++f) {
+        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
+    }
+    return half;
+}
+
 /** Largest number of documents of such a build. */
 static const int64_t CS_MOST_DOCUMENTS = INT64_C(1) << 32;
 enum {

@@ -17,8 +17,8 @@ typedef struct {
     cs_probe probe;  /* its value and reach */
 } cs_certificate_facts;
 
-/* Fills cert_components, cert_moments, cert_probe, perron and near_ones from the facts and from k,
- * sigma, residual, floor, components and the sums of *s; cert_inertia is not run. */
+/* Fills the certificates `components`, `moments` and `probe`, perron and near_ones from the facts,
+ * from k, sigma, residual, floor, components and the sums of *s; `inertia` is not run. */
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s);
 
@@ -26,13 +26,13 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
 bool cs_moment4_affordable(const cs_spectrum_options *options, double cost);
 
 /* Whether to compute the exact sum sigma^4 at `cost` multiply-adds: within the budget and, if it is
- * to be spared, when it is cheap or when the estimate in s->sum4, if any, indicates that the
- * certificate of moments may pass with it and not without. */
+ * to be spared, when it is cheap or when the estimate in s->moments.sum4, if any, indicates that
+ * the certificate of moments may pass with it and not without. */
 bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                       double cost, const cs_spectrum *s);
 
-/* Sets tol and cert_residual, the largest residual against tol sigma_1; above it *s has not
- * converged. */
+/* Sets tol and the certificate `residual`, the largest residual against tol sigma_1; above it *s
+ * has not converged. */
 void cs_certificate_residual(double tol, cs_spectrum *s);
 
 /* The spectrum of a normalised input is computed for 2^-e Abar, whose largest modulus is in [1/2,
@@ -48,9 +48,9 @@ void cs_spectrum_restore(cs_spectrum *s);
 void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
     CS_PRINTF(3, 4);
 
-/* cert_inertia, for Abar (in the numbering of the input) and the vectors in *s on one process:
- * reduces Abar and counts as one process does. Memory: cs_inertia_bytes and the factored matrix.
- * Errors as cs_spectrum_of. */
+/* The certificate `inertia`, for Abar (in the numbering of the input) and the vectors in *s on one
+ * process: reduces Abar and counts as one process does. Memory: cs_inertia_bytes and the factored
+ * matrix. Errors as cs_spectrum_of. */
 cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *options,
                                  const cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
 

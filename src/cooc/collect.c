@@ -14,12 +14,11 @@
  *
  * The sort is an in-place most-significant-digit radix sort (American flag sort; McIlroy, Bostic,
  * McIlroy, Computing Systems 1993) on the bytes of (key, column, class), or, where a bucket fits in
- * the cache, on so many bits that those it is cut into go to insertion sort; bits that a bucket has
- * in common are skipped. What is in memory at the end is only cut into ranges of keys: the merge
- * sorts a range when it comes to it, and meets it in the cache. Each bucket is filled from one end
- * to the other, so the record that will be displaced next is fetched when its neighbour is: a large
- * bucket costs bandwidth, not latency.
- */
+ * the cache, on enough bits that the smaller buckets are short enough for insertion sort; bits that
+ * a bucket has in common are skipped. What is in memory at the end is only cut into ranges of keys:
+ * the merge sorts a range when it comes to it, and meets it in the cache. Each bucket is filled
+ * from one end to the other, so the record that will be displaced next is fetched when its
+ * neighbour is: a large bucket costs bandwidth, not latency. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -32,11 +31,13 @@ enum {
     DIGIT = 11, /* bits of the longest digit */
     LEFT_BITS = 2,
     CACHED = 1 << 15,
-    TABLE = 1 << 14,    /* places of the table */
-    TABLE_SHARE = 8,    /* of the memory of a collector */
-    FIRST = 1 << 20,    /* slots to fill before equal records are added up, */
-    GROWTH = 4,         /* and how many times more if that was in vain */
-    LIKE_NEW = 3 << 16, /* records that tell whether they are mostly new */
+    TABLE = 1 << 14, /* places of the table */
+    TABLE_SHARE = 8, /* of the memory of a collector */
+    /* Slots to fill before equal records are added up, and how many times more if that was in
+     * vain. */
+    FIRST = 1 << 20,
+    GROWTH = 4,
+    LIKE_NEW = 3 << 16, /* fewer records do not show whether most are new */
     CHECKED = 1 << 16
 };
 
@@ -119,9 +120,9 @@ static bool count_digits(const cs_record *r, int64_t n, int w, int shift, unsign
     return count[digit(r, w, shift, mask)] == n;
 }
 
-/* Bits of the next digit: of what fits in the cache, so many that a bucket is left with a few
- * records and no pass is spent on buckets of dozens; of more, no more buckets than the cache has
- * lines to fill at once. */
+/* Bits of the next digit. In a bucket that fits in the cache, enough that the next buckets have a
+ * few records and no pass is spent on buckets of dozens; in a larger one, at most as many buckets
+ * as the cache has lines to fill at once. */
 static int digit_size(int64_t n)
 {
     if (n > CACHED) {
@@ -216,7 +217,8 @@ static inline void insert(cs_collector *c, const cs_record *r)
     ++c->held;
 }
 
-/* Whether nearly all that came was new: `kept` of `added` records, enough of them to tell. */
+/* Whether nearly all that came was new: `kept` of `added` records, where there are enough to
+ * decide. */
 static bool mostly_new(int64_t kept, int64_t added)
 {
     return kept >= LIKE_NEW && kept > added / 8 * 7;
@@ -243,7 +245,7 @@ static cs_status sort_slots(cs_collector *c)
 
 /* The slots are full: adding up may empty half of them, else more are used as long as there are
  * any, and then they are spilled. */
-cs_status cs_collector_make_room(cs_collector *c)
+cs_status cs_collector_make_space(cs_collector *c)
 {
     const int64_t before = c->used;
     const bool appended = c->append, more = c->capacity < c->largest;
@@ -268,7 +270,7 @@ static cs_status flush(cs_collector *c)
 {
     cs_status status = CS_OK;
     while (c->capacity - c->used < c->held && status == CS_OK) {
-        status = cs_collector_make_room(c);
+        status = cs_collector_make_space(c);
     }
     if (status != CS_OK) return status;
     const int64_t before = c->used;

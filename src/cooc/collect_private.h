@@ -32,7 +32,7 @@ cs_status cs_collector_init(cs_collector *c, cs_runs *runs, int64_t bytes) CS_MU
 void cs_collector_free(cs_collector *c);
 
 /* Called by cs_collector_add when the slots are full, and when enough records are pending. */
-cs_status cs_collector_make_room(cs_collector *c) CS_MUST_CHECK;
+cs_status cs_collector_make_space(cs_collector *c) CS_MUST_CHECK;
 cs_status cs_collector_insert(cs_collector *c) CS_MUST_CHECK;
 
 /* The first place of a record in the table. The second product spreads keys that differ only in
@@ -51,7 +51,7 @@ static inline const cs_record *cs_collector_home(const cs_collector *c, const cs
 static inline cs_status cs_collector_add(cs_collector *c, const cs_record *record)
 {
     if (c->append) {
-        cs_status status = c->used == c->capacity ? cs_collector_make_room(c) : CS_OK;
+        cs_status status = c->used == c->capacity ? cs_collector_make_space(c) : CS_OK;
         if (status == CS_OK) c->slot[c->used++] = *record;
         return status;
     }

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
 #include "io/number.h"
@@ -175,7 +175,7 @@ static cs_status number_lengths(const cs_sequences *sequences, cs_context_plan *
     return plan->table ? CS_OK : CS_ERR_MEMORY;
 }
 
-/* Scratch room of a walker. */
+/* The sizes of a walker's scratch buffers. */
 static void plan_scratch(cs_context_plan *plan)
 {
     bool sets = plan->draws > 0;
@@ -188,18 +188,18 @@ static void plan_scratch(cs_context_plan *plan)
         }
         int64_t reach = pads ? t->pairs.length : t->ranks + 1;
         plan->near = plan->near || t->padded;
-        if (t->padded && reach > plan->hash_room) {
-            plan->hash_room = reach;
+        if (t->padded && reach > plan->hash_capacity) {
+            plan->hash_capacity = reach;
         }
     }
     if (sets) {
-        plan->set_room = plan->longest + 1;
-        plan->hash_room = plan->kind->whole ? plan->longest : plan->hash_room;
+        plan->set_capacity = plan->longest + 1;
+        plan->hash_capacity = plan->kind->whole ? plan->longest : plan->hash_capacity;
     }
 }
 
-/* `nearest` under invariant laws: refuses a corpus with more contributions than can be
- * sorted, with what would bring its longest sequences down to the mean that can. */
+/* `nearest` under permutation-invariant objectives: refuses a corpus with more contributions than
+ * can be sorted, with what would bring its longest sequences down to the mean that can. */
 static cs_status check_total(const cs_sequences *sequences, cs_context_plan *plan)
 {
     double total = 0, targets = 0;
@@ -215,7 +215,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
     }
     cs_context_table smaller = {.pairs = most->pairs};
     plan->max_patterns = floor(MAX_PATTERNS_IN_ALL / targets);
-    cs_status status = cs_context_nearest_table(plan, &smaller);
+    cs_status status = plan->kind->table(plan, &smaller);
     cs_free(smaller.pattern);
     cs_pool_free(&smaller.pool);
     return cs_blame(status, "the corpus has %.3g contexts, but at most %.3g are supported", total,
@@ -312,19 +312,4 @@ int64_t cs_context_denominator(const cs_context_plan *plan, bool by_document)
         lcm = (double)lcm * (double)factor <= 0x1p40 ? lcm * factor : 0;
     }
     return lcm;
-}
-
-cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
-                           const cs_sequences *sequences, int64_t sequence,
-                           cs_contribution_visit visit, void *ctx, double *dropped)
-{
-    cs_context_walker w;
-    cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
-    if (status != CS_OK) return status;
-    int64_t length = sequences->length[sequence];
-    status = cs_context_walk(&w, sequence, sequences->start[sequence], length,
-                             sequences->document[sequence], 0, cs_context_outer(plan, length));
-    if (status == CS_OK && dropped) *dropped = w.dropped;
-    cs_context_walker_free(&w);
-    return status;
 }

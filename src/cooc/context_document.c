@@ -13,7 +13,7 @@ static cs_status event(cs_context_walker *w, const cs_context_event *e)
     return visit(w, e->target, e->weight, e->ordinal);
 }
 
-/* An invariant law predicts every position with the same probability. */
+/* A permutation-invariant objective predicts every position with the same probability. */
 static double of_target(const cs_context_table *t)
 {
     return t->pairs.invariant / (double)t->pairs.length;

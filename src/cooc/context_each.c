@@ -1,11 +1,10 @@
 /* Context `each:w`: every conditioning token within w positions of the target is its own row, the
  * event's weight shared equally among them; the GloVe and LSA view (spectra.md).
  *
- * Under an invariant law a window of W positions holds none of S with probability
+ * Under a permutation-invariant objective a window of W positions holds none of S with probability
  * P_0 = sum_m q(m) C(s-1-W, m) / C(s-1, m), and by symmetry each of its places gets (1 - P_0) / W.
  * 1 - P_0 is summed from the probabilities that the first, second, ... position is the first one in
- * S, all positive, so it keeps its digits where P_0 is near 1.
- */
+ * S, all positive, so it keeps its digits where P_0 is near 1. */
 #include "cooc/context_private.h"
 
 #include "base/mem.h"
@@ -28,7 +27,7 @@ static cs_status table(const cs_context_plan *plan, cs_context_table *t)
         }
         t->missed[0] += miss;
         for (int64_t size = 1; size <= widest && size < s; ++size) {
-            int64_t left = s - size; /* positions not looked at before this one */
+            int64_t left = s - size; /* positions not examined before this one */
             int64_t free = left - m;
             hit += miss * (double)(m < left ? m : left) / (double)left;
             miss *= free > 0 ? (double)free / (double)left : 0;

@@ -1,25 +1,25 @@
-/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target (spectra.md).
+/* Contexts `nearest:n` and `nearest:n@c`: the n conditioning positions nearest to the target
+ * (spectra.md).
  *
- * Order the s-1 positions other than k by nearness. Under an invariant law S is a uniform m-subset
- * of them with probability q(m), so a given set of n positions whose farthest has rank i is exactly
- * the n nearest with probability
+ * Order the s-1 positions other than k by nearness. Under a permutation-invariant objective S is a
+ * uniform m-subset of them with probability q(m), so a given set of n positions whose farthest has
+ * rank i is exactly the n nearest with probability
  *
  *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
  *
- * the same for every target, and in whatever way positions are ordered (in the plane: context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all
- * of them, wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences
- * of positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor
- * (s-1-i-(m-n)) / (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S
- * follows from drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the
- * enumeration stops once it is below plan->tail of a target's share of the law, and that rest is
- * dropped.
+ * the same for every target, and in whatever way positions are ordered (in the plane:
+ * context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all of them,
+ * wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences of
+ * positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor (s-1-i-(m-n)) /
+ * (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S follows from
+ * drawing without replacement. sum_{j<n} r_j(i) is the weight beyond rank i; the enumeration stops
+ * once it is below plan->tail of a target's share of the distribution, and the rest is dropped.
  *
  * Limits: n a handful. The patterns of one target, about (ln tail / ln rho)^n / n! for mask ratio
  * rho, are bounded by max_events, and those of a corpus by 2^36 (context.c), because objectives
  * with few unmasked tokens at long lengths have a context everywhere. Sampling is no way out: few
  * draws leave far patterns unique. A larger tail is, whose dropped weight is counted, or shorter
- * pieces.
- */
+ * pieces. */
 #include "cooc/context_private.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ enum { MARK = -1 };
 
 static const double MAX_WORK = 0x1p33; /* ranks x sizes of one table: seconds */
 
-/* --- weights of an invariant law -------------------------------------------------------------- */
+/* --- weights of a permutation-invariant objective --------------------------------------------- */
 
 /* The sizes m >= n with q(m) > 0: what is known of each after i ranks. */
 typedef struct {
@@ -108,7 +108,8 @@ static int64_t affordable_length(const cs_context_plan *plan, double limit)
     for (;; ++s) {
         double choices = 0;
         for (int64_t m = 0; m <= n && choices <= limit; ++m) {
-            choices += cs_binomial(s, m); /* of the s positions beside a target, at length s + 1 */
+            /* of the s positions other than the target, at length s + 1 */
+            choices += cs_binomial(s, m);
         }
         if (choices > limit) {
             break;
@@ -155,13 +156,13 @@ static double padded_weights(const cs_context_table *t, int64_t n, double *padde
     return count;
 }
 
-cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t)
+static cs_status make_table(const cs_context_plan *plan, cs_context_table *t)
 {
-    int64_t s = t->pairs.length, n = plan->context.n, room = 64;
-    double limit = plan->max_patterns, law = t->pairs.invariant;
+    int64_t s = t->pairs.length, n = plan->context.n, capacity = 64;
+    double limit = plan->max_patterns, distribution = t->pairs.invariant;
     drawing d = {0};
     t->padded = cs_pool_take(&t->pool, n, sizeof *t->padded);
-    t->pattern = cs_calloc(room, sizeof *t->pattern);
+    t->pattern = cs_calloc(capacity, sizeof *t->pattern);
     if (!t->padded || !t->pattern) return CS_ERR_MEMORY;
     double count = padded_weights(t, n, t->padded);
     if (count > limit) {
@@ -169,8 +170,9 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
     }
     cs_status status = drawing_init(t, n, &d);
     double beyond = d.count > 0 ? 1 : 0, sets = 1; /* sets = C(i-1, n-1) */
-    for (int64_t i = 1; i < s && beyond > plan->tail * law / (double)s && status == CS_OK; ++i) {
-        status = cs_reserve(&t->pattern, &room, i + 1, sizeof *t->pattern);
+    for (int64_t i = 1; i < s && beyond > plan->tail * distribution / (double)s && status == CS_OK;
+         ++i) {
+        status = cs_reserve(&t->pattern, &capacity, i + 1, sizeof *t->pattern);
         if (status != CS_OK) break;
         double before = beyond;
         beyond = drawing_advance(&d, s, i, &t->pattern[i]);
@@ -180,9 +182,9 @@ cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table
         }
         t->ranks = i;
         if (count > limit) {
-            status = too_many(plan, s, limit, before * (double)s / law);
+            status = too_many(plan, s, limit, before * (double)s / distribution);
         } else if ((double)i * (double)d.count > MAX_WORK) {
-            status = too_many(plan, s, (double)i, before * (double)s / law);
+            status = too_many(plan, s, (double)i, before * (double)s / distribution);
         }
     }
     t->tail = beyond;
@@ -388,7 +390,7 @@ static void text(const cs_context_walker *w, const cs_contribution *c, const cs_
 const cs_context_kind cs_context_nearest = {.given = true,
                                             .plane = true,
                                             .event = event,
-                                            .table = cs_context_nearest_table,
+                                            .table = make_table,
                                             .weights = weights,
                                             .targets = targets,
                                             .size = cs_context_nearest_size,

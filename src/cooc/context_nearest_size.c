@@ -1,10 +1,11 @@
-/* How many rows and entries `nearest` makes under an invariant law, without making them.
+/* How many rows and entries `nearest` makes under a permutation-invariant objective, without making
+ * them.
  *
  * Rows of different offsets are different rows, so the contributions fall into classes by their
- * offsets, N_c of them with D_c different rows, and rows / contributions = sum_c D_c / N is the mean
- * of D_c / N_c over contributions drawn at random. A class costs one pass over the tokens, whatever
- * the number of classes. Unbiased but for the sketches; the spread of the draws gives its error.
- */
+ * offsets, N_c of them with D_c different rows, and rows / contributions = sum_c D_c / N is the
+ * mean of D_c / N_c over contributions drawn at random. A class costs one pass over the tokens,
+ * whatever the number of classes. Unbiased except for the sketches; the spread of the draws gives
+ * its error. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -84,7 +85,7 @@ static void draw_ranks(cs_rng *rng, const cs_context_table *t, int64_t *n, int64
     }
 }
 
-/* d->offset and d->across have room for n. */
+/* d->offset and d->across hold at least n items. */
 static void draw_class(const job *j, cs_rng *rng, double total, drawn *d)
 {
     const cs_sequences *q = j->sequences;
@@ -134,7 +135,8 @@ static int64_t top_rank(const cs_context_table *t, int64_t k, const drawn *d)
     return top;
 }
 
-/* What the pattern of target k weighs, whose positions are all there; 0: it has none. */
+/* The weight of the pattern at target k, all of whose positions exist; 0 if k has no such
+ * pattern. */
 static double weight_of(const cs_context_plan *plan, const cs_context_table *t, int64_t k,
                         const drawn *d)
 {

@@ -46,7 +46,7 @@ static int by_distance(const void *x, const void *y)
     return order != 0 ? order : (a->step > b->step) - (a->step < b->step);
 }
 
-/* All offsets of a grid of so many rows but (0, 0), the nearest first: how many. */
+/* All offsets except (0, 0) of a grid of this size, the nearest first; returns their number. */
 static int64_t sort_offsets(int64_t rows, int64_t width, int64_t columns, offset *out)
 {
     int64_t n = 0;
@@ -70,9 +70,9 @@ cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t s, cs_cont
     offset *from = cs_alloc((2 * rows - 1) * (2 * width - 1), sizeof *from);
     t->near_position = cs_pool_take(&t->pool, s * s, sizeof *t->near_position);
     t->near_rank = cs_pool_take(&t->pool, s * s, sizeof *t->near_rank);
-    const bool room = from && t->pool.status == CS_OK;
-    const int64_t n = room ? sort_offsets(rows, width, columns, from) : 0;
-    for (int64_t k = 0; room && k < s; ++k) {
+    const bool allocated = from && t->pool.status == CS_OK;
+    const int64_t n = allocated ? sort_offsets(rows, width, columns, from) : 0;
+    for (int64_t k = 0; allocated && k < s; ++k) {
         uint16_t *position = t->near_position + k * s, *rank = t->near_rank + k * s, last = 0;
         position[0] = (uint16_t)k;
         rank[k] = 0;
@@ -85,5 +85,5 @@ cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t s, cs_cont
         }
     }
     cs_free(from);
-    return room ? CS_OK : CS_ERR_MEMORY;
+    return allocated ? CS_OK : CS_ERR_MEMORY;
 }

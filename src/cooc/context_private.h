@@ -66,9 +66,9 @@ struct cs_context_plan {
     int32_t *table_of; /* longest + 1: index of a length's table, -1 if the length does not occur */
     int64_t tables;
     cs_context_table *table;
-    int64_t hash_room; /* capacity for item hashes of a walker */
-    bool near;         /* nearest, invariant part: a walker keeps positions in order of nearness */
-    int64_t set_room;  /* capacity for positions of an explicit set in a walker */
+    int64_t hash_capacity; /* capacity for item hashes of a walker */
+    bool near; /* nearest, invariant part: a walker keeps positions in order of nearness */
+    int64_t set_capacity; /* capacity for positions of an explicit set in a walker */
 };
 
 /* One event (S, k) of the current sequence. S is a prefix, or the positions below `limit` in
@@ -98,7 +98,7 @@ typedef struct {
     double dropped;
     /* scratch */
     cs_hash128 *hash;
-    int32_t *near_offset, *near_token; /* hash_room: by nearness rank */
+    int32_t *near_offset, *near_token; /* hash_capacity: by nearness rank */
     int32_t *rank, *position, *content;
     int32_t *row_position, *row_content; /* of one row of nearest or each */
     int64_t *chosen;                     /* nearest: ranks of the current pattern */
@@ -160,9 +160,10 @@ typedef struct {
 
 /* A context mode. `invariant`: functions for the invariant part of a distribution. */
 typedef struct cs_context_kind {
-    bool given;  /* rows contain the target's position by construction */
-    bool whole;  /* a row is the whole set: events carry their items and the sum of the items'
-                    hashes, and every set is listed */
+    bool given; /* rows contain the target's position by construction */
+    /* A row is the whole set: events carry their items and the sum of the items' hashes, and every
+     * set is listed. */
+    bool whole;
     bool tokens; /* rows without the target's position are tokens */
     bool gram;   /* the matrix is a Gram form, counted by `walk` */
     bool plane;  /* distance may be in the plane */
@@ -202,9 +203,6 @@ const cs_context_kind *cs_context_kind_of(cs_context_mode mode);
 cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *corpus,
                                   const cs_sequences *sequences, int threads,
                                   cs_context_size *out) CS_MUST_CHECK;
-
-/* Recomputes the table of `nearest`, for the message about a plan that is too large. */
-cs_status cs_context_nearest_table(const cs_context_plan *plan, cs_context_table *t) CS_MUST_CHECK;
 
 /* context_plane.c: the order by distance in the plane at one length, if the context has a plane.
  * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */

@@ -92,7 +92,9 @@ static void set_draws(const cs_context_plan *plan, cs_context_table *t)
     cs_plan_weighting weighting = cs_objective_table(o->kind)->weighting;
     bool one = weighting == CS_WEIGHTS_ONE, token = o->event_weight == CS_EVENT_TOKEN;
     /* The expected sum of a drawn plan's weights. */
-    double weight = one ? 1 : token ? t->predicted : cs_objective_speaks(o, t->pairs.length);
+    double weight = one     ? 1
+                    : token ? t->predicted
+                            : cs_objective_predict_probability(o, t->pairs.length);
     t->draw_weight = (double)plan->draws * weight;
     t->outer = plan->draws;
     t->inner = places(plan, t->pairs.length, false);

@@ -1,27 +1,26 @@
-/* Context `unique`: every context is a row of its own, and no row is made (refinement-and-kernel.md).
+/* Context `unique`: every context is a separate row, and no row is made (refinement-and-kernel.md).
  *
  * With the position kernel R of an objective (plan/kernel.h), and every pair of a sequence and a
- * conditioning set a different context, the Gram form of the matrix is a sum over pairs of positions
- * of a sequence, row token x_k, column token x_l:
+ * conditioning set a different context, the Gram form of the matrix is a sum over pairs of
+ * positions of a sequence, row token x_k, column token x_l:
  *
  *     C(u, v) = sum over sequences, k, l of R_kl [x_k = u, x_l = v];
  *
- * `given`: of the diagonal of R's row sums in place of R. Windows that overlap are counted as one run
- * of the document: a pair of positions of the run at distance e adds R_{k, k+e} once for each window
- * that holds both, which are entries k, k - stride, ... of a diagonal of R, so a difference of two of
- * its prefix sums. That takes the tokens times twice the reach of R, not the windows times its
- * entries.
+ * `given`: of the diagonal of R's row sums in place of R. Windows that overlap are counted as one
+ * run of the document: a pair of positions of the run at distance e adds R_{k, k+e} once for each
+ * window that holds both, which are entries k, k - stride, ... of a diagonal of R, so a difference
+ * of two of its prefix sums. That takes the tokens times twice the reach of R, not the windows
+ * times its entries.
  *
  * Prefix sums carry what rounding took (Neumaier), so that a small entry is not lost in a
  * difference of large ones. Memory: 8 bytes times length times (reach + 1) for each length, twice
- * that of windows that overlap; none where R has one number on the diagonal and one off it.
- */
+ * that of windows that overlap; none where R has one number on the diagonal and one off it. */
 #include "base/mem.h"
 #include "cooc/compensated_private.h"
 #include "cooc/context_private.h"
 #include "plan/kernel.h"
 
-/* Windows of a shorter length than the others stand alone. */
+/* Windows of a shorter length than the others are counted one by one. */
 static int64_t stride_of(const cs_context_plan *plan, const cs_context_table *t)
 {
     return t->pairs.length == plan->window ? plan->stride : INT64_MAX;

@@ -13,19 +13,19 @@
 cs_status cs_context_walker_init(cs_context_walker *w, const cs_context_plan *plan,
                                  const cs_corpus *corpus, cs_contribution_visit visit, void *ctx)
 {
-    const int64_t n = plan->context.n, near = plan->near ? plan->hash_room : 0;
+    const int64_t n = plan->context.n, near = plan->near ? plan->hash_capacity : 0;
     cs_pool pool = {0};
     *w = (cs_context_walker){
         .plan = plan,
         .corpus = corpus,
         .visit = visit,
         .ctx = ctx,
-        .hash = cs_pool_take(&pool, plan->hash_room, sizeof *w->hash),
+        .hash = cs_pool_take(&pool, plan->hash_capacity, sizeof *w->hash),
         .near_offset = cs_pool_take(&pool, near, sizeof *w->near_offset),
         .near_token = cs_pool_take(&pool, near, sizeof *w->near_token),
-        .rank = cs_pool_take(&pool, plan->set_room, sizeof *w->rank),
-        .position = cs_pool_take(&pool, plan->set_room, sizeof *w->position),
-        .content = cs_pool_take(&pool, plan->set_room, sizeof *w->content),
+        .rank = cs_pool_take(&pool, plan->set_capacity, sizeof *w->rank),
+        .position = cs_pool_take(&pool, plan->set_capacity, sizeof *w->position),
+        .content = cs_pool_take(&pool, plan->set_capacity, sizeof *w->content),
         .row_position = cs_pool_take(&pool, n, sizeof *w->row_position),
         .row_content = cs_pool_take(&pool, n, sizeof *w->row_content),
         .chosen = cs_pool_take(&pool, n, sizeof *w->chosen),
@@ -201,4 +201,32 @@ cs_status cs_context_walk(cs_context_walker *w, int64_t sequence, int64_t start,
     if (status == CS_OK && last > events)
         status = w->plan->kind->targets(w, first > events ? first - events : 0, last - events);
     return status;
+}
+
+cs_status cs_context_visit(const cs_context_plan *plan, const cs_corpus *corpus,
+                           const cs_sequences *sequences, int64_t sequence,
+                           cs_contribution_visit visit, void *ctx, double *dropped)
+{
+    cs_context_walker w;
+    cs_status status = cs_context_walker_init(&w, plan, corpus, visit, ctx);
+    if (status != CS_OK) return status;
+    int64_t length = sequences->length[sequence];
+    status = cs_context_walk(&w, sequence, sequences->start[sequence], length,
+                             sequences->document[sequence], 0, cs_context_outer(plan, length));
+    if (status == CS_OK && dropped) *dropped = w.dropped;
+    cs_context_walker_free(&w);
+    return status;
+}
+
+void cs_context_put_word(const cs_context_walker *w, const char *separator, int32_t token, FILE *to)
+{
+    char number[24];
+    (void)fprintf(to, "%s%s", separator, cs_corpus_word(w->corpus, token, number));
+}
+
+void cs_context_put_target(const cs_context_walker *w, const cs_contribution *c, FILE *to)
+{
+    if (w->plan->context.given) {
+        (void)fprintf(to, " [%d]", (int)c->target + 1);
+    }
 }

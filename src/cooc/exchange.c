@@ -142,7 +142,7 @@ static void move_arrays(cs_comm *c, int to, int from, cs_assembler *a, const cs_
     }
 }
 
-/* What a rank has sent, behind what is there. */
+/* Appends the part that a rank has sent. */
 static void take_part(cs_exchange *x, int rank, const part_sums *n, int64_t *in_col,
                       cs_assembler *whole)
 {
@@ -170,7 +170,7 @@ static cs_status take_parts(cs_exchange *x, const part_sums *part, cs_assembler 
     int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
     cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !cs_assembler_fits(whole, &others))
-        status = cs_assembler_room(whole, &others, 1);
+        status = cs_assembler_reserve(whole, &others, 1);
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
         take_part(x, r, &part[r], in_col, whole);
     }

@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/fold_runs_private.h"
 
 enum {
@@ -35,11 +35,11 @@ enum {
     SPARSE = 2            /* columns of a pass for each entry that is looked up instead */
 };
 
-typedef cs_fold_lanes lanes;
+typedef cs_split_lanes lanes;
 static const double QUARTER_WEIGHT = 8;
 
-/* What is made of the counts of a pattern: a and b by half; left and right so that left(u) right(v)
- * has T_f(u) T_g(v) of pair of quarters j. */
+/* The products of a pattern's counts: a and b by half; left and right so that left(u) right(v) is
+ * T_f(u) T_g(v) of pair of quarters j. */
 typedef struct {
     lanes half[2], left, right;
 } made;
@@ -62,10 +62,10 @@ typedef struct {
     int64_t cols, items;
     made *pattern;
     places contexts, documents;
-    double *work;   /* by column: pairs of entries */
-    int64_t *first; /* items + 1: columns */
-    sums *sum;      /* by item */
-    double *room;   /* by worker: cols x STRIDE */
+    double *work;    /* by column: pairs of entries */
+    int64_t *first;  /* items + 1: columns */
+    sums *sum;       /* by item */
+    double *scratch; /* by worker: cols x STRIDE */
 } products;
 
 static cs_status make_patterns(const cs_fold_runs *r, made **out)
@@ -195,20 +195,20 @@ static inline __attribute__((always_inline)) void take_touched(const products *w
 }
 
 static inline __attribute__((always_inline)) void token(const products *w, int64_t u, bool quarters,
-                                                        double *restrict room, sums *restrict s)
+                                                        double *restrict scratch, sums *restrict s)
 {
     sums row = {.trace = 0};
-    fill(w, u, quarters, room);
+    fill(w, u, quarters, scratch);
     for (int j = 0; j < CS_FOLDS && quarters; ++j) {
-        row.trace += room[C * CS_FOLDS + j];
+        row.trace += scratch[C * CS_FOLDS + j];
     }
-    take(w, u, u, 1, quarters, room, &row);
+    take(w, u, u, 1, quarters, scratch, &row);
     if (w->work[u] * SPARSE < (double)(w->cols - u)) {
-        take_touched(w, &w->contexts, u, quarters, room, &row);
-        take_touched(w, &w->documents, u, quarters, room, &row);
+        take_touched(w, &w->contexts, u, quarters, scratch, &row);
+        take_touched(w, &w->documents, u, quarters, scratch, &row);
     } else {
         for (int64_t v = u + 1; v < w->cols; ++v) {
-            take(w, u, v, 2, quarters, room, &row);
+            take(w, u, v, 2, quarters, scratch, &row);
         }
     }
     const double square = w->o->scale[u] * w->o->scale[u];
@@ -220,40 +220,26 @@ static inline __attribute__((always_inline)) void token(const products *w, int64
     s->trace += square * row.trace;
 }
 
-CS_CLONES static void take_halves(const products *w, int64_t u, double *room, sums *s)
+CS_CLONES static void take_halves(const products *w, int64_t u, double *scratch, sums *s)
 {
-    token(w, u, false, room, s);
+    token(w, u, false, scratch, s);
 }
 
-CS_CLONES static void take_all(const products *w, int64_t u, double *room, sums *s)
+CS_CLONES static void take_all(const products *w, int64_t u, double *scratch, sums *s)
 {
-    token(w, u, true, room, s);
+    token(w, u, true, scratch, s);
 }
 
 static cs_status take_item(void *ctx, int64_t item, int worker)
 {
     const products *w = ctx;
     sums s = {.trace = 0};
-    double *room = w->room + (int64_t)worker * w->cols * STRIDE;
+    double *scratch = w->scratch + (int64_t)worker * w->cols * STRIDE;
     for (int64_t u = w->first[item]; u < w->first[item + 1]; ++u) {
-        (w->o->quarters ? take_all : take_halves)(w, u, room, &s);
+        (w->o->quarters ? take_all : take_halves)(w, u, scratch, &s);
     }
     w->sum[item] = s;
     return CS_OK;
-}
-
-/* Runs of columns that reach their share of the work. */
-static void deal(products *w)
-{
-    double held = 0;
-    const double share = fmax(cs_total(w->cols, w->work) / MOST_ITEMS, LEAST_WORK);
-    for (int64_t u = 0; u < w->cols; ++u) {
-        held += w->work[u];
-        if (held >= share || u + 1 == w->cols) {
-            w->first[++w->items] = u + 1;
-            held = 0;
-        }
-    }
 }
 
 /* --- all -------------------------------------------------------------------------------------- */
@@ -304,17 +290,19 @@ static cs_status multiply(products *w, cs_fold_products *out)
         status = find_places(&w->r->contexts, w->cols, &pool, w->work, &w->contexts);
     if (status == CS_OK)
         status = find_places(&w->r->documents, w->cols, &pool, w->work, &w->documents);
-    const int64_t room = (int64_t)workers * w->cols * STRIDE;
-    if (status == CS_OK && !(w->room = cs_alloc_aligned(room, sizeof *w->room)))
+    const int64_t scratch = (int64_t)workers * w->cols * STRIDE;
+    if (status == CS_OK && !(w->scratch = cs_alloc_aligned(scratch, sizeof *w->scratch)))
         status = CS_ERR_MEMORY;
     if (status == CS_OK) {
-        memset(w->room, 0, (size_t)room * sizeof *w->room);
-        deal(w);
+        memset(w->scratch, 0, (size_t)scratch * sizeof *w->scratch);
+        w->items =
+            cs_cut_runs(w->cols, w->work, fmax(cs_total(w->cols, w->work) / MOST_ITEMS, LEAST_WORK),
+                        w->first + 1);
         status = cs_parallel_workers(w->items, workers, take_item, w);
     }
     if (status == CS_OK) summarise(w, out);
     cs_free_aligned(w->pattern);
-    cs_free_aligned(w->room);
+    cs_free_aligned(w->scratch);
     cs_pool_free(&pool);
     return status;
 }

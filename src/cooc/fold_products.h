@@ -6,28 +6,6 @@
 
 #include "cooc/by_document.h"
 
-enum {
-    /** Number of folds. */
-    CS_FOLDS = 8,
-    /** Bits of all folds. */
-    CS_ALL_FOLDS = (1 << CS_FOLDS) - 1,
-    /** Number of pairings of four quarters. */
-    CS_PAIRINGS = 3,
-};
-
-/** Half a, as bits, of split 1 .. 7 of the eight folds: fold f is in it if split & f has an even
- * number of bits, as in the columns of a Hadamard matrix. Two folds are in the same half in three
- * of seven splits.
- */
-static inline unsigned cs_half_of_folds(int splitting)
-{
-    unsigned half = 0;
-    for (int f = 0; f < CS_FOLDS; ++f) {
-        half |= (unsigned)!(__builtin_popcount((unsigned)(splitting & f)) % 2) << f;
-    }
-    return half;
-}
-
 /** Options of cs_fold_products_of. */
 typedef struct {
     /** By document of the corpus: its fold, or CS_LEFT_OUT; borrowed. */

@@ -102,7 +102,7 @@ static cs_status hashed(maker *m, const double *fold, int32_t *out)
     if (m->slot[at] == 0) {
         if (m->r.patterns == INT32_MAX)
             return cs_fail(CS_ERR_MEMORY, "more than 2^31 distinct counts of eight folds");
-        status = cs_reserve(&m->r.fold, &m->r.pattern_room, (m->r.patterns + 1) * CS_FOLDS,
+        status = cs_reserve(&m->r.fold, &m->r.pattern_capacity, (m->r.patterns + 1) * CS_FOLDS,
                             sizeof *m->r.fold);
         if (status != CS_OK) return status;
         memcpy(m->r.fold + m->r.patterns * CS_FOLDS, fold, CS_FOLDS * sizeof *fold);
@@ -142,17 +142,17 @@ static cs_status pattern_of(maker *m, const double *counts, int32_t *out)
 
 /* --- runs ------------------------------------------------------------------------------------- */
 
-/* Room for a run of so many entries, which begins. */
+/* Begins a run of at most `entries` entries, for which it makes space. */
 static cs_status begin_run(cs_fold_list *l, int64_t context, int64_t entries)
 {
-    cs_status status = cs_reserve(&l->ptr, &l->run_room, l->runs + 2, sizeof *l->ptr);
+    cs_status status = cs_reserve(&l->ptr, &l->run_capacity, l->runs + 2, sizeof *l->ptr);
     if (status == CS_OK)
-        status = cs_reserve(&l->context, &l->context_room, l->runs + 1, sizeof *l->context);
+        status = cs_reserve(&l->context, &l->context_capacity, l->runs + 1, sizeof *l->context);
     if (status == CS_OK)
-        status = cs_reserve(&l->col, &l->col_room, l->entries + entries, sizeof *l->col);
+        status = cs_reserve(&l->col, &l->col_capacity, l->entries + entries, sizeof *l->col);
     if (status == CS_OK)
         status =
-            cs_reserve(&l->pattern, &l->pattern_room, l->entries + entries, sizeof *l->pattern);
+            cs_reserve(&l->pattern, &l->pattern_capacity, l->entries + entries, sizeof *l->pattern);
     if (status != CS_OK) return status;
     l->ptr[l->runs] = l->entries;
     l->context[l->runs++] = context;
@@ -179,10 +179,10 @@ static cs_status put_document(maker *m, int64_t row)
     const int fold = fold_of(m, row);
     if (end - begin == 1) {
         const double square = a->val[begin] * a->val[begin];
-        cs_fold_lanes *to =
-            (cs_fold_lanes *)(m->r.diagonal + (int64_t)a->col[begin] * 2 * CS_FOLDS);
-        const cs_fold_lanes *w = (const cs_fold_lanes *)(m->r.weight + context * 2 * CS_FOLDS),
-                            *in = (const cs_fold_lanes *)m->in[fold];
+        cs_split_lanes *to =
+            (cs_split_lanes *)(m->r.diagonal + (int64_t)a->col[begin] * 2 * CS_FOLDS);
+        const cs_split_lanes *w = (const cs_split_lanes *)(m->r.weight + context * 2 * CS_FOLDS),
+                             *in = (const cs_split_lanes *)m->in[fold];
         to[0] += square * w[0] * in[0];
         to[1] += square * w[1] * in[1];
         return CS_OK;
@@ -214,7 +214,7 @@ static void gather(maker *m, int64_t row)
     }
 }
 
-/* What was gathered, at most `most` entries, as a run. */
+/* Writes the gathered entries, at most `most`, as a run. */
 static cs_status put_context(maker *m, int64_t most)
 {
     cs_fold_list *l = &m->r.contexts;
@@ -238,7 +238,7 @@ static cs_status put_context(maker *m, int64_t most)
  * difference of squares would cancel where one holds nearly all. */
 CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any)
 {
-    cs_fold_lanes chosen[2] = {{0}, {0}}, pairs[2] = {{0}, {0}}, documents[2] = {{0}, {0}};
+    cs_split_lanes chosen[2] = {{0}, {0}}, pairs[2] = {{0}, {0}}, documents[2] = {{0}, {0}};
     const double least = m->o->least > 2 ? (double)m->o->least : 2;
     double all = 0;
     for (int64_t i = first; i < end; ++i) {
@@ -247,18 +247,18 @@ CS_CLONES static cs_status weigh(maker *m, int64_t first, int64_t end, bool *any
             continue;
         }
         const double mass = m->index->mass[i];
-        const cs_fold_lanes *in = (const cs_fold_lanes *)m->in[fold];
+        const cs_split_lanes *in = (const cs_split_lanes *)m->in[fold];
         m->r.mass[fold] += mass;
         all += mass;
         for (int h = 0; h < 2; ++h) {
-            const cs_fold_lanes of_it = mass * in[h];
+            const cs_split_lanes of_it = mass * in[h];
             pairs[h] += 2 * chosen[h] * of_it;
             chosen[h] += of_it;
             documents[h] += in[h];
         }
     }
-    cs_status status =
-        cs_reserve(&m->r.weight, &m->r.room, (m->r.count + 1) * 2 * CS_FOLDS, sizeof *m->r.weight);
+    cs_status status = cs_reserve(&m->r.weight, &m->r.capacity, (m->r.count + 1) * 2 * CS_FOLDS,
+                                  sizeof *m->r.weight);
     if (status != CS_OK) return status;
     double *weight = m->r.weight + m->r.count * 2 * CS_FOLDS;
     *any = m->o->quarters && documents[0][0] >= 2; /* lane 0: every document */

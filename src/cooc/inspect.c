@@ -1,4 +1,4 @@
-/* What a matrix, a row, a singular vector or a word looks like. */
+/* Describes a matrix, a row, a singular vector or a word for a reader. */
 #include "cooc/inspect.h"
 
 #include <assert.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/scored.h"
+#include "base/sort.h"
 
 /* Of a row of the matrix, or of a token. */
 static cs_status add_line(const cs_inspection *in, const char *what, bool row, int64_t rank,
@@ -113,7 +113,7 @@ cs_status cs_inspect_vector(const cs_inspection *in, const cs_spectrum *s, int64
     cs_status status = CS_OK;
     for (int end = 0; end < 2 && status == CS_OK; ++end) {
         double sign = end == 0 ? 1 : -1;
-        status = s->gram ? CS_OK : add_end(in, s, vector, true, sign);
+        status = s->input.gram ? CS_OK : add_end(in, s, vector, true, sign);
         if (status == CS_OK) status = add_end(in, s, vector, false, sign);
     }
     return status;
@@ -127,8 +127,8 @@ cs_status cs_inspect_neighbours(const cs_inspection *in, const cs_spectrum *s, i
     for (int64_t i = 0; corpus->word && i < corpus->vocab; ++i) {
         id = strcmp(corpus->word[i], word) == 0 ? i : id;
     }
-    assert(s->k > 0 && s->col_mass);
-    if (id < 0 || s->col_mass[id] <= 0.0) {
+    assert(s->k > 0 && s->input.col_mass);
+    if (id < 0 || s->input.col_mass[id] <= 0.0) {
         return cs_fail(CS_ERR_INPUT, "%s %s", word,
                        id < 0 ? "is not in the vocabulary" : "is never a target");
     }
@@ -158,7 +158,7 @@ cs_status cs_inspect_neighbours(const cs_inspection *in, const cs_spectrum *s, i
     qsort(list, (size_t)n, sizeof *list, cs_scored_compare);
     cs_status status = CS_OK;
     for (int64_t i = 0; i < n && i <= in->top && status == CS_OK; ++i) {
-        status = add_line(in, "neighbour", false, i, list[i], s->col_mass[list[i].index]);
+        status = add_line(in, "neighbour", false, i, list[i], s->input.col_mass[list[i].index]);
     }
     cs_free(list);
     return status;

@@ -1,14 +1,13 @@
 /* The merge of sorted runs into the result, several ranges of keys at once.
  *
- * Whoever takes a range merges it into a part of its own, waits until the ranges before it have got
+ * Whoever takes a range merges it into a separate part, waits until the ranges before it have got
  * their places, and copies its rows to theirs while others do the same. The result grows while
  * nobody copies. Rows, entries and sums are the same for any number of threads: a range holds whole
  * rows, and sums are of integers.
  *
  * Ranges are handed out in order to threads that live, so waiting always ends: a thread waits only
  * for ranges before its own, and a failed one wakes all. Memory: a part for each thread, about a
- * CS_RANGES-th of the result, and its class masses of columns (vocabulary x classes integers).
- */
+ * CS_RANGES-th of the result, and its class masses of columns (vocabulary x classes integers). */
 #include <pthread.h>
 
 #include "base/mem.h"
@@ -52,7 +51,7 @@ static bool wait_for_turn(merger *m, int64_t range)
     return !m->failed;
 }
 
-/* Gives the part its place, in turn; the copy is made beside those of others. */
+/* Gives the part its place, in turn; copies of several parts run at the same time. */
 static cs_status place(merger *m, int64_t range, cs_assembler *part, cs_status status)
 {
     const cs_assembler_size size = cs_assembler_size_of(part);
@@ -63,7 +62,7 @@ static cs_status place(merger *m, int64_t range, cs_assembler *part, cs_status s
         while (m->copying > 0) {
             (void)pthread_cond_wait(&m->changed, &m->lock);
         }
-        status = cs_assembler_room(m->whole, &size, (double)(range + 1) / CS_RANGES);
+        status = cs_assembler_reserve(m->whole, &size, (double)(range + 1) / CS_RANGES);
         mine = status == CS_OK;
     }
     if (mine) {

@@ -14,9 +14,9 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/moments_private.h"
 #include "stats/student.h"
@@ -52,18 +52,18 @@ double cs_moment2(const cs_csr *abar)
     return abar->gram ? trace(abar) : cs_square_norm(abar);
 }
 
-/* What the estimate works on: Q (entries here x known + sketched) and the operator. */
+/* The input of the estimate: Q (entries here x known + sketched) and the operator. */
 typedef struct {
     const cs_moment4_operator *a;
     const cs_moment4_sampling *s;
     int64_t first, held; /* entries of a right vector that are here */
     double *signs;       /* a whole vector, where only part of it is here */
-    cs_dense own;        /* room of Q where there is a sketch */
+    cs_dense own;        /* holds Q where there is a sketch */
     cs_pool pool;
     const cs_dense *q; /* NULL: nothing is taken out */
     int64_t known, sketch;
-    cs_dense y;                      /* A z, or, where there is a product with A^T A, panels: */
-    double *from, *to, *normal_room; /* aligned */
+    cs_dense y; /* A z; with a product with A^T A the aligned panels below are used instead */
+    double *from, *to, *normal_work;
 } estimate;
 
 /* x becomes the sum over the processes. */
@@ -114,11 +114,11 @@ static cs_status column_squares(const estimate *e, const cs_dense *a, double *ou
 /* Whether A^T A z is one product: of a matrix that is here. */
 static bool multiplies_at_once(const estimate *e)
 {
-    return !e->a->comm && e->a->op->normal && e->a->op->room >= 0;
+    return !e->a->comm && e->a->op->normal && e->a->op->work_size >= 0;
 }
 
-/* Room for A^T A z; released by release_room, also after a failure. */
-static cs_status take_room(estimate *e)
+/* Allocates A^T A z; released by release_work, also after a failure. */
+static cs_status take_work(estimate *e)
 {
     const cs_linop *op = e->a->op;
     if (!multiplies_at_once(e)) {
@@ -127,15 +127,15 @@ static cs_status take_room(estimate *e)
     }
     e->from = cs_csr_panel_alloc(op->cols);
     e->to = cs_csr_panel_alloc(op->cols);
-    e->normal_room = cs_csr_panel_alloc((op->room + CS_PANEL - 1) / CS_PANEL);
-    return e->from && e->to && e->normal_room ? CS_OK : CS_ERR_MEMORY;
+    e->normal_work = cs_csr_panel_alloc((op->work_size + CS_PANEL - 1) / CS_PANEL);
+    return e->from && e->to && e->normal_work ? CS_OK : CS_ERR_MEMORY;
 }
 
-static void release_room(const estimate *e)
+static void release_work(const estimate *e)
 {
     cs_free_aligned(e->from);
     cs_free_aligned(e->to);
-    cs_free_aligned(e->normal_room);
+    cs_free_aligned(e->normal_work);
 }
 
 /* z := A^T A z, at most SAMPLE_BLOCK columns. */
@@ -146,18 +146,13 @@ static cs_status apply_gram(const estimate *e, cs_dense *z)
     cs_status status = CS_OK;
     if (multiplies_at_once(e)) {
         cs_csr_panel_put(z, 0, z->cols, e->from);
-        status = cs_linop_normal(op, e->from, e->to, e->normal_room);
+        status = cs_linop_normal(op, e->from, e->to, e->normal_work);
         if (status == CS_OK) cs_csr_panel_get(e->to, 0, z->cols, z);
     } else {
         status = cs_linop_apply(op, false, z, &part);
         if (status == CS_OK) status = cs_linop_apply(op, true, &part, z);
     }
     return status == CS_OK ? cs_interrupt_check() : status;
-}
-
-static cs_dense columns_of(const cs_dense *a, int64_t first, int64_t count)
-{
-    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
 }
 
 static int64_t block_at(int64_t first, int64_t all)
@@ -186,7 +181,7 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
     return status;
 }
 
-/* Q = [V, a basis of M S beside it]. */
+/* Q = [V, W]: W is a basis of M S, orthogonal to V. */
 static cs_status sketch(estimate *e)
 {
     const cs_moment4_sampling *s = e->s;
@@ -197,7 +192,7 @@ static cs_status sketch(estimate *e)
         cs_dense_copy(s->v, &e->own);
     }
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense z = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
+        cs_dense z = cs_dense_columns(&e->own, e->known + i, block_at(i, e->sketch));
         draw_signs(e, CS_STREAM_SKETCH, i, &z);
         if (e->known > 0) {
             status = project_out(e, s->v, &z);
@@ -215,8 +210,8 @@ static cs_status low_rank(const estimate *e, cs_dense *z, double *out)
     double sum = 0, square[SAMPLE_BLOCK];
     cs_status status = CS_OK;
     for (int64_t i = 0; i < e->sketch && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense q = columns_of(&e->own, e->known + i, block_at(i, e->sketch));
-        cs_dense part = columns_of(z, 0, q.cols);
+        cs_dense q = cs_dense_columns(&e->own, e->known + i, block_at(i, e->sketch));
+        cs_dense part = cs_dense_columns(z, 0, q.cols);
         memcpy(part.data, q.data, (size_t)(q.ld * q.cols) * sizeof *q.data);
         status = apply_gram(e, &part);
         if (status == CS_OK) status = column_squares(e, &part, square);
@@ -237,7 +232,7 @@ static cs_status draw_samples(const estimate *e, cs_dense *z, double *value)
     const cs_moment4_sampling *s = e->s;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < s->samples && status == CS_OK; i += SAMPLE_BLOCK) {
-        cs_dense part = columns_of(z, 0, block_at(i, s->samples));
+        cs_dense part = cs_dense_columns(z, 0, block_at(i, s->samples));
         draw_signs(e, CS_STREAM_PROBE, i, &part);
         if (e->q) {
             status = project_out(e, e->q, &part);
@@ -290,8 +285,8 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
         return cs_fail(CS_ERR_USAGE, "confidence level %g is not in (0, 1)", s->level);
     }
     e.q = e.known > 0 ? s->v : NULL;
-    int64_t room = s->sketch < a->cols ? s->sketch : a->cols;
-    e.sketch = room > e.known ? room - e.known : 0;
+    int64_t free_columns = s->sketch < a->cols ? s->sketch : a->cols;
+    e.sketch = free_columns > e.known ? free_columns - e.known : 0;
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     double *value = cs_pool_take(&e.pool, s->samples, sizeof *value);
     cs_dense z = cs_dense_in(&e.pool, e.held, SAMPLE_BLOCK);
@@ -299,13 +294,13 @@ cs_status cs_moment4_estimate_over(const cs_moment4_operator *a, const cs_moment
         cs_comm_slice(a->comm, a->comm->rank, a->cols, &e.first, &e.held);
         e.signs = cs_pool_take(&e.pool, a->cols, sizeof *e.signs);
     }
-    cs_status status = e.pool.status ? e.pool.status : take_room(&e);
+    cs_status status = e.pool.status ? e.pool.status : take_work(&e);
     if (status == CS_OK && e.sketch > 0) status = sketch(&e);
     if (status == CS_OK) status = low_rank(&e, &z, &part);
     if (status == CS_OK) status = draw_samples(&e, &z, value);
     if (status == CS_OK) *out = summary(&e, part, value);
     cs_threads_blas_hold(false);
-    release_room(&e);
+    release_work(&e);
     cs_pool_free(&e.pool);
     return status;
 }

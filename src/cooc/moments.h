@@ -131,7 +131,7 @@ typedef struct {
  *
  * Cost: 2 nnz multiply-adds a sample, 6 nnz a sketched vector, cols (samples + sketch)(p + sketch)
  * for the projections. Memory: 24 vectors of length cols, 2 (p + sketch) more with a sketch, and
- * cs_csr_normal_room doubles.
+ * cs_csr_normal_work_size doubles.
  *
  * \param abar the normalised matrix
  * \param abar_t its transpose

@@ -15,7 +15,7 @@
  * its centres' entries into an accumulator: eight lanes for a group of eight, so that frequent
  * against frequent runs as a dense product. Ranks fall with the degree, so what is hit often lies
  * together and stays in the caches; the accumulator is a tile of TILE doubles, whatever the order
- * of the matrix, beyond which every row is searched for its part: tiles of the first or second
+ * of the matrix, beyond which every row is searched for its part: tiles of the L1 or L2
  * cache's size cost more in searches than they save in misses (1.5 times at 2^15, 4.5 times at
  * 2^12). Few entries are squared where they were put, many by a pass over the tile. Walks are dealt
  * to threads in items of about equal work that depend on the matrix alone; their compensated sums
@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/moments_private.h"
 
@@ -40,7 +41,7 @@ enum {
     MOST_ITEMS = 1024,
     LEAST_WORK = 1 << 18, /* multiply-adds of an item */
     STRETCH = 2048,       /* squares added before they join a compensated sum */
-    SPARSE = 4, /* squared in place when a tile has so many entries for each that is hit */
+    SPARSE = 4, /* a tile is squared in place when it has this many entries for each that is hit */
     AHEAD = 4   /* centres between a request to the caches and its use */
 };
 
@@ -251,8 +252,8 @@ static void take_hit(const strip *s, double *sum, double *lost)
     }
 }
 
-/* What the walks that begin in one group add. Within the group each pair of it is met from both
- * sides, beyond it every pair once. */
+/* Adds the walks that begin in one group. Each pair within the group is met from both sides, every
+ * other pair once. */
 static void walk_group(const half *h, int64_t group, double *tile, double *sum, double *lost)
 {
     int64_t width = group < h->side->panels ? PANEL : 1, first = cs_walk_first(h->side, group);
@@ -308,15 +309,8 @@ static cs_status deal(walk *w)
     w->first = cs_pool_take(w->pool, 2 * MOST_ITEMS + 6, sizeof *w->first);
     if (!w->first) return CS_ERR_MEMORY;
     for (int i = 0; i < 2; ++i) {
-        double work = 0;
         w->first[used++] = 0;
-        for (int64_t g = 0; g < w->h[i].groups; ++g) {
-            work += w->h[i].work[g];
-            if (work >= share || g + 1 == w->h[i].groups) {
-                w->first[used++] = g + 1;
-                work = 0;
-            }
-        }
+        used += cs_cut_runs(w->h[i].groups, w->h[i].work, share, w->first + used);
         w->split = i == 0 ? used - 1 : w->split;
     }
     w->items = used - 2;

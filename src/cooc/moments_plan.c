@@ -1,18 +1,17 @@
 /* In which order the exact fourth moment takes rows and columns, and what that costs.
  *
- * Method. A vertex v with d entries of which k lie on vertices before it is the centre of
+ * Method. A vertex v with d entries, k of them on vertices before it, is the centre of
  *
  *   k d - k (k - 1) / 2
  *
  * wedges (u, v, w), u before v, w on u's side and not before u: the multiply-adds of the walk.
- * Three orders are compared: all columns first, which is the Gram matrix of the columns, sum_X r
- * (r + 1) / 2; all rows first, that of the rows; and by falling degree, at most the sum over the
+ * Three orders are compared: all columns first, which is the Gram matrix of the columns, sum_X r (r
+ * + 1) / 2; all rows first, that of the rows; and by falling degree, at most the sum over the
  * entries of the smaller of their two degrees (Chiba and Nishizeki, SIAM J. Comput. 14, 1985), so
  * that neither a token in most rows nor a row of most tokens costs its square.
  *
  * Eight neighbours in rank share a walk where they mostly meet the same centres: where the share of
- * all wedge ends that they lie on, sum_v d_v over their centres v in units of nnz, is a quarter.
- */
+ * all wedge ends that they lie on, sum_v d_v over their centres v in units of nnz, is a quarter. */
 #include "base/ints.h"
 #include "base/mem.h"
 #include "cooc/moments_private.h"
@@ -77,10 +76,10 @@ static double wedges(int64_t before, int64_t degree)
     return k * (double)degree - k * (k - 1) / 2;
 }
 
-/* The three orders; room: rows + cols zeros. */
-static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *room)
+/* Chooses among the three orders; work: rows + cols zeros. */
+static void choose(const cs_csr *a, cs_walk_plan *p, int64_t *work)
 {
-    int64_t *row = room, *col = room + a->rows;
+    int64_t *row = work, *col = work + a->rows;
     double rows_first = 0, cols_first = 0, by_degree = 0, nnz = (double)cs_csr_nnz(a);
     for (int64_t i = 0; i < a->rows; ++i) {
         int64_t key = p->row.key[p->row.rank[i]], before = 0;
@@ -124,7 +123,7 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
     if (status == CS_OK) status = side_init(&p->col, a->cols, "columns", &p->pool);
     if (status != CS_OK) return status;
     double *weight = cs_pool_take(&pool, a->rows + a->cols, sizeof *weight);
-    int64_t *room = cs_pool_take(&pool, a->rows + a->cols, sizeof *room);
+    int64_t *work = cs_pool_take(&pool, a->rows + a->cols, sizeof *work);
     if ((status = pool.status) != CS_OK) goto done;
     for (int64_t i = 0; i < a->rows; ++i) {
         p->row.degree[i] = a->ptr[i + 1] - a->ptr[i];
@@ -147,7 +146,7 @@ cs_status cs_walk_plan_of(const cs_csr *a, cs_walk_plan *p)
     if (status == CS_OK) {
         group_side(&p->row, weight, (double)nnz);
         group_side(&p->col, col_weight, (double)nnz);
-        choose(a, p, room);
+        choose(a, p, work);
     }
 done:
     cs_pool_free(&pool);

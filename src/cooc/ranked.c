@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/reduce.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 void cs_ranked_free(cs_ranked *r)
 {
@@ -414,9 +414,9 @@ static cs_status make_scratch(cs_ranked *r)
 {
     int64_t panel_size = r->width * CS_PANEL;
     r->along = cs_pool_take(&r->pool, 2 * r->components * CS_PANEL, sizeof *r->along);
-    double *room = cs_pool_take(&r->pool, 2 * panel_size + CS_PANEL, sizeof *room);
-    if (!room) return CS_ERR_MEMORY;
-    r->full = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63); /* rows on cache lines */
+    double *work = cs_pool_take(&r->pool, 2 * panel_size + CS_PANEL, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
+    r->full = (double *)(((uintptr_t)work + 63) & ~(uintptr_t)63); /* rows on cache lines */
     r->partial = r->full + panel_size;
     return CS_OK;
 }

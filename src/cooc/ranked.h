@@ -76,10 +76,10 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *options,
                             cs_certificate_facts *facts, cs_spectrum *s) CS_MUST_CHECK;
 
 /* The inertia certificate, on rank 0: whether the whole matrix and the vectors fit half of its free
- * memory (else cert_inertia says so), and the count, once the vectors are there. All ranks receive
+ * memory (else the certificate says so), and the count, once the vectors are there. All ranks get
  * the certificate; all return the same. Sends 12 nnz / R + 24 held bytes a rank. Errors as
  * cs_certificate_inertia. */
-bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s);
+bool cs_ranked_has_memory(const cs_ranked *r, cs_spectrum *s);
 cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
                             const cs_spectrum_options *options, const cs_certificate_facts *facts,
                             cs_spectrum *s) CS_MUST_CHECK;

@@ -56,10 +56,10 @@ static cs_status gram_row(void *ctx, int64_t item)
 static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
-    const int64_t room = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
+    const int64_t capacity = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
     cs_pool pool = {0};
-    double *part = cs_pool_take(&pool, room, sizeof *part);
-    double *mine = cs_pool_take(&pool, room, sizeof *mine);
+    double *part = cs_pool_take(&pool, capacity, sizeof *part);
+    double *mine = cs_pool_take(&pool, capacity, sizeof *mine);
     cs_status status = pool.status;
     for (int64_t first = 0, count = 0; first < r->width && status == CS_OK; first += count) {
         int64_t begin = 0, entries = 0;
@@ -94,11 +94,11 @@ static cs_status estimate4(cs_ranked *r, const cs_spectrum_options *o, const cs_
                                           .v = v,
                                           .sigma = s->sigma,
                                           .progress = o->progress};
-    return cs_moment4_estimate_over(&a, &sampling, &s->sum4);
+    return cs_moment4_estimate_over(&a, &sampling, &s->moments.sum4);
 }
 
-/* sum sigma^2 and, with what the options say of it, sum sigma^4: exact by blocks of the smaller
- * side's Gram matrix, of which width^2 / 2 numbers are summed over the ranks, where neither its
+/* sum sigma^2 and, if the options ask for it, sum sigma^4. It is exact by blocks of the smaller
+ * side's Gram matrix (width^2 / 2 numbers of a block are summed over the ranks), where neither its
  * multiply-adds nor these numbers pass the budget; else by cs_moment4_estimate_over with the known
  * triplets (s->sigma, `v` slice x k) taken out. */
 static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
@@ -106,22 +106,22 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
 {
     bool deflated = r->deflated;
     r->deflated = false; /* sums are of Abar itself */
-    s->sum4 = cs_sum4_exact(NAN, 0);
-    s->sum_sigma2 = cs_moment2(&r->a);
-    cs_status status = cs_comm_sum(r->comm, 1, &s->sum_sigma2);
+    s->moments.sum4 = cs_sum4_exact(NAN, 0);
+    s->moments.sum_sigma2 = cs_moment2(&r->a);
+    cs_status status = cs_comm_sum(r->comm, 1, &s->moments.sum_sigma2);
     if (status == CS_OK && options->moment4) {
-        status = gram_cost(r, &s->sum_sigma4_cost);
+        status = gram_cost(r, &s->moments.sum_sigma4_cost);
         double numbers = (double)r->width * (double)r->width / 2, sum = 0;
-        double cost = fmax(s->sum_sigma4_cost, numbers);
+        double cost = fmax(s->moments.sum_sigma4_cost, numbers);
         if (status == CS_OK && !cs_moment4_exact(options, facts, cost, s))
             status = estimate4(r, options, v, s);
         if (status == CS_OK && cs_moment4_exact(options, facts, cost, s)) {
             status = exact4(r, options->progress, &sum);
-            s->sum4 = cs_sum4_exact(sum, s->sum_sigma4_cost);
+            s->moments.sum4 = cs_sum4_exact(sum, s->moments.sum_sigma4_cost);
         }
     }
-    s->sum_sigma4 = s->sum4.value;
-    s->sum_sigma4_error = s->sum4.error;
+    s->moments.sum_sigma4 = s->moments.sum4.value;
+    s->moments.sum_sigma4_error = s->moments.sum4.error;
     r->deflated = deflated;
     return status;
 }
@@ -157,7 +157,7 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
     bool deflated = r->deflated;
     *facts =
         (cs_certificate_facts){.complete = s->rank >= 0, .perron = !o->normalised, .rank = r->rank};
-    s->probe_failure = 1;
+    s->cert.probe_failure = 1;
     cs_status status = longest_line(r, &facts->longest);
     if (status == CS_OK) status = sum_moments(r, o, facts, &s->v, s);
     if (status == CS_OK && o->normalised && !o->no_reduction && s->k > 0)
@@ -169,7 +169,7 @@ cs_status cs_ranked_certify(cs_ranked *r, const cs_spectrum_options *o, cs_certi
         status = cs_ranked_space_open(r, &space);
         status =
             status ? status : cs_svd_probe_space(&space.space, &s->v, 0, o->seed, &facts->probe);
-        s->probe_failure = status == CS_OK ? facts->probe.failure : 1;
+        s->cert.probe_failure = status == CS_OK ? facts->probe.failure : 1;
         cs_space_cpu_free(&space.here);
         facts->probe.reach = CS_PROBE_RATIO * facts->probe.value;
     }

@@ -12,9 +12,9 @@ typedef struct {
     int64_t rows, nnz;
 } part_size;
 
-/* Room on rank 0 for the whole and for the largest part. */
-static cs_status make_room(cs_comm *c, const part_size *size, const cs_ranked *r, cs_csr *whole,
-                           cs_csr *part)
+/* Allocates, on rank 0, the whole matrix and the largest part. */
+static cs_status make_space(cs_comm *c, const part_size *size, const cs_ranked *r, cs_csr *whole,
+                            cs_csr *part)
 {
     part_size sum = {0}, most = {0};
     for (int p = 0; p < c->ranks; ++p) {
@@ -58,7 +58,7 @@ static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr 
     cs_status status = cs_comm_agree(c, pool.status);
     if (status == CS_OK) {
         cs_comm_gather_each(c, sizeof mine, &mine, size);
-        status = make_room(c, size, r, whole, &part);
+        status = make_space(c, size, r, whole, &part);
     }
     if (status == CS_OK) {
         place = cs_pool_take(&pool, part.rows, sizeof *place);
@@ -85,22 +85,22 @@ static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr 
     return status;
 }
 
-bool cs_ranked_has_room(const cs_ranked *r, cs_spectrum *s)
+bool cs_ranked_has_memory(const cs_ranked *r, cs_spectrum *s)
 {
     cs_comm *c = r->comm;
     double sides = (double)r->length + (double)r->width, half = (double)cs_mem_available() / 2;
     double bytes =
         cs_inertia_bytes(sides, (double)r->nnz) + 24 * (double)r->nnz + 16 * (double)s->k * sides;
-    bool room = half <= 0 || bytes <= half; /* rank 0 decides */
-    if (!room) {
-        cs_certificate_why(&s->cert_inertia, CS_CERT_NOT_RUN,
+    bool fits = half <= 0 || bytes <= half; /* rank 0 decides */
+    if (!fits) {
+        cs_certificate_why(&s->cert.inertia, CS_CERT_NOT_RUN,
                            "rank 0 would have to store the whole matrix and its vectors, %.3g GB, "
                            "above half of its free memory, %.3g GB",
                            bytes / 1e9, half / 1e9);
     }
-    cs_comm_spread(c, &room, sizeof room);
-    cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
-    return room;
+    cs_comm_spread(c, &fits, sizeof fits);
+    cs_comm_spread(c, &s->cert.inertia, sizeof s->cert.inertia);
+    return fits;
 }
 
 cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
@@ -122,6 +122,6 @@ cs_status cs_ranked_inertia(const cs_ranked *r, const cs_shard *shard,
     if (c->rank == 0 && status == CS_OK) status = cs_certificate_inertia(&whole, options, facts, s);
     cs_csr_free(&whole);
     status = cs_comm_agree(c, status);
-    if (status == CS_OK) cs_comm_spread(c, &s->cert_inertia, sizeof s->cert_inertia);
+    if (status == CS_OK) cs_comm_spread(c, &s->cert.inertia, sizeof s->cert.inertia);
     return status;
 }

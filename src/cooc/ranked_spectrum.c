@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/ranked.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { WIDE = CS_PANEL };
 
@@ -175,9 +175,9 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
     bool deflated = r->deflated;
     double square[2 * WIDE];
     /* Rows on cache lines, as the products of panels want them. */
-    void *room = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
-    cs_status status = room ? CS_OK : CS_ERR_MEMORY;
-    double *v = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
+    void *work = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
+    cs_status status = work ? CS_OK : CS_ERR_MEMORY;
+    double *v = (double *)(((uintptr_t)work + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
     double *left = u + r->held * WIDE, *right = left + r->held * WIDE;
     r->deflated = false;
     for (int64_t first = 0; status == CS_OK && first < s->k; first += WIDE) {
@@ -198,7 +198,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         }
     }
     r->deflated = deflated;
-    cs_free(room);
+    cs_free(work);
     return status;
 }
 
@@ -206,10 +206,11 @@ static void check_residuals(const task *t, cs_spectrum *s)
 {
     /* Against what the solver itself was held to: its own largest value. */
     double least = t->part.svd.k > 0 ? t->part.svd.sigma[0] : 1;
-    s->converged = t->part.svd.converged;
+    s->solution.converged = t->part.svd.converged;
     for (int64_t j = 0; j < s->k; ++j) {
         bool closed = t->known > 0 && s->sigma[j] == 1;
-        s->converged = s->converged && (closed || s->residual[j] <= t->tol * least);
+        s->solution.converged =
+            s->solution.converged && (closed || s->residual[j] <= t->tol * least);
     }
     cs_certificate_residual(t->tol, s);
 }
@@ -229,8 +230,9 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
     for (int rank = 0; held && rank < c->ranks; ++rank) {
         most = cs_most(most, held[rank]);
     }
-    int64_t *own = cs_pool_take(&pool, most, sizeof *own);     /* places of this rank's part, */
-    int64_t *place = cs_pool_take(&pool, most, sizeof *place); /* and those that have come */
+    /* Places of this rank's part, and those received from other ranks. */
+    int64_t *own = cs_pool_take(&pool, most, sizeof *own);
+    int64_t *place = cs_pool_take(&pool, most, sizeof *place);
     double *column = cs_pool_take(&pool, most, sizeof *column);
     cs_status status =
         pool.status ? pool.status : cs_dense_init(&all, c->rank == 0 ? n : 0, x->cols);
@@ -259,7 +261,7 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
 {
     cs_comm *c = t->r.comm;
     cs_status status = CS_OK;
-    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_room(&t->r, s);
+    bool counted = (t->options->certify & CS_CERTIFY_INERTIA) && cs_ranked_has_memory(&t->r, s);
     if (counted || !t->options->values_only) {
         status = gather_side(c, shard->length, shard->index, &s->u);
         if (status == CS_OK) status = gather_side(c, shard->width, NULL, &s->v);
@@ -271,7 +273,7 @@ static cs_status hand_over(const task *t, const cs_shard *shard, const cs_certif
     }
     if (status == CS_OK && counted) status = cs_ranked_inertia(&t->r, shard, t->options, facts, s);
     if (status == CS_OK && c->rank == 0 && shard->transposed && s->u.data)
-        status = cs_kept_rows_spread(&shard->kept, &s->u);
+        status = cs_nonempty_rows_spread(&shard->kept, &s->u);
     if (t->options->values_only) {
         cs_dense_free(&s->u);
         cs_dense_free(&s->v);
@@ -284,19 +286,19 @@ static void describe(const task *t, const cs_shard *shard, cs_spectrum *s)
     const cs_ranked *r = &t->r;
     int64_t rows = shard->transposed ? r->filled_short : r->filled_long;
     int64_t cols = shard->transposed ? r->filled_long : r->filled_short;
-    s->rows = shard->rows;
-    s->cols = shard->cols;
-    s->nnz = r->nnz;
-    s->mass = r->mass;
-    s->components = r->components;
-    s->zero_rows = s->rows - rows;
-    s->zero_cols = s->cols - cols;
-    s->lumped_rows = rows;
-    s->lumped_cols = cols;
-    s->solver = t->part.svd.solver;
-    s->floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
-    s->exponent = r->exponent;
-    s->second = -1; /* which is not offered */
+    s->input.rows = shard->rows;
+    s->input.cols = shard->cols;
+    s->input.nnz = r->nnz;
+    s->input.mass = r->mass;
+    s->input.components = r->components;
+    s->input.zero_rows = s->input.rows - rows;
+    s->input.zero_cols = s->input.cols - cols;
+    s->input.lumped_rows = rows;
+    s->input.lumped_cols = cols;
+    s->solution.solver = t->part.svd.solver;
+    s->solution.floor = fmax(t->part.svd.floor, DBL_EPSILON * (s->k > 0 ? s->sigma[0] : 0));
+    s->solution.exponent = r->exponent;
+    s->second.index = -1; /* which is not offered */
 }
 
 static cs_status check_options(const cs_shard *shard, const cs_spectrum_options *o)
@@ -339,7 +341,7 @@ cs_status cs_ranked_spectrum(cs_shard *shard, const cs_spectrum_options *options
     if (status == CS_OK) {
         describe(&t, shard, &s);
         check_residuals(&t, &s);
-        s.zeros = s.converged ? t.wanted - s.k : 0;
+        s.zeros = s.solution.converged ? t.wanted - s.k : 0;
         s.rank = t.part.complete && s.k == t.known + t.part.svd.k ? s.k : -1;
         status = cs_ranked_certify(&t.r, options, &facts, &s);
     }

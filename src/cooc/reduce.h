@@ -54,7 +54,7 @@ typedef struct {
 /* Lumps proportional rows, then proportional columns of the result. Two rows are proportional when,
  * divided by their sums, all entries agree to `tolerance` relative (0: 1e-13). When all entries are
  * integers below 2^53 they are compared exactly (equal cross products) whatever the tolerance. The
- * lump of a row is numbered by first appearance. Candidates are found by hashing (lump_rows.c);
+ * lump of a row is numbered by first appearance. Candidates are found by hashing (lump.c);
  * no pair is lumped without a full comparison. O(nnz + rows log rows); memory of two
  * copies of a. CS_ERR_USAGE: tolerance not in [0, 1). CS_ERR_INPUT: a negative, NaN or infinite
  * entry, a row sum that overflows, or more than 2^31 - 1 rows. CS_ERR_MEMORY. */

@@ -15,7 +15,7 @@ typedef struct {
     int64_t at;
 } keyed;
 
-/* What one context makes of the events. */
+/* The partition of the events by one context. */
 typedef struct {
     int64_t *first;  /* events + 1: its contributions */
     int32_t *row;    /* contributions */
@@ -160,7 +160,7 @@ static bool place_by_place(const view *a, const view *b, int64_t events)
     return e == events;
 }
 
-/* image: room for a number of each row of `fine`. */
+/* image: a buffer of one number for each row of `fine`. */
 static bool is_function(const view *coarse, const view *fine, int64_t events, int32_t *image)
 {
     const bool paired = place_by_place(coarse, fine, events);

@@ -89,7 +89,7 @@ static cs_status reserve(cs_runs *runs, cs_run *run)
         status = cs_scratch_open(runs->dir, &runs->fd);
     }
     if (status == CS_OK)
-        status = cs_reserve(&runs->run, &runs->room, runs->count + 1, sizeof *runs->run);
+        status = cs_reserve(&runs->run, &runs->capacity, runs->count + 1, sizeof *runs->run);
     if (status == CS_OK) {
         run->offset = runs->end;
         runs->end += run->count;
@@ -159,13 +159,13 @@ cs_status cs_runs_read(const cs_runs *runs, int64_t offset, int64_t count, cs_re
 typedef struct {
     const cs_record *next, *end;
     cs_record *buffer; /* NULL: all in memory */
-    int64_t room;
+    int64_t capacity;
     int64_t offset, left; /* still in the file */
 } source;
 
 static cs_status refill(const cs_runs *runs, source *s)
 {
-    int64_t count = s->left < s->room ? s->left : s->room;
+    int64_t count = s->left < s->capacity ? s->left : s->capacity;
     cs_status status = cs_runs_read(runs, s->offset, count, s->buffer);
     if (status != CS_OK) return status;
     s->next = s->buffer;
@@ -249,8 +249,8 @@ typedef struct {
     int64_t first_run, last_run, first_range, last_range;
 } extent;
 
-/* With a buffer of at most `room` records, and of no more than it has. */
-static source source_of(const cs_run *run, const extent *e, int64_t room)
+/* With a buffer of at most `capacity` records, and of no more than it has. */
+static source source_of(const cs_run *run, const extent *e, int64_t capacity)
 {
     source s = {.offset = run->offset};
     for (int64_t i = 0; i < e->first_range; ++i) {
@@ -259,12 +259,12 @@ static source source_of(const cs_run *run, const extent *e, int64_t room)
     for (int64_t i = e->first_range; i < e->last_range; ++i) {
         s.left += run->in_range[i];
     }
-    s.room = cs_least(s.left, room);
+    s.capacity = cs_least(s.left, capacity);
     return s;
 }
 
-/* Merges with at most `room` records of buffer a run. */
-static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room,
+/* Merges with at most `capacity` records of buffer a run. */
+static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t capacity,
                               cs_record_visit visit, void *ctx)
 {
     cs_pool pool = {0};
@@ -273,14 +273,14 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t room
     source **heap = cs_pool_take(&pool, count, sizeof(source *));
     int64_t live = 0, records = 0;
     for (int64_t i = 0; i < count && all; ++i) {
-        all[i] = source_of(&runs->run[e->first_run + i], e, room);
-        records += all[i].room;
+        all[i] = source_of(&runs->run[e->first_run + i], e, capacity);
+        records += all[i].capacity;
     }
     cs_record *buffer = cs_pool_take(&pool, records, sizeof *buffer);
     cs_status status = pool.status;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         all[i].buffer = buffer;
-        buffer += all[i].room;
+        buffer += all[i].capacity;
         status = refill(runs, &all[i]);
         if (all[i].next < all[i].end) {
             heap[live++] = &all[i];
@@ -328,14 +328,14 @@ static cs_status shorten(cs_runs *runs, int64_t fan)
         }
         if (status == CS_OK) status = flush(&r);
     }
-    if (status == CS_OK) { /* the old runs go with `merged`; the locks stay where they are */
+    if (status == CS_OK) { /* the old runs are deleted with `merged`; the locks remain */
         int old_fd = runs->fd;
         cs_run *old_run = runs->run;
         runs->fd = merged.fd;
         runs->end = merged.end;
         runs->run = merged.run;
         runs->count = merged.count;
-        runs->room = merged.room;
+        runs->capacity = merged.capacity;
         merged.fd = old_fd;
         merged.run = old_run;
     }
@@ -367,8 +367,8 @@ cs_status cs_runs_merge_ranges(const cs_runs *runs, int64_t first, int64_t last,
         return CS_OK;
     }
     const extent e = {0, runs->count, first, last};
-    int64_t room = budget / (int64_t)sizeof(cs_record) / runs->count;
-    return merge_extent(runs, &e, cs_most(room, BUFFER), visit, ctx);
+    int64_t capacity = budget / (int64_t)sizeof(cs_record) / runs->count;
+    return merge_extent(runs, &e, cs_most(capacity, BUFFER), visit, ctx);
 }
 
 cs_status cs_runs_merge(cs_runs *runs, int64_t budget, cs_record_visit visit, void *ctx)

@@ -16,7 +16,7 @@ typedef struct {
     int fd; /* -1 until the first run */
     int64_t end;
     cs_run *run;
-    int64_t count, room;
+    int64_t count, capacity;
     pthread_mutex_t lock;
     int64_t blocks, done; /* blocks of a build (0: unknown), and upper bound of those begun */
     int64_t budget;       /* of its merge */

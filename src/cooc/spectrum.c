@@ -1,23 +1,27 @@
-/* The normalised SVD of a co-occurrence matrix: order of the stages (spectrum_private.h), checks of
- * the options, and what is done with a spectrum afterwards.
+/* A finished spectrum: its state, and the tails of sigma^4 that Theorem 4.1 needs.
+ *
+ * Where every triplet is known the tail is a sum of few small numbers and loses no digits; else it
+ * is the difference of the whole and its head, whose absolute error is the rounding of the whole.
  */
 #include "cooc/spectrum.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "base/ints.h"
 #include "base/mem.h"
-#include "base/threads.h"
-#include "cooc/compensated_private.h"
-#include "cooc/spectrum_private.h"
+#include "base/vector_ops.h"
+#include "cooc/certificates.h"
+#include "stats/student.h"
 
 void cs_spectrum_free(cs_spectrum *s)
 {
-    CS_FREE_FIELDS(s, sigma, residual, row_mass, col_mass);
+    CS_FREE_FIELDS(s, sigma, residual, input.row_mass, input.col_mass);
     cs_dense_free(&s->u);
     cs_dense_free(&s->v);
-    cs_dense_free(&s->second_u);
-    cs_dense_free(&s->second_v);
+    cs_dense_free(&s->second.u);
+    cs_dense_free(&s->second.v);
     *s = (cs_spectrum){0};
 }
 
@@ -27,23 +31,23 @@ int64_t cs_spectrum_ones(const cs_spectrum *s)
     for (int64_t j = 0; j < s->k; ++j) {
         count += fabs(s->sigma[j] - 1.0) <= 1e-9;
     }
-    return s->perron ? s->components : count;
+    return s->cert.perron ? s->input.components : count;
 }
 
 const char *cs_spectrum_failed(const cs_spectrum *s)
 {
-    return s->cert_components.state == CS_CERT_FAILED ? "components"
-           : s->cert_moments.state == CS_CERT_FAILED  ? "moments"
-           : s->cert_probe.state == CS_CERT_FAILED    ? "probe"
-           : s->cert_inertia.state == CS_CERT_FAILED  ? "inertia"
-           : s->cert_residual.state == CS_CERT_FAILED ? "residual"
+    return s->cert.components.state == CS_CERT_FAILED ? "components"
+           : s->cert.moments.state == CS_CERT_FAILED  ? "moments"
+           : s->cert.probe.state == CS_CERT_FAILED    ? "probe"
+           : s->cert.inertia.state == CS_CERT_FAILED  ? "inertia"
+           : s->cert.residual.state == CS_CERT_FAILED ? "residual"
                                                       : NULL;
 }
 
 cs_status cs_spectrum_require(const cs_spectrum *s)
 {
     const char *failed = cs_spectrum_failed(s);
-    if (s->converged) {
+    if (s->solution.converged) {
         return failed ? cs_fail(CS_ERR_CONVERGE,
                                 "the singular values fail the certificate %s: some are missing or "
                                 "wrong",
@@ -53,189 +57,64 @@ cs_status cs_spectrum_require(const cs_spectrum *s)
     return cs_fail(CS_ERR_CONVERGE,
                    "the singular values did not converge: only %lld triplets are known, with "
                    "largest residual %.3g",
-                   (long long)s->k, s->cert_residual.value);
+                   (long long)s->k, s->cert.residual.value);
 }
 
-static cs_status check_options(const cs_csr *a, const cs_spectrum_options *o)
+void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
 {
-    const int64_t rows = cs_spectrum_rows(a, o), most = cs_least(rows, a->cols);
-    if (o->k < 0) {
-        return cs_fail(CS_ERR_USAGE, "the number of singular triplets, %lld, must not be negative",
-                       (long long)o->k);
-    }
-    if (o->k > most) {
-        return cs_fail(
-            CS_ERR_USAGE,
-            "%lld singular triplets requested, but the matrix (%lld x %lld) has only %lld",
-            (long long)o->k, (long long)rows, (long long)a->cols, (long long)most);
-    }
-    if (!(o->tol >= 0) || o->tol >= 1) {
-        return cs_fail(CS_ERR_USAGE, "tolerance %g is not in [0, 1)", o->tol);
-    }
-    const cs_dense *u = o->start_u, *v = o->start_v;
-    if (!u != !v ||
-        (u && (u->rows != a->rows || v->rows != a->cols || u->cols < 1 || v->cols < 1))) {
-        return cs_fail(
-            CS_ERR_USAGE,
-            "start vectors are %lld x %lld and %lld x %lld, but the matrix is %lld x %lld",
-            (long long)(u ? u->rows : 0), (long long)(u ? u->cols : 0),
-            (long long)(v ? v->rows : 0), (long long)(v ? v->cols : 0), (long long)a->rows,
-            (long long)a->cols);
-    }
-    if (o->max_iterations < 0) {
-        return cs_fail(CS_ERR_USAGE, "iteration limit %lld is negative",
-                       (long long)o->max_iterations);
-    }
-    return CS_OK;
+    va_list args;
+    certificate->state = state;
+    va_start(args, format);
+    (void)vsnprintf(certificate->why, sizeof certificate->why, format, args);
+    va_end(args);
 }
 
-static int64_t count_absent(const int32_t *of, int64_t n)
+/* The largest error of sigma^4 that the residual allows. */
+static double drift(const cs_spectrum *s, int64_t j)
 {
-    int64_t absent = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        absent += of[i] < 0;
-    }
-    return absent;
+    return 4 * pow(s->sigma[j] + s->residual[j], 3) * s->residual[j];
 }
 
-/* What is known of the input before anything is solved. */
-static void describe(const cs_csr *a, const cs_kept_rows *rows, const cs_system *system,
-                     cs_spectrum *s)
+static void from_the_end(const cs_spectrum *s, cs_interval *tail)
 {
-    s->rows = rows->rows;
-    s->cols = a->cols;
-    s->zero_rows =
-        rows->rows - rows->count + count_absent(system->reduced.side[CS_LEFT].of, a->rows);
-    s->zero_cols = count_absent(system->reduced.side[CS_RIGHT].of, a->cols);
-    s->nnz = system->entries.count;
-    s->mass = cs_sum(cs_csr_nnz(a), a->val);
-    s->components = system->components;
-    s->exponent = system->exponent;
-    s->gram = cs_system_gram(system);
-    s->lumped_rows = system->reduced.a.rows;
-    s->lumped_cols = system->reduced.a.cols;
+    double sum = 0, off = 0;
+    for (int64_t t = s->k; t >= 0; --t) {
+        double error = off + DBL_EPSILON * (double)s->k * sum;
+        tail[t] = (cs_interval){sum, fmax(0, sum - error), sum + error};
+        if (t > 0) {
+            sum += cs_fourth(s->sigma[t - 1]);
+            off += drift(s, t - 1);
+        }
+    }
+    bool in_range = s->k == 0 || (sum >= DBL_MIN && sum <= DBL_MAX);
+    for (int64_t t = 0; t <= s->k && !in_range; ++t) {
+        tail[t] = (cs_interval){NAN, NAN, NAN};
+    }
 }
 
-/* Vectors that only the certificates need (the probe and an estimated fourth moment of a truncated
- * result, inertia of any) are kept until these have run, if they fit half the free memory; otherwise probe
- * and inertia are not run. */
-static bool vectors_needed(const cs_system *system, const cs_spectrum_options *o, double cost4,
-                           int64_t wanted)
+void cs_spectrum_tails(const cs_spectrum *s, double level, cs_interval *tail)
 {
-    const bool estimated = o->moment4 && (o->moment4_sparing || !cs_moment4_affordable(o, cost4));
-    int64_t available = cs_mem_available();
-    double bytes = (double)(system->abar->rows + system->abar->cols) * (double)wanted * 8;
-    bool fit = available <= 0 || bytes <= (double)available / 2;
-    bool truncated = wanted < cs_reduction_facts(&system->reduced).rank &&
-                     ((o->certify & CS_CERTIFY_PROBE) || estimated);
-    return !o->values_only || (fit && (truncated || (o->certify & CS_CERTIFY_INERTIA)));
-}
-
-/* Of a matrix without empty rows, which has options->rows of the whole. */
-static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *options,
-                                    cs_spectrum *out)
-{
-    cs_system system = {0};
-    cs_parts parts = {0};
-    cs_spectrum s = {0};
-    cs_status status = cs_system_of(a, options, &system);
-    if (status != CS_OK) return status;
-    int64_t wanted = options->k > 0 ? options->k : cs_least(options->rows->rows, a->cols);
-    cs_moment4_cost cost = {0};
-    describe(a, options->rows, &system, &s);
-    cost.multiply_adds = system.reduced.shared ? options->moment4_cost : 0;
-    if (options->moment4 && cost.multiply_adds == 0 &&
-        (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
-        goto done;
-    s.sum_sigma4_cost = cost.multiply_adds;
-    bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
-    if ((status = cs_parts_solve(&system, options, wanted, &parts)) != CS_OK) goto done;
-    s.interrupted = parts.interrupted;
-    /* What is known by now is lifted all the same, for no certificate. */
-    if (s.interrupted) keep = !options->values_only;
-    if (options->partial) cs_interrupt_hold(true);
-    status = cs_spectrum_merge(&system, &parts, options, keep, &s);
-    if (options->partial) {
-        cs_interrupt_hold(false);
-        s.interrupted = cs_interrupted();
+    if (s->rank >= 0 && s->rank == s->k) {
+        from_the_end(s, tail);
+        return;
     }
-    if (status != CS_OK) goto done;
-    cs_certificate_facts facts = cs_certificate_facts_of(&system, options, &parts, &s);
-    cs_parts_free(&parts);
-    if ((status = cs_spectrum_certify(&system, options, &facts, &s)) != CS_OK) goto done;
-    if (options->departure && !s.interrupted && isnan(s.departure) && s.u.data && s.v.data)
-        status = cs_spectrum_departure(&system.reduced, &s, &s.departure);
-    if (status == CS_ERR_INTERRUPT && options->partial) {
-        cs_reason_clear();
-        s.interrupted = true;
-        status = CS_OK;
+    const cs_sum4 *sum = &s->moments.sum4;
+    double below = sum->value - sum->low, above = sum->high - sum->value, head = 0, off = 0;
+    if (sum->samples > 0 && level > 0) {
+        below = above = cs_student_width(level, (double)(sum->samples - 1)) * sum->error;
     }
-    if (status != CS_OK) goto done;
-    cs_spectrum_restore(&s);
-    if (options->values_only) {
-        cs_dense_free(&s.u);
-        cs_dense_free(&s.v);
+    double rounding = DBL_EPSILON * (double)(s->input.rows + s->input.cols + s->k) * sum->value;
+    for (int64_t t = 0; t <= s->k; ++t) {
+        double value = sum->value - head, error = off + rounding;
+        tail[t] = (cs_interval){value, value - below - error, value + above + error};
+        if (!isnan(value)) { /* fmax would turn it into a number */
+            tail[t].value = fmax(0, value);
+            tail[t].low = fmax(0, tail[t].low);
+            tail[t].high = fmax(0, tail[t].high);
+        }
+        if (t < s->k) {
+            head += cs_fourth(s->sigma[t]);
+            off += drift(s, t);
+        }
     }
-    if (s.gram) { /* vectors of its rows, which are columns of A */
-        cs_dense_free(&s.u);
-        cs_dense_free(&s.second_u);
-    }
-    s.row_mass = system.row_mass;
-    s.col_mass = system.col_mass;
-    system.row_mass = system.col_mass = NULL;
-done:
-    cs_parts_free(&parts);
-    cs_system_free(&system);
-    return CS_DELIVER(status, out, s, cs_spectrum_free);
-}
-
-/* The vectors of the result, before anything is solved. */
-static cs_status check_memory(const cs_csr *a, const cs_kept_rows *rows,
-                              const cs_spectrum_options *o)
-{
-    const int64_t most = cs_least(rows->count, a->cols), k = o->k > 0 ? cs_least(o->k, most) : most;
-    return o->values_only
-               ? CS_OK
-               : cs_mem_check(8 * (double)k * ((double)a->rows + (double)a->cols),
-                              "request fewer triplets, or only values",
-                              "singular vectors of %lld triplets, %lld and %lld entries each, take",
-                              (long long)k, (long long)a->rows, (long long)a->cols);
-}
-
-/* What is indexed by row, back to the whole. */
-static cs_status spread(const cs_kept_rows *rows, cs_spectrum *s)
-{
-    cs_dense mass = {.rows = rows->count, .cols = 1, .ld = rows->count, .data = s->row_mass};
-    cs_status status = s->u.data ? cs_kept_rows_spread(rows, &s->u) : CS_OK;
-    if (status == CS_OK && s->second_u.data) status = cs_kept_rows_spread(rows, &s->second_u);
-    if (status == CS_OK && mass.data) status = cs_kept_rows_spread(rows, &mass);
-    s->row_mass = mass.data;
-    return status;
-}
-
-cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
-{
-    cs_kept_rows rows = cs_kept_rows_all(a->rows);
-    cs_csr filled = *a;
-    cs_pool pool = {0};
-    cs_dense start;
-    cs_spectrum s = {0};
-    cs_spectrum_options o = *options;
-    cs_status status = check_options(a, options);
-    if (status == CS_OK && !options->rows) status = cs_csr_filled(a, &rows, &filled);
-    o.rows = options->rows ? options->rows : &rows;
-    if (status == CS_OK) status = check_memory(a, o.rows, options);
-    if (status == CS_OK && rows.row && options->start_u) {
-        start = cs_kept_rows_gather(&rows, options->start_u, &pool);
-        o.start_u = &start;
-        status = pool.status;
-    }
-    if (status == CS_OK) status = spectrum_of_filled(&filled, &o, &s);
-    if (status == CS_OK) status = spread(&rows, &s);
-    if (filled.ptr != a->ptr) {
-        cs_free(filled.ptr);
-    }
-    cs_kept_rows_free(&rows);
-    cs_pool_free(&pool);
-    return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

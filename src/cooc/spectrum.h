@@ -119,7 +119,7 @@ typedef struct {
     /** Rows of a larger matrix that `a` stores; NULL: `a` is the whole. k and the sizes in the
      * result are those of the whole; start_u, u and row_mass have the rows of `a`.
      */
-    const cs_kept_rows *rows;
+    const cs_nonempty_rows *rows;
 } cs_spectrum_options;
 
 /** State of a certificate. */
@@ -149,28 +149,135 @@ typedef struct {
     char why[320];
 } cs_certificate;
 
-/** A certified spectrum. Free it with cs_spectrum_free. */
+/** The matrix of a spectrum, what the reductions found in it, and its marginals. */
 typedef struct {
     /** Rows of the input. */
     int64_t rows;
     /** Columns of the input. */
     int64_t cols;
-    /** Rows without mass, dropped. */
-    int64_t zero_rows;
-    /** Columns without mass, dropped. */
-    int64_t zero_cols;
     /** Nonzeros of the input. */
     int64_t nnz;
     /** Sum of A. */
     double mass;
     /** The input is a Gram form. */
     bool gram;
+    /** Rows without mass, dropped. */
+    int64_t zero_rows;
+    /** Columns without mass, dropped. */
+    int64_t zero_cols;
     /** Connected components of the bipartite graph of A. */
     int64_t components;
     /** Rows after lumping. */
     int64_t lumped_rows;
     /** Columns after lumping. */
     int64_t lumped_cols;
+    /** P_C: rows values that sum to 1; NULL if the input was normalised. */
+    double *row_mass;
+    /** P_G: cols values that sum to 1; NULL if the input was normalised. */
+    double *col_mass;
+} cs_spectrum_input;
+
+/** The second triplet of a component, by request. */
+typedef struct {
+    /** Its index among the triplets; -1: none. */
+    int64_t index;
+    /** Its left vector, rows x 1; else empty. */
+    cs_dense u;
+    /** Its right vector, cols x 1; else empty. */
+    cs_dense v;
+} cs_spectrum_second;
+
+/** How the solver ended, and the limits that apply to its triplets. */
+typedef struct {
+    /** Solver of the largest component. */
+    cs_solver solver;
+    /** All requested triplets converged. */
+    bool converged;
+    /** The solver was interrupted: these triplets had converged, are not certified except by
+     * residuals, and values between them may be missing.
+     */
+    bool interrupted;
+    /** Relative residual that is allowed. */
+    double tol;
+    /** Values below it count as zero. */
+    double floor;
+    /** 0. Internal stages scale all numbers by 2^-exponent. */
+    int exponent;
+    /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN if it was neither
+     * requested nor needed.
+     */
+    double departure;
+} cs_spectrum_solution;
+
+/** Sums of powers of all singular values, computed from the matrix. */
+typedef struct {
+    /** \f$\|\bar A\|_F^2\f$. */
+    double sum_sigma2;
+    /** Sum of sigma^4; NaN: not computed, or beyond the range of double. */
+    double sum_sigma4;
+    /** Standard error of sum_sigma4; 0: exact. */
+    double sum_sigma4_error;
+    /** Multiply-adds of the exact sum after the reductions. */
+    double sum_sigma4_cost;
+    /** How sum_sigma4 was computed, and its interval. */
+    cs_sum4 sum4;
+} cs_spectrum_moments;
+
+/** The certificates of a spectrum. */
+typedef struct {
+    /** value: number of returned sigma within 1e-9 of 1; bound: components. It passes if value =
+     * min(requested, components) and fails below. It is inconclusive above: then near_ones values
+     * are within 1e-9 of 1, from nearly separate parts of a component, and by the theorem are
+     * not 1. It is not computed if the input was not reduced, or was normalised and has a negative
+     * entry or a component without sigma = 1 (to 1e-9).
+     */
+    cs_certificate components;
+    /** All triplets: value = |sum sigma_j^2 - ||Abar||_F^2|, bound = its rounding bound from the
+     * residuals; it fails above. Missing values have squares of at most value + bound in sum, so
+     * reach = sqrt(value + bound); it is inconclusive if that is not less than sigma_k, unless no
+     * further value can exist.
+     *
+     * Truncated: value is an upper bound on sigma_{k+1} from the remainders T2 = sum sigma^2 -
+     * sum_{j<=k} sigma_j^2 and T4 likewise of the n remaining values: the least of sqrt(T2),
+     * T4^(1/4), the root of T2/n + sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and,
+     * unless the input had larger values or negative entries, 1. bound = sigma_k (1 + 1e-9). It
+     * passes up to the bound: nothing was missed. Above it is inconclusive; it fails if the
+     * triplets exceed the whole. An estimated T4 enters the value with three standard errors and
+     * proves nothing: reach and a pass do not use it.
+     */
+    cs_certificate moments;
+    /** value: largest Ritz value of the doubly deflated operator from a random block; bound =
+     * sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), which includes the rounding of the Gram
+     * operator. It fails above: a value was missed. reach = 1.01 value after all steps, at most
+     * 1.01 bound before, with the same slack; a missed value above reach escapes with probability
+     * probe_failure (cs_svd_probe). It is not computed if all triplets are known.
+     */
+    cs_certificate probe;
+    /** value: number of singular values above tau by an L D L^T factorisation; bound = k. tau is
+     * just below sigma_k, or for all triplets as near to 0 as rounding allows. It passes if equal:
+     * exactly k values exceed reach, which is tau plus the effect of rounding and is below
+     * sigma_k. It fails if fewer, or if a value is missing above those equal to sigma_k, or among
+     * all triplets. It is inconclusive if the last of several equal values were not requested
+     * (nothing above reach is missing), or if sigma_k is too small to be distinguished from 0. It
+     * is not computed above the limits or without vectors.
+     */
+    cs_certificate inertia;
+    /** value: the largest residual; bound = tol sigma_1. Of a Gram form M value is the largest
+     * \f$\|M v - \sigma^2 v\| / \sigma_1\f$.
+     */
+    cs_certificate residual;
+    /** Every component has exactly one sigma = 1, by the theorem behind `components`. */
+    bool perron;
+    /** Values within 1e-9 of 1 that are not 1. */
+    int64_t near_ones;
+    /** Probability that the probe missed a value; 0 if the Krylov space was exhausted. */
+    double probe_failure;
+} cs_spectrum_certificates;
+
+/** A certified spectrum. Free it with cs_spectrum_free. */
+typedef struct {
+    /** The matrix. */
+    cs_spectrum_input input;
     /** k if these are all nonzero singular values, else -1. */
     int64_t rank;
     /** Nonzero triplets returned. */
@@ -188,91 +295,14 @@ typedef struct {
     cs_dense u;
     /** cols x k, as u. */
     cs_dense v;
-    /** Index of the triplet that cs_spectrum_options.second requests; -1: none. */
-    int64_t second;
-    /** Its left vector, rows x 1; else empty. */
-    cs_dense second_u;
-    /** Its right vector, cols x 1; else empty. */
-    cs_dense second_v;
-    /** P_C: rows values that sum to 1; NULL if the input was normalised. */
-    double *row_mass;
-    /** P_G: cols values that sum to 1; NULL if the input was normalised. */
-    double *col_mass;
-    /** All requested triplets converged. */
-    bool converged;
-    /** The solver was interrupted: these triplets had converged, are not certified except by
-     * residuals, and values between them may be missing.
-     */
-    bool interrupted;
-    /** Solver of the largest component. */
-    cs_solver solver;
-    /** Relative residual that is allowed. */
-    double tol;
-    /** Values below it count as zero. */
-    double floor;
-    /** 0. Internal stages scale all numbers by 2^-exponent. */
-    int exponent;
-    /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN if it was neither
-     * requested nor needed.
-     */
-    double departure;
-    /** \f$\|\bar A\|_F^2\f$. */
-    double sum_sigma2;
-    /** Sum of sigma^4; NaN: not computed, or beyond the range of double. */
-    double sum_sigma4;
-    /** Its standard error; 0: exact. */
-    double sum_sigma4_error;
-    /** Multiply-adds of the exact sum after the reductions. */
-    double sum_sigma4_cost;
-    /** How sum_sigma4 was computed, and its interval. */
-    cs_sum4 sum4;
-    /** value: number of returned sigma within 1e-9 of 1; bound: components. It passes if value =
-     * min(requested, components) and fails below. It is inconclusive above: then near_ones values
-     * are within 1e-9 of 1, from nearly separate parts of a component, and by the theorem are
-     * not 1. It is not computed if the input was not reduced, or was normalised and has a negative
-     * entry or a component without sigma = 1 (to 1e-9).
-     */
-    cs_certificate cert_components;
-    /** All triplets: value = |sum sigma_j^2 - ||Abar||_F^2|, bound = its rounding bound from the
-     * residuals; it fails above. Missing values have squares of at most value + bound in sum, so
-     * reach = sqrt(value + bound); it is inconclusive if that is not less than sigma_k, unless no
-     * further value can exist.
-     *
-     * Truncated: value is an upper bound on sigma_{k+1} from the remainders T2 = sum sigma^2 -
-     * sum_{j<=k} sigma_j^2 and T4 likewise of the n remaining values: the least of sqrt(T2),
-     * T4^(1/4), the root of T2/n + sqrt((n - 1)(T4/n - (T2/n)^2)) (Samuelson's inequality) and,
-     * unless the input had larger values or negative entries, 1. bound = sigma_k (1 + 1e-9). It
-     * passes up to the bound: nothing was missed. Above it is inconclusive; it fails if the
-     * triplets exceed the whole. An estimated T4 enters the value with three standard errors and
-     * proves nothing: reach and a pass do not use it.
-     */
-    cs_certificate cert_moments;
-    /** value: largest Ritz value of the doubly deflated operator from a random block; bound =
-     * sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2), which includes the rounding of the Gram
-     * operator. It fails above: a value was missed. reach = 1.01 value after all steps, at most
-     * 1.01 bound before, with the same slack; a missed value above reach escapes with probability
-     * probe_failure (cs_svd_probe). It is not computed if all triplets are known.
-     */
-    cs_certificate cert_probe;
-    /** value: number of singular values above tau by an L D L^T factorisation; bound = k. tau is
-     * just below sigma_k, or for all triplets as near to 0 as rounding allows. It passes if equal:
-     * exactly k values exceed reach, which is tau plus the effect of rounding and is below
-     * sigma_k. It fails if fewer, or if a value is missing above those equal to sigma_k, or among
-     * all triplets. It is inconclusive if the last of several equal values were not requested
-     * (nothing above reach is missing), or if sigma_k is too small to be distinguished from 0. It
-     * is not computed above the limits or without vectors.
-     */
-    cs_certificate cert_inertia;
-    /** value: the largest residual; bound = tol sigma_1. Of a Gram form M value is the largest
-     * \f$\|M v - \sigma^2 v\| / \sigma_1\f$.
-     */
-    cs_certificate cert_residual;
-    /** Every component has exactly one sigma = 1, by the theorem behind cert_components. */
-    bool perron;
-    /** Values within 1e-9 of 1 that are not 1. */
-    int64_t near_ones;
-    /** Probability that the probe missed a value; 0 if the Krylov space was exhausted. */
-    double probe_failure;
+    /** The triplet that cs_spectrum_options.second requests. */
+    cs_spectrum_second second;
+    /** How the solver ended. */
+    cs_spectrum_solution solution;
+    /** Sums of powers. */
+    cs_spectrum_moments moments;
+    /** The certificates. */
+    cs_spectrum_certificates cert;
 } cs_spectrum;
 
 /** Frees a spectrum; accepts a zeroed object. */
@@ -303,8 +333,8 @@ void cs_spectrum_free(cs_spectrum *spectrum);
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options,
                          cs_spectrum *out) CS_MUST_CHECK;
 
-/** Multiplicity of sigma = 1: the number of components if the theorem holds (cs_spectrum.perron),
- * else the number of values within 1e-9 of 1.
+/** Multiplicity of sigma = 1: the number of components if the theorem holds
+ * (cs_spectrum_certificates.perron), else the number of values within 1e-9 of 1.
  */
 int64_t cs_spectrum_ones(const cs_spectrum *spectrum);
 

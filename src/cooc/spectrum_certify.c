@@ -9,23 +9,12 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/ints.h"
 #include "cooc/moments.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 static const double ONE_TOLERANCE = 1e-9;
-
-void cs_certificate_why(cs_certificate *certificate, cs_cert_state state, const char *format, ...)
-{
-    va_list args;
-    certificate->state = state;
-    va_start(args, format);
-    (void)vsnprintf(certificate->why, sizeof certificate->why, format, args);
-    va_end(args);
-}
 
 cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
                                              const cs_spectrum_options *options,
@@ -49,25 +38,26 @@ cs_certificate_facts cs_certificate_facts_of(const cs_system *system,
 static void certify_components(const cs_spectrum_options *options,
                                const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    int64_t wanted = options->k > 0 ? options->k : cs_least(s->rows, s->cols), ones = 0;
+    int64_t wanted = options->k > 0 ? options->k : cs_least(s->input.rows, s->input.cols), ones = 0;
     for (int64_t j = 0; j < s->k; ++j) {
-        ones += fabs(ldexp(s->sigma[j], s->exponent) - 1) <= ONE_TOLERANCE;
+        ones += fabs(ldexp(s->sigma[j], s->solution.exponent) - 1) <= ONE_TOLERANCE;
     }
-    int64_t known = cs_least(wanted, s->components);
+    int64_t known = cs_least(wanted, s->input.components);
     cs_cert_state state = ones == known  ? CS_CERT_PASSED
                           : ones < known ? CS_CERT_FAILED
                                          : CS_CERT_INCONCLUSIVE;
-    s->near_ones = facts->perron && ones > known ? ones - known : 0;
-    s->cert_components = (cs_certificate){state, (double)ones, (double)s->components, NAN, ""};
+    s->cert.near_ones = facts->perron && ones > known ? ones - known : 0;
+    s->cert.components =
+        (cs_certificate){state, (double)ones, (double)s->input.components, NAN, ""};
     if (!facts->perron) {
-        cs_certificate_why(&s->cert_components, CS_CERT_NOT_RUN,
+        cs_certificate_why(&s->cert.components, CS_CERT_NOT_RUN,
                            "no theorem relates the multiplicity of 1 to the components here: the "
                            "matrix was given normalised, and was not reduced, has a negative "
                            "entry, or a component without sigma = 1");
     } else if (state == CS_CERT_INCONCLUSIVE) {
-        cs_certificate_why(&s->cert_components, state,
+        cs_certificate_why(&s->cert.components, state,
                            "%lld more within 1e-9 of 1 than components: nearly separate parts",
-                           (long long)s->near_ones);
+                           (long long)s->cert.near_ones);
     }
 }
 
@@ -84,12 +74,13 @@ static cs_status estimate_moment4(const cs_system *system, const cs_spectrum_opt
     if (s->v.data) { /* of the whole matrix, not of the reduced one */
         a = system->abar;
         at = &system->abar_t;
-        tall = s->cols <= s->rows; /* with the rows that are empty, as several processes see it */
+        tall = s->input.cols <=
+               s->input.rows; /* with the rows that are empty, as several processes see it */
         sampling.v = tall ? &s->v : &s->u;
         sampling.sigma = s->sigma;
     }
-    return tall ? cs_moment4_estimate(a, at, &sampling, &s->sum4)
-                : cs_moment4_estimate(at, a, &sampling, &s->sum4);
+    return tall ? cs_moment4_estimate(a, at, &sampling, &s->moments.sum4)
+                : cs_moment4_estimate(at, a, &sampling, &s->moments.sum4);
 }
 
 /* Upper bound on the largest of n values from bounds on their second and fourth power sums. */
@@ -104,34 +95,19 @@ static double largest_of_rest(double n, double t2_low, double t2, double t4)
     return sqrt(square);
 }
 
-cs_certificate_facts cs_reduction_facts(const cs_reduction *r)
-{
-    cs_certificate_facts facts = {.lumped = !r->shared};
-    const cs_csr *side[] = {&r->a, &r->at};
-    for (int t = 0; t < 2; ++t) {
-        for (int64_t i = 0; i < side[t]->rows; ++i) {
-            int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
-            facts.longest = cs_most(facts.longest, n);
-        }
-    }
-    for (int64_t b = 0; b < r->count; ++b) {
-        facts.rank += cs_block_rank(r, b);
-    }
-    return facts;
-}
-
 /* All triplets: what the sums leave over bounds the squares of what is missing. */
-static void certify_all(double off, double error, double room, cs_spectrum *s)
+static void certify_all(double off, double error, double margin, cs_spectrum *s)
 {
     double reach = sqrt(off + error), least_known = s->k > 0 ? s->sigma[s->k - 1] : 0;
-    bool seen = room < 1 || reach < least_known;
-    s->cert_moments = (cs_certificate){off <= error ? CS_CERT_PASSED : CS_CERT_FAILED, off, error,
+    bool seen = margin < 1 || reach < least_known;
+    s->cert.moments = (cs_certificate){off <= error ? CS_CERT_PASSED : CS_CERT_FAILED, off, error,
                                        off <= error ? reach : NAN, ""};
     if (off <= error && !seen) {
-        cs_certificate_why(&s->cert_moments, CS_CERT_INCONCLUSIVE,
+        cs_certificate_why(&s->cert.moments, CS_CERT_INCONCLUSIVE,
                            "a missing value as small as the smallest one, %.3g, would not be "
                            "detected: the sums detect values above %.3g",
-                           ldexp(least_known, s->exponent), ldexp(reach, s->exponent));
+                           ldexp(least_known, s->solution.exponent),
+                           ldexp(reach, s->solution.exponent));
     }
 }
 
@@ -149,40 +125,42 @@ static void certify_moments(const cs_certificate_facts *facts, cs_spectrum *s)
      * and entries of Abar good to a few units. With signs the sum of the moduli replaces the
      * fourth. */
     double terms = (double)facts->longest;
-    double moduli4 =
-        facts->perron || isnan(s->sum_sigma4) ? s->sum_sigma4 : s->sum_sigma2 * s->sum_sigma2;
-    error2 += ((double)s->k + 32) * DBL_EPSILON * s->sum_sigma2;
+    double moduli4 = facts->perron || isnan(s->moments.sum_sigma4)
+                         ? s->moments.sum_sigma4
+                         : s->moments.sum_sigma2 * s->moments.sum_sigma2;
+    error2 += ((double)s->k + 32) * DBL_EPSILON * s->moments.sum_sigma2;
     double lumped = facts->lumped ? 4 * CS_LUMPED : 0;
     error4 += (((double)s->k + terms + 64) * DBL_EPSILON + lumped) * moduli4;
-    error4 += 3 * s->sum_sigma4_error;
+    error4 += 3 * s->moments.sum_sigma4_error;
     if (facts->complete) {
-        error2 += n * s->floor * s->floor;
-        certify_all(fabs(s->sum_sigma2 - found2), error2, n, s);
+        error2 += n * s->solution.floor * s->solution.floor;
+        certify_all(fabs(s->moments.sum_sigma2 - found2), error2, n, s);
         return;
     }
-    double rest2 = s->sum_sigma2 - found2, rest4 = s->sum_sigma4 - found4;
+    double rest2 = s->moments.sum_sigma2 - found2, rest4 = s->moments.sum_sigma4 - found4;
     double least2 = fmax(0, rest2 - error2), most2 = fmax(0, rest2) + error2;
     double most4 = isnan(rest4) ? NAN : fmax(0, rest4) + error4;
-    bool estimated = s->sum_sigma4_error > 0;
+    bool estimated = s->moments.sum_sigma4_error > 0;
     double value = n < 1 ? 0 : largest_of_rest(n, least2, most2, most4);
     double reach = n >= 1 && estimated ? largest_of_rest(n, least2, most2, NAN) : value;
     if (facts->perron) {
-        value = fmin(value, ldexp(1, -s->exponent)); /* no singular value is larger than 1 */
-        reach = fmin(reach, ldexp(1, -s->exponent));
+        value =
+            fmin(value, ldexp(1, -s->solution.exponent)); /* no singular value is larger than 1 */
+        reach = fmin(reach, ldexp(1, -s->solution.exponent));
     }
     double bound = (s->k > 0 ? s->sigma[s->k - 1] : 0) * (1 + ONE_TOLERANCE);
     cs_cert_state state = rest2 < -error2  ? CS_CERT_FAILED
                           : reach <= bound ? CS_CERT_PASSED
                                            : CS_CERT_INCONCLUSIVE;
-    s->cert_moments =
+    s->cert.moments =
         (cs_certificate){state, value, bound, state == CS_CERT_FAILED ? NAN : reach, ""};
     if (state == CS_CERT_INCONCLUSIVE && value <= bound) {
-        cs_certificate_why(&s->cert_moments, state,
+        cs_certificate_why(&s->cert.moments, state,
                            "the bound uses an estimate of sum sigma^4, which is not a proof");
     } else if (state == CS_CERT_INCONCLUSIVE) {
-        cs_certificate_why(&s->cert_moments, state,
+        cs_certificate_why(&s->cert.moments, state,
                            "the sums minus the computed triplets allow another value of %.3g",
-                           ldexp(value, s->exponent));
+                           ldexp(value, s->solution.exponent));
     }
 }
 
@@ -204,11 +182,11 @@ static bool moments_pass(const cs_certificate_facts *facts, const cs_spectrum *s
     cs_spectrum with = {.k = s->k,
                         .sigma = s->sigma,
                         .residual = s->residual,
-                        .exponent = s->exponent,
-                        .sum_sigma2 = s->sum_sigma2,
-                        .sum_sigma4 = sum4};
+                        .solution.exponent = s->solution.exponent,
+                        .moments.sum_sigma2 = s->moments.sum_sigma2,
+                        .moments.sum_sigma4 = sum4};
     certify_moments(facts, &with);
-    return with.cert_moments.state == CS_CERT_PASSED;
+    return with.cert.moments.state == CS_CERT_PASSED;
 }
 
 bool cs_moment4_affordable(const cs_spectrum_options *o, double cost)
@@ -221,26 +199,26 @@ bool cs_moment4_exact(const cs_spectrum_options *options, const cs_certificate_f
 {
     if (!cs_moment4_affordable(options, cost)) return false;
     if (!options->moment4_sparing || facts->complete || cost <= CS_MOMENT4_CHEAP) return true;
-    return s->sum4.samples > 0 && moments_pass(facts, s, s->sum4.low) &&
+    return s->moments.sum4.samples > 0 && moments_pass(facts, s, s->moments.sum4.low) &&
            !moments_pass(facts, s, (double)NAN);
 }
 
 static cs_status sum_moments(const cs_system *system, const cs_spectrum_options *options,
                              const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    const double cost = s->sum_sigma4_cost;
+    const double cost = s->moments.sum_sigma4_cost;
     cs_status status = CS_OK;
-    s->sum_sigma2 = cs_system_moment2(system);
-    s->sum4 = cs_sum4_exact(NAN, 0);
+    s->moments.sum_sigma2 = cs_system_moment2(system);
+    s->moments.sum4 = cs_sum4_exact(NAN, 0);
     if (options->moment4 && !cs_moment4_exact(options, facts, cost, s))
         status = estimate_moment4(system, options, s);
     if (status == CS_OK && options->moment4 && cs_moment4_exact(options, facts, cost, s)) {
         double sum = 0;
         status = cs_moment4(&system->reduced.a, options->threads, options->progress, &sum);
-        s->sum4 = cs_sum4_exact(sum, cost);
+        s->moments.sum4 = cs_sum4_exact(sum, cost);
     }
-    s->sum_sigma4 = s->sum4.value;
-    s->sum_sigma4_error = s->sum4.error;
+    s->moments.sum_sigma4 = s->moments.sum4.value;
+    s->moments.sum_sigma4_error = s->moments.sum4.error;
     return status;
 }
 
@@ -249,7 +227,7 @@ static void certify_probe(const cs_probe *probe, cs_spectrum *s)
     double bound = probe_bound(s), slack = CS_PROBE_RATIO * CS_PROBE_RATIO * probe_rounding(s);
     cs_cert_state state = probe->value <= bound ? CS_CERT_PASSED : CS_CERT_FAILED;
     double reach = sqrt(probe->reach * probe->reach + slack);
-    s->cert_probe =
+    s->cert.probe =
         (cs_certificate){state, probe->value, bound, state == CS_CERT_PASSED ? reach : NAN, ""};
 }
 
@@ -262,7 +240,7 @@ static cs_status run_probe(const cs_system *system, const cs_spectrum_options *o
     cs_linop tall = wide ? cs_linop_transposed(&abar) : abar;
     cs_status status = cs_svd_probe(&tall, wide ? &s->u : &s->v, probe_bound(s), options->seed,
                                     options->threads, out);
-    s->probe_failure = status == CS_OK ? out->failure : s->probe_failure;
+    s->cert.probe_failure = status == CS_OK ? out->failure : s->cert.probe_failure;
     return status;
 }
 
@@ -278,19 +256,19 @@ static const char *no_probe(bool complete, const cs_spectrum *s)
 /* All certificates not run. */
 static void begin(const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    cs_certificate *const certificate[] = {&s->cert_components, &s->cert_moments, &s->cert_probe,
-                                           &s->cert_inertia};
+    cs_certificate *const certificate[] = {&s->cert.components, &s->cert.moments, &s->cert.probe,
+                                           &s->cert.inertia};
     for (int i = 0; i < 4; ++i) {
         *certificate[i] = (cs_certificate){.reach = NAN};
         cs_certificate_why(certificate[i], CS_CERT_NOT_RUN,
-                           s->interrupted ? "interrupted" : "not requested");
+                           s->solution.interrupted ? "interrupted" : "not requested");
     }
-    s->perron = facts->perron;
-    s->near_ones = 0;
-    s->departure = NAN;
+    s->cert.perron = facts->perron;
+    s->cert.near_ones = 0;
+    s->solution.departure = NAN;
 }
 
-static unsigned asked_for(const cs_spectrum_options *options)
+static unsigned requested_certificates(const cs_spectrum_options *options)
 {
     return options->certify ? options->certify : CS_CERTIFY_COMPONENTS | CS_CERTIFY_MOMENTS;
 }
@@ -298,9 +276,9 @@ static unsigned asked_for(const cs_spectrum_options *options)
 static cs_status run_certificates(const cs_system *system, const cs_spectrum_options *options,
                                   const cs_certificate_facts *known, cs_spectrum *s)
 {
-    unsigned asked = asked_for(options);
+    unsigned asked = requested_certificates(options);
     cs_certificate_facts facts = *known;
-    s->probe_failure = 1;
+    s->cert.probe_failure = 1;
     cs_status status = sum_moments(system, options, &facts, s);
     facts.probed = (asked & CS_CERTIFY_PROBE) && !no_probe(facts.complete, s);
     if (status == CS_OK && facts.probed) status = run_probe(system, options, s, &facts.probe);
@@ -314,17 +292,17 @@ static cs_status certify(const cs_system *system, const cs_spectrum_options *opt
                          const cs_certificate_facts *known, cs_spectrum *s)
 {
     cs_status status = CS_OK;
-    if (!s->interrupted) status = run_certificates(system, options, known, s);
+    if (!s->solution.interrupted) status = run_certificates(system, options, known, s);
     if (status == CS_ERR_INTERRUPT && options->partial) {
         cs_reason_clear();
-        s->interrupted = true;
+        s->solution.interrupted = true;
         status = CS_OK;
     }
-    if (!s->interrupted) return status;
+    if (!s->solution.interrupted) return status;
     begin(known, s);
-    s->probe_failure = 1;
-    s->sum_sigma2 = s->sum_sigma4 = s->sum_sigma4_error = (double)NAN;
-    s->sum4 = cs_sum4_exact(NAN, 0);
+    s->cert.probe_failure = 1;
+    s->moments.sum_sigma2 = s->moments.sum_sigma4 = s->moments.sum_sigma4_error = (double)NAN;
+    s->moments.sum4 = cs_sum4_exact(NAN, 0);
     return CS_OK;
 }
 
@@ -332,37 +310,23 @@ static cs_status certify(const cs_system *system, const cs_spectrum_options *opt
 cs_status cs_spectrum_certify(const cs_system *system, const cs_spectrum_options *options,
                               const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    if (!s->gram) {
+    if (!s->input.gram) {
         return certify(system, options, facts, s);
     }
-    const unsigned asked = asked_for(options);
+    const unsigned asked = requested_certificates(options);
     cs_spectrum_options others = *options;
     others.certify = (asked & ~(unsigned)CS_CERTIFY_MOMENTS) | CS_CERTIFY_NONE;
     cs_status status = certify(system, &others, facts, s);
     cs_gram_to_sigma(s);
-    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->interrupted)
+    if (status == CS_OK && (asked & CS_CERTIFY_MOMENTS) && !s->solution.interrupted)
         certify_moments(facts, s);
     return status;
-}
-
-void cs_certificate_residual(double tol, cs_spectrum *s)
-{
-    double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
-    for (int64_t j = 0; j < s->k; ++j) {
-        if (!(s->residual[j] <= worst) && !isnan(worst)) { /* a NaN stays */
-            worst = s->residual[j];
-        }
-    }
-    s->cert_residual =
-        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
-    s->converged = s->converged && worst <= bound;
-    s->tol = tol;
 }
 
 void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate_facts *facts,
                         cs_spectrum *s)
 {
-    unsigned asked = asked_for(options);
+    unsigned asked = requested_certificates(options);
     begin(facts, s);
     if (asked & CS_CERTIFY_COMPONENTS) {
         certify_components(options, facts, s);
@@ -374,6 +338,6 @@ void cs_certificates_of(const cs_spectrum_options *options, const cs_certificate
         certify_probe(&facts->probe, s);
     } else if (asked & CS_CERTIFY_PROBE) {
         const char *idle = no_probe(facts->complete, s);
-        cs_certificate_why(&s->cert_probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not available");
+        cs_certificate_why(&s->cert.probe, CS_CERT_NOT_RUN, "%s", idle ? idle : "not available");
     }
 }

@@ -45,7 +45,7 @@ void cs_spectrum_density_free(cs_spectrum_density *density);
  * solved triplets do by rounding.
  *
  * Time: the reductions, the solver for k triplets, cs_density_of, and up to the budget of
- * multiply-adds of the fourth moment. Memory: that of cs_spectrum_of for k, and cs_density_room.
+ * multiply-adds of the fourth moment. Memory: that of cs_spectrum_of for k, and cs_density_bytes.
  *
  * CS_ERR_USAGE: k negative or above min(rows, cols), bins below 1 or an option of linalg/density.h
  * out of range; CS_ERR_INPUT and CS_ERR_MEMORY as cs_spectrum_of; CS_ERR_CONVERGE if the solver

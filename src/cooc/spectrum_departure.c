@@ -11,7 +11,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { COLUMNS = 32 };
 

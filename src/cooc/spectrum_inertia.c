@@ -13,14 +13,13 @@
  * tau^2 - E. Where low_k^2 is not large against E, [0 B; B^T 0] - tau I takes its place: E is then
  * relative to sigma_1 and not to its square, on matrices of the order of both sides together.
  *
- * tau is low_k less twice the E expected (of all triplets: the least tau at which 0 is told apart),
- * and once counted, low_k must exceed the upper end by the E that came out; otherwise tau moves
- * away by twice that. When more than k values exceed tau, a second count just above those that
- * equal sigma_k tells a cut through equal values from a missed one.
+ * tau is low_k less twice the E expected (of all triplets: the least tau that the count
+ * distinguishes from 0), and once counted, low_k must exceed the upper end by the E that came out;
+ * otherwise tau moves away by twice that. When more than k values exceed tau, a second count just
+ * above those that equal sigma_k distinguishes a cut through equal values from a missed one.
  *
  * The reduced matrix is Abar itself, or has its singular values to the tolerance of the lumping
- * (1e-13 relative in every entry, rows and then columns): CS_LUMPED || |Abar| || for all of it.
- */
+ * (1e-13 relative in every entry, rows and then columns): CS_LUMPED || |Abar| || for all of it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -28,7 +27,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 #include "linalg/inertia.h"
 
 enum { COLUMNS = 32, ATTEMPTS = 4 };
@@ -42,7 +41,7 @@ typedef struct {
     double slack;     /* what lumping may have moved a singular value by */
     int64_t longest;  /* terms of a sum in a Gram matrix */
     int64_t order;    /* of the largest matrix */
-    cs_dense room;    /* for it */
+    cs_dense work;    /* for it */
     double departure; /* ||X^T X - I||, the larger of both sides */
     double rho;       /* root of the sum of squared residuals */
     double worst;     /* residual */
@@ -139,7 +138,7 @@ static cs_status count_above(counting *c, double tau, tally *out)
     cs_status status = CS_OK;
     for (int64_t b = 0; status == CS_OK && b < c->r->count; ++b) {
         int64_t n = order_of(c->r, b, c->augmented), positive = 0;
-        cs_dense m = {.rows = n, .cols = n, .ld = n, .data = c->room.data};
+        cs_dense m = {.rows = n, .cols = n, .ld = n, .data = c->work.data};
         double error = 0;
         cs_progress_report(c->options->progress, "inertia", b, c->r->count);
         status = cs_interrupt_check();
@@ -160,7 +159,7 @@ static cs_status count_above(counting *c, double tau, tally *out)
 }
 
 /* Where to count so that all within `error` of it lies above x (side 1) or below (side -1); at most
- * 0 where that cannot be told from 0. */
+ * 0 where that is not distinguishable from 0. */
 static double place(const counting *c, double x, double error, int side)
 {
     double from = x + side * 2 * c->slack;
@@ -198,7 +197,7 @@ static cs_status count_below(counting *c, const cs_spectrum *s, bool complete, t
             break;
         }
         double least = 2 * c->slack + (c->augmented ? 4 * error : sqrt(4 * error));
-        tau = complete ? fmin(tau, fmax(least, 2 * s->floor)) : tau;
+        tau = complete ? fmin(tau, fmax(least, 2 * s->solution.floor)) : tau;
         status = count_above(c, tau, out);
         if (out->high < low && out->low > 0) {
             return status;
@@ -209,8 +208,8 @@ static cs_status count_below(counting *c, const cs_spectrum *s, bool complete, t
     return status;
 }
 
-/* Values returned above the ones that cannot be told from sigma_k by a count of this error; *tau:
- * between them. */
+/* The number of returned values that a count of this error separates from sigma_k; *tau lies
+ * between them and sigma_k. */
 static int64_t above_cluster(const counting *c, const cs_spectrum *s, double error, double *tau)
 {
     int64_t j = s->k - 1;
@@ -225,7 +224,7 @@ static int64_t above_cluster(const counting *c, const cs_spectrum *s, double err
 /* More values exceed the first tau than are known: are any missing above the last cluster? */
 static cs_status count_cluster(counting *c, const tally *below, cs_spectrum *s)
 {
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     double error = fmax(expected_error(c), 2 * below->error);
     cs_status status = CS_OK;
     for (int i = 0; i < ATTEMPTS && status == CS_OK; ++i) {
@@ -319,17 +318,17 @@ static bool fits(counting *c, cs_certificate *out)
     return true;
 }
 
-static cs_status make_room(counting *c)
+static cs_status make_space(counting *c)
 {
-    cs_dense_free(&c->room);
-    return cs_dense_init(&c->room, c->order, c->order);
+    cs_dense_free(&c->work);
+    return cs_dense_init(&c->work, c->order, c->order);
 }
 
 static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 {
     double sum = 0;
     cs_status status = cs_spectrum_departure(r, s, &c->departure);
-    s->departure = c->departure;
+    s->solution.departure = c->departure;
     for (int64_t j = 0; j < s->k; ++j) {
         sum += s->residual[j] * s->residual[j];
         c->worst = s->residual[j] <= c->worst ? c->worst : s->residual[j];
@@ -342,15 +341,15 @@ static cs_status known_of(const cs_reduction *r, cs_spectrum *s, counting *c)
 
 static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     tally t = {0};
-    cs_status status = make_room(c);
+    cs_status status = make_space(c);
     if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
     cs_certificate larger = {0};
     if (status == CS_OK && !isfinite(t.high)) {
         c->augmented = true;
         if (fits(c, &larger)) {
-            status = make_room(c);
+            status = make_space(c);
             if (status == CS_OK) status = count_below(c, s, facts->complete, &t);
         }
     }
@@ -358,7 +357,7 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
     if (!isfinite(t.high)) {
         cs_certificate_why(out, CS_CERT_INCONCLUSIVE,
                            "rounding hides values below sigma_k = %.3g%s%s",
-                           ldexp(s->sigma[s->k - 1], s->exponent),
+                           ldexp(s->sigma[s->k - 1], s->solution.exponent),
                            larger.why[0] ? "; without squares: " : "", larger.why);
         return CS_OK;
     }
@@ -369,11 +368,11 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
         return CS_OK;
     }
     out->reach = NAN;
-    if (t.above < s->k || (facts->complete && t.low > s->floor)) {
-        cs_certificate_why(out, CS_CERT_FAILED,
-                           "%lld singular values exceed %.9g, and %lld were returned%s",
-                           (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->exponent),
-                           (long long)s->k, facts->complete ? " as all of them" : "");
+    if (t.above < s->k || (facts->complete && t.low > s->solution.floor)) {
+        cs_certificate_why(
+            out, CS_CERT_FAILED, "%lld singular values exceed %.9g, and %lld were returned%s",
+            (long long)t.above, ldexp(t.above < s->k ? t.high : t.low, s->solution.exponent),
+            (long long)s->k, facts->complete ? " as all of them" : "");
         return CS_OK;
     }
     return count_cluster(c, &t, s);
@@ -382,7 +381,7 @@ static cs_status count_values(counting *c, const cs_certificate_facts *facts, cs
 static cs_status certify(counting *c, const cs_certificate_facts *facts, cs_spectrum *s)
 {
     const cs_reduction *r = c->r;
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     cs_status status = known_of(r, s, c);
     if (status != CS_OK) return status;
     if (!(c->departure < 0.5)) {
@@ -409,7 +408,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
                               const cs_certificate_facts *facts, cs_spectrum *s)
 {
     counting c = {.r = &system->reduced, .options = options};
-    cs_certificate *out = &s->cert_inertia;
+    cs_certificate *out = &s->cert.inertia;
     *out = (cs_certificate){.reach = NAN, .bound = (double)s->k};
     if (s->k == 0 || !s->u.data || !s->v.data) {
         cs_certificate_why(out, CS_CERT_NOT_RUN, "%s",
@@ -423,7 +422,7 @@ cs_status cs_spectrum_inertia(const cs_system *system, const cs_spectrum_options
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     cs_status status = certify(&c, facts, s);
     cs_threads_blas_hold(false);
-    cs_dense_free(&c.room);
+    cs_dense_free(&c.work);
     return status;
 }
 

@@ -16,7 +16,7 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { PANEL = CS_PANEL };
 
@@ -105,18 +105,18 @@ static cs_status lift_second(const cs_system *system, const cs_parts *parts, con
     const cs_reduction_side *side = system->reduced.side;
     const int64_t index = system->reduced.known ? 0 : 1;
     int64_t t = 0;
-    out->second = -1;
+    out->second.index = -1;
     while (t < out->k && (chosen[t].block != block || chosen[t].index != index)) {
         ++t;
     }
     if (t == out->k) return CS_OK;
     const cs_svd *svd = &parts->part[block].svd;
-    cs_status status = cs_dense_init(&out->second_u, system->abar->rows, 1);
-    if (status == CS_OK) status = cs_dense_init(&out->second_v, system->abar->cols, 1);
+    cs_status status = cs_dense_init(&out->second.u, system->abar->rows, 1);
+    if (status == CS_OK) status = cs_dense_init(&out->second.v, system->abar->cols, 1);
     if (status != CS_OK) return status;
-    out->second = t;
-    lift_column(&side[CS_LEFT], &chosen[t], &svd->u, out->second_u.data, 1);
-    lift_column(&side[CS_RIGHT], &chosen[t], &svd->v, out->second_v.data, 1);
+    out->second.index = t;
+    lift_column(&side[CS_LEFT], &chosen[t], &svd->u, out->second.u.data, 1);
+    lift_column(&side[CS_RIGHT], &chosen[t], &svd->v, out->second.v.data, 1);
     return CS_OK;
 }
 
@@ -155,17 +155,10 @@ typedef struct {
     const cs_system *system;
     int threads;
     double *u, *v, *product_u, *product_v; /* panels of layers, row by row */
-    double *room;                          /* of the products */
+    double *work;                          /* of the products */
     int64_t first;                         /* layer in the panels' first column */
     double *residual;
 } residual_job;
-
-const cs_csr *cs_system_one_pass(const cs_system *system)
-{
-    const cs_csr *a = system->abar, *at = &system->abar_t;
-    const cs_csr *tall = a->cols <= a->rows ? a : at;
-    return cs_csr_normal_pays(tall) ? tall : NULL;
-}
 
 /* product_u = Abar V, product_v = Abar^T U. */
 static cs_status multiply(const residual_job *job)
@@ -173,11 +166,11 @@ static cs_status multiply(const residual_job *job)
     const cs_csr *a = job->system->abar, *at = &job->system->abar_t;
     const cs_csr *tall = cs_system_one_pass(job->system);
     if (tall == a) {
-        return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->room,
+        return cs_csr_apply_both(a, job->v, job->u, job->product_u, job->product_v, job->work,
                                  job->threads);
     }
     if (tall) {
-        return cs_csr_apply_both(at, job->u, job->v, job->product_v, job->product_u, job->room,
+        return cs_csr_apply_both(at, job->u, job->v, job->product_v, job->product_u, job->work,
                                  job->threads);
     }
     cs_status status = cs_csr_apply_panel(a, job->v, job->product_u, job->threads);
@@ -249,52 +242,51 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     const struct {
         double **panel;
         int64_t rows;
-    } rooms[] = {{&job.u, abar->rows},
-                 {&job.v, abar->cols},
-                 {&job.product_u, abar->rows},
-                 {&job.product_v, abar->cols},
-                 {&job.room, tall ? cs_csr_normal_room(tall) / PANEL : 0}};
-    enum { ROOMS = sizeof rooms / sizeof *rooms };
-    for (int i = 0; i < ROOMS && status == CS_OK; ++i) {
-        *rooms[i].panel = cs_csr_panel_alloc(rooms[i].rows);
-        status = *rooms[i].panel ? CS_OK : CS_ERR_MEMORY;
+    } buffers[] = {{&job.u, abar->rows},
+                   {&job.v, abar->cols},
+                   {&job.product_u, abar->rows},
+                   {&job.product_v, abar->cols},
+                   {&job.work, tall ? cs_csr_normal_work_size(tall) / PANEL : 0}};
+    enum { BUFFERS = sizeof buffers / sizeof *buffers };
+    for (int i = 0; i < BUFFERS && status == CS_OK; ++i) {
+        *buffers[i].panel = cs_csr_panel_alloc(buffers[i].rows);
+        status = *buffers[i].panel ? CS_OK : CS_ERR_MEMORY;
     }
     for (int64_t first = 0; status == CS_OK && first < layers.layers; first += PANEL) {
         int64_t count = cs_least(layers.layers - first, PANEL);
         status = cs_interrupt_check();
         if (status == CS_OK) status = panel_residuals(&job, first, count);
     }
-    for (int i = 0; i < ROOMS; ++i) {
-        cs_free_aligned(*rooms[i].panel);
+    for (int i = 0; i < BUFFERS; ++i) {
+        cs_free_aligned(*buffers[i].panel);
     }
     cs_pool_free(&pool);
     return status;
 }
 
-/* What the parts say together: floor, convergence, completeness, the solver of the largest block.
- */
+/* Combines the parts: floor, convergence, completeness, the solver of the largest block. */
 static void summarise(const cs_reduction *r, const cs_parts *parts, bool *complete,
                       cs_spectrum *out)
 {
     int64_t largest = 0;
     double top = r->known ? 1 : 0; /* the largest value of all */
-    out->floor = 0;
-    out->converged = true;
-    out->solver = CS_SOLVER_AUTO;
+    out->solution.floor = 0;
+    out->solution.converged = true;
+    out->solution.solver = CS_SOLVER_AUTO;
     *complete = true;
     for (int64_t b = 0; b < r->count; ++b) {
         const cs_svd *svd = &parts->part[b].svd;
         int64_t size = cs_block_rank(r, b);
-        out->floor = fmax(out->floor, svd->floor);
+        out->solution.floor = fmax(out->solution.floor, svd->floor);
         top = svd->k > 0 ? fmax(top, svd->sigma[0]) : top;
-        out->converged = out->converged && svd->converged;
+        out->solution.converged = out->solution.converged && svd->converged;
         *complete = *complete && parts->part[b].complete;
         if (svd->solver != CS_SOLVER_AUTO && size > largest) {
             largest = size;
-            out->solver = svd->solver;
+            out->solution.solver = svd->solver;
         }
     }
-    out->floor = fmax(out->floor, DBL_EPSILON * top);
+    out->solution.floor = fmax(out->solution.floor, DBL_EPSILON * top);
 }
 
 /* As solvers promise (linalg/svd.h): what came unchecked from one, against tol times the largest
@@ -304,10 +296,25 @@ static void check_residuals(double tol, const cs_parts *parts, const choice *cho
 {
     for (int64_t j = 0; j < out->k; ++j) {
         const cs_part *part = &parts->part[chosen[j].block];
-        out->converged = out->converged && (chosen[j].index < 0 || !part->unchecked ||
-                                            out->residual[j] <= tol * part->svd.sigma[0]);
+        out->solution.converged =
+            out->solution.converged && (chosen[j].index < 0 || !part->unchecked ||
+                                        out->residual[j] <= tol * part->svd.sigma[0]);
     }
     cs_certificate_residual(tol, out);
+}
+
+void cs_certificate_residual(double tol, cs_spectrum *s)
+{
+    double worst = 0, bound = tol * (s->k > 0 ? s->sigma[0] : 1);
+    for (int64_t j = 0; j < s->k; ++j) {
+        if (!(s->residual[j] <= worst) && !isnan(worst)) { /* a NaN stays */
+            worst = s->residual[j];
+        }
+    }
+    s->cert.residual =
+        (cs_certificate){worst <= bound ? CS_CERT_PASSED : CS_CERT_FAILED, worst, bound, NAN, ""};
+    s->solution.converged = s->solution.converged && worst <= bound;
+    s->solution.tol = tol;
 }
 
 cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
@@ -318,10 +325,10 @@ cs_status cs_spectrum_merge(const cs_system *system, const cs_parts *parts,
     bool complete = false;
     int64_t known = 0;
     summarise(r, parts, &complete, out);
-    cs_status status = rank_triplets(r, parts, out->floor, &chosen, &known);
+    cs_status status = rank_triplets(r, parts, out->solution.floor, &chosen, &known);
     if (status != CS_OK) return status;
     out->k = known < parts->wanted ? known : parts->wanted;
-    out->zeros = out->converged ? parts->wanted - out->k : 0;
+    out->zeros = out->solution.converged ? parts->wanted - out->k : 0;
     out->rank = complete && out->k == known ? known : -1;
     out->sigma = cs_alloc(out->k, sizeof *out->sigma);
     out->residual = cs_calloc(out->k, sizeof *out->residual);

@@ -33,36 +33,37 @@ static void add_certificates(cs_item *root, const cs_spectrum *s)
 {
     cs_item *all = cs_item_object(root, "certificates");
     cs_item *components =
-        add_certificate(all, "components", &s->cert_components,
+        add_certificate(all, "components", &s->cert.components,
                         "sigma within 1e-9 of 1, against the components: passed when equal, or "
                         "when all of fewer wanted; inconclusive above (near_ones: values of "
                         "connected parts that only come near 1)");
-    if (s->cert_components.state != CS_CERT_NOT_RUN) {
-        cs_item_int(components, "near_ones", s->near_ones);
+    if (s->cert.components.state != CS_CERT_NOT_RUN) {
+        cs_item_int(components, "near_ones", s->cert.near_ones);
     }
-    add_certificate(all, "moments", &s->cert_moments,
+    add_certificate(all, "moments", &s->cert.moments,
                     s->rank >= 0 ? "|sum sigma_j^2 - ||Abar||_F^2|, against its rounding bound"
                                  : "bound on sigma_{k+1} from sum sigma^2 and sum sigma^4, against "
                                    "sigma_k (1 + 1e-9)");
     cs_item *probe =
-        add_certificate(all, "probe", &s->cert_probe,
+        add_certificate(all, "probe", &s->cert.probe,
                         "largest Ritz value of the doubly deflated operator from a random start, "
                         "against the smallest sigma returned with its slack: "
                         "sqrt(sigma_k^2 (1 + 2e-9) + 64 eps sigma_1^2)");
-    if (s->cert_probe.state != CS_CERT_NOT_RUN) {
-        cs_item_real(probe, "failure_probability", s->probe_failure);
+    if (s->cert.probe.state != CS_CERT_NOT_RUN) {
+        cs_item_real(probe, "failure_probability", s->cert.probe_failure);
     }
-    add_certificate(all, "inertia", &s->cert_inertia,
+    add_certificate(all, "inertia", &s->cert.inertia,
                     "singular values above a tau just below sigma_k, counted by L D L^T, against "
                     "k: passed when equal");
-    add_certificate(all, "residual", &s->cert_residual,
+    add_certificate(all, "residual", &s->cert.residual,
                     "largest two-sided residual, against the tolerance");
 }
 
 /* AUTO: none had to run. */
 const char *cs_spectrum_solver(const cs_spectrum *s)
 {
-    return s->solver == CS_SOLVER_AUTO ? "closed form" : cs_solver_name(s->solver);
+    return s->solution.solver == CS_SOLVER_AUTO ? "closed form"
+                                                : cs_solver_name(s->solution.solver);
 }
 
 void cs_spectrum_record(const char *name, const cs_spectrum_options *options, const cs_spectrum *s,
@@ -70,22 +71,24 @@ void cs_spectrum_record(const char *name, const cs_spectrum_options *options, co
 {
     cs_item_text(root, "matrix", name);
     cs_item_text(root, "definition",
-                 s->gram               ? "singular values of A / sqrt(P_C P_G), by its Gram form"
+                 s->input.gram         ? "singular values of A / sqrt(P_C P_G), by its Gram form"
                  : options->normalised ? "singular values of the matrix as given"
                                        : "singular values of A / sqrt(P_C P_G)");
-    CS_ITEM_FIELDS(root, s, rows, cols, zero_rows, zero_cols, components, lumped_rows, lumped_cols,
-                   k, zeros);
-    cs_item_int(root, "nonzeros", s->nnz);
+    CS_ITEM_FIELDS(root, &s->input, rows, cols, zero_rows, zero_cols, components, lumped_rows,
+                   lumped_cols);
+    CS_ITEM_FIELDS(root, s, k, zeros);
+    cs_item_int(root, "nonzeros", s->input.nnz);
     cs_item_int(root, "multiplicity_of_one", cs_spectrum_ones(s));
     cs_item_count(root, "rank", s->rank);
     cs_item_real(root, "sum_sigma4_budget",
                  options->moment4_budget < 1.0 ? 0.0 : options->moment4_budget);
-    cs_item_real(root, "tolerance", s->tol);
+    cs_item_real(root, "tolerance", s->solution.tol);
     cs_item_text(root, "solver", cs_spectrum_solver(s));
     cs_item_text(root, "device", options->gpu ? options->gpu->name : "cpu");
     cs_item_int(root, "seed", (int64_t)options->seed);
-    CS_ITEM_FIELDS(root, s, mass, sum_sigma2, sum_sigma4, sum_sigma4_error, sum_sigma4_cost, floor,
-                   departure, converged, interrupted);
+    CS_ITEM_FIELDS(root, &s->input, mass);
+    CS_ITEM_FIELDS(root, &s->moments, sum_sigma2, sum_sigma4, sum_sigma4_error, sum_sigma4_cost);
+    CS_ITEM_FIELDS(root, &s->solution, floor, departure, converged, interrupted);
     add_certificates(root, s);
     cs_item_reals(root, "sigma", s->k, s->sigma);
     cs_item_reals(root, "residual", s->k, s->residual);
@@ -114,11 +117,12 @@ cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
     cs_status status = tail && exact ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_spectrum_tails(s, 0, tail);
-        bool sampled = s->sum4.samples > 0 && s->rank != s->k; /* else all values are known */
+        bool sampled =
+            s->moments.sum4.samples > 0 && s->rank != s->k; /* else all values are known */
         for (int64_t t = 0; t <= s->k; ++t) {
             exact[t] = sampled ? (double)NAN : tail[t].value;
         }
-        add_sum4(root, &s->sum4);
+        add_sum4(root, &s->moments.sum4);
         *tails = !isnan(tail[0].value);
         if (*tails) {
             cs_item_tails(root, s->k, tail, exact);

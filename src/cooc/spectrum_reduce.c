@@ -9,19 +9,117 @@
  * summed in A or in W. Signed matrices (and entries whose squares leave
  * the range of doubles) are not lumped; nor are normalised ones without two rows or columns of the
  * same pattern, which saves the square; nor Gram forms, whose rows and columns keep one order.
+ *
+ * Abar = A / sqrt(P_C P_G) and its marginals (LA 3.2).
+ *
+ * Method: entries are divided by the square roots of their row and column sums one after the other,
+ * so that no product overflows; the total mass cancels. Sums are compensated (Neumaier 1974): a
+ * column of 500,000 entries keeps its last digits, on which the residual of the closed-form vectors
+ * rests.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
 #include "cooc/lump_private.h"
 #include "cooc/reduce.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
-void cs_reduction_free(cs_reduction *r)
+enum { BOUND_STEPS = 30 };
+
+cs_status cs_masses(const cs_csr *a, double *row, double *col)
+{
+    double *lost = cs_calloc(a->cols, sizeof *lost);
+    if (!lost) return CS_ERR_MEMORY;
+    memset(col, 0, (size_t)a->cols * sizeof *col);
+    for (int64_t i = 0; i < a->rows; ++i) {
+        double sum = 0, rest = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            cs_add_compensated(&sum, &rest, a->val[e]);
+            cs_add_compensated(&col[a->col[e]], &lost[a->col[e]], a->val[e]);
+        }
+        row[i] = sum + rest;
+    }
+    for (int64_t j = 0; j < a->cols; ++j) {
+        col[j] += lost[j];
+    }
+    cs_free(lost);
+    return CS_OK;
+}
+
+/* Masses, in place, by their sum. */
+static void scale_to_one(int64_t n, double *mass)
+{
+    double sum = cs_sum(n, mass);
+    if (sum > 0) cs_divide(n, sum, mass);
+}
+
+typedef struct {
+    cs_csr *a;
+    const double *row; /* sums */
+    double *col;       /* roots of sums */
+} division;
+
+enum { DIVIDED = 4096 }; /* rows of an item */
+
+static cs_status divide_rows(void *ctx, int64_t item)
+{
+    const division *d = ctx;
+    int64_t first = item * DIVIDED, end = cs_least(first + DIVIDED, d->a->rows);
+    for (int64_t i = first; i < end; ++i) {
+        const double root = sqrt(d->row[i]);
+        for (int64_t e = d->a->ptr[i]; e < d->a->ptr[i + 1]; ++e) {
+            double x = d->a->val[e];
+            d->a->val[e] = x > 0 ? x / root / d->col[d->a->col[e]] : 0;
+        }
+    }
+    return CS_OK;
+}
+
+/* Nonnegative entries divided by the square roots of these sums, one after the other; 0 stays 0. */
+static cs_status divide_by_roots(cs_csr *a, const double *row, const double *col)
+{
+    division d = {a, row, cs_alloc(a->cols, sizeof *d.col)};
+    if (!d.col) return CS_ERR_MEMORY;
+    for (int64_t j = 0; j < a->cols; ++j) {
+        d.col[j] = sqrt(col[j]);
+    }
+    cs_status status = cs_parallel((a->rows + DIVIDED - 1) / DIVIDED, 0, divide_rows, &d);
+    cs_free(d.col);
+    return status;
+}
+
+/* Abar of a matrix that was checked, and its marginals, not yet scaled to one. */
+static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row, double *col)
+{
+    cs_status status = cs_masses(a, row, col);
+    if (status == CS_OK && !isfinite(cs_sum(a->rows, row)))
+        status = cs_fail(CS_ERR_INPUT, "the sum of the matrix overflows");
+    if (status == CS_OK) status = cs_csr_copy(a, abar);
+    return status ? status : divide_by_roots(abar, row, col);
+}
+
+cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
+{
+    cs_pool pool = {0};
+    double *row = row_mass ? row_mass : cs_pool_take(&pool, a->rows, sizeof *row);
+    double *col = col_mass ? col_mass : cs_pool_take(&pool, a->cols, sizeof *col);
+    cs_status status = pool.status ? pool.status : cs_csr_check(a, true);
+    if (status == CS_OK) status = normalise(a, abar, row, col);
+    if (status == CS_OK) {
+        scale_to_one(a->rows, row);
+        scale_to_one(a->cols, col);
+    }
+    cs_pool_free(&pool);
+    return status;
+}
+
+static void reduction_free(cs_reduction *r)
 {
     if (!r->shared) {
         if (!r->a.gram) {
@@ -39,8 +137,8 @@ static bool squares_keep(const cs_csr_entries *all)
     return !all->negative && all->least >= 1e-140 && all->largest <= 1e140;
 }
 
-/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list (room for n), and
- * the starts of count + 1 groups in `start` (count + 2, zeros). */
+/* Items 0..n-1 with group[i] >= 0 in the order of their groups (stable): list (at least n items),
+ * and the starts of count + 1 groups in `start` (count + 2, zeros). */
 static void sort_by_group(const int64_t *group, int64_t n, int64_t count, int64_t *list,
                           int64_t *start)
 {
@@ -101,7 +199,7 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
 }
 
 /* Orders rows and columns by block: both sides but weights and lifts, and `a`, not yet normalised,
- * which takes that of the lumping over; where the input stays as it is, its Abar, if it is at hand
+ * which takes that of the lumping over; where the input stays as it is, its Abar, if available
  * (`as_it_is`), is shared in place of a copy. A row's columns share its component and a component's
  * columns keep their order, so columns still ascend. */
 static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_csr *as_it_is,
@@ -168,7 +266,7 @@ static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_sy
         }
     }
     if (status == CS_OK && !alone && kind == VALUES_COUNTS)
-        status = cs_divide_by_roots(&r->a, weight[0], weight[1]);
+        status = divide_by_roots(&r->a, weight[0], weight[1]);
     for (int64_t e = 0;
          status == CS_OK && !alone && kind == VALUES_SQUARES && e < cs_csr_nnz(&r->a); ++e) {
         r->a.val[e] = sqrt(r->a.val[e]);
@@ -199,7 +297,9 @@ static bool all_in_place(const int32_t *of, int64_t n)
     return true;
 }
 
-cs_status cs_reduction_transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r)
+/* The transposes of Abar and of the reduced matrix, which becomes Abar if it is the same. For a
+ * Gram form `at` is `a`, and *abar_t equals *abar if it has no empty rows or columns. */
+static cs_status transpose(const cs_csr *abar, cs_csr *abar_t, cs_reduction *r)
 {
     cs_status status = CS_OK;
     const bool own = !r->shared;
@@ -234,7 +334,9 @@ static void join_blocks(cs_components *c, int64_t rows, int64_t cols)
     c->count = 1;
 }
 
-cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_system *system)
+/* Fills `components` and `reduced`, `at` left empty, from A (Abar if normalised), whose entries are
+ * known; for counts also Abar and the sums of rows and columns, not yet scaled to one. */
+static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_system *system)
 {
     cs_reduction r = {0};
     cs_lumping l = {0};
@@ -269,10 +371,139 @@ cs_status cs_reduce(const cs_csr *a, const cs_spectrum_options *options, cs_syst
     const cs_csr *as_it_is = kind == VALUES_COUNTS ? &system->own : kind == VALUES_KEPT ? a : NULL;
     if (status == CS_OK) status = order_blocks(&l, &c, as_it_is, &r);
     if (status == CS_OK) status = normalise_reduced(w, kind, system, &r);
-    if (status != CS_OK) cs_reduction_free(&r);
+    if (status != CS_OK) reduction_free(&r);
     system->reduced = r;
     cs_lumping_free(&l);
     cs_components_free(&c);
     cs_csr_free(&squares);
     return status;
+}
+
+/* y := |A| x. */
+static void absolute_product(const cs_csr *a, const double *x, double *y)
+{
+    for (int64_t i = 0; i < a->rows; ++i) {
+        y[i] = 0;
+        for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
+            y[i] += fabs(a->val[e]) * x[a->col[e]];
+        }
+    }
+}
+
+/* Bound on the largest singular value: Collatz and Wielandt on a few steps of the power method. No
+ * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
+cs_status cs_reduction_bound(const cs_reduction *r, double *top)
+{
+    cs_pool pool = {0};
+    double *x = cs_pool_take(&pool, r->a.cols, sizeof *x), best = INFINITY;
+    double *w = cs_pool_take(&pool, r->a.cols, sizeof *w);
+    double *y = cs_pool_take(&pool, r->a.rows, sizeof *y);
+    cs_status status = pool.status;
+    if (status == CS_OK) cs_fill(r->a.cols, 1, x);
+    for (int step = 0; status == CS_OK && step < BOUND_STEPS; ++step) {
+        double largest = 0, norm = 0;
+        absolute_product(&r->a, x, y);
+        absolute_product(&r->at, y, w);
+        for (int64_t j = 0; j < r->a.cols; ++j) {
+            largest = fmax(largest, x[j] > 0 ? w[j] / x[j] : INFINITY);
+            norm = fmax(norm, w[j]);
+        }
+        best = fmin(best, largest);
+        for (int64_t j = 0; j < r->a.cols; ++j) {
+            x[j] = w[j] / norm;
+        }
+    }
+    if (status == CS_OK) *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
+    cs_pool_free(&pool);
+    return status;
+}
+
+cs_certificate_facts cs_reduction_facts(const cs_reduction *r)
+{
+    cs_certificate_facts facts = {.lumped = !r->shared};
+    const cs_csr *side[] = {&r->a, &r->at};
+    for (int t = 0; t < 2; ++t) {
+        for (int64_t i = 0; i < side[t]->rows; ++i) {
+            int64_t n = side[t]->ptr[i + 1] - side[t]->ptr[i];
+            facts.longest = cs_most(facts.longest, n);
+        }
+    }
+    for (int64_t b = 0; b < r->count; ++b) {
+        facts.rank += cs_block_rank(r, b);
+    }
+    return facts;
+}
+
+const cs_csr *cs_system_one_pass(const cs_system *system)
+{
+    const cs_csr *a = system->abar, *at = &system->abar_t;
+    const cs_csr *tall = a->cols <= a->rows ? a : at;
+    return cs_csr_normal_pays(tall) ? tall : NULL;
+}
+
+void cs_system_free(cs_system *system)
+{
+    if (!system->abar || system->abar_t.ptr != system->abar->ptr) {
+        cs_csr_free(&system->abar_t);
+    }
+    cs_csr_free(&system->own);
+    CS_FREE_FIELDS(system, row_mass, col_mass);
+    reduction_free(&system->reduced);
+    *system = (cs_system){0};
+}
+
+static cs_status default_tolerance(cs_system *s)
+{
+    const cs_csr *tall = cs_system_one_pass(s);
+    double rounding = 0;
+    cs_status status = tall ? cs_csr_rounding(tall, NULL, &rounding)
+                            : cs_csr_rounding(s->abar, &s->abar_t, &rounding);
+    s->tol = cs_default_tolerance(rounding);
+    return status;
+}
+
+cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
+{
+    cs_system s = {0};
+    cs_status status = cs_csr_check_rows(a, options->rows, !options->normalised);
+    if (status != CS_OK) return status;
+    s.entries = cs_csr_entries_of(a);
+    if (s.entries.count == 0) {
+        return cs_fail(CS_ERR_INPUT, "the matrix (%lld x %lld) has no nonzero entry",
+                       (long long)cs_spectrum_rows(a, options), (long long)a->cols);
+    }
+    if (!options->normalised) {
+        s.row_mass = cs_alloc(a->rows, sizeof *s.row_mass);
+        s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);
+        status =
+            s.row_mass && s.col_mass ? normalise(a, &s.own, s.row_mass, s.col_mass) : CS_ERR_MEMORY;
+    } else if (!options->scaled) {
+        s.exponent = cs_scale_exponent(s.entries.largest);
+        s.exponent += a->gram && s.exponent % 2 != 0; /* its root is a power of two too */
+    }
+    if (s.exponent != 0 && (status = cs_csr_copy(a, &s.own)) == CS_OK) {
+        cs_scale_down(s.exponent, &s.own);
+        s.entries.least = ldexp(s.entries.least, -s.exponent);
+        s.entries.largest = ldexp(s.entries.largest, -s.exponent);
+        if (s.entries.least < DBL_MIN) s.entries = cs_csr_entries_of(&s.own); /* some may be 0 */
+    }
+    s.own.gram = a->gram;
+    bool as_it_is = options->normalised && s.exponent == 0;
+    s.abar = as_it_is ? a : &s.own;
+    if (status == CS_OK) status = reduce(options->normalised ? s.abar : a, options, &s);
+    if (status == CS_OK && !options->normalised) { /* the reduction wants sums */
+        scale_to_one(a->rows, s.row_mass);
+        scale_to_one(a->cols, s.col_mass);
+    }
+    if (status == CS_OK && a->gram) status = cs_gram_check(&s.reduced.a);
+    if (status == CS_OK) status = transpose(s.abar, &s.abar_t, &s.reduced);
+    s.tol = options->tol;
+    if (status == CS_OK && s.tol == 0) status = default_tolerance(&s);
+    if (status != CS_OK) {
+        cs_system_free(&s);
+        return status;
+    }
+    *out = s;
+    out->abar = as_it_is ? a : &out->own; /* `s` goes away */
+    return CS_OK;
 }

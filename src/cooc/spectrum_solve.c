@@ -19,10 +19,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
-#include "cooc/spectrum_private.h"
+#include "cooc/spectrum_stages_private.h"
 
 enum { SMALL_SIDE = 600, SMALL_ELEMENTS = 1 << 22 };
 
@@ -42,13 +42,13 @@ typedef struct {
     int64_t *block; /* of each item of the batch */
 } batch;
 
-/* Triplets to compute in a block beside the closed-form one, so that the `wanted` largest of all
- * are among them. */
+/* Triplets to compute in a block in addition to the closed-form one, so that the `wanted` largest
+ * of all are among them. */
 static int64_t block_share(const cs_reduction *r, int64_t wanted, int64_t block)
 {
     int64_t most = cs_block_rank(r, block) - r->known;
-    int64_t room = r->known ? wanted - r->count : wanted;
-    return room < 0 ? 0 : room < most ? room : most;
+    int64_t left = r->known ? wanted - r->count : wanted;
+    return left < 0 ? 0 : left < most ? left : most;
 }
 
 /* The closed-form vectors of a block, sqrt(weight), as one column each; left empty where they are
@@ -65,7 +65,7 @@ static cs_status closed_form(const cs_reduction *r, int64_t block, cs_pool *pool
     return pool->status;
 }
 
-/* What a dense solver cannot tell from 0 when sigma_1 = 1. */
+/* Values below this are rounding errors of a dense solver when sigma_1 = 1. */
 static double rounding_floor(const cs_reduction *r, int64_t block)
 {
     int64_t m = cs_block_size(r, CS_LEFT, block), n = cs_block_size(r, CS_RIGHT, block);
@@ -160,7 +160,7 @@ static void copy_block(const cs_reduction *r, int64_t block, const cs_dense one[
     }
 }
 
-/* The k leading triplets of a thin SVD into one of its own. */
+/* Copies the k leading triplets of a thin SVD to a new one. */
 static cs_status keep_leading(int64_t k, const double *sigma, const cs_dense *u, const cs_dense *vt,
                               cs_svd *out)
 {

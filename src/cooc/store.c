@@ -106,14 +106,18 @@ static json_t *plan_json(const cs_plan_file *file, int64_t p)
                      "groups", groups, "weights", cs_json_numbers(plan->length, plan->weight));
 }
 
-/* The plans as they were read, in the form of plan_file.h. */
-static cs_status write_plans(const char *path, const cs_plan_file *file)
+json_t *cs_store_plans(const cs_plan_file *file)
 {
     json_t *plans = json_array();
     for (int64_t p = 0; p < file->plans; ++p) {
         (void)json_array_append_new(plans, plan_json(file, p));
     }
-    json_t *root = json_pack("{s:o}", "plans", plans);
+    return json_pack("{s:o}", "plans", plans);
+}
+
+static cs_status write_plans(const char *path, const cs_plan_file *file)
+{
+    json_t *root = cs_store_plans(file);
     cs_status status =
         root ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
     json_decref(root);
@@ -125,6 +129,30 @@ static cs_status write_plans(const char *path, const cs_plan_file *file)
 static const char *const NAMES[CS_STORE_FILES] = {"matrix.json",    "matrix.npz",     "rows.npz",
                                                   "row_labels.npz", "col_labels.npz", "corpus.npz",
                                                   "vocab.txt",      "plan.json",      "matrix.mtx"};
+
+double cs_archive_bytes(double rows, double entries)
+{
+    enum { HEADERS = 1300 };
+    return HEADERS + (rows + 1) * sizeof(int64_t) + entries * (sizeof(int32_t) + sizeof(double));
+}
+
+double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
+                      double column_classes)
+{
+    enum { HEADERS = 6000 }; /* of the other archives, and the sidecar */
+    const double vocab = (double)c->vocab, documents = (double)c->documents;
+    double bytes = HEADERS + cs_archive_bytes(rows, entries) +
+                   rows * (sizeof(cs_hash128) + 2 * sizeof(int64_t)) +
+                   ((double)c->tokens + documents) * sizeof(int32_t) +
+                   documents * (sizeof(int64_t) + 1);
+    if (c->labels > 0) {
+        bytes += cs_archive_bytes(rows, row_classes) + cs_archive_bytes(vocab, column_classes);
+    }
+    for (int64_t v = 0; c->word && v < c->vocab; ++v) {
+        bytes += (double)strlen(c->word[v]) + 1;
+    }
+    return bytes;
+}
 
 const char *cs_cooc_file(int index)
 {
@@ -210,7 +238,7 @@ static cs_status write_matrices(char *const *path, const cs_cooc *m, bool mtx)
     return status;
 }
 
-/* What the files are written from. */
+/* The sources of the files. */
 typedef struct {
     char *const *path;
     const cs_cooc *cooc;

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cooc/store.h"
 #include "io/npy.h"
+#include "plan/plan_file.h"
 
 /* The files, in the order of cs_cooc_file, as paths in the pool's memory. CS_ERR_MEMORY. */
 enum {
@@ -32,6 +33,9 @@ cs_status cs_store_check(const char *dir, double bytes, const char *what) CS_MUS
 double cs_store_bytes(const cs_corpus *c, double rows, double entries, double row_classes,
                       double column_classes);
 
+/* An archive of a matrix (linalg/matrix_file.h). */
+double cs_archive_bytes(double rows, double entries);
+
 /* An array of an archive: written from *at, read into it. */
 typedef struct {
     const char *name;
@@ -43,6 +47,14 @@ typedef struct {
 enum { CS_STORE_ROWS = 3, CS_STORE_CORPUS = 4 };
 void cs_store_rows(cs_cooc *m, int64_t rows, cs_store_member out[CS_STORE_ROWS]);
 void cs_store_corpus(cs_corpus *c, cs_store_member out[CS_STORE_CORPUS]);
+
+/* The options that a matrix depends on, with all parameters of the objective: part of the sidecar, and
+ * of the identity of a build. */
+cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to) CS_MUST_CHECK;
+
+/* {"plans": [...]}, the plans as they were read, in the form of plan_file.h. NULL if memory is
+ * exhausted. */
+json_t *cs_store_plans(const cs_plan_file *file) CS_MUST_CHECK;
 
 /* The sidecar of a build, and back: options, sums and the small fields of the corpus (names,
  * labels, counts) of *store. `file` is for messages. Reading leaves arrays of the corpus except

@@ -42,36 +42,39 @@ static void put_corpus(cs_status *status, json_t *parent, const cs_corpus *c)
     cs_json_put(status, parent, "corpus", w);
 }
 
-/* What was built, in the form that all results have (docs/reference/results-of-commands.md). */
-static void put_terms(cs_status *status, json_t *w, const cs_cooc_options *o)
+cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to)
 {
-    char *objective = cs_objective_describe(&o->objective);
+    char seed[24];
     char *context = cs_context_describe(&o->context);
-    cs_json_put(status, w, "objective", objective ? cs_json_text(objective) : NULL);
-    cs_json_put(status, w, "context", context ? json_string(context) : NULL);
-    cs_json_put(status, w, "target_position", json_string(POSITION[cs_context_given(&o->context)]));
-    cs_free(objective);
+    json_t *parameters = NULL;
+    cs_status status = cs_objective_to_json(&o->objective, &parameters);
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
+    cs_json_put(&status, to, "context", context ? json_string(context) : NULL);
+    cs_json_put(&status, to, "target_position",
+                json_string(POSITION[cs_context_given(&o->context)]));
+    cs_json_put(&status, to, "parameters", parameters);
+    cs_json_put(&status, to, "max_length", json_integer(o->max_length));
+    cs_json_put(&status, to, "stride", json_integer(o->stride));
+    cs_json_put(&status, to, "weight", json_string(o->weight_by_document ? "document" : "token"));
+    cs_json_put(&status, to, "split", json_string(SPLIT[o->split]));
+    cs_json_put(&status, to, "draws", json_integer(o->draws));
+    cs_json_put(&status, to, "seed", json_string(seed));
+    cs_json_put(&status, to, "tail", cs_json_number(o->tail));
     cs_free(context);
+    return status;
 }
 
 cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
                           json_t **out)
 {
-    char seed[24];
-    (void)snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
-    json_t *w = json_object(), *parameters = NULL;
-    cs_status status = cs_objective_to_json(&o->objective, &parameters);
+    char *objective = cs_objective_describe(&o->objective);
+    json_t *w = json_object();
+    cs_status status = CS_OK;
     cs_json_put(&status, w, "format", json_string(FORMAT));
     cs_json_put(&status, w, "version", json_integer(FORMAT_VERSION));
-    put_terms(&status, w, o);
-    cs_json_put(&status, w, "parameters", parameters);
-    cs_json_put(&status, w, "max_length", json_integer(o->max_length));
-    cs_json_put(&status, w, "stride", json_integer(o->stride));
-    cs_json_put(&status, w, "weight", json_string(o->weight_by_document ? "document" : "token"));
-    cs_json_put(&status, w, "split", json_string(SPLIT[o->split]));
-    cs_json_put(&status, w, "draws", json_integer(o->draws));
-    cs_json_put(&status, w, "seed", json_string(seed));
-    cs_json_put(&status, w, "tail", cs_json_number(o->tail));
+    cs_json_put(&status, w, "objective", objective ? cs_json_text(objective) : NULL);
+    if (status == CS_OK) status = cs_sidecar_options(o, w);
+    cs_free(objective);
     cs_json_put(&status, w, "sampled", json_boolean(o->draws > 0));
     cs_json_put(&status, w, "form", json_string(m->matrix.a.gram ? "gram" : "counts"));
     cs_json_put(&status, w, "exact", json_boolean(m->exact));

@@ -7,25 +7,16 @@
  * dense row that stays in the cache (windows_rows.c), from which its columns come in order
  * (windows_take.c). No record is ever written, hashed or sorted. Rows are handed to workers in
  * groups of about equal mass, whose buffers stay in the cache as well; each group's rows come out
- * in order of their keys, and are placed behind those of the groups before (windows_place.c).
+ * in order of their keys, and are placed behind those of the groups before (windows_rows.c).
  *
  * Memory: 12 bytes a cell and 32 a sequence for the stream, and 8 a position of each length, which
  * must fit in the budget; the result; and a group's rows a worker, with those
  * of groups that wait while another counts a token of many occurrences.
  */
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
-
-enum { GROUPS = 1024, BUCKETS = 256 };
-
-double cs_window_row_bytes(const cs_windows_job *job)
-{
-    return (double)job->corpus->vocab * 40 * (job->workers + 1);
-}
 
 bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
@@ -48,79 +39,6 @@ bool cs_windows_apply(const cs_windows_job *job, double *bytes)
     *bytes = fits || cells >= UINT32_MAX ? 0 : need;
     return cells < UINT32_MAX && fits;
 }
-
-/* --- rows ------------------------------------------------------------------------------------- */
-
-typedef struct {
-    cs_hash128 key;
-    int32_t token;
-} keyed;
-
-static int by_key(const void *x, const void *y)
-{
-    return cs_hash_compare(((const keyed *)x)->key, ((const keyed *)y)->key);
-}
-
-/* Tokens in buckets by the first byte of their keys. */
-typedef struct {
-    keyed *item;
-    int64_t start[BUCKETS + 1];
-} buckets;
-
-static cs_status sort_bucket(void *ctx, int64_t item)
-{
-    buckets *b = ctx;
-    qsort(b->item + b->start[item], (size_t)(b->start[item + 1] - b->start[item]), sizeof *b->item,
-          by_key);
-    return CS_OK;
-}
-
-cs_status cs_window_order_rows(cs_window_counter *c)
-{
-    const bool gram = c->job->plan->kind->gram;
-    buckets b = {.item = cs_pool_take(&c->pool, c->vocab, sizeof *b.item)};
-    int64_t next[BUCKETS] = {0};
-    CS_POOL_FIELDS(&c->pool, c->vocab, c, by_key, key);
-    if (c->pool.status != CS_OK) return c->pool.status;
-    for (int64_t v = 0; v < c->vocab; ++v) {
-        c->key[v] = gram ? cs_key_in_order(v, c->vocab) : cs_key_of(CS_KEY_ITEM, 0, v);
-        ++next[c->key[v].high >> 56];
-    }
-    for (int k = 0; k < BUCKETS; ++k) {
-        b.start[k + 1] = b.start[k] + next[k];
-        next[k] = b.start[k];
-    }
-    for (int64_t v = 0; v < c->vocab; ++v) {
-        b.item[next[c->key[v].high >> 56]++] = (keyed){c->key[v], (int32_t)v};
-    }
-    cs_status status = cs_parallel(BUCKETS, c->job->workers, sort_bucket, &b);
-    for (int64_t r = 0; r < c->vocab; ++r) {
-        c->by_key[r] = b.item[r].token;
-    }
-    return status;
-}
-
-cs_status cs_window_group_rows(cs_window_counter *c)
-{
-    c->group = cs_pool_take(&c->pool, GROUPS + 1, sizeof *c->group);
-    CS_POOL_FIELDS(&c->pool, GROUPS, c, part, spare);
-    if (c->pool.status != CS_OK) return c->pool.status;
-    int64_t group = 0, held = 0, all = c->ptr[c->vocab];
-    c->group[0] = 0;
-    for (int64_t r = 0; r < c->vocab; ++r) {
-        held += c->ptr[c->by_key[r] + 1] - c->ptr[c->by_key[r]];
-        while (group + 1 < GROUPS && (double)held * GROUPS >= (double)all * (double)(group + 1)) {
-            c->group[++group] = r + 1;
-        }
-    }
-    while (group < GROUPS) {
-        c->group[++group] = c->vocab;
-    }
-    c->groups = GROUPS;
-    return CS_OK;
-}
-
-/* --- the whole -------------------------------------------------------------------------------- */
 
 static cs_status start_tallies(cs_window_counter *c)
 {
@@ -155,7 +73,7 @@ static cs_status add_tallies(cs_window_counter *c, int64_t *contributions)
 
 static void release(cs_window_counter *c)
 {
-    for (int64_t g = 0; c->part && g < GROUPS; ++g) {
+    for (int64_t g = 0; c->part && g < CS_WINDOW_GROUPS; ++g) {
         cs_assembler_free(&c->part[g].rows);
     }
     for (int64_t i = 0; i < c->spares; ++i) {
@@ -172,7 +90,7 @@ static cs_status count_windows(cs_window_counter *c)
     if (status == CS_OK) status = cs_window_group_rows(c);
     if (status == CS_OK) {
         cs_progress_report(c->job->options->progress, "rows", 0, 0);
-        status = cs_parallel_workers(GROUPS, c->job->workers, cs_window_group, c);
+        status = cs_parallel_workers(CS_WINDOW_GROUPS, c->job->workers, cs_window_group, c);
     }
     return status;
 }

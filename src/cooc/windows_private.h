@@ -77,6 +77,9 @@ typedef struct {
     int32_t *word;   /* the same number and CS_WINDOW_SLACK: the words used */
 } cs_window_tally;
 
+/* Groups of rows. */
+enum { CS_WINDOW_GROUPS = 1024 };
+
 /* Words of 64 columns, in multiples of sixty-four. */
 #define CS_WINDOW_WORDS(vocab) (((vocab) / 4096 + 1) * 64)
 
@@ -111,6 +114,12 @@ typedef struct {
     int64_t spares;
     cs_assembler **spare; /* groups: buffers of placed parts, to be reused */
 } cs_window_counter;
+
+/* The first sequence of a worker's share. */
+static inline int64_t cs_window_first(const cs_window_counter *c, int64_t share)
+{
+    return c->job->sequences->count * share / c->job->workers;
+}
 
 /* Bytes of accumulators and of the arrays that order the rows. */
 double cs_window_row_bytes(const cs_windows_job *job);
@@ -153,7 +162,7 @@ int64_t cs_window_take_all(cs_window_tally *y, int64_t vocab, double unit, int32
 bool cs_window_unique_applies(const cs_windows_job *job);
 cs_status cs_window_unique(cs_window_counter *c) CS_MUST_CHECK;
 
-/* --- placing (windows_place.c) ---------------------------------------------------------------- */
+/* --- placing (windows_rows.c) ----------------------------------------------------------------- */
 
 /* An empty part for a group, with keys and witnesses for this number of rows. */
 cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows) CS_MUST_CHECK;

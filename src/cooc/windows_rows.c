@@ -4,14 +4,160 @@
  * While an occurrence is added up, the cells of one AHEAD of it are fetched, and those of the first
  * ones of the next row, which costs bandwidth and not latency; the sums of a window do not wait for
  * one another, so what of the accumulator is not in the cache comes while others are added. A row
- * whose windows hold few cells beside the vocabulary remembers the columns it touches
+ * whose windows hold few cells compared with the vocabulary remembers the columns it touches
  * (windows_take.c).
- */
+ *
+ * Groups of counted rows become the result: in the order of the groups, as soon as all before them
+ * are there.
+ *
+ * Whoever has counted a group places it, and those that waited for it. The place of a group is
+ * chosen under the lock; the copy is made outside, so that several are made at once, except while
+ * the result grows: nothing is copied into it then. Nobody ever waits: what cannot be placed now is
+ * placed by the one that it waits for. The buffers of placed groups are filled again by the next
+ * ones, so that the result is the only large memory written for the first time. */
+#include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/threads.h"
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
 
-enum { SPARSE = 12, AHEAD = 16, CACHE_LINE = 64 };
+enum { BUCKETS = 256, SPARSE = 12, AHEAD = 16, CACHE_LINE = 64 };
+
+double cs_window_row_bytes(const cs_windows_job *job)
+{
+    return (double)job->corpus->vocab * 40 * (job->workers + 1);
+}
+
+/* --- order and groups --- */
+
+typedef struct {
+    cs_hash128 key;
+    int32_t token;
+} keyed;
+
+static int by_key(const void *x, const void *y)
+{
+    return cs_hash_compare(((const keyed *)x)->key, ((const keyed *)y)->key);
+}
+
+/* Tokens in buckets by the first byte of their keys. */
+typedef struct {
+    keyed *item;
+    int64_t start[BUCKETS + 1];
+} buckets;
+
+static cs_status sort_bucket(void *ctx, int64_t item)
+{
+    buckets *b = ctx;
+    qsort(b->item + b->start[item], (size_t)(b->start[item + 1] - b->start[item]), sizeof *b->item,
+          by_key);
+    return CS_OK;
+}
+
+cs_status cs_window_order_rows(cs_window_counter *c)
+{
+    const bool gram = c->job->plan->kind->gram;
+    buckets b = {.item = cs_pool_take(&c->pool, c->vocab, sizeof *b.item)};
+    int64_t next[BUCKETS] = {0};
+    CS_POOL_FIELDS(&c->pool, c->vocab, c, by_key, key);
+    if (c->pool.status != CS_OK) return c->pool.status;
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        c->key[v] = gram ? cs_key_in_order(v, c->vocab) : cs_key_of(CS_KEY_ITEM, 0, v);
+        ++next[c->key[v].high >> 56];
+    }
+    for (int k = 0; k < BUCKETS; ++k) {
+        b.start[k + 1] = b.start[k] + next[k];
+        next[k] = b.start[k];
+    }
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        b.item[next[c->key[v].high >> 56]++] = (keyed){c->key[v], (int32_t)v};
+    }
+    cs_status status = cs_parallel(BUCKETS, c->job->workers, sort_bucket, &b);
+    for (int64_t r = 0; r < c->vocab; ++r) {
+        c->by_key[r] = b.item[r].token;
+    }
+    return status;
+}
+
+cs_status cs_window_group_rows(cs_window_counter *c)
+{
+    c->group = cs_pool_take(&c->pool, CS_WINDOW_GROUPS + 1, sizeof *c->group);
+    CS_POOL_FIELDS(&c->pool, CS_WINDOW_GROUPS, c, part, spare);
+    if (c->pool.status != CS_OK) return c->pool.status;
+    int64_t group = 0, held = 0, all = c->ptr[c->vocab];
+    c->group[0] = 0;
+    for (int64_t r = 0; r < c->vocab; ++r) {
+        held += c->ptr[c->by_key[r] + 1] - c->ptr[c->by_key[r]];
+        while (group + 1 < CS_WINDOW_GROUPS &&
+               (double)held * CS_WINDOW_GROUPS >= (double)all * (double)(group + 1)) {
+            c->group[++group] = r + 1;
+        }
+    }
+    while (group < CS_WINDOW_GROUPS) {
+        c->group[++group] = c->vocab;
+    }
+    c->groups = CS_WINDOW_GROUPS;
+    return CS_OK;
+}
+
+/* --- placing --- */
+
+cs_status cs_window_part_begin(cs_window_counter *c, int64_t group, int64_t rows)
+{
+    cs_assembler **p = &c->part[group].rows;
+    (void)pthread_mutex_lock(&c->lock);
+    if (c->spares > 0) {
+        *p = c->spare[--c->spares];
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    cs_status status = *p ? CS_OK : cs_assembler_part(c->assembler, true, p);
+    return status == CS_OK && (*p)->key_capacity < rows ? cs_assembler_reserve_keys(*p, rows)
+                                                        : status;
+}
+
+/* Makes space for the part and, so that the result seldom moves, for the entries that all groups
+ * will have if the others are like those already counted. */
+static cs_status make_space(const cs_window_counter *c, const cs_assembler_size *part)
+{
+    const double placed = (double)(c->assembler->matrix.nnz + part->entries);
+    const double all = (double)c->counted_entries * (double)c->groups / (double)c->counted;
+    return cs_assembler_reserve(c->assembler, part, placed > 0 ? placed / all : 1);
+}
+
+cs_status cs_window_part_place(cs_window_counter *c, int64_t group)
+{
+    cs_status status = CS_OK;
+    (void)pthread_mutex_lock(&c->lock);
+    c->part[group].counted = true;
+    ++c->counted;
+    c->counted_entries += c->part[group].rows->matrix.nnz;
+    while (c->placed < c->groups && c->part[c->placed].counted) {
+        cs_window_part *p = &c->part[c->placed];
+        const cs_assembler_size size = cs_assembler_size_of(p->rows);
+        if (!cs_assembler_fits(c->assembler, &size)) {
+            if (c->copying > 0) {
+                break; /* the last worker to finish its copy continues */
+            }
+            status = make_space(c, &size);
+            if (status != CS_OK) break;
+        }
+        const cs_assembler_size at = cs_assembler_give(c->assembler, &size);
+        ++c->placed;
+        ++c->copying;
+        (void)pthread_mutex_unlock(&c->lock);
+        cs_assembler_copy(c->assembler, &at, p->rows);
+        (void)pthread_mutex_lock(&c->lock);
+        --c->copying;
+        cs_assembler_clear(p->rows);
+        c->spare[c->spares++] = p->rows;
+        *p = (cs_window_part){0};
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+/* --- counting --- */
 
 /* A function that does nothing but prefetch counts as one without effect, and gcc 12 drops calls of
  * it that it has not inlined first. */
@@ -60,8 +206,8 @@ static inline int64_t note(const int32_t *token, int64_t count, int64_t units, i
     return noted;
 }
 
-/* The same with the units of each cell, some of which may be 0: near the ends of a sequence. Adds
- * them to *sum. */
+/* The same with the units of each cell; some units may be 0: near the ends of a sequence. Adds them
+ * to *sum. */
 static int64_t note_cells(const int32_t *token, const int64_t *units, int64_t count, int64_t *sum,
                           cs_window_tally *y, int64_t noted)
 {
@@ -130,7 +276,7 @@ cs_status cs_window_put_row(const cs_window_counter *c, cs_window_tally *y, cs_a
 {
     const double unit = cs_assembler_mass(c->assembler, 1);
     cs_growing *m = &p->matrix;
-    cs_status status = cs_growing_room(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
+    cs_status status = cs_growing_reserve(m, (sparse ? touched : c->vocab) + CS_WINDOW_SLACK);
     if (status != CS_OK) return status;
     int32_t *col = m->col + m->nnz;
     double *val = m->val + m->nnz;

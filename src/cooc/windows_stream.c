@@ -37,11 +37,6 @@ double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells)
            (double)positions(job) * sizeof(int64_t);
 }
 
-static int64_t first_sequence(const cs_window_counter *c, int64_t share)
-{
-    return c->job->sequences->count * share / c->job->workers;
-}
-
 /* --- units ------------------------------------------------------------------------------------ */
 
 /* The number of places of target k at length s. */
@@ -52,13 +47,13 @@ static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
     return c->left ? before + after : before;
 }
 
-/* What a sequence is worth, in units of the weights of its table. */
+/* The weight of a sequence, in units of the weights of its table. */
 static double weight_of(const cs_window_counter *c, const cs_context_table *t)
 {
     return c->job->options->weight_by_document ? 1 : t->predicted;
 }
 
-/* Weighs targets from..to-1 of a length: adds to *l, and writes units where they are asked for.
+/* Weighs targets from..to-1 of a length: adds to *l, and writes units unless `units` is NULL.
  * Mirrors `walk` and `emit` of the builder term by term, so that what is dropped is the same
  * double. */
 static void weigh(const cs_window_counter *c, const cs_context_table *t, int64_t from, int64_t to,
@@ -174,8 +169,8 @@ static cs_status lay_share(void *ctx, int64_t item)
     cs_window_counter *c = ctx;
     cs_window_tally *y = &c->tally[item];
     const cs_sequences *s = c->job->sequences;
-    int64_t from = first_sequence(c, item);
-    for (int64_t i = from; i < first_sequence(c, item + 1); ++i) {
+    int64_t from = cs_window_first(c, item);
+    for (int64_t i = from; i < cs_window_first(c, item + 1); ++i) {
         const cs_window_length *l = length_of(c, i);
         const int32_t *token = c->job->corpus->token + s->start[i];
         int32_t *cell = c->token + c->span[i].first;
@@ -199,8 +194,8 @@ static cs_status invert_share(void *ctx, int64_t item)
 {
     cs_window_counter *c = ctx;
     const cs_sequences *s = c->job->sequences;
-    int64_t *next = c->tally[item].row, from = first_sequence(c, item);
-    for (int64_t i = from; i < first_sequence(c, item + 1); ++i) {
+    int64_t *next = c->tally[item].row, from = cs_window_first(c, item);
+    for (int64_t i = from; i < cs_window_first(c, item + 1); ++i) {
         uint32_t first = c->span[i].first;
         const int32_t *token = c->token + first;
         for (int32_t p = 0; p < s->length[i]; ++p) {

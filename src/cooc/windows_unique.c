@@ -15,7 +15,7 @@
 
 #include "base/ints.h"
 #include "base/threads.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 
 enum {
     SPARSE = 12,
@@ -25,11 +25,6 @@ enum {
     PLACES_LEAST = 1 << 17 /* bytes */
 };
 
-static int64_t first_sequence(const cs_window_counter *c, int64_t share)
-{
-    return c->job->sequences->count * share / c->job->workers;
-}
-
 /* --- lists of different tokens ---------------------------------------------------------------- */
 
 static double types_bytes(const cs_windows_job *job)
@@ -38,7 +33,7 @@ static double types_bytes(const cs_windows_job *job)
            sizeof(int64_t) * (double)job->sequences->count;
 }
 
-/* Bytes but for places and types. */
+/* Bytes of everything except places and types. */
 static double other_bytes(const cs_windows_job *job)
 {
     const double units = (2 * (double)cs_unique_reach(job->plan) + 1) * sizeof(int64_t);
@@ -64,7 +59,7 @@ bool cs_window_unique_applies(const cs_windows_job *job)
 }
 
 /* Numbers of the different tokens of a sequence into y->row, themselves into y->touched. */
-static int64_t tell_types(const cs_window_counter *c, int64_t sequence, cs_window_tally *y)
+static int64_t count_types(const cs_window_counter *c, int64_t sequence, cs_window_tally *y)
 {
     const cs_sequences *s = c->job->sequences;
     const int32_t *token = c->job->corpus->token + s->start[sequence];
@@ -77,13 +72,13 @@ static int64_t tell_types(const cs_window_counter *c, int64_t sequence, cs_windo
     return types;
 }
 
-/* Counts the types of each sequence of a share, or, where there is room for them, writes them. */
+/* Counts the types of each sequence of a share; writes them once they have been allocated. */
 static cs_status type_share(void *ctx, int64_t item)
 {
     cs_unique *u = ctx;
     cs_window_tally *y = &u->c->tally[item];
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
-        const int64_t types = tell_types(u->c, i, y);
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
+        const int64_t types = count_types(u->c, i, y);
         if (!u->type) {
             u->begin[i + 1] = types;
         }
@@ -138,7 +133,7 @@ static cs_status count_share(void *ctx, int64_t item)
     const cs_unique *u = ctx;
     const int32_t *cell = cells_of(u);
     int64_t *count = u->c->tally[item].row;
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
         for (int64_t j = first_cell(u, i); j < end_cell(u, i); ++j) {
             ++count[cell[j]];
         }
@@ -158,7 +153,7 @@ static cs_status list_share(void *ctx, int64_t item)
     const cs_unique *u = l->u;
     const int32_t *cell = cells_of(u);
     int64_t *next = u->c->tally[item].row;
-    for (int64_t i = first_sequence(u->c, item); i < first_sequence(u->c, item + 1); ++i) {
+    for (int64_t i = cs_window_first(u->c, item); i < cs_window_first(u->c, item + 1); ++i) {
         for (int64_t j = first_cell(u, i); j < end_cell(u, i); ++j) {
             if (cell[j] >= l->begin && cell[j] < l->end) {
                 u->c->at[next[cell[j]]++ - u->base] = (cs_window_place){(uint32_t)j, (uint32_t)i};
@@ -391,7 +386,7 @@ cs_status cs_window_unique(cs_window_counter *c)
 {
     const cs_windows_job *job = c->job;
     cs_unique u = {.c = c, .plan = job->plan, .types = takes_types(job)};
-    const double room = (double)job->budget - other_bytes(job) - (u.types ? types_bytes(job) : 0);
+    const double left = (double)job->budget - other_bytes(job) - (u.types ? types_bytes(job) : 0);
     c->width = 2 * cs_unique_reach(job->plan);
     cs_status status = cs_unit_lists_make(&u);
     if (status == CS_OK && u.types) status = make_types(&u);
@@ -404,7 +399,7 @@ cs_status cs_window_unique(cs_window_counter *c)
         const int64_t base = c->ptr[c->group[first]];
         for (end = first + 1;
              end < c->groups &&
-             (double)(c->ptr[c->group[end + 1]] - base) * sizeof(cs_window_place) <= room;
+             (double)(c->ptr[c->group[end + 1]] - base) * sizeof(cs_window_place) <= left;
              ++end) {
         }
         cs_progress_report(job->options->progress, "rows", first, c->groups);

@@ -1,19 +1,19 @@
-/* What an occurrence adds around it under `unique`: numbers for the positions p - reach .. p + reach
- * that depend on p only near the ends of a run, and otherwise on p modulo the stride (windows_unique.c).
+/* The units that an occurrence adds to its neighbours under `unique`: numbers for the positions p -
+ * reach .. p + reach that depend on p only near the ends of a run, and otherwise on p modulo the
+ * stride (windows_unique.c).
  *
- * They are listed once for each length: of a run the s - 1 positions near its beginning, `stride` in
- * between, s - stride near its end; of a sequence that stands alone one list for every p where R is
+ * They are listed once for each length: of a run the s - 1 positions near its beginning, `stride`
+ * in between, s - stride near its end; of a sequence that is no run one list for every p where R is
  * constant off its diagonal, else its own for each. Lists beyond the share of the budget, and those
- * of positions that both ends of a short run are near to, are made when they are met.
- */
+ * of positions that both ends of a short run are near to, are made when they are met. */
 #include <string.h>
 
 #include "base/threads.h"
-#include "cooc/windows_unique_private.h"
+#include "cooc/windows_units_private.h"
 
 enum { SHARE = 4 };
 
-/* units[d + reach] of position p + d, for p of a sequence of so many windows. */
+/* units[d + reach] of position p + d, for p of a sequence of `windows` windows. */
 static cs_unit_sums make_units(const cs_windows_job *job, const cs_context_table *t,
                                int64_t windows, int64_t length, int64_t p, int64_t *units)
 {
@@ -46,7 +46,7 @@ static double list_bytes(const cs_context_table *t, int64_t lists)
     return (double)lists * (2 * (double)t->reach + 4) * sizeof(int64_t);
 }
 
-/* Of a run as long as it takes, `stride` positions of which are far from both ends. */
+/* The lists of a run that is long enough for `stride` positions far from both ends. */
 static void fill_run(const cs_windows_job *job, const cs_context_table *t, cs_unit_lists *l)
 {
     const int64_t s = t->pairs.length, stride = job->plan->stride, width = 2 * t->reach + 1;
@@ -91,7 +91,7 @@ static cs_status fill_table(void *ctx, int64_t item)
     return CS_OK;
 }
 
-/* What is kept of the lists, within its share of the budget; out: NULL, or where to. */
+/* The lists that are kept, within their share of the budget; out: NULL, or where to store them. */
 static double keep_lists(const cs_windows_job *job, bool runs, double bytes, cs_pool *pool,
                          cs_unit_lists *out)
 {

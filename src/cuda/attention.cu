@@ -4,10 +4,9 @@
  * Forward keeps a running maximum and sum over pieces of 32 keys, one a lane. Backward forms the
  * probabilities again from lse: one kernel a query for q', one a key for k' and v' (no two warps
  * add to the same place), one for the table of relative positions: the last of them also where
- * tensor cores did the rest and had no room for the table.
- */
+ * tensor cores did the rest and had no memory for the table. */
 #include "cuda/attention.cuh"
-#include "cuda/columns.cuh"
+#include "cuda/column_sums.cuh"
 
 enum { BUCKETS_AT_ONCE = 32, TABLE_ROWS = 32 };
 
@@ -210,12 +209,12 @@ template <typename T> static __global__ void key_grad_kernel(Attention<T> a)
  * place for each bucket; blockIdx.z picks BUCKETS_AT_ONCE of them. */
 template <typename T> static __global__ void table_grad_kernel(Attention<T> a, float *part)
 {
-    __shared__ float room[WARPS][BUCKETS_AT_ONCE][WARP];
+    __shared__ float shared[WARPS][BUCKETS_AT_ONCE][WARP];
     int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, head = (int)blockIdx.y;
     int32_t low = (int32_t)blockIdx.z * BUCKETS_AT_ONCE;
     int64_t rows = (int64_t)a.batch * a.length_q;
     for (int b = 0; b < BUCKETS_AT_ONCE; ++b) {
-        room[warp][b][lane] = 0.0F;
+        shared[warp][b][lane] = 0.0F;
     }
     for (int r = warp; r < TABLE_ROWS; r += WARPS) {
         int64_t i = (int64_t)blockIdx.x * TABLE_ROWS + r;
@@ -226,7 +225,7 @@ template <typename T> static __global__ void table_grad_kernel(Attention<T> a, f
         for (int64_t j = first + lane; j < first + a.length_k; j += WARP) {
             int32_t bucket = a.vis[j] <= a.lim[i] ? bucket_of(a, a.pos_k[j], a.pos_q[i]) : -1;
             if (bucket >= low && bucket < low + BUCKETS_AT_ONCE) {
-                room[warp][bucket - low][lane] +=
+                shared[warp][bucket - low][lane] +=
                     pair_of(a, i, first, j, head, a.delta[i * a.heads + head]).ds;
             }
         }
@@ -236,7 +235,7 @@ template <typename T> static __global__ void table_grad_kernel(Attention<T> a, f
         float sum = 0.0F;
         for (int w = 0; w < WARPS; ++w) {
             for (int l = 0; l < WARP; ++l) {
-                sum += room[w][threadIdx.x][l];
+                sum += shared[w][threadIdx.x][l];
             }
         }
         int64_t bucket = low + (int64_t)threadIdx.x;

@@ -1,7 +1,6 @@
-/* What the attention kernels share: one description of the operation for all families, the plain
- * ones of softmax (attention.cu: any type and width) and of linear attention (linear_attention.cu),
- * and those on tensor cores (attention_tiles.cuh).
- */
+/* The shared part of the attention kernels: one description of the operation for all families, the
+ * plain ones of softmax (attention.cu: any type and width) and of linear attention
+ * (linear_attention.cu), and those on tensor cores (attention_tiles.cuh). */
 #pragma once
 
 #include "cuda/state.cuh"
@@ -10,7 +9,7 @@ enum { WARPS = 4 }; /* of a block of the plain kernels */
 
 template <typename T> struct Attention {
     Rows<const T> q, k, v, dy;
-    Rows<T> y, dq, dk, dv; /* dq, dk, dv: absent where not asked for */
+    Rows<T> y, dq, dk, dv; /* dq, dk, dv: absent unless requested */
     const int32_t *vis, *lim;
     int32_t batch, heads, width, length_q, length_k;
     int32_t add_q, add_k, add_v;
@@ -20,8 +19,8 @@ template <typename T> struct Attention {
     const int32_t *pos_q, *pos_k, *map; /* map[distance + reach]: bucket */
     Rows<const float> table;            /* absent: no relative positions */
     int32_t reach, buckets;
-    float *table_part; /* partial sums of the table's gradient, parts x buckets x heads; NULL: not
-                          by this kernel */
+    /* Partial sums of the table's gradient, parts x buckets x heads; NULL: not by this kernel. */
+    float *table_part;
     float scale;
     Drop drop; /* of head 0: purposes of the others follow */
     /* of linear attention, whose rows of q are keys, and y is as long as the limits */
@@ -83,14 +82,15 @@ static __device__ inline WarpPlace warp_place(const Attention<T> &a, int64_t len
     return p;
 }
 
-/* A warp for each of `length` rows of a sequence and each head, with `room` floats of its own. */
+/* A warp for each of `length` rows of a sequence and each head, each warp with its own `capacity`
+ * floats. */
 template <typename T>
 static cs_status launch_warps(const cs_run *run, const char *what, void (*kernel)(Attention<T>),
-                              const Attention<T> &a, int64_t length, int64_t room)
+                              const Attention<T> &a, int64_t length, int64_t capacity)
 {
     dim3 grid((unsigned)ceil_div(a.batch * length, WARPS), (unsigned)a.heads);
     return launch(cuda_of(run), what, kernel, grid, dim3(WARPS * WARP),
-                  WARPS * room * (int64_t)sizeof(float), a);
+                  WARPS * capacity * (int64_t)sizeof(float), a);
 }
 
 /* acc = old acc + sum_i share[i] from[i], `count` rows of the head from `first` on; a lane takes
@@ -129,5 +129,5 @@ static __device__ inline int32_t bucket_of(const Attention<T> &a, int32_t pos_k,
 bool half_attention_fits(const Cuda *c, const Attention<bf16> *a, bool backward);
 cs_status half_attention_forward(const Cuda *c, const Attention<bf16> *a);
 cs_status half_attention_backward(const Cuda *c, const Attention<bf16> *a); /* delta is there */
-/* In how many parts it sums the table's gradient as it forms q'; 0: it has no room for that. */
+/* In how many parts it sums the table's gradient as it forms q'; 0: its memory does not suffice. */
 int64_t half_attention_table_parts(const Cuda *c, const Attention<bf16> *a);

@@ -4,9 +4,8 @@
  * the scores once more. Tiles and masks as in attention_tiles.cuh.
  *
  * The gradient of relative positions, S' summed by bucket, is taken by the kernel of q' as it forms
- * S': each thread adds to floats of its own, one a bucket, neighbouring threads in neighbouring
- * banks. Positions may come in any order.
- */
+ * S': each thread adds to its own floats, one a bucket, neighbouring threads in neighbouring banks.
+ * Positions may come in any order. */
 #include "cuda/attention_tiles.cuh"
 
 /* --- q': rows are queries --------------------------------------------------------------------- */
@@ -92,7 +91,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     const QueryBlock<WIDE, KEYS, 2> b = open_queries<WIDE, KEYS, 2>(a, bytes);
     const Place &at = b.at;
     const RowSums sums = own_sums(a, at);
-    float *buckets = reinterpret_cast<float *>(b.room.high + b.tiles);
+    float *buckets = reinterpret_cast<float *>(b.shared.high + b.tiles);
     if (A::relative && a.table_part) {
         for (int i = 0; i < a.buckets; ++i) {
             buckets[i * BLOCK + (int)threadIdx.x] = 0.0F;
@@ -101,8 +100,8 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     copy_wait<0>();
     __syncthreads();
     uint32_t own_q[WIDE / 16][4], own_dy[WIDE / 16][4];
-    load_own<WIDE>(own_q, b.room.own, at.warp * 16, at.lane);
-    load_own<WIDE>(own_dy, b.room.own + SIDE * STRIDE, at.warp * 16, at.lane);
+    load_own<WIDE>(own_q, b.shared.own, at.warp * 16, at.lane);
+    load_own<WIDE>(own_dy, b.shared.own + SIDE * STRIDE, at.warp * 16, at.lane);
 
     float acc[WIDE / 8][4] = {};
     const Draw draw = draw_of(a, at.head);
@@ -118,7 +117,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
     });
     const Target target = {part_of(a.dq, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
                            a.add_q != 0};
-    write_rows<WIDE>(acc, a.scale, a.scale, b.room.own + at.warp * 16 * STRIDE, target, at.lane);
+    write_rows<WIDE>(acc, a.scale, a.scale, b.shared.own + at.warp * 16 * STRIDE, target, at.lane);
     if (A::relative && a.table_part) {
         __syncthreads();
         write_buckets(a, at, buckets);
@@ -127,7 +126,7 @@ static __global__ void __launch_bounds__(BLOCK) half_query_kernel(A a)
 
 /* --- k' and v': rows are keys ----------------------------------------------------------------- */
 
-/* What the kernel of k' and v' needs of a tile of queries, beside q and y'. */
+/* The numbers of a tile of queries that the kernel of k' and v' needs in addition to q and y'. */
 struct QueryRows {
     float *lse, *delta; /* lse times log2 e */
     int32_t *lim, *pos;
@@ -276,45 +275,45 @@ template <int WIDE, typename A> static __global__ void __launch_bounds__(BLOCK) 
     CS_SHARED_BYTES(bytes);
     const Place at = place_of(a);
     int tiles = (a.length_q + QUERIES - 1) / QUERIES;
-    Room room = room_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
-                        A::relative ? 2 * a.reach + 1 : 0, tiles);
-    float *row_sets = reinterpret_cast<float *>(room.high + tiles);
+    SharedMemory shared = shared_of(bytes, 2 * SIDE * STRIDE, 4 * QUERIES * STRIDE,
+                                    A::relative ? 2 * a.reach + 1 : 0, tiles);
+    float *row_sets = reinterpret_cast<float *>(shared.high + tiles);
     const Walk keys = {part_of(a.k, at.k0, at), part_of(a.v, at.k0, at), a.length_k, a.width};
     const Walk walk = {part_of(a.q, at.q0, at), part_of(a.dy, at.q0, at), a.length_q, a.width};
 
-    begin_pair<WIDE, SIDE>(room.own, keys, at.first);
-    tile_bounds<QUERIES>(a.lim + at.q0, a.length_q, tiles, room.low, room.high);
+    begin_pair<WIDE, SIDE>(shared.own, keys, at.first);
+    tile_bounds<QUERIES>(a.lim + at.q0, a.length_q, tiles, shared.low, shared.high);
     if (A::relative) {
-        load_biases(a, at.head, room.bias);
+        load_biases(a, at.head, shared.bias);
     }
     const OwnKeys own = own_keys(a, at);
     copy_wait<0>();
     __syncthreads();
     KeyFragments<WIDE> held;
-    hold_keys<WIDE>(&held, room.own, at);
+    hold_keys<WIDE>(&held, shared.own, at);
 
     float acc_k[WIDE / 8][4] = {}, acc_v[WIDE / 8][4] = {};
     const Draw draw = draw_of(a, at.head);
     walk_tiles(
-        tiles, [&](int t) { return room.high[t] < own.vis_low; },
+        tiles, [&](int t) { return shared.high[t] < own.vis_low; },
         [&](int t, int set) {
-            begin_pair<WIDE, QUERIES>(room.walk + set * 2 * QUERIES * STRIDE, walk, t * QUERIES);
+            begin_pair<WIDE, QUERIES>(shared.walk + set * 2 * QUERIES * STRIDE, walk, t * QUERIES);
             load_query_rows<QUERIES>(a, query_rows<QUERIES>(row_sets, set), at.q0, t * QUERIES,
                                      at.head);
         },
         [&](int t, int set) {
-            const bf16 *q_tile = room.walk + set * 2 * QUERIES * STRIDE;
+            const bf16 *q_tile = shared.walk + set * 2 * QUERIES * STRIDE;
             float s[QUERIES / 8][4] = {}, dp[QUERIES / 8][4] = {};
-            key_products<WIDE, QUERIES>(s, dp, held, room.own, q_tile, at);
-            bool whole = room.low[t] >= own.vis_high && at.first + SIDE <= a.length_k &&
+            key_products<WIDE, QUERIES>(s, dp, held, shared.own, q_tile, at);
+            bool whole = shared.low[t] >= own.vis_high && at.first + SIDE <= a.length_k &&
                          (t + 1) * QUERIES <= a.length_q;
-            const QueryTile pairs = {query_rows<QUERIES>(row_sets, set), room.bias, t * QUERIES,
+            const QueryTile pairs = {query_rows<QUERIES>(row_sets, set), shared.bias, t * QUERIES,
                                      whole};
             transposed_pairs<QUERIES>(a, at, draw, s, dp, own, pairs);
             times_cols<WIDE, QUERIES>(acc_v, dp, q_tile + QUERIES * STRIDE, at.lane);
             times_cols<WIDE, QUERIES>(acc_k, s, q_tile, at.lane);
         });
-    write_keys<WIDE>(a, at, room.own, acc_k, acc_v);
+    write_keys<WIDE>(a, at, shared.own, acc_k, acc_v);
 }
 
 /* --- host ------------------------------------------------------------------------------------- */

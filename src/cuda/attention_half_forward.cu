@@ -1,7 +1,6 @@
 /* Softmax attention in bf16 on tensor cores, forward, after Dao, "FlashAttention-2" (2023): scores
- * are never stored; a running maximum and sum of each row go with the tiles of keys. Also which
- * shapes the family takes (attention_tiles.cuh).
- */
+ * are never stored; a running maximum and sum of each row are updated for each tile of keys. Also
+ * which shapes the family takes (attention_tiles.cuh). */
 #include "cuda/attention_tiles.cuh"
 
 static constexpr float LN_2 = 0.6931471805599453F;
@@ -86,7 +85,7 @@ static __global__ void __launch_bounds__(BLOCK) half_forward_kernel(A a)
     copy_wait<0>();
     __syncthreads();
     uint32_t own[WIDE / 16][4];
-    load_own<WIDE>(own, b.room.own, at.warp * 16, at.lane);
+    load_own<WIDE>(own, b.shared.own, at.warp * 16, at.lane);
 
     float acc[WIDE / 8][4] = {};
     Running running = {{-INFINITY, -INFINITY}, {0.0F, 0.0F}};
@@ -102,7 +101,7 @@ static __global__ void __launch_bounds__(BLOCK) half_forward_kernel(A a)
     finish_rows(a, at, &running, factor);
     const Target target = {part_of(a.y, at.q0, at), at.first + at.warp * 16, a.length_q, a.width,
                            false};
-    write_rows<WIDE>(acc, factor[0], factor[1], b.room.own + at.warp * 16 * STRIDE, target,
+    write_rows<WIDE>(acc, factor[0], factor[1], b.shared.own + at.warp * 16 * STRIDE, target,
                      at.lane);
 }
 

@@ -32,7 +32,8 @@ template <typename Run> static cs_status by_form(const Half *a, Run run)
     return a->table.x ? run(Form<false, true>{*a}) : run(Form<false, false>{*a});
 }
 
-/* Tile rows of the walked side, and whether a warp keeps the A fragments of its own side. */
+/* Tile rows of the walked side, and whether a warp keeps the A fragments of the rows that it
+ * owns. */
 template <int WIDE> struct Shape {
     static constexpr int STRIDE = WIDE + 8;
     static constexpr int KEYS = 64;                    /* forward: keys a tile */
@@ -72,16 +73,16 @@ static __device__ inline Rows<T> part_of(const Rows<T> &m, int64_t first, const 
 /* --- shared memory ---------------------------------------------------------------------------- */
 
 /* Shared memory of a kernel whose block walks `tiles` tiles. */
-struct Room {
+struct SharedMemory {
     bf16 *own, *walk;    /* own tiles, then two sets of walked ones */
     float *bias;         /* 2 reach + 1 */
     int32_t *low, *high; /* tiles each */
 };
 
-static __device__ inline Room room_of(unsigned char *bytes, int64_t own_items, int64_t walk_items,
-                                      int biases, int tiles)
+static __device__ inline SharedMemory shared_of(unsigned char *bytes, int64_t own_items,
+                                                int64_t walk_items, int biases, int tiles)
 {
-    Room r;
+    SharedMemory r;
     r.own = reinterpret_cast<bf16 *>(bytes);
     r.walk = r.own + own_items;
     r.bias = reinterpret_cast<float *>(r.walk + walk_items);
@@ -90,8 +91,8 @@ static __device__ inline Room room_of(unsigned char *bytes, int64_t own_items, i
     return r;
 }
 
-static inline int64_t room_bytes(int64_t own_items, int64_t walk_items, int64_t biases,
-                                 int64_t tiles, int64_t more)
+static inline int64_t shared_bytes(int64_t own_items, int64_t walk_items, int64_t biases,
+                                   int64_t tiles, int64_t more)
 {
     return (own_items + walk_items) * 2 + (biases + 2 * tiles) * 4 + more;
 }
@@ -99,17 +100,17 @@ static inline int64_t room_bytes(int64_t own_items, int64_t walk_items, int64_t 
 template <int WIDE> static inline int64_t forward_bytes(const Half *a)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, KEYS = Shape<WIDE>::KEYS;
-    return room_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
-                      ceil_div(a->length_k, KEYS), 0);
+    return shared_bytes(SIDE * STRIDE, 4 * KEYS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
+                        ceil_div(a->length_k, KEYS), 0);
 }
 
-/* more: bytes beside the tiles, their bounds and the biases. */
+/* more: bytes in addition to the tiles, their bounds and the biases. */
 template <int WIDE>
 static inline int64_t backward_bytes(const Half *a, int64_t walked, int64_t more)
 {
     constexpr int64_t STRIDE = Shape<WIDE>::STRIDE, ROWS = Shape<WIDE>::BACK;
-    return room_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
-                      ceil_div(walked, ROWS), more);
+    return shared_bytes(2 * SIDE * STRIDE, 4 * ROWS * STRIDE, a->table.x ? 2 * a->reach + 1 : 0,
+                        ceil_div(walked, ROWS), more);
 }
 
 /* Of q': a float for each thread and bucket where the table's gradient is summed on the way. */
@@ -265,7 +266,7 @@ static __device__ inline float bias_at(const float *bias, int32_t reach, int32_t
     return bias[d + reach];
 }
 
-/* What masking needs of the walked keys ... */
+/* The numbers of the walked keys that masking needs ... */
 struct Keys {
     const int32_t *vis, *pos; /* of the sequence; pos NULL: no relative positions */
     const float *bias;        /* shared */
@@ -481,12 +482,12 @@ static __device__ inline void write_rows(const float c[WIDE / 8][4], float facto
 
 /* --- kernels whose rows are queries ----------------------------------------------------------- */
 
-/* What a block works on, which walks over keys: OWN tiles of its queries (q, and y' backward) are
+/* The queries of a block, which walks over keys: OWN tiles of its queries (q, and y' backward) are
  * on their way into shared memory. */
 template <int WIDE, int KEYS, int OWN> struct QueryBlock {
     Place at;
     int tiles;
-    Room room;
+    SharedMemory shared;
     Keys keys;
     Queries queries;
     uint32_t row; /* the query of a thread's item 0, among all */
@@ -499,18 +500,19 @@ static __device__ inline QueryBlock<WIDE, KEYS, OWN> open_queries(const A &a, un
     QueryBlock<WIDE, KEYS, OWN> b;
     b.at = place_of(a);
     b.tiles = (a.length_k + KEYS - 1) / KEYS;
-    b.room = room_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
-                     A::relative ? 2 * a.reach + 1 : 0, b.tiles);
-    b.keys = {a.vis + b.at.k0, A::relative ? a.pos_k + b.at.k0 : NULL, b.room.bias};
-    load_tile<WIDE, SIDE>(b.room.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q, a.width);
+    b.shared = shared_of(bytes, OWN * SIDE * STRIDE, 4 * KEYS * STRIDE,
+                         A::relative ? 2 * a.reach + 1 : 0, b.tiles);
+    b.keys = {a.vis + b.at.k0, A::relative ? a.pos_k + b.at.k0 : NULL, b.shared.bias};
+    load_tile<WIDE, SIDE>(b.shared.own, part_of(a.q, b.at.q0, b.at), b.at.first, a.length_q,
+                          a.width);
     if (OWN == 2) {
-        load_tile<WIDE, SIDE>(b.room.own + SIDE * STRIDE, part_of(a.dy, b.at.q0, b.at), b.at.first,
-                              a.length_q, a.width);
+        load_tile<WIDE, SIDE>(b.shared.own + SIDE * STRIDE, part_of(a.dy, b.at.q0, b.at),
+                              b.at.first, a.length_q, a.width);
     }
     copy_commit();
-    tile_bounds<KEYS>(b.keys.vis, a.length_k, b.tiles, b.room.low, b.room.high);
+    tile_bounds<KEYS>(b.keys.vis, a.length_k, b.tiles, b.shared.low, b.shared.high);
     if (A::relative) {
-        load_biases(a, b.at.head, b.room.bias);
+        load_biases(a, b.at.head, b.shared.bias);
     }
     b.queries = own_queries(a, b.at);
     b.row = (uint32_t)(b.at.q0 + b.at.first + b.at.warp * 16 + b.at.group);
@@ -527,13 +529,13 @@ static __device__ inline void walk_keys(const A &a, const QueryBlock<WIDE, KEYS,
     const Walk walk = {part_of(a.k, b.at.k0, b.at), part_of(a.v, b.at.k0, b.at), a.length_k,
                        a.width};
     walk_tiles(
-        b.tiles, [&](int t) { return b.room.low[t] > b.queries.lim_high; },
-        [&](int t, int set) { begin_pair<WIDE, KEYS>(b.room.walk + set * SET, walk, t * KEYS); },
+        b.tiles, [&](int t) { return b.shared.low[t] > b.queries.lim_high; },
+        [&](int t, int set) { begin_pair<WIDE, KEYS>(b.shared.walk + set * SET, walk, t * KEYS); },
         [&](int t, int set) {
             float s[KEYS / 8][4] = {};
-            times_rows<WIDE, KEYS>(s, own, b.room.walk + set * SET, b.at.lane);
-            bool whole = b.room.high[t] <= b.queries.lim_low && (t + 1) * KEYS <= a.length_k;
+            times_rows<WIDE, KEYS>(s, own, b.shared.walk + set * SET, b.at.lane);
+            bool whole = b.shared.high[t] <= b.queries.lim_low && (t + 1) * KEYS <= a.length_k;
             mask_scores<KEYS>(a, s, b.keys, b.queries, t * KEYS + b.at.in * 2, whole);
-            body(s, t, b.room.walk + set * SET);
+            body(s, t, b.shared.walk + set * SET);
         });
 }

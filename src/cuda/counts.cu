@@ -1,5 +1,5 @@
-/* What the plug-in says of its own work: the time of every kernel between two events (on request),
- * and the products that cuBLASLt refused. */
+/* Counts of the plug-in's work: the time of every kernel between two events (on request), and the
+ * products that cuBLASLt refused. */
 #include "cuda/counts.cuh"
 
 #include <stdio.h>

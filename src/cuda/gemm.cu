@@ -1,6 +1,6 @@
 /* Matrix products: cuBLASLt, loaded when a device is there, with one plan for each shape.
  *
- * The first algorithm that the heuristic offers is kept for the life of the backend; split sums may
+ * The first algorithm that the heuristic find_heuristics is kept for the life of the backend; split sums may
  * only be reduced through the workspace, so that results repeat bit for bit. On request weight
  * gradients take the fastest of several by a clock instead: they repeat within one backend, but
  * another may choose another, whose sums are split in another way. float products use
@@ -92,11 +92,12 @@ static cs_status own(Cuda *c, const Product *p)
     return status;
 }
 
-/* Weight gradients chosen by time: algorithms asked for, runs of each that are timed. */
+/* Weight gradients chosen by time: algorithms requested from the heuristics, runs of each that are
+ * timed. */
 enum { MAX_PLANS = 1024, OFFERS = 8, RUNS = 3 };
 static constexpr size_t WORKSPACE = (size_t)32 << 20; /* what cuBLAS advises for Hopper */
 
-/* What tells two plans apart. */
+/* The identity of a plan. */
 struct PlanKey {
     int64_t m, n, k, lda, ldb, ldd, ld_before;
     uint32_t align_a, align_b, align_d, align_bias, align_before; /* bytes; 0: not there */
@@ -122,9 +123,9 @@ struct Plan {
     X(what_set, cublasLtMatmulDescSetAttribute)                                                    \
     X(layout_create, cublasLtMatrixLayoutCreate)                                                   \
     X(layout_destroy, cublasLtMatrixLayoutDestroy)                                                 \
-    X(wish_create, cublasLtMatmulPreferenceCreate)                                                 \
-    X(wish_destroy, cublasLtMatmulPreferenceDestroy)                                               \
-    X(wish_set, cublasLtMatmulPreferenceSetAttribute)                                              \
+    X(preference_create, cublasLtMatmulPreferenceCreate)                                           \
+    X(preference_destroy, cublasLtMatmulPreferenceDestroy)                                         \
+    X(preference_set, cublasLtMatmulPreferenceSetAttribute)                                        \
     X(heuristic, cublasLtMatmulAlgoGetHeuristic)                                                   \
     X(text, cublasLtGetStatusString)
 
@@ -237,10 +238,10 @@ static bool set(Gemm *g, cublasLtMatmulDesc_t what, cublasLtMatmulDescAttributes
 }
 
 template <typename T>
-static bool wish(Gemm *g, cublasLtMatmulPreference_t list,
-                 cublasLtMatmulPreferenceAttributes_t name, T value)
+static bool set_preference(Gemm *g, cublasLtMatmulPreference_t list,
+                           cublasLtMatmulPreferenceAttributes_t name, T value)
 {
-    return g->wish_set(list, name, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
+    return g->preference_set(list, name, &value, sizeof value) == CUBLAS_STATUS_SUCCESS;
 }
 
 /* The pointers of the epilogue change from call to call. */
@@ -281,8 +282,8 @@ static bool describe(Gemm *g, Plan *plan, const Product *p)
     return ok && set_pointers(g, plan, p);
 }
 
-/* What an algorithm may assume of D. There is no such wish for the pointers of the epilogue, whose
- * vectors go with those of D: the least of the three stands for all. */
+/* The alignment of D that an algorithm may assume. The epilogue's pointers have no such preference,
+ * and its vectors are as long as those of D, so D gets the least alignment of the three. */
 static uint32_t output_alignment(const PlanKey *key)
 {
     uint32_t least = key->align_d;
@@ -291,30 +292,32 @@ static uint32_t output_alignment(const PlanKey *key)
 }
 
 /* Asks for at most `most` algorithms under our conditions; how many came, those preferred first. */
-static int offers(Gemm *g, const Plan *plan, int most, cublasLtMatmulHeuristicResult_t *result)
+static int find_heuristics(Gemm *g, const Plan *plan, int most,
+                           cublasLtMatmulHeuristicResult_t *result)
 {
     cublasLtMatmulPreference_t list = NULL;
     int found = 0;
-    if (g->wish_create(&list) != CUBLAS_STATUS_SUCCESS) {
+    if (g->preference_create(&list) != CUBLAS_STATUS_SUCCESS) {
         return 0;
     }
     uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     const PlanKey *key = &plan->key;
     uint32_t align_d = output_alignment(key);
-    bool ok = wish(g, list, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, (uint64_t)WORKSPACE) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_a) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_b) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, align_d) &&
-              wish(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d);
+    bool ok =
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, (uint64_t)WORKSPACE) &&
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, reductions) &&
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key->align_a) &&
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, key->align_b) &&
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, align_d) &&
+        set_preference(g, list, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, align_d);
     ok = ok && g->heuristic(g->handle, plan->what, plan->a, plan->b, plan->d, plan->d, list, most,
                             result, &found) == CUBLAS_STATUS_SUCCESS;
-    (void)g->wish_destroy(list);
+    (void)g->preference_destroy(list);
     return ok ? found : 0;
 }
 
 /* Makes an algorithm the plan's, where it can be used. */
-static bool take(Plan *plan, const cublasLtMatmulHeuristicResult_t *result)
+static bool select_algorithm(Plan *plan, const cublasLtMatmulHeuristicResult_t *result)
 {
     plan->algorithm = result->algo;
     plan->workspace = result->workspaceSize;
@@ -351,13 +354,13 @@ static float least_time(const Cuda *c, Gemm *g, const Plan *plan, const Product 
     return ok ? least : INFINITY;
 }
 
-/* The fastest of what is offered, by a clock, on memory of its own in place of D: neither D nor
- * scratch, which captured graphs may hold, is touched. None that runs: the plan is not usable. */
+/* The fastest of the offered algorithms, by a clock, on separate memory in place of D: neither D
+ * nor scratch, which captured graphs may hold, is touched. If none runs, the plan is not usable. */
 static cs_status choose_by_time(Cuda *c, Gemm *g, Plan *plan, const Product *p)
 {
     cublasLtMatmulHeuristicResult_t offer[OFFERS] = {};
     const size_t bytes = (size_t)(p->n * p->ldd) * sizeof(float);
-    const int count = offers(g, plan, OFFERS, offer);
+    const int count = find_heuristics(g, plan, OFFERS, offer);
     cudaEvent_t mark[RUNS + 1] = {};
     void *d = NULL;
     float best = INFINITY;
@@ -370,13 +373,14 @@ static cs_status choose_by_time(Cuda *c, Gemm *g, Plan *plan, const Product *p)
         status = cuda_check(c, cudaEventCreateWithFlags(&mark[r], 0), "an event");
     }
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        float ms = take(plan, &offer[i]) ? least_time(c, g, plan, p, d, mark) : INFINITY;
+        float ms =
+            select_algorithm(plan, &offer[i]) ? least_time(c, g, plan, p, d, mark) : INFINITY;
         if (ms < best) {
             best = ms;
             fastest = i;
         }
     }
-    plan->usable = best < INFINITY && take(plan, &offer[fastest]);
+    plan->usable = best < INFINITY && select_algorithm(plan, &offer[fastest]);
     (void)cudaStreamSynchronize(c->stream); /* of one that failed half-way */
     (void)cudaFree(d);
     for (cudaEvent_t event : mark) {
@@ -394,7 +398,7 @@ static cs_status choose(Cuda *c, Gemm *g, Plan *plan, const Product *p)
         return choose_by_time(c, g, plan, p);
     }
     cublasLtMatmulHeuristicResult_t first = {};
-    plan->usable = offers(g, plan, 1, &first) == 1 && take(plan, &first);
+    plan->usable = find_heuristics(g, plan, 1, &first) == 1 && select_algorithm(plan, &first);
     return CS_OK;
 }
 

@@ -24,7 +24,7 @@ cs_status cuda_memory(const Device *c, int64_t bytes, void **out)
                        (double)bytes / mib, (double)free_bytes / mib, (double)all / mib);
     }
     if (cudaMalloc(out, bytes > 0 ? (size_t)bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told here */
+        (void)cudaGetLastError(); /* reported here */
         return c->fail(CS_ERR_MEMORY,
                        "GPU memory: %.1f MiB requested; %.1f MiB are free, but not contiguous",
                        (double)bytes / mib, (double)free_bytes / mib);
@@ -37,7 +37,7 @@ static __global__ void probe_kernel()
 }
 
 /* The device is there and this plug-in has code for it. */
-cs_status cuda_choose(Device *c, int number, char *name, size_t room)
+cs_status cuda_choose(Device *c, int number, char *name, size_t capacity)
 {
     int count = 0;
     cudaError_t code = cudaGetDeviceCount(&count);
@@ -57,7 +57,7 @@ cs_status cuda_choose(Device *c, int number, char *name, size_t room)
                        "no GPU in use: %s has compute capability %d.%d, but 9.0 is needed",
                        about.name, about.major, about.minor);
     }
-    (void)snprintf(name, room, "%s", about.name);
+    (void)snprintf(name, capacity, "%s", about.name);
     c->shared_limit = (int64_t)about.sharedMemPerBlockOptin;
     status = cuda_check(c, cudaSetDevice(number), "choice of the device");
     cudaFuncAttributes attributes;

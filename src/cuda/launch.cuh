@@ -14,7 +14,7 @@
 #define CS_SHARED_BYTES(name) extern __shared__ __align__(16) unsigned char name[]
 #endif
 
-/* What both tables of the plug-in say of it. */
+/* Members that both tables of the plug-in share. */
 #ifdef CS_CUDA_EMULATION
 #define PLUGIN_NEEDS_DRIVER 0
 #define PLUGIN_BUILT "emulation on the CPU"
@@ -49,9 +49,9 @@ cs_status cuda_check(const Device *c, cudaError_t code, const char *doing);
 /* Device memory: CS_ERR_MEMORY says what was asked and what is free. */
 cs_status cuda_memory(const Device *c, int64_t bytes, void **out);
 
-/* GPU `number` is there, young enough for this plug-in, and current from here on; `name` receives
- * the card's. */
-cs_status cuda_choose(Device *c, int number, char *name, size_t room);
+/* Checks that GPU `number` exists and is new enough for this plug-in, and makes it current from
+ * here on; `name` receives the card's. */
+cs_status cuda_choose(Device *c, int number, char *name, size_t capacity);
 
 static inline int64_t ceil_div(int64_t a, int64_t b)
 {

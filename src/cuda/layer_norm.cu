@@ -2,7 +2,7 @@
  * the gradients of gain and bias block by block on the way, and a second stage adds the blocks. Mean
  * and variance are taken of the sum as it is stored, so that backward sees the same numbers.
  */
-#include "cuda/columns.cuh"
+#include "cuda/column_sums.cuh"
 
 /* Warps of a block forward and backward; rows that a block of backward sums, and columns that it
  * sums at once (64 KiB of shared memory). */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* What the loader finds by itself, then $CUDA_HOME and /usr/local/cuda. NULL: none; library_error
- * says why. */
+/* Opens a library that the loader finds, else one of $CUDA_HOME or /usr/local/cuda. NULL: none;
+ * library_error says why. */
 void *library_open(const char *name);
 const char *library_error();
 void *library_symbol(void *library, const char *name);

@@ -38,17 +38,17 @@ cs_status gpu_wait(const Gpu *g)
     return cuda_check(&g->cuda, cudaStreamSynchronize(g->cuda.stream), "wait for the device");
 }
 
-void gpu_release(const Gpu *g, std::initializer_list<void *> rooms)
+void gpu_release(const Gpu *g, std::initializer_list<void *> blocks)
 {
-    for (void *room : rooms) {
-        if (room) {
+    for (void *block : blocks) {
+        if (block) {
             (void)cudaStreamSynchronize(g->cuda.stream);
-            (void)cudaFree(room);
+            (void)cudaFree(block);
         }
     }
 }
 
-cs_status gpu_check_room(const Gpu *g, int64_t need, const char *format, ...)
+cs_status gpu_check_memory(const Gpu *g, int64_t need, const char *format, ...)
 {
     const double mib = 1024.0 * 1024.0;
     char what[256];
@@ -132,8 +132,8 @@ static cs_status gpu_memory(cs_gpu *gpu, int64_t *free_bytes, int64_t *all)
 
 /* --- libraries -------------------------------------------------------------------------------- */
 
-/* All three are asked for, so that one message names all that are missing. The libraries stay
- * loaded: unloading them costs and gains nothing. */
+/* All three are opened, so that one message names all that are missing. The libraries stay loaded:
+ * unloading them costs and gains nothing. */
 static cs_status open_libraries(Gpu *g)
 {
     static const char *const name[] = {"libcublas.so.13", "libcusolver.so.12", "libcusparse.so.12"};
@@ -229,7 +229,7 @@ static cs_status gpu_open(const cs_gpu_host *host, int number, cs_gpu **out)
                     : cuda_check(&g->cuda,
                                  cudaStreamCreateWithFlags(&g->cuda.stream, cudaStreamNonBlocking),
                                  "a stream");
-    status = status ? status : gpu_room(g, 1, &g->info);
+    status = status ? status : gpu_alloc(g, 1, &g->info);
     status = status ? status : start_libraries(g);
     if (status != CS_OK) {
         gpu_close(&g->table);

@@ -91,16 +91,16 @@ cs_status solver_check(const Gpu *g, cusolverStatus_t code, const char *doing);
 cs_status sparse_check(const Gpu *g, cusparseStatus_t code, const char *doing);
 
 /* Device memory, freed by gpu_release, which waits for the stream. */
-template <typename T> static inline cs_status gpu_room(const Gpu *g, int64_t count, T **out)
+template <typename T> static inline cs_status gpu_alloc(const Gpu *g, int64_t count, T **out)
 {
-    void *room = NULL;
-    cs_status status = cuda_memory(&g->cuda, count * (int64_t)sizeof(T), &room);
-    *out = static_cast<T *>(room);
+    void *work = NULL;
+    cs_status status = cuda_memory(&g->cuda, count * (int64_t)sizeof(T), &work);
+    *out = static_cast<T *>(work);
     return status;
 }
-void gpu_release(const Gpu *g, std::initializer_list<void *> rooms); /* or NULL */
+void gpu_release(const Gpu *g, std::initializer_list<void *> blocks); /* or NULL */
 
-/* What a library made, where it has. */
+/* Destroys an object of a library unless it is null. */
 template <typename F, typename T> static inline void destroy(F function, T made)
 {
     if (made) {
@@ -109,7 +109,7 @@ template <typename F, typename T> static inline void destroy(F function, T made)
 }
 
 /* CS_ERR_MEMORY where `need` bytes are not free: "GPU memory: <what> 12.0 MiB, ...". */
-cs_status gpu_check_room(const Gpu *g, int64_t need, const char *format, ...);
+cs_status gpu_check_memory(const Gpu *g, int64_t need, const char *format, ...);
 
 /* Copies of bytes; done when they return. */
 cs_status gpu_put(const Gpu *g, void *to, const void *from, int64_t bytes);

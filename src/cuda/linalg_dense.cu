@@ -2,11 +2,11 @@
  *
  * A matrix comes over the bus as runs of sparse rows and is spread out on the device; what is
  * deflated is subtracted there by one product. Xgesvd (QR iteration, as LAPACK's gesvd) has the 64-
- * bit interface; gesvdj (Jacobi) stands in where it does not converge. For A^T A the runs of rows
+ * bit interface; gesvdj (Jacobi) replaces it where it does not converge. For A^T A the runs of rows
  * pass by and only the Gram matrix stays.
  *
- * Limits: gesvdj has sizes below 2^31. A library call cannot be interrupted, only what is between.
- */
+ * Limits: gesvdj has sizes below 2^31. A library call cannot be interrupted, only what is
+ * between. */
 #include "cuda/linalg.cuh"
 
 enum { PIECE = 1 << 24 /* nonzeros that travel at once */ };
@@ -14,11 +14,11 @@ static constexpr int64_t CHUNK = (int64_t)256 << 20; /* bytes of dense rows for 
 
 /* --- a matrix spread out ---------------------------------------------------------------------- */
 
-/* Rows of A on their way: room for a run of them, and what is to be subtracted. */
+/* Rows of A in transfer: buffers for a run of rows, and the vectors to be subtracted. */
 struct Spread {
     const Gpu *g = NULL;
     const cs_linop *a = NULL;
-    int64_t entries = 0; /* room in col and val */
+    int64_t entries = 0; /* capacity of col and val */
     int64_t *ptr = NULL;
     int32_t *col = NULL;
     double *val = NULL;
@@ -56,13 +56,13 @@ static cs_status spread_open(const Gpu *g, const cs_linop *a, Spread *s)
 {
     int64_t p = deflated_columns(a);
     *s = {g, a, entries_at_once(a->data.a)};
-    cs_status status = gpu_room(g, a->rows + 1, &s->ptr);
-    status = status ? status : gpu_room(g, s->entries, &s->col);
-    status = status ? status : gpu_room(g, s->entries, &s->val);
+    cs_status status = gpu_alloc(g, a->rows + 1, &s->ptr);
+    status = status ? status : gpu_alloc(g, s->entries, &s->col);
+    status = status ? status : gpu_alloc(g, s->entries, &s->val);
     status = status ? status : gpu_put(g, s->ptr, a->data.a->ptr, (a->rows + 1) * 8);
     if (status == CS_OK && p > 0) {
-        status = gpu_room(g, a->rows * p, &s->u);
-        status = status ? status : gpu_room(g, a->cols * p, &s->v);
+        status = gpu_alloc(g, a->rows * p, &s->u);
+        status = status ? status : gpu_alloc(g, a->cols * p, &s->v);
         status = status ? status : gpu_put_columns(g, s->u, a->data.u, NULL);
         status = status ? status : gpu_put_columns(g, s->v, a->data.v, a->data.s);
     }
@@ -110,8 +110,8 @@ static cs_status spread_rows(const Spread *s, int64_t first, int64_t count, doub
 
 /* --- cuSOLVER --------------------------------------------------------------------------------- */
 
-/* A problem of the library and its rooms; the sizes of its workspaces do not depend on where the
- * data lie, and `info` stands for all of them where none are there yet. */
+/* A problem of the library and its buffers. The sizes of its workspaces do not depend on where the
+ * data are, so they are queried with `info` as the address of every array. */
 struct Problem {
     const Gpu *g;
     cs_gpu_method method;
@@ -220,7 +220,7 @@ static cs_status solve(Problem *p, int *info)
                : status;
 }
 
-/* --- what the table offers -------------------------------------------------------------------- */
+/* --- what the table find_heuristics -------------------------------------------------------------------- */
 
 static int64_t chunk_rows(const cs_linop *a)
 {
@@ -244,7 +244,7 @@ cs_status dense_need(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64
 }
 
 /* Before anything is allocated. */
-static cs_status check_room(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a)
+static cs_status check_memory(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a)
 {
     int64_t need = 0;
     cs_status status = dense_need(gpu, method, a, &need);
@@ -254,8 +254,8 @@ static cs_status check_room(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a
                                        (long long)a->rows, (long long)a->cols);
     }
     return status ? status
-                  : gpu_check_room(gpu_of(gpu), need, "%s of %lld x %lld takes", what,
-                                   (long long)a->rows, (long long)a->cols);
+                  : gpu_check_memory(gpu_of(gpu), need, "%s of %lld x %lld takes", what,
+                                     (long long)a->rows, (long long)a->cols);
 }
 
 /* to(i, j) = from(j, i) for the first k rows of an n x n matrix. */
@@ -281,7 +281,7 @@ static void problem_close(Problem *p)
     gpu_release(p->g, {p->a, p->s, p->u, p->v});
 }
 
-/* The first k vectors and all values; A's room takes V. */
+/* Copies the first k vectors and all values to the host; V replaces A in memory. */
 static cs_status bring_home(const Problem *p, int64_t k, double *sigma, cs_dense *u, cs_dense *v)
 {
     const double *right = p->v;
@@ -304,13 +304,13 @@ cs_status dense_svd(cs_gpu *gpu, cs_gpu_method method, const cs_linop *a, int64_
     Problem p = {g, method, a->rows, a->cols};
     Spread s;
     int info = 0;
-    cs_status status = check_room(gpu, method, a);
+    cs_status status = check_memory(gpu, method, a);
     status = status ? status : spread_open(g, a, &s);
     if (status != CS_OK) return status;
-    status = gpu_room(g, p.m * p.n, &p.a);
-    status = status ? status : gpu_room(g, p.n, &p.s);
-    status = status ? status : gpu_room(g, p.m * p.n, &p.u);
-    status = status ? status : gpu_room(g, p.n * p.n, &p.v);
+    status = gpu_alloc(g, p.m * p.n, &p.a);
+    status = status ? status : gpu_alloc(g, p.n, &p.s);
+    status = status ? status : gpu_alloc(g, p.m * p.n, &p.u);
+    status = status ? status : gpu_alloc(g, p.n * p.n, &p.v);
     status = status ? status : spread_rows(&s, 0, p.m, p.a);
     status = status ? status : solve(&p, &info);
     if (status == CS_OK && info > 0 && method == CS_GPU_GESVD) {
@@ -335,12 +335,12 @@ cs_status dense_eigen(cs_gpu *gpu, const cs_linop *a, int64_t k, cs_dense *basis
     Spread s;
     double *chunk = NULL;
     int info = 0;
-    cs_status status = check_room(gpu, CS_GPU_SYEVD, a);
+    cs_status status = check_memory(gpu, CS_GPU_SYEVD, a);
     status = status ? status : spread_open(g, a, &s);
     if (status != CS_OK) return status;
-    status = gpu_room(g, n * n, &p.a);
-    status = status ? status : gpu_room(g, n, &p.s);
-    status = status ? status : gpu_room(g, most * n, &chunk);
+    status = gpu_alloc(g, n * n, &p.a);
+    status = status ? status : gpu_alloc(g, n, &p.s);
+    status = status ? status : gpu_alloc(g, most * n, &chunk);
     for (int64_t first = 0; status == CS_OK && first < a->rows; first += most) {
         int64_t rows = a->rows - first < most ? a->rows - first : most;
         Dgemm d = {true, false, n, n, rows, 1, chunk, rows, chunk, rows, first > 0 ? 1.0 : 0.0,

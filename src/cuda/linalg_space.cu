@@ -36,10 +36,10 @@ struct Space {
     int64_t deflated; /* panels a side */
     cs_panel **left, **right;
     double *sums, *squares; /* partial sums; coefficients */
-    int64_t sums_room, squares_room;
+    int64_t sums_capacity, squares_capacity;
     double *turned, *turn; /* of a rotation: its results, its matrix */
     double **places;       /* and where its panels lie */
-    int64_t turned_room, turn_room, places_room;
+    int64_t turned_capacity, turn_capacity, places_capacity;
 };
 
 /* By value to a kernel. */
@@ -56,16 +56,16 @@ static Space *space_of(cs_space *s)
     return static_cast<Space *>(s->ctx);
 }
 
-/* *room becomes at least `count` items. */
-template <typename T> static cs_status grow(const Gpu *g, int64_t count, T **room, int64_t *has)
+/* Grows *buffer to at least `count` items. */
+template <typename T> static cs_status grow(const Gpu *g, int64_t count, T **buffer, int64_t *has)
 {
     if (count <= *has) {
         return CS_OK;
     }
-    gpu_release(g, {*room});
-    *room = NULL;
+    gpu_release(g, {*buffer});
+    *buffer = NULL;
     *has = 0;
-    cs_status status = gpu_room(g, count, room);
+    cs_status status = gpu_alloc(g, count, buffer);
     *has = status == CS_OK ? count : 0;
     return status;
 }
@@ -89,7 +89,7 @@ static cs_status create(cs_space *s, cs_side side, cs_panel **out)
     p->g = g;
     p->side = side;
     p->rows = side == CS_LEFT ? s->rows : s->cols;
-    cs_status status = gpu_room(g, p->rows * B, &p->data);
+    cs_status status = gpu_alloc(g, p->rows * B, &p->data);
     status = status ? status : gpu_zero(g, p->data, p->rows * B * (int64_t)sizeof *p->data);
     if (status != CS_OK) {
         destroy(p);
@@ -258,7 +258,7 @@ static cs_status gram_on_device(Space *s, int64_t p, cs_panel *const *panels, co
 {
     const Device *c = &s->g->cuda;
     int64_t run = run_rows(w->rows), runs = ceil_div(w->rows, run);
-    cs_status status = grow(s->g, GROUP * runs * SQUARE, &s->sums, &s->sums_room);
+    cs_status status = grow(s->g, GROUP * runs * SQUARE, &s->sums, &s->sums_capacity);
     return status ? status : by_groups(p, panels, [=](Panels group, int count, int64_t first) {
         cs_status made = launch(c, "gram", gram_kernel, dim3((unsigned)runs, (unsigned)count),
                                 dim3(SLICES * SQUARE), 0, w->rows, run, group, w->data, s->sums);
@@ -285,7 +285,7 @@ static cs_status gram_panels(cs_space *space, int64_t p, cs_panel *const *panels
                              double *h)
 {
     Space *s = space_of(space);
-    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_room);
+    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_capacity);
     status = status ? status : gram_on_device(s, p, panels, w, s->squares);
     return status ? status : gpu_get(s->g, h, s->squares, p * SQUARE * 8);
 }
@@ -294,7 +294,7 @@ static cs_status combine_panels(cs_space *space, int64_t p, cs_panel *const *pan
                                 const double *c, bool keep, cs_panel *w)
 {
     Space *s = space_of(space);
-    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_room);
+    cs_status status = grow(s->g, p * SQUARE, &s->squares, &s->squares_capacity);
     status = status ? status : gpu_put(s->g, s->squares, c, p * SQUARE * 8);
     return status ? status : combine_on_device(s, p, panels, s->squares, keep, w);
 }
@@ -405,7 +405,7 @@ static __global__ void put_back_kernel(int64_t first, int64_t rows, const double
 static cs_status put_places(Space *s, int64_t p, cs_panel *const *panels)
 {
     double **at = static_cast<double **>(s->g->host->alloc(p, sizeof *at));
-    cs_status status = at ? grow(s->g, p, &s->places, &s->places_room) : CS_ERR_MEMORY;
+    cs_status status = at ? grow(s->g, p, &s->places, &s->places_capacity) : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < p; ++i) {
         at[i] = panels[i]->data;
     }
@@ -427,8 +427,8 @@ static cs_status rotate_panels(cs_space *space, int64_t p, int64_t q, cs_panel *
     cs_dense used = *c;
     used.rows = wide;
     used.cols = narrow;
-    cs_status status = grow(s->g, wide * narrow, &s->turn, &s->turn_room);
-    status = status ? status : grow(s->g, run * narrow, &s->turned, &s->turned_room);
+    cs_status status = grow(s->g, wide * narrow, &s->turn, &s->turn_capacity);
+    status = status ? status : grow(s->g, run * narrow, &s->turned, &s->turned_capacity);
     status = status ? status : put_places(s, p, panels);
     status = status ? status : gpu_put_columns(s->g, s->turn, &used, NULL);
     for (int64_t first = 0; status == CS_OK && first < rows; first += run) {
@@ -455,7 +455,7 @@ static cs_status apply(cs_space *space, const cs_panel *x, cs_panel *y)
     cs_panel **inner = transposed ? s->left : s->right, **outer = transposed ? s->right : s->left;
     cs_status status = sparse_product(s->g, transposed ? &s->at : &s->a, x->data, y->data);
     if (status == CS_OK && s->deflated > 0) {
-        status = grow(s->g, s->deflated * SQUARE, &s->squares, &s->squares_room);
+        status = grow(s->g, s->deflated * SQUARE, &s->squares, &s->squares_capacity);
         status = status ? status : gram_on_device(s, s->deflated, inner, x, s->squares);
         status = status ? status : combine_on_device(s, s->deflated, outer, s->squares, true, y);
     }
@@ -505,20 +505,20 @@ static cs_status deflate(cs_space *space, Space *s, const cs_linop_data *a)
 }
 
 /* Both matrices, and a panel a side, before any of it is allocated. */
-static cs_status check_room(const Gpu *g, const cs_linop *a)
+static cs_status check_memory(const Gpu *g, const cs_linop *a)
 {
     int64_t nnz = cs_csr_nnz(a->data.a);
     int64_t need = cs_gpu_sparse_bytes(a->rows, a->cols, nnz) + (a->rows + a->cols) * B * 8;
-    return gpu_check_room(g, need,
-                          "a sparse matrix of %lld x %lld with %lld nonzeros, its transpose and "
-                          "two panels take",
-                          (long long)a->rows, (long long)a->cols, (long long)nnz);
+    return gpu_check_memory(g, need,
+                            "a sparse matrix of %lld x %lld with %lld nonzeros, its transpose and "
+                            "two panels take",
+                            (long long)a->rows, (long long)a->cols, (long long)nnz);
 }
 
 cs_status space_open(cs_gpu *gpu, const cs_linop *a, cs_space *out)
 {
     Gpu *g = gpu_of(gpu);
-    cs_status status = check_room(g, a);
+    cs_status status = check_memory(g, a);
     if (status != CS_OK) return status;
     Space *s = static_cast<Space *>(g->host->alloc(1, sizeof *s));
     if (!s) return CS_ERR_MEMORY;

@@ -25,7 +25,7 @@ template <typename From, typename To>
 static cs_status put_indices(const Gpu *g, int64_t count, const From *from, void **out)
 {
     To *to = NULL, *piece = static_cast<To *>(g->host->alloc(CONVERTED, sizeof *piece));
-    cs_status status = piece ? gpu_room(g, count, &to) : CS_ERR_MEMORY;
+    cs_status status = piece ? gpu_alloc(g, count, &to) : CS_ERR_MEMORY;
     *out = to;
     for (int64_t first = 0; status == CS_OK && first < count; first += CONVERTED) {
         int64_t now = count - first < CONVERTED ? count - first : CONVERTED;
@@ -68,7 +68,7 @@ cs_status sparse_open(const Gpu *g, const cs_csr *a, double *x, double *y, Spars
     if (status == CS_OK)
         status = narrow ? put_indices<int32_t, int32_t>(g, nnz, a->col, &m->col)
                         : put_indices<int32_t, int64_t>(g, nnz, a->col, &m->col);
-    status = status ? status : gpu_room(g, nnz, &m->val);
+    status = status ? status : gpu_alloc(g, nnz, &m->val);
     status = status ? status : gpu_put(g, m->val, a->val, nnz * 8);
     if (status == CS_OK)
         status =

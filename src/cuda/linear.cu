@@ -1,7 +1,7 @@
 /* Linear layers: products by gemm.cu, bias and activation by cuBLASLt's epilogue where it fits,
  * else by the kernels here; the bias gradient by two-stage column sums, in the pass that takes the
  * activation's slope where there is one. */
-#include "cuda/columns.cuh"
+#include "cuda/column_sums.cuh"
 
 /* y = act(y + b) in place, or with z: z = z + b stays and y = act(z). b may be NULL. */
 template <typename T, int N>

@@ -21,7 +21,7 @@ static __device__ inline Peak join(Peak a, Peak b)
 }
 
 /* Over the block, in a fixed order. */
-static __device__ inline Peak block_peak(Peak x, Peak *room)
+static __device__ inline Peak block_peak(Peak x, Peak *shared)
 {
     int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
 #pragma unroll
@@ -31,12 +31,12 @@ static __device__ inline Peak block_peak(Peak x, Peak *room)
         x = lane & step ? join(other, x) : join(x, other); /* the same order in both lanes */
     }
     if (lane == 0) {
-        room[warp] = x;
+        shared[warp] = x;
     }
     __syncthreads();
-    Peak all = room[0];
+    Peak all = shared[0];
     for (int w = 1; w < (int)blockDim.x / WARP; ++w) {
-        all = join(all, room[w]);
+        all = join(all, shared[w]);
     }
     return all;
 }
@@ -53,7 +53,7 @@ template <typename T> struct Loss {
 /* log sum exp of a row's classes, by its block. */
 template <typename T, int N> static __device__ inline float row_lse(int64_t classes, const T *z)
 {
-    __shared__ Peak room[WARP];
+    __shared__ Peak shared[WARP];
     Peak own = {-INFINITY, 0.0F};
     for (int64_t first = (int64_t)threadIdx.x * N; first < classes; first += LOSS_BLOCK * N) {
         float x[N], most = own.most;
@@ -70,7 +70,7 @@ template <typename T, int N> static __device__ inline float row_lse(int64_t clas
             own.sum += x[i] == -INFINITY ? 0.0F : expf(x[i] - most);
         }
     }
-    Peak all = block_peak(own, room);
+    Peak all = block_peak(own, shared);
     return all.most + logf(all.sum);
 }
 
@@ -114,14 +114,14 @@ static __global__ void cross_entropy_grad_kernel(int64_t rows, int64_t packs, Lo
 
 template <typename T> static __global__ void soft_kernel(Loss<T> f)
 {
-    __shared__ float room[WARP];
+    __shared__ float shared[WARP];
     int64_t row = blockIdx.x;
     const T *z = f.z.row(row);
     float value = row_lse<T, 1>(f.classes, z), sum = 0.0F;
     for (int64_t col = threadIdx.x; col < f.classes; col += LOSS_BLOCK) {
         sum += f.goal.row(row)[col] * to_float(z[col]);
     }
-    sum = block_sum(sum, room);
+    sum = block_sum(sum, shared);
     if (threadIdx.x == 0) {
         *f.lse.row(row) = value;
         *f.loss.row(row) = *f.weight.row(row) * (value - sum);
@@ -141,7 +141,7 @@ template <typename T> static __global__ void soft_grad_kernel(int64_t rows, int6
 
 template <typename T> static __global__ void spectral_kernel(Loss<T> f)
 {
-    __shared__ float room[WARP];
+    __shared__ float shared[WARP];
     int64_t row = blockIdx.x;
     const T *z = f.z.row(row);
     float sum = 0.0F;
@@ -149,7 +149,7 @@ template <typename T> static __global__ void spectral_kernel(Loss<T> f)
         float x = to_float(z[col]);
         sum += f.goal.x[col] * x * x;
     }
-    sum = block_sum(sum, room);
+    sum = block_sum(sum, shared);
     if (threadIdx.x == 0) {
         int32_t goal = f.target[row];
         *f.loss.row(row) =
@@ -175,14 +175,14 @@ static __global__ void spectral_grad_kernel(int64_t rows, int64_t cols, Loss<T> 
 
 template <typename T> static __global__ void squared_kernel(Loss<T> f)
 {
-    __shared__ float room[WARP];
+    __shared__ float shared[WARP];
     int64_t row = blockIdx.x;
     float sum = 0.0F;
     for (int64_t col = threadIdx.x; col < f.cols; col += LOSS_BLOCK) {
         float e = to_float(f.z.row(row)[col]) - f.goal.row(row)[col];
         sum += e * e;
     }
-    sum = block_sum(sum, room);
+    sum = block_sum(sum, shared);
     if (threadIdx.x == 0) {
         *f.loss.row(row) = *f.weight.row(row) * sum;
     }

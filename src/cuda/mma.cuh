@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "cuda/device.cuh"
+#include "cuda/kernels.cuh"
 
 /* d += a b */
 static __device__ inline void mma(float d[4], const uint32_t a[4], const uint32_t b[2])

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "cuda/counts.cuh"
-#include "cuda/device.cuh"
+#include "cuda/kernels.cuh"
 
 enum { MAX_GRAPHS = 64, PIN_SLOTS = 16 };
 static constexpr int64_t PIN_BYTES = 2 << 20;
@@ -75,13 +75,14 @@ static inline Cuda *cuda_of(const cs_run *run)
     return static_cast<Cuda *>(run->backend->state);
 }
 
-/* Room for the operation at hand: valid until the next call. Grows only outside of capture. */
+/* Scratch memory for the current operation: valid until the next call. Grows only outside of
+ * capture. */
 cs_status cuda_scratch_bytes(Cuda *c, int64_t bytes, void **out);
 template <typename T> static inline cs_status cuda_scratch(Cuda *c, int64_t count, T **out)
 {
-    void *room = NULL;
-    cs_status status = cuda_scratch_bytes(c, count * (int64_t)sizeof(T), &room);
-    *out = static_cast<T *>(room);
+    void *work = NULL;
+    cs_status status = cuda_scratch_bytes(c, count * (int64_t)sizeof(T), &work);
+    *out = static_cast<T *>(work);
     return status;
 }
 
@@ -135,7 +136,7 @@ template <typename... M> static inline bool all_wide(int64_t cols, const M &...m
     return (wide_rows(m, cols, 16) && ...);
 }
 template <typename T> static constexpr int PACK = 16 / (int)sizeof(T); /* items of 16 bytes */
-/* The same of one row of parameters beside rows of T, PACK<T> of them at a time. */
+/* The same for one row of parameters that is read with rows of T, PACK<T> of them at a time. */
 template <typename T> static inline bool wide_row(const float *x, int64_t cols)
 {
     return wide_rows(Rows<const float>{x, 0}, cols, PACK<T> * (int64_t)sizeof(float));

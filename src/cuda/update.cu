@@ -7,13 +7,13 @@ enum { NORM_BLOCKS = 512 }; /* at most: a function of n alone */
 
 static __global__ void norm_stage(int64_t n, const float *x, double *part)
 {
-    __shared__ double room[WARP];
+    __shared__ double shared[WARP];
     double sum = 0.0;
     for (int64_t i = (int64_t)blockIdx.x * MAX_BLOCK + threadIdx.x; i < n;
          i += (int64_t)gridDim.x * MAX_BLOCK) {
         sum += (double)x[i] * (double)x[i];
     }
-    sum = block_sum(sum, room);
+    sum = block_sum(sum, shared);
     if (threadIdx.x == 0) {
         part[blockIdx.x] = sum;
     }
@@ -21,12 +21,12 @@ static __global__ void norm_stage(int64_t n, const float *x, double *part)
 
 static __global__ void norm_finish(int parts, const double *part, double *out)
 {
-    __shared__ double room[WARP];
+    __shared__ double shared[WARP];
     double sum = 0.0;
     for (int i = (int)threadIdx.x; i < parts; i += MAX_BLOCK) {
         sum += part[i];
     }
-    sum = block_sum(sum, room);
+    sum = block_sum(sum, shared);
     if (threadIdx.x == 0) {
         *out = sqrt(sum);
     }

@@ -1,4 +1,4 @@
-/* Opens the MPI plug-in: beside the program, or in the installed lib/cospec. */
+/* Opens the MPI plug-in: from the program's folder, or in the installed lib/cospec. */
 #include "dist/carrier.h"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ cs_status cs_comm_open_mpi(cs_comm *out)
 {
     const cs_carrier *carrier = NULL;
     static const char *const places[] = {"cospec-mpi.so", "../lib/cospec/cospec-mpi.so"};
-    char *path = cs_beside_program(2, places);
+    char *path = cs_path_near_program(2, places);
     cs_status status = path ? load(path, &carrier) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_comm made = {0};

@@ -84,7 +84,7 @@ static const char *open_group(cs_comm *out)
     if (!own) {
         return "out of memory";
     }
-    /* Only the thread that opened the group speaks. */
+    /* Only the thread that opened the group may call MPI (MPI_THREAD_FUNNELED). */
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
         given < MPI_THREAD_FUNNELED) {
         free(own);

@@ -55,21 +55,21 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
     int64_t first = 0, count = 0, out_first = 0, out_count = 0;
     cs_comm_slice(c, c->rank, n, &first, &count);
     int64_t items = count * width, size = (int64_t)sizeof(double);
-    double *room = cs_alloc(items * c->ranks, sizeof *room);
-    if (!room) return CS_ERR_MEMORY;
+    double *work = cs_alloc(items * c->ranks, sizeof *work);
+    if (!work) return CS_ERR_MEMORY;
     for (int t = 1; t < c->ranks; ++t) {
         int to = step(c, t), from = step(c, -t);
         cs_comm_slice(c, to, n, &out_first, &out_count);
         c->swap(c, to, partial + out_first * width, out_count * width * size, from,
-                room + from * items, items * size);
+                work + from * items, items * size);
     }
     for (int r = 0; r < c->ranks; ++r) {
-        const double *part = r == c->rank ? partial + first * width : room + r * items;
+        const double *part = r == c->rank ? partial + first * width : work + r * items;
         for (int64_t e = 0; e < items; ++e) {
             mine[e] = r == 0 ? part[e] : mine[e] + part[e];
         }
     }
-    cs_free(room);
+    cs_free(work);
     return CS_OK;
 }
 

@@ -1,301 +1,300 @@
-/* k-means of patches. Distances are sums of floats in doubles, in the order of the values; rows are
- * assigned in parallel, centres are summed in the order of the rows. */
+/* Codes and their file. */
 #include "image/codes.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/rng.h"
 #include "base/threads.h"
 #include "image/patches.h"
+#include "io/safetensors.h"
 
-enum { MOST_ROWS = 1 << 15, MOST_ITERATIONS = 100, BLOCK = 256 };
+enum { SIZES = 5, PICTURES = 64 };
 
-void cs_codebook_free(cs_codebook *book)
+cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, uint64_t seed,
+                       int threads, cs_codes **out)
 {
-    cs_free(book->centre);
-    *book = (cs_codebook){0};
+    cs_codes *made = cs_calloc(1, sizeof *made);
+    if (!made) return CS_ERR_MEMORY;
+    made->patch = patch;
+    made->channels = images->channels;
+    cs_status status = cs_codebook_of_images(images, patch, codes, seed, threads, &made->book);
+    return CS_DELIVER(status, out, made, cs_codes_free);
 }
 
-static double distance(const float *a, const float *b, int64_t width)
+cs_status cs_codes_network(cs_codes *codes, const cs_vq_sizes *sizes, int threads, bool training)
 {
-    double sum = 0;
-    for (int64_t v = 0; v < width; ++v) {
-        const double d = (double)a[v] - (double)b[v];
-        sum += d * d;
+    codes->vq = cs_calloc(1, sizeof *codes->vq);
+    return codes->vq ? cs_vq_init(sizes, threads, training, codes->vq) : CS_ERR_MEMORY;
+}
+
+cs_codes *cs_codes_share(cs_codes *codes)
+{
+    if (codes) {
+        codes->owners += 1;
     }
-    return sum;
+    return codes;
 }
 
-static int32_t nearest(const cs_codebook *book, const float *row, double *least)
+void cs_codes_free(cs_codes **held)
 {
-    int32_t best = 0;
-    *least = distance(row, book->centre, book->width);
-    for (int32_t c = 1; c < book->codes; ++c) {
-        const double d = distance(row, book->centre + c * book->width, book->width);
-        if (d < *least) {
-            *least = d;
-            best = c;
+    if (*held && (*held)->owners-- == 0) {
+        cs_codebook_free(&(*held)->book);
+        if ((*held)->vq) {
+            cs_vq_free((*held)->vq);
         }
+        cs_free((*held)->vq);
+        cs_free(*held);
     }
-    return best;
+    *held = NULL;
 }
 
-int32_t cs_codebook_code(const cs_codebook *book, const float *row)
+/* --- the file --------------------------------------------------------------------------------- */
+
+cs_status cs_codes_write(const cs_codes *codes, const char *path)
 {
-    double least = 0;
-    return nearest(book, row, &least);
-}
-
-typedef struct {
-    const cs_codebook *book;
-    const float *rows;
-    int64_t count;
-    int32_t *code;
-} assignment;
-
-static cs_status assign_some(void *ctx, int64_t block)
-{
-    const assignment *a = ctx;
-    const int64_t end = cs_least(a->count, (block + 1) * BLOCK);
-    for (int64_t i = block * BLOCK; i < end; ++i) {
-        a->code[i] = cs_codebook_code(a->book, a->rows + i * a->book->width);
+    const cs_vq none = {0}, *vq = codes->vq ? codes->vq : &none;
+    const int64_t sizes[] = {codes->height, codes->width, vq->sizes.width, vq->sizes.layers,
+                             vq->sizes.heads};
+    cs_safetensors_entry *entry = cs_calloc(2 + vq->params.count, sizeof *entry);
+    cs_safetensors_writer *writer = NULL;
+    int64_t count = 0;
+    if (!entry) return CS_ERR_MEMORY;
+    if (codes->vq) {
+        entry[count++] =
+            (cs_safetensors_entry){.name = "sizes", .dtype = CS_I64, .ndim = 1, .shape = {SIZES}};
     }
-    return CS_OK;
-}
-
-cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
-                             int32_t *code)
-{
-    assignment a = {book, rows, count, code};
-    return cs_parallel((count + BLOCK - 1) / BLOCK, threads, assign_some, &a);
-}
-
-typedef struct {
-    const float *rows;
-    int64_t count;
-    cs_codebook book;
-    int32_t *code; /* count: the centre of each row */
-    double *far;   /* count: its squared distance */
-    double *sum;   /* codes x width */
-    int64_t *size; /* codes */
-} fit;
-
-/* --- k-means++ -------------------------------------------------------------------------------- */
-
-/* Each next centre is a row drawn by its squared distance from those there are. */
-static cs_status begin(fit *f, uint64_t seed)
-{
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_IMAGE, 0);
-    const int64_t width = f->book.width;
-    int64_t chosen = cs_rng_below(&rng, f->count);
-    for (int64_t c = 0; c < f->book.codes; ++c) {
-        const float *centre = f->rows + chosen * width;
-        double total = 0;
-        memcpy(f->book.centre + c * width, centre, (size_t)width * sizeof *centre);
-        for (int64_t i = 0; i < f->count; ++i) {
-            const double d = distance(f->rows + i * width, centre, width);
-            f->far[i] = c == 0 || d < f->far[i] ? d : f->far[i];
-            total += f->far[i];
-        }
-        if (total <= 0 && c + 1 < f->book.codes) {
-            return cs_fail(CS_ERR_INPUT,
-                           "%lld codes requested, but only %lld distinct patches are available",
-                           (long long)f->book.codes, (long long)c + 1);
-        }
-        double left = total * cs_rng_uniform(&rng);
-        for (chosen = 0; chosen < f->count - 1 && left >= f->far[chosen]; ++chosen) {
-            left -= f->far[chosen];
-        }
-        while (chosen > 0 && f->far[chosen] <= 0) { /* the sum was rounded past the last */
-            --chosen;
-        }
-        cs_status status = cs_interrupt_check();
-        if (status != CS_OK) return status;
-    }
-    return CS_OK;
-}
-
-/* --- Lloyd ------------------------------------------------------------------------------------ */
-
-static cs_status assign_block(void *ctx, int64_t block)
-{
-    fit *f = ctx;
-    const int64_t end = cs_least(f->count, (block + 1) * BLOCK);
-    for (int64_t i = block * BLOCK; i < end; ++i) {
-        f->code[i] = nearest(&f->book, f->rows + i * f->book.width, &f->far[i]);
-    }
-    return CS_OK;
-}
-
-/* A centre without rows takes the row furthest from its own, each another one. */
-static void refill(fit *f, int64_t c)
-{
-    int64_t furthest = 0;
-    for (int64_t i = 1; i < f->count; ++i) {
-        furthest = f->far[i] > f->far[furthest] ? i : furthest;
-    }
-    f->far[furthest] = 0;
-    memcpy(f->book.centre + c * f->book.width, f->rows + furthest * f->book.width,
-           (size_t)f->book.width * sizeof *f->book.centre);
-}
-
-static void move_centres(fit *f)
-{
-    const int64_t width = f->book.width;
-    memset(f->sum, 0, (size_t)(f->book.codes * width) * sizeof *f->sum);
-    memset(f->size, 0, (size_t)f->book.codes * sizeof *f->size);
-    for (int64_t i = 0; i < f->count; ++i) {
-        f->size[f->code[i]] += 1;
-        for (int64_t v = 0; v < width; ++v) {
-            f->sum[f->code[i] * width + v] += (double)f->rows[i * width + v];
-        }
-    }
-    for (int64_t c = 0; c < f->book.codes; ++c) {
-        for (int64_t v = 0; v < width && f->size[c] > 0; ++v) {
-            f->book.centre[c * width + v] = (float)(f->sum[c * width + v] / (double)f->size[c]);
-        }
-        if (f->size[c] == 0) {
-            refill(f, c);
-        }
-    }
-}
-
-static cs_status iterate(fit *f, int threads)
-{
-    const int64_t blocks = (f->count + BLOCK - 1) / BLOCK;
-    int32_t *before = cs_alloc(f->count, sizeof *before);
-    cs_status status = before ? cs_parallel(blocks, threads, assign_block, f) : CS_ERR_MEMORY;
-    bool moved = true;
-    while (status == CS_OK && moved && f->book.iterations < MOST_ITERATIONS) {
-        memcpy(before, f->code, (size_t)f->count * sizeof *before);
-        move_centres(f);
-        status = cs_parallel(blocks, threads, assign_block, f);
-        moved = memcmp(before, f->code, (size_t)f->count * sizeof *before) != 0;
-        f->book.iterations += 1;
-    }
-    for (int64_t i = 0; status == CS_OK && i < f->count; ++i) {
-        f->book.error += f->far[i] / (double)(f->count * f->book.width);
-    }
-    cs_free(before);
+    entry[count++] = (cs_safetensors_entry){
+        .name = "vector",
+        .dtype = CS_F32,
+        .ndim = 4,
+        .shape = {codes->book.codes, codes->patch, codes->patch, codes->channels}};
+    count += cs_vq_entries(vq, entry + count);
+    cs_status status = cs_safetensors_writer_open(path, count, entry, 0, NULL, &writer);
+    if (status == CS_OK && codes->vq)
+        status = cs_safetensors_writer_put(writer, sizes, (int64_t)sizeof sizes);
+    if (status == CS_OK)
+        status = cs_safetensors_writer_put(writer, codes->book.centre,
+                                           codes->book.codes * codes->book.width *
+                                               (int64_t)sizeof *codes->book.centre);
+    if (status == CS_OK && codes->vq) status = cs_vq_write(vq, writer);
+    if (status == CS_OK) status = cs_safetensors_writer_commit(&writer);
+    cs_safetensors_writer_abort(&writer);
+    cs_free(entry);
     return status;
 }
 
-cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64_t codes,
-                          uint64_t seed, int threads, cs_codebook *out)
+static cs_status take_vectors(const char *path, const cs_safetensors *file, cs_codes *codes)
 {
-    if (codes < 1 || count < 1 || width < 1 || codes > INT32_MAX) {
-        return cs_fail(CS_ERR_USAGE, "%lld codes of %lld rows of %lld values", (long long)codes,
-                       (long long)count, (long long)width);
+    const cs_safetensors_entry *entry = cs_safetensors_find(file, "vector");
+    if (!entry || entry->ndim != 4 || entry->items < 1 || entry->shape[1] != entry->shape[2] ||
+        entry->shape[0] > INT32_MAX - CS_FIRST_CODE) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: expected a tensor 'vector' of codes x patch x patch x channels", path);
     }
-    cs_pool memory = {0};
-    fit f = {.rows = rows, .count = count, .book = {.codes = codes, .width = width}};
-    CS_POOL_FIELDS(&memory, count, &f, code, far);
-    f.sum = cs_pool_take(&memory, codes * width, sizeof *f.sum);
-    f.size = cs_pool_take(&memory, codes, sizeof *f.size);
-    f.book.centre = cs_alloc(codes * width, sizeof *f.book.centre);
-    cs_status status = f.book.centre ? memory.status : CS_ERR_MEMORY;
-    if (status == CS_OK) status = begin(&f, seed);
-    if (status == CS_OK) status = iterate(&f, threads);
-    cs_pool_free(&memory);
-    return CS_DELIVER(status, out, f.book, cs_codebook_free);
-}
-
-/* --- pictures --------------------------------------------------------------------------------- */
-
-typedef struct {
-    const cs_images *images;
-    const cs_codebook *book;
-    int64_t patch, patches;
-    int32_t *code; /* count x patches */
-} coding;
-
-static cs_status code_picture(void *ctx, int64_t i)
-{
-    const coding *c = ctx;
-    float *row = cs_alloc(c->book->width, sizeof *row);
-    if (!row) return CS_ERR_MEMORY;
-    for (int64_t t = 0; t < c->patches; ++t) {
-        cs_patch_read(c->images, i, c->patch, t, row);
-        c->code[i * c->patches + t] = cs_codebook_code(c->book, row);
+    codes->patch = entry->shape[1];
+    codes->channels = entry->shape[3];
+    codes->book = (cs_codebook){.codes = entry->shape[0], .width = entry->items / entry->shape[0]};
+    codes->book.centre = cs_alloc(entry->items, sizeof *codes->book.centre);
+    cs_status status = codes->book.centre ? cs_safetensors_read_f32(file, entry, 0, entry->items,
+                                                                    codes->book.centre)
+                                          : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < entry->items && status == CS_OK; ++i) {
+        if (!isfinite(codes->book.centre[i]))
+            status =
+                cs_fail(CS_ERR_INPUT, "%s: code %lld: value %lld is not finite", path,
+                        (long long)(i / codes->book.width), (long long)(i % codes->book.width));
     }
-    cs_free(row);
-    return CS_OK;
+    return status;
 }
 
-cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *m, int64_t patch,
-                             int threads, int32_t *code)
+/* The encoder and decoder of a trained tokenizer, where the file has them. */
+static cs_status take_network(const char *path, const cs_safetensors *file, int threads,
+                              cs_codes *codes)
 {
-    coding work = {m, book, patch, m->height / patch * (m->width / patch), code};
-    return cs_parallel(m->count, threads, code_picture, &work);
-}
-
-/* Patches of the training side, all or MOST_ROWS drawn from them. */
-cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes, uint64_t seed,
-                                int threads, cs_codebook *out)
-{
-    cs_status status = cs_patch_check(m, patch);
+    const cs_safetensors_entry *entry = cs_safetensors_find(file, "sizes");
+    int64_t size[SIZES] = {0};
+    if (!entry) {
+        return CS_OK;
+    }
+    cs_status status = entry->dtype == CS_I64 && entry->items == SIZES
+                           ? cs_safetensors_read(file, entry, 0, SIZES, size)
+                           : cs_fail(CS_ERR_INPUT, "%s: 'sizes' must be five int64 numbers", path);
     if (status != CS_OK) return status;
-    const int64_t width = patch * patch * m->channels;
-    const int64_t patches = m->height / patch * (m->width / patch);
-    int64_t left = 0, count = 0;
-    for (int64_t i = 0; i < m->count; ++i) {
-        left += m->held_out[i] ? 0 : patches;
-    }
-    int64_t wanted = cs_least(left, MOST_ROWS);
-    float *rows = cs_alloc(wanted * width, sizeof *rows);
-    if (!rows) return CS_ERR_MEMORY;
-    cs_rng rng = cs_rng_at(seed, CS_STREAM_IMAGE, 1);
-    for (int64_t i = 0; i < m->count; ++i) {
-        for (int64_t t = 0; t < patches && !m->held_out[i]; ++t) {
-            if (cs_rng_selects(&rng, &left, &wanted)) {
-                cs_patch_read(m, i, patch, t, rows + count++ * width);
-            }
+    const int64_t p = codes->patch;
+    for (int i = 0; i < 2; ++i) {
+        if (size[i] < p || size[i] > 1 << 16 || size[i] % p != 0) {
+            return cs_fail(CS_ERR_INPUT,
+                           "%s: pictures of %lld x %lld are not a multiple of the patch size, %lld",
+                           path, (long long)size[0], (long long)size[1], (long long)p);
         }
     }
-    status = count > 0 ? cs_codebook_fit(rows, count, width, codes, seed, threads, out)
-                       : cs_fail(CS_ERR_INPUT, "%s: no picture is in the training split", m->name);
+    codes->height = size[0];
+    codes->width = size[1];
+    const cs_vq_sizes s = {size[0] / p * (size[1] / p), codes->book.width, size[2], size[3],
+                           size[4]};
+    status = cs_codes_network(codes, &s, threads, false);
+    return status == CS_OK ? cs_vq_read(path, file, codes->vq)
+                           : cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path);
+}
+
+cs_status cs_codes_read(const char *path, int threads, cs_codes **out)
+{
+    cs_safetensors *file = NULL;
+    cs_codes *made = cs_calloc(1, sizeof *made);
+    cs_status status = made ? cs_safetensors_open(path, &file) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_safetensors_verify(file);
+    if (status == CS_OK) status = take_vectors(path, file, made);
+    if (status == CS_OK) status = take_network(path, file, threads, made);
+    cs_safetensors_free(file);
+    return CS_DELIVER(status, out, made, cs_codes_free);
+}
+
+/* --- by a network ----------------------------------------------------------------------------- */
+
+/* Applies one part of the network to pictures, PICTURES at a time: the encoder turns patches into
+ * codes, the decoder turns vectors into patches. */
+static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threads, int32_t *code)
+{
+    const cs_vq_sizes *s = &codes->vq->sizes;
+    const int64_t picture = s->patches * s->values;
+    cs_vq_pass pass = {0};
+    float *rows = cs_alloc(PICTURES * picture, sizeof *rows);
+    cs_status status =
+        rows ? cs_vq_open(codes->vq, CS_VQ_ENCODER, PICTURES, false, &pass) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < m->count && status == CS_OK; i += PICTURES) {
+        const int64_t n = cs_least(PICTURES, m->count - i);
+        for (int64_t k = 0; k < n * s->patches; ++k) {
+            cs_patch_read(m, i + k / s->patches, codes->patch, k % s->patches,
+                          rows + k * s->values);
+        }
+        status = cs_vq_encode(&pass, n, rows, rows);
+        if (status == CS_OK)
+            status = cs_codebook_assign(&codes->book, rows, n * s->patches, threads,
+                                        code + i * s->patches);
+        if (status == CS_OK) status = cs_interrupt_check();
+    }
+    cs_vq_close(&pass);
     cs_free(rows);
     return status;
 }
 
-/* Windows of r x c patches at every place of a grid, or (window NULL) the grid itself. */
-static cs_status find_window(const char *window, int64_t rows, int64_t columns, int64_t *r,
-                             int64_t *c)
+static cs_status decode_all(const cs_codes *codes, int64_t pictures, float *values)
 {
-    char end = '\0';
-    long long y = rows, x = columns;
-    if (window && (sscanf(window, "%lldx%lld%c", &y, &x, &end) != 2 || y < 1 || x < 1 || y > rows ||
-                   x > columns)) {
-        return cs_fail(CS_ERR_USAGE, "window \"%s\": expected RxC within %lld x %lld patches",
-                       window, (long long)rows, (long long)columns);
+    const int64_t picture = codes->vq->sizes.patches * codes->vq->sizes.values;
+    cs_vq_pass pass = {0};
+    cs_status status = cs_vq_open(codes->vq, CS_VQ_DECODER, PICTURES, false, &pass);
+    for (int64_t i = 0; i < pictures && status == CS_OK; i += PICTURES) {
+        const int64_t n = cs_least(PICTURES, pictures - i);
+        status = cs_vq_decode(&pass, n, values + i * picture, values + i * picture);
     }
-    *r = y;
-    *c = x;
-    return CS_OK;
+    cs_vq_close(&pass);
+    return status;
 }
 
-cs_status cs_codes_windows(const cs_images *m, int64_t patch, const int32_t *code, int64_t codes,
-                           const char *window, cs_corpus *out)
+cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patches,
+                          const int32_t *id, float *out)
 {
-    const int64_t rows = m->height / patch, columns = m->width / patch;
-    int64_t r = 0, c = 0;
-    cs_corpus corpus = {0};
-    cs_status status = find_window(window, rows, columns, &r, &c);
+    const int64_t width = codes->book.width;
+    for (int64_t i = 0; i < pictures * patches; ++i) {
+        const int64_t code = id[i] - CS_FIRST_CODE;
+        if (code < 0 || code >= codes->book.codes) {
+            return cs_fail(CS_ERR_INPUT, "picture %lld, patch %lld: id %d is not a code",
+                           (long long)(i / patches), (long long)(i % patches), id[i]);
+        }
+        memcpy(out + i * width, codes->book.centre + code * width, (size_t)width * sizeof *out);
+    }
+    return codes->vq ? decode_all(codes, pictures, out) : CS_OK;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+cs_status cs_codes_encode(const cs_codes *codes, const cs_images *images, int threads,
+                          int32_t **code)
+{
+    cs_status status = cs_patch_check(images, codes->patch);
+    if (status == CS_OK && images->channels != codes->channels)
+        status = cs_fail(CS_ERR_USAGE, "%s: pictures have %lld channels, but the codes have %lld",
+                         images->name, (long long)images->channels, (long long)codes->channels);
+    const bool network = codes->vq;
+    if (status == CS_OK && network &&
+        (images->height != codes->height || images->width != codes->width))
+        status =
+            cs_fail(CS_ERR_USAGE, "%s: pictures are %lld x %lld, but the codes are for %lld x %lld",
+                    images->name, (long long)images->height, (long long)images->width,
+                    (long long)codes->height, (long long)codes->width);
     if (status != CS_OK) return status;
-    const int64_t down = rows - r + 1, across = columns - c + 1, length = down * across * r * c;
-    status = cs_images_documents(m, length, codes, &corpus);
-    for (int64_t i = 0; status == CS_OK && i < m->count; ++i) {
-        int32_t *to = corpus.token + i * length;
-        for (int64_t k = 0; k < length; ++k) {
-            const int64_t place = k / (r * c), in = k % (r * c);
-            const int64_t y = place / across + in / c, x = place % across + in % c;
-            to[k] = code[i * rows * columns + y * columns + x];
+    const int64_t patches = images->height / codes->patch * (images->width / codes->patch);
+    *code = cs_alloc(images->count * patches, sizeof **code);
+    if (!*code) return CS_ERR_MEMORY;
+    return network ? encode_all(codes, images, threads, *code)
+                   : cs_codebook_encode(&codes->book, images, codes->patch, threads, *code);
+}
+
+cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
+                          int threads, cs_corpus *out)
+{
+    int32_t *code = NULL;
+    cs_status status = cs_codes_encode(codes, images, threads, &code);
+    if (status == CS_OK)
+        status = cs_codes_windows(images, codes->patch, code, codes->book.codes, window, out);
+    cs_free(code);
+    return status;
+}
+
+cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
+                          float **out)
+{
+    const int64_t patches = corpus->tokens / corpus->documents;
+    int32_t *id = cs_alloc(corpus->tokens, sizeof *id);
+    float *made = cs_alloc(corpus->tokens * codes->book.width, sizeof *made);
+    for (int64_t i = 0; id && i < corpus->tokens; ++i) {
+        id[order ? i - i % patches + order[i % patches] : i] = corpus->token[i];
+    }
+    cs_status status =
+        id && made ? cs_codes_decode(codes, corpus->documents, patches, id, made) : CS_ERR_MEMORY;
+    cs_free(id);
+    return CS_DELIVER(status, out, made, cs_drop);
+}
+
+cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
+                           int threads, cs_codes_score *out)
+{
+    cs_codes_score score = {0};
+    cs_corpus corpus = {0};
+    float *made = NULL, *row = cs_alloc(codes->book.width, sizeof *row);
+    uint8_t *seen = cs_calloc(codes->book.codes, 1);
+    cs_status status =
+        row && seen ? cs_codes_corpus(codes, images, NULL, threads, &corpus) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < corpus.tokens; ++i) {
+        corpus.token[i] += CS_FIRST_CODE;
+    }
+    if (status == CS_OK) status = cs_codes_values(codes, &corpus, NULL, &made);
+    for (int64_t i = 0; i < images->count && status == CS_OK; ++i) {
+        const int64_t first = corpus.doc_ptr[i];
+        if ((images->held_out[i] != 0) != held_out) {
+            continue;
+        }
+        score.pictures += 1;
+        for (int64_t k = first; k < corpus.doc_ptr[i + 1]; ++k) {
+            const float *y = made + k * codes->book.width;
+            cs_patch_read(images, i, codes->patch, k - first, row);
+            score.used += !seen[corpus.token[k] - CS_FIRST_CODE];
+            seen[corpus.token[k] - CS_FIRST_CODE] = 1;
+            for (int64_t v = 0; v < codes->book.width; ++v) {
+                score.error += pow((double)y[v] - (double)row[v], 2);
+            }
         }
     }
-    corpus.columns = c;
-    corpus.window = r * c;
-    return CS_DELIVER(status, out, corpus, cs_corpus_free);
+    score.error /= (double)(score.pictures * images->height * images->width * images->channels);
+    if (status == CS_OK && score.pictures == 0)
+        status = cs_fail(CS_ERR_INPUT, "%s: no picture is in the %s split", images->name,
+                         held_out ? "test" : "training");
+    cs_corpus_free(&corpus);
+    cs_free(made);
+    cs_free(row);
+    cs_free(seen);
+    if (status == CS_OK) *out = score;
+    return status;
 }

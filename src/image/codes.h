@@ -1,45 +1,67 @@
-/* Codes of patches: images as documents of token ids, which every analysis of text accepts.
+/* Codes of patches: the meaning of the ids of an image model.
  *
- * A codebook is the centres of k-means (Lloyd, IEEE Trans. Inf. Theory 28, 1982), initialised by
- * k-means++ (Arthur and Vassilvitskii, SODA 2007); the code of a patch is the nearest centre, the
- * first on ties. It is fitted to at most 2^15 patches of the training side. */
+ * Ids from CS_FIRST_CODE on are codes, after the class token and the mask token. The code of a
+ * patch is the nearest of `codes` vectors (image/codebook.h) to its values or, for a trained
+ * tokenizer, to the output of its encoder for it among the others of the image (image/vq.h). Their
+ * file, codes.safetensors next to the weights of each model that reads or predicts codes, has the
+ * tensor `vector`, codes x patch x patch x channels: the values of each vector as a patch. For a
+ * trained tokenizer it also has its parameters and `sizes`: height and width of the images, width,
+ * layers and heads. */
 #pragma once
 
-#include "image/images.h"
-#include "text/corpus.h"
+#include "image/codebook.h"
+#include "image/vq.h"
 
+enum { CS_FIRST_CODE = 2 };
+
+typedef struct cs_codes {
+    int64_t patch, channels;
+    cs_codebook book;
+    int64_t height, width; /* of pictures; 0: any */
+    cs_vq *vq;             /* of the same; NULL: none */
+    int owners;
+} cs_codes;
+
+/* k-means of the training side (cs_codebook_of_images). */
+cs_status cs_codes_fit(const cs_images *images, int64_t patch, int64_t codes, uint64_t seed,
+                       int threads, cs_codes **out) CS_MUST_CHECK;
+
+/* Gives codes an encoder and a decoder (cs_vq_init). */
+cs_status cs_codes_network(cs_codes *codes, const cs_vq_sizes *sizes, int threads,
+                           bool training) CS_MUST_CHECK;
+
+/* Another reference to the same codes (NULL: none). */
+cs_codes *cs_codes_share(cs_codes *codes);
+void cs_codes_free(cs_codes **held);
+
+cs_status cs_codes_write(const cs_codes *codes, const char *path) CS_MUST_CHECK;
+/* CS_ERR_INPUT names the file: no such tensor, another shape, a value that is not finite. */
+cs_status cs_codes_read(const char *path, int threads, cs_codes **out) CS_MUST_CHECK;
+
+/* Mean squared error per value of the images on one side of the corpus, coded and decoded, and the
+ * number of codes used. CS_ERR_INPUT: there are none. */
 typedef struct {
-    int64_t codes, width;
-    float *centre;      /* codes x width */
-    double error;       /* mean squared distance of the rows to their centres, per value */
-    int64_t iterations; /* until no row changes its centre, at most 100 */
-} cs_codebook;
+    double error;
+    int64_t used, pictures;
+} cs_codes_score;
+cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool held_out,
+                           int threads, cs_codes_score *out) CS_MUST_CHECK;
 
-/* rows: count x width. The seed fixes the start; bits do not depend on threads. An empty centre
- * takes the row that is farthest from its centre. O(count codes width) an iteration. CS_ERR_INPUT:
- * fewer distinct rows than codes, with their number. */
-cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64_t codes,
-                          uint64_t seed, int threads, cs_codebook *out) CS_MUST_CHECK;
-void cs_codebook_free(cs_codebook *book);
+/* The codes of all patches along rows, count x T in fresh memory. CS_ERR_USAGE: images that cannot be
+ * divided into such patches. */
+cs_status cs_codes_encode(const cs_codes *codes, const cs_images *images, int threads,
+                          int32_t **code) CS_MUST_CHECK;
 
-/* The nearest centre of one row, and of each of several rows. */
-int32_t cs_codebook_code(const cs_codebook *book, const float *row);
-cs_status cs_codebook_assign(const cs_codebook *book, const float *rows, int64_t count, int threads,
-                             int32_t *code) CS_MUST_CHECK;
+/* The codes of images as text, of windows or whole (cs_codes_windows). CS_ERR_USAGE as
+ * cs_codes_encode. */
+cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
+                          int threads, cs_corpus *out) CS_MUST_CHECK;
 
-/* The codebook of the patches of a corpus. CS_ERR_USAGE: the patch size does not divide the sizes.
- */
-cs_status cs_codebook_of_images(const cs_images *images, int64_t patch, int64_t codes,
-                                uint64_t seed, int threads, cs_codebook *out) CS_MUST_CHECK;
+/* The patches of ids, pictures x patches along rows, decoded image by image. out: the width of the
+ * codebook for each patch. CS_ERR_INPUT: an id that is not a code. */
+cs_status cs_codes_decode(const cs_codes *codes, int64_t pictures, int64_t patches,
+                          const int32_t *id, float *out) CS_MUST_CHECK;
 
-/* code: count x T, for the patches of each image along rows. The width of the codebook is that of a
- * patch. */
-cs_status cs_codebook_encode(const cs_codebook *book, const cs_images *images, int64_t patch,
-                             int threads, int32_t *code) CS_MUST_CHECK;
-
-/* Codes (count x T, below `codes`) as text, a document for each image, with its classes and splits;
- * ids are codes and have no words. window "RxC": a document is the windows of R x C patches of an
- * image, one after another, each along its rows (read them with max-length R C); NULL: all patches
- * along rows. CS_ERR_USAGE: not a window, or larger than the image. */
-cs_status cs_codes_windows(const cs_images *images, int64_t patch, const int32_t *code,
-                           int64_t codes, const char *window, cs_corpus *out) CS_MUST_CHECK;
+/* The same of a corpus, in fresh memory along rows. order: of the ids in a document, NULL along rows. */
+cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const int32_t *order,
+                          float **out) CS_MUST_CHECK;

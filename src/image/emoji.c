@@ -9,9 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/ints.h"
 #include "base/mem.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/file.h"
 
@@ -28,7 +26,7 @@ typedef struct {
 
 typedef struct {
     character *item;
-    int64_t items, room;
+    int64_t items, capacity;
     FT_Library library;
     FT_Face face;
     cs_images *out;
@@ -51,7 +49,7 @@ static cs_status take_line(painter *p, const char *line)
         FT_Get_Char_Index(p->face, code) == 0) {
         return CS_OK;
     }
-    cs_status status = cs_reserve(&p->item, &p->room, p->items + 1, sizeof *p->item);
+    cs_status status = cs_reserve(&p->item, &p->capacity, p->items + 1, sizeof *p->item);
     if (status == CS_OK) p->item[p->items++] = (character){code, (int32_t)p->out->labels - 1};
     return status;
 }
@@ -140,8 +138,9 @@ static cs_status finish_classes(cs_images *m)
     return CS_OK;
 }
 
-cs_status cs_emoji_draw(cs_images *out, char **packages)
+cs_status cs_emoji_draw(const char *variant, cs_images *out, char **packages)
 {
+    (void)variant;
     painter p = {.out = out};
     cs_status status = CS_OK;
     if (!cs_path_exists(font_path)) {

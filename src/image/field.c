@@ -9,15 +9,14 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/parse.h"
 
 enum { STEPS = 4096, MOST_SIDE = 256 };
 
-static const char NAME[] = "field", LAW[] = "field:";
+static const char NAME[] = "field", DISTRIBUTION[] = "field:";
 
-/* What a source says. */
+/* The parameters of a source. */
 typedef struct {
     int64_t side, fields, seed;
     double correlation;
@@ -84,26 +83,26 @@ static cs_status take_item(void *to, const char *item)
 
 static cs_status parse(const char *source, spec *out)
 {
-    const char *list = source + strlen(LAW);
+    const char *list = source + strlen(DISTRIBUTION);
     *out = USUAL;
     return *list ? cs_blame(cs_parse_each(list, take_item, out), "%s", source) : CS_OK;
 }
 
 bool cs_field_named(const char *source)
 {
-    return strncmp(source, LAW, strlen(LAW)) == 0;
+    return strncmp(source, DISTRIBUTION, strlen(DISTRIBUTION)) == 0;
 }
 
 bool cs_field_is(const cs_images *images, double *rho)
 {
     spec s = USUAL;
-    const bool of_law = cs_field_named(images->name);
-    if (of_law && parse(images->name, &s) != CS_OK) {
+    const bool of_distribution = cs_field_named(images->name);
+    if (of_distribution && parse(images->name, &s) != CS_OK) {
         cs_reason_clear(); /* a file of such a name */
         return false;
     }
     *rho = s.correlation;
-    return images->value && (of_law || strcmp(images->name, NAME) == 0);
+    return images->value && (of_distribution || strcmp(images->name, NAME) == 0);
 }
 
 static cs_status draw(const char *name, const spec *s, cs_images *m)
@@ -139,8 +138,9 @@ cs_status cs_field_read(const char *source, const cs_images_options *options, cs
     return status;
 }
 
-cs_status cs_field_draw(cs_images *m)
+cs_status cs_field_draw(const char *variant, cs_images *m, char **packages)
 {
+    (void)variant, (void)packages;
     cs_status status = draw(NAME, &USUAL, m);
     if (status == CS_OK) cs_images_hold_out(&(cs_images_options){.test_share = 0.2}, m);
     return status;

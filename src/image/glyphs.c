@@ -12,10 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/rng.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 #include "io/file.h"
 #include "io/share.h"

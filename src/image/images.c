@@ -1,4 +1,4 @@
-/* Which reader a source needs, and what every corpus of images has. */
+/* Memory of images, their splits and classes, one side of a corpus, extra vectors. */
 #include "image/images.h"
 
 #include <math.h>
@@ -7,14 +7,8 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "image/draw_private.h"
-#include "image/field.h"
 #include "image/images_private.h"
-#include "image/prepare.h"
-#include "io/file.h"
-#include "io/gzip.h"
 #include "io/rows.h"
-#include "text/law.h"
 
 cs_status cs_images_allocate(const char *path, int64_t count, int64_t height, int64_t width,
                              int64_t channels, cs_images *out)
@@ -60,6 +54,17 @@ void cs_images_hold_out(const cs_images_options *options, cs_images *images)
     }
 }
 
+cs_status cs_name_add(const char *name, char ***list, int64_t *count)
+{
+    char **grown = cs_realloc(*list, *count + 1, sizeof **list);
+    if (!grown) return CS_ERR_MEMORY;
+    *list = grown;
+    grown[*count] = cs_strdup(name);
+    if (!grown[*count]) return CS_ERR_MEMORY;
+    *count += 1;
+    return CS_OK;
+}
+
 cs_status cs_images_number_classes(const char *path, cs_images *images)
 {
     enum { MOST_CLASSES = 1 << 20 };
@@ -84,7 +89,7 @@ cs_status cs_images_number_classes(const char *path, cs_images *images)
 /* --- a side ----------------------------------------------------------------------------------- */
 
 /* Memory for what `count` pictures and `boxes` have beyond cs_images_allocate, and the classes. */
-static cs_status make_room(const cs_images *m, int64_t count, int64_t boxes, cs_images *out)
+static cs_status make_space(const cs_images *m, int64_t count, int64_t boxes, cs_images *out)
 {
     const int64_t pixels = count * m->height * m->width;
     out->name = cs_strdup(m->name);
@@ -150,7 +155,7 @@ cs_status cs_images_side(const cs_images *images, int side, int64_t limit, cs_im
                                     images->channels, &part);
     if (status == CS_OK)
         status =
-            make_room(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);
+            make_space(images, count, images->box_ptr ? images->box_ptr[images->count] : 0, &part);
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
         take_picture(images, chosen[k], k, &part);
     }
@@ -182,164 +187,4 @@ cs_status cs_images_extra(const char *path, cs_images *images)
     }
     cs_rows_close(&rows);
     return status;
-}
-
-/* --- which reader ----------------------------------------------------------------------------- */
-
-typedef enum {
-    NO_IMAGES,
-    IS_IDX,
-    IS_CIFAR,
-    IS_CIFAR_DIRECTORY,
-    IS_NPY,
-    IS_NPZ,
-    IS_DIRECTORY,
-    IS_FIELD
-} kind;
-
-/* A file of IDX by its first bytes, decompressed if need be; damaged gzip only by its name. */
-static bool begins_as_idx(const char *path)
-{
-    uint8_t first[4] = {0};
-    FILE *stream = NULL;
-    if (!cs_path_exists(path) || cs_stream_open(path, &stream) != CS_OK) {
-        cs_reason_clear();
-        return false;
-    }
-    const bool whole = fread(first, 1, sizeof first, stream) == sizeof first;
-    (void)fclose(stream); /* opened for reading: nothing to lose */
-    return whole ? cs_idx_is(first, sizeof first) : cs_has_suffix(path, "-ubyte.gz");
-}
-
-/* An array of three dimensions or more: fewer are token ids. */
-static bool is_npy_of_pictures(const char *path)
-{
-    char head[256] = "";
-    const int64_t size = cs_file_head(path, head, sizeof head - 1);
-    for (int64_t i = 0; i < size; ++i) {
-        head[i] = head[i] ? head[i] : ' '; /* the version has zeros */
-    }
-    const char *shape = strstr(head, "'shape': (");
-    int commas = 0;
-    for (const char *c = shape; c && *c && *c != ')'; ++c) {
-        commas += *c == ',' && c[1] == ' ';
-    }
-    return commas >= 2;
-}
-
-static cs_status kind_of(const char *path, kind *out)
-{
-    if (cs_field_named(path)) {
-        *out = IS_FIELD;
-        return CS_OK;
-    }
-    char *batch = cs_path_join(path, "test_batch.bin");
-    if (!batch) return CS_ERR_MEMORY;
-    const bool cifar = cs_path_exists(batch);
-    bool pictures = false;
-    cs_free(batch);
-    if (cs_path_is_dir(path)) {
-        cs_status status = cifar ? CS_OK : cs_images_directory_is(path, &pictures);
-        *out = cifar ? IS_CIFAR_DIRECTORY : pictures ? IS_DIRECTORY : NO_IMAGES;
-        return status;
-    }
-    *out = cs_has_suffix(path, ".npz")                                     ? IS_NPZ
-           : cs_has_suffix(path, ".bin") || cs_has_suffix(path, ".bin.gz") ? IS_CIFAR
-           : cs_has_suffix(path, ".npy") ? (is_npy_of_pictures(path) ? IS_NPY : NO_IMAGES)
-           : begins_as_idx(path)         ? IS_IDX
-                                         : NO_IMAGES;
-    return CS_OK;
-}
-
-bool cs_images_are(const char *source)
-{
-    kind found = NO_IMAGES;
-    if (cs_corpus_named(source, NULL) || cs_law_named(source)) {
-        return false;
-    }
-    if (kind_of(source, &found) != CS_OK) {
-        cs_reason_clear(); /* whoever reads it will be told */
-    }
-    return cs_images_named(source) || found == IS_FIELD ||
-           (found != NO_IMAGES && cs_path_exists(source));
-}
-
-static cs_status read_idx(const char *path, cs_images *out)
-{
-    char *bytes = NULL;
-    int64_t size = 0;
-    cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256, NULL);
-    if (status == CS_OK) status = cs_idx_read(path, (const uint8_t *)bytes, size, out);
-    cs_free(bytes);
-    return status;
-}
-
-/* Readers of whole files leave the split to be made here. */
-static cs_status read_kind(kind what, const char *path, const cs_images_options *options,
-                           cs_images *out)
-{
-    cs_status status = CS_OK;
-    switch (what) {
-    case IS_IDX:
-        status = read_idx(path, out);
-        break;
-    case IS_CIFAR:
-        status = cs_cifar_read(path, out);
-        break;
-    case IS_NPY:
-        status = cs_images_read_npy(path, out);
-        break;
-    case IS_CIFAR_DIRECTORY:
-        return cs_cifar_read_directory(path, out);
-    case IS_NPZ:
-        return cs_images_read_npz(path, options, out);
-    case IS_FIELD:
-        return cs_field_read(path, options, out);
-    case IS_DIRECTORY:
-        return cs_images_read_directory(path, options, out);
-    case NO_IMAGES:
-        return cs_fail(
-            CS_ERR_INPUT,
-            "%s: not pictures (expected IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a "
-            "directory of PNG, JPEG, PGM or PPM files, or of one directory per class)",
-            path);
-    }
-    if (status == CS_OK) cs_images_hold_out(options, out);
-    return status;
-}
-
-/* Where a named corpus is, prepared now when it is not there; *path is the caller's. */
-static cs_status ready(const char *name, char **path)
-{
-    cs_status status = cs_images_prepared_path(name, path);
-    return status == CS_OK && !cs_path_exists(*path) ? cs_images_prepare(name, false, NULL)
-                                                     : status;
-}
-
-cs_status cs_images_load(const char *source, const cs_images_options *options, cs_images *out)
-{
-    cs_images made = {0};
-    kind found = NO_IMAGES;
-    cs_images_options resolved = options ? *options : (cs_images_options){.test_share = -1};
-    if (resolved.test_share < 0) {
-        resolved.test_share = 0.2;
-    }
-    const bool named = cs_images_named(source) != NULL;
-    char *path = NULL;
-    cs_status status =
-        resolved.test_share < 1
-            ? CS_OK
-            : cs_fail(CS_ERR_USAGE, "test share %g is not below 1", resolved.test_share);
-    if (status == CS_OK) status = named ? ready(source, &path) : kind_of(source, &found);
-    if (status == CS_OK)
-        status = read_kind(named ? IS_NPZ : found, named ? path : source, &resolved, &made);
-    if (status == CS_OK) {
-        const char *slash = strrchr(source, '/');
-        made.name = cs_strdup(slash && slash[1] ? slash + 1 : source);
-        made.path = named ? path : cs_strdup(source);
-        path = NULL;
-        status = made.name && made.path ? CS_OK : CS_ERR_MEMORY;
-    }
-    cs_free(path);
-    return CS_DELIVER(status, out, made, cs_images_free);
 }

@@ -1,6 +1,6 @@
 /* Corpora of images of one size, with a class, a split, and optional annotations.
  *
- * Sources: the corpora known by name (image/prepare.h), or files of the user:
+ * Sources: the corpora known by name (image/image_sources.h), or files of the user:
  *   IDX      unsigned bytes of 3 or 4 dimensions, as MNIST's (count, rows, columns[, channels]). If the
  *            name of the file contains "images", labels are read from the file in the same folder with
  *            "labels", and idx1 for idx3 or idx4, if it exists. Both may be compressed (.gz)

@@ -1,5 +1,5 @@
-/* Shared by the readers of image corpora. All take resolved options and leave name and path of *out
- * to the caller, who frees *out in every case. */
+/* Shared by the readers and the drawers of image corpora. All take resolved options and leave name
+ * and path of *out to the caller, who frees *out in every case. */
 #pragma once
 
 #include "image/images.h"
@@ -15,19 +15,26 @@ void cs_images_hold_out(const cs_images_options *options, cs_images *images);
 /* Names classes by their numbers from labels that are set. CS_ERR_INPUT: a number above 2^20. */
 cs_status cs_images_number_classes(const char *path, cs_images *images) CS_MUST_CHECK;
 
-bool cs_idx_is(const uint8_t *bytes, int64_t size);
+/* Appends a copy of a name to a list. */
+cs_status cs_name_add(const char *name, char ***list, int64_t *count) CS_MUST_CHECK;
 
-/* `bytes` is the content of the file, decompressed. */
-cs_status cs_idx_read(const char *path, const uint8_t *bytes, int64_t size,
-                      cs_images *out) CS_MUST_CHECK;
-cs_status cs_cifar_read(const char *path, cs_images *out) CS_MUST_CHECK;
-cs_status cs_cifar_read_directory(const char *path, cs_images *out) CS_MUST_CHECK;
-cs_status cs_images_read_npy(const char *path, cs_images *out) CS_MUST_CHECK;
-cs_status cs_images_read_npz(const char *path, const cs_images_options *options,
-                             cs_images *out) CS_MUST_CHECK;
-cs_status cs_images_read_directory(const char *path, const cs_images_options *options,
-                                   cs_images *out) CS_MUST_CHECK;
+/* Whether the first four bytes of a file are those of IDX. */
+bool cs_idx_is(const uint8_t first[4]);
 
 /* Whether the first file of a directory (of its first directory) is an image, by its name or its
  * first bytes. */
 cs_status cs_images_directory_is(const char *path, bool *is) CS_MUST_CHECK;
+
+/* The readers, which also split what their source does not split. */
+typedef cs_status cs_images_reader(const char *path, const cs_images_options *options,
+                                   cs_images *out);
+cs_images_reader cs_idx_read, cs_cifar_read, cs_cifar_read_directory, cs_images_read_npy,
+    cs_images_read_npz, cs_images_read_directory;
+
+enum { CS_DRAWN_SIDE = 32 }; /* of drawn images */
+
+/* The functions that draw the named corpora. variant "": glyphs; else the part of the name after
+ * "glyphs-". *packages: the Debian packages whose versions the bytes depend on, separated by
+ * spaces, in fresh memory; NULL: none. */
+typedef cs_status cs_images_drawer(const char *variant, cs_images *out, char **packages);
+cs_images_drawer cs_glyphs_draw, cs_emoji_draw, cs_scenes_draw, cs_field_draw;

@@ -81,7 +81,7 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
     return CS_OK;
 }
 
-/* The next number of a patch, each once; `seen` has where it stood, from 1. */
+/* The next number of a patch, each once; `seen` has its place, from 1. */
 static cs_status take_patch(const char *in, const char *unit, long long place, const char *digits,
                             int64_t patches, int64_t *seen, int64_t at, int32_t *order)
 {
@@ -103,8 +103,8 @@ static cs_status take_patch(const char *in, const char *unit, long long place, c
     return CS_OK;
 }
 
-/* Numbers parted by the characters of `parting`, each once. lines: they are said to be at lines, else
- * at places. */
+/* Numbers separated by the characters of `parting`, each once. lines: they are said to be at lines,
+ * else at places. */
 static cs_status read_list(const char *in, char *text, const char *parting, bool lines,
                            int64_t patches, int32_t *order)
 {
@@ -134,7 +134,7 @@ static cs_status read_list(const char *in, char *text, const char *parting, bool
     return status;
 }
 
-cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
+cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t capacity,
                               char *name)
 {
     const int64_t limit = 1 << 20, patches = rows * columns;
@@ -144,8 +144,8 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
     cs_status status = order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
     if (status == CS_OK) status = read_list(path, text, " \t\r\n,", true, patches, order);
     for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
-        at += snprintf(name + at, (size_t)(room - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
-        if (at >= room)
+        at += snprintf(name + at, (size_t)(capacity - at), "%s%d", k > 0 ? "," : "", (int)order[k]);
+        if (at >= capacity)
             status = cs_fail(CS_ERR_INPUT,
                              "%s: a model can store an order from a file of about a thousand "
                              "patches, not of %lld",

@@ -29,11 +29,11 @@ cs_status cs_patch_order_make(cs_patch_order kind, int64_t rows, int64_t columns
 cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, uint64_t seed,
                                int32_t **order) CS_MUST_CHECK;
 
-/* Reads such a list, into `name` of `room` bytes, from a text file of the numbers, from 0 along
+/* Reads such a list, into `name` of `capacity` bytes, from a text file of the numbers, from 0 along
  * rows, separated by spaces, commas or line ends: position k of the sequence is the patch with
  * number k. CS_ERR_INPUT names file, line and value of a number that is not a patch or occurs
  * twice; too few numbers; more than fit (4096 bytes: 1041 patches). CS_ERR_IO. */
-cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t room,
+cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, int64_t capacity,
                               char *name) CS_MUST_CHECK;
 
 /* The P x P x channels values of patch t of picture i. */

@@ -4,9 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ints.h"
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "io/json.h"
 

@@ -10,7 +10,7 @@
 
 enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, CLASSES = 10 };
 
-/* Takes the records of one file into out, which has room for them from picture `first` on. */
+/* Reads the records of one file into out, from picture `first` on. */
 static cs_status take(const char *path, const uint8_t *bytes, int64_t records, int64_t first,
                       cs_images *out)
 {
@@ -39,7 +39,7 @@ static cs_status read_file(const char *path, char **bytes, int64_t *records, cha
     return status;
 }
 
-cs_status cs_cifar_read(const char *path, cs_images *out)
+cs_status cs_cifar_read(const char *path, const cs_images_options *options, cs_images *out)
 {
     char *bytes = NULL;
     int64_t records = 0;
@@ -47,7 +47,9 @@ cs_status cs_cifar_read(const char *path, cs_images *out)
     if (status == CS_OK) status = cs_images_allocate(path, records, SIDE, SIDE, 3, out);
     if (status == CS_OK) status = take(path, (const uint8_t *)bytes, records, 0, out);
     cs_free(bytes);
-    return status == CS_OK ? cs_images_number_classes(path, out) : status;
+    if (status == CS_OK) status = cs_images_number_classes(path, out);
+    if (status == CS_OK) cs_images_hold_out(options, out);
+    return status;
 }
 
 /* A name a line. */
@@ -75,8 +77,10 @@ static cs_status read_names(const char *path, cs_images *out)
     return status;
 }
 
-cs_status cs_cifar_read_directory(const char *path, cs_images *out)
+cs_status cs_cifar_read_directory(const char *path, const cs_images_options *options,
+                                  cs_images *out)
 {
+    (void)options; /* it has a test batch */
     enum { FILES = 6 };
     static const char *const name[FILES] = {"data_batch_1.bin", "data_batch_2.bin",
                                             "data_batch_3.bin", "data_batch_4.bin",

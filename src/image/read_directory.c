@@ -22,7 +22,7 @@ typedef struct {
 
 typedef struct {
     entry *file;
-    int64_t files, room;
+    int64_t files, capacity;
     int64_t height, width, channels; /* 0: no file so far */
     cs_images *out;
 } listing;
@@ -32,8 +32,9 @@ typedef struct {
 /* Takes the file over, and reads its header. */
 static cs_status add_file(listing *l, char *path, char *key, int32_t label)
 {
-    cs_status status =
-        path && key ? cs_reserve(&l->file, &l->room, l->files + 1, sizeof *l->file) : CS_ERR_MEMORY;
+    cs_status status = path && key
+                           ? cs_reserve(&l->file, &l->capacity, l->files + 1, sizeof *l->file)
+                           : CS_ERR_MEMORY;
     if (status != CS_OK) {
         cs_free(path);
         cs_free(key);
@@ -143,18 +144,18 @@ static cs_status decode_all(const char *path, listing *l, const cs_images_option
     cs_status status = cs_images_allocate(path, l->files, l->height, l->width, l->channels, out);
     if (status == CS_OK) status = cs_parallel(l->files, options->threads, decode_file, l);
     cs_pool memory = {0};
-    size_t room = 1, length = 0;
+    size_t capacity = 1, length = 0;
     for (int64_t i = 0; i < l->files; ++i) {
-        room += 64 + 3 + strlen(l->file[i].key);
+        capacity += 64 + 3 + strlen(l->file[i].key);
     }
-    char *text = status == CS_OK ? cs_pool_take(&memory, (int64_t)room, 1) : NULL;
+    char *text = status == CS_OK ? cs_pool_take(&memory, (int64_t)capacity, 1) : NULL;
     if (status == CS_OK) status = memory.status;
     for (int64_t i = 0; status == CS_OK && i < l->files; ++i) {
         const entry *e = &l->file[i];
         out->label[i] = e->label;
         out->held_out[i] =
             cs_hash_below(e->key, strlen(e->key), options->seed, options->test_share);
-        length += (size_t)snprintf(text + length, room - length, "%s  %s\n", e->sha256, e->key);
+        length += (size_t)snprintf(text + length, capacity - length, "%s  %s\n", e->sha256, e->key);
     }
     if (status == CS_OK) cs_sha256(text, length, out->sha256);
     cs_pool_free(&memory);
@@ -199,7 +200,7 @@ static cs_status first_file(const char *path, char **out)
     return status;
 }
 
-/* Names that text has not, so that what is wrong in such a file is told. */
+/* Endings that no text file has, so that an error of such a file is reported. */
 static bool is_named_picture(const char *path)
 {
     static const char *const suffix[] = {".png", ".jpg", ".jpeg", ".pgm", ".ppm"};

@@ -7,10 +7,9 @@
 #include "io/file.h"
 #include "io/gzip.h"
 
-bool cs_idx_is(const uint8_t *bytes, int64_t size)
+bool cs_idx_is(const uint8_t first[4])
 {
-    return size >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] == 8 && bytes[3] >= 1 &&
-           bytes[3] <= 4;
+    return first[0] == 0 && first[1] == 0 && first[2] == 8 && first[3] >= 1 && first[3] <= 4;
 }
 
 /* Reads the header of an array of `low` to `high` dimensions and compares what it says with the
@@ -18,7 +17,7 @@ bool cs_idx_is(const uint8_t *bytes, int64_t size)
 static cs_status header(const char *path, const uint8_t *bytes, int64_t size, int low, int high,
                         int64_t shape[4], int64_t *values)
 {
-    const int dimensions = cs_idx_is(bytes, size) ? bytes[3] : 0;
+    const int dimensions = size >= 4 && cs_idx_is(bytes) ? bytes[3] : 0;
     if (dimensions < low || dimensions > high) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: byte 0: not an IDX file of unsigned bytes with %d%s dimensions", path,
@@ -93,19 +92,26 @@ static cs_status read_labels(const char *path, cs_images *out)
     return status == CS_OK ? cs_images_number_classes(path, out) : status;
 }
 
-cs_status cs_idx_read(const char *path, const uint8_t *bytes, int64_t size, cs_images *out)
+static cs_status decode(const char *path, const uint8_t *bytes, int64_t size, cs_images *out)
 {
     int64_t shape[4] = {0}, at = 0;
     cs_status status = header(path, bytes, size, 3, 4, shape, &at);
     if (status == CS_OK)
         status = cs_images_allocate(path, shape[0], shape[1], shape[2], shape[3], out);
-    if (status != CS_OK) return status;
-    memcpy(out->pixel, bytes + at, (size_t)(size - at));
-    char *labels = NULL;
-    status = labels_path(path, &labels);
-    if (labels) {
-        status = read_labels(labels, out);
-    }
+    if (status == CS_OK) memcpy(out->pixel, bytes + at, (size_t)(size - at));
+    return status;
+}
+
+cs_status cs_idx_read(const char *path, const cs_images_options *options, cs_images *out)
+{
+    char *bytes = NULL, *labels = NULL;
+    int64_t size = 0;
+    cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256, NULL);
+    if (status == CS_OK) status = decode(path, (const uint8_t *)bytes, size, out);
+    if (status == CS_OK) status = labels_path(path, &labels);
+    if (status == CS_OK && labels) status = read_labels(labels, out);
+    if (status == CS_OK) cs_images_hold_out(options, out);
     cs_free(labels);
+    cs_free(bytes);
     return status;
 }

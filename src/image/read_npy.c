@@ -49,7 +49,7 @@ static cs_status take_numbers(const char *path, const char *what, const cs_array
     return CS_OK;
 }
 
-cs_status cs_images_read_npy(const char *path, cs_images *out)
+cs_status cs_images_read_npy(const char *path, const cs_images_options *options, cs_images *out)
 {
     cs_array array = {0};
     cs_status status = cs_npy_read(path, 0, &array);
@@ -68,6 +68,7 @@ cs_status cs_images_read_npy(const char *path, cs_images *out)
         cs_array_free(&array);
     }
     cs_free(labels);
+    if (status == CS_OK) cs_images_hold_out(options, out);
     return status;
 }
 
@@ -77,7 +78,7 @@ cs_status cs_images_read_npy(const char *path, cs_images *out)
 static cs_status take_names(const char *path, const char *what, const cs_array *array, char ***out,
                             int64_t *count)
 {
-    int64_t room = 0;
+    int64_t capacity = 0;
     cs_status status = CS_OK;
     for (int64_t i = 0; i < array->size && status == CS_OK; ++i) {
         char *text = NULL, *rest = NULL;
@@ -87,7 +88,7 @@ static cs_status take_names(const char *path, const char *what, const cs_array *
             if (!name) {
                 break;
             }
-            status = cs_reserve(out, &room, *count + 1, sizeof **out);
+            status = cs_reserve(out, &capacity, *count + 1, sizeof **out);
             if (status == CS_OK)
                 status = ((*out)[*count] = cs_strdup(name)) ? CS_OK : CS_ERR_MEMORY;
             *count += status == CS_OK;

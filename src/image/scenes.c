@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "image/draw_private.h"
 #include "image/images_private.h"
 
 enum { SIDE = CS_SCENE_SIDE, SCENES = 8000, STROKES = 12, TRIES = 20 };
@@ -70,7 +69,7 @@ static int tint(const shape *s, int64_t y, int64_t x)
     }
 }
 
-/* Places a shape apart from the `count` before it; false: there was no room. */
+/* Places a shape apart from the `count` before it; false: no free place was found. */
 static bool place(cs_rng *rng, const shape *before, int count, shape *s)
 {
     for (int t = 0; t < TRIES; ++t) {
@@ -193,8 +192,9 @@ int cs_scene_draw(uint64_t seed, int64_t index, uint8_t *pixel, uint8_t *mask, c
     return find_boxes(s, shapes, owner, box, label);
 }
 
-cs_status cs_scenes_draw(cs_images *m)
+cs_status cs_scenes_draw(const char *variant, cs_images *m, char **packages)
 {
+    (void)variant, (void)packages;
     const int64_t pixels = SIDE * SIDE;
     cs_status status = cs_images_allocate("scenes", SCENES, SIDE, SIDE, 3, m);
     for (int c = 0; c < CS_SCENE_CLASSES && status == CS_OK; ++c) {

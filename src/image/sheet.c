@@ -1,4 +1,4 @@
-/* What is in a corpus of images: its numbers for a record, and a contact sheet. */
+/* Describes a corpus of images: its numbers for a record, and a contact sheet. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* All texts of a batch are at the same step, so that a pass has rows of one length; each has a generator
- * of its own. A pass rereads what is revealed: no keys and values are kept. */
+/* All texts of a batch are at the same step, so that a pass has rows of one length; each has its
+ * own generator. A pass rereads what is revealed: no keys and values are kept. */
 #include "infer/generate.h"
 
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/ints.h"
-#include "base/names.h"
 #include "base/range.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -138,24 +137,30 @@ static void ask(drawing *d, int64_t b, int64_t k, int64_t top)
     cs_batch_predict(&d->pass.batch, top, 0, 1, b, k);
 }
 
-/* One stream: the ids before a text, `rows` places, as they are or as [MASK], and the ids behind it. */
+/* `rows` places of text b, with the ids around them. */
+static cs_text_rows text_of(drawing *d, int64_t b, int64_t rows)
+{
+    const cs_special_tokens *around = &d->options.around;
+    return (cs_text_rows){.batch = &d->pass.batch,
+                          .config = &d->model->config,
+                          .b = b,
+                          .before =
+                              around->befores > 0 ? around->before : &d->model->config.ids.bos,
+                          .befores = d->begins,
+                          .after = around->after,
+                          .token = d->out->token + b * d->options.length,
+                          .tokens = rows};
+}
+
+/* One stream: all rows, with [MASK] for hidden ones. */
 static void fill_rows(drawing *d, int64_t b, int64_t rows)
 {
-    const cs_model_config *c = &d->model->config;
-    const cs_around *around = &d->options.around;
-    const int64_t first = b * d->options.length;
-    const cs_text_rows text = {.batch = &d->pass.batch,
-                               .config = c,
-                               .b = b,
-                               .before = around->befores > 0 ? around->before : &c->ids.bos,
-                               .befores = d->begins,
-                               .after = around->after,
-                               .token = d->out->token + first,
-                               .tokens = rows};
+    const cs_text_rows text = text_of(d, b, rows);
     cs_text_rows_fill(&text, d->begins + rows + d->ends, d->causal);
     for (int64_t k = 0; k < rows; ++k) {
-        if (d->rank[first + k] == HIDDEN)
-            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] = c->ids.mask;
+        if (d->rank[b * d->options.length + k] == HIDDEN)
+            d->pass.batch.token[b * d->pass.batch.length + d->begins + k] =
+                d->model->config.ids.mask;
     }
 }
 
@@ -163,15 +168,15 @@ static void fill_rows(drawing *d, int64_t b, int64_t rows)
 static void fill_content(drawing *d, int64_t b)
 {
     const int64_t length = d->options.length;
+    const cs_text_rows text = text_of(d, b, length);
     const cs_attention sees = d->options.content;
     for (int64_t k = 0, i = 0; k < length; ++k) {
         const int32_t rank = d->rank[b * length + k];
         if (rank != HIDDEN) {
-            cs_batch_content(&d->pass.batch, &d->model->config, b, i++,
-                             d->out->token[b * length + k], k,
-                             sees == CS_ATTENTION_PLAN     ? rank
-                             : sees == CS_ATTENTION_CAUSAL ? (int32_t)k
-                                                           : 0);
+            cs_text_row(&text, i++, d->begins + k, k,
+                        sees == CS_ATTENTION_PLAN     ? rank
+                        : sees == CS_ATTENTION_CAUSAL ? (int32_t)k
+                                                      : 0);
         }
     }
 }
@@ -285,10 +290,10 @@ static cs_status reveal(drawing *d, int64_t text, int64_t count, int64_t j)
     const int64_t vocab = d->model->config.shape.vocab, length = d->options.length;
     for (int64_t b = 0, r = 0; b < count; ++b) {
         const int64_t first = r;
-        while (r < batch->events && batch->example[r] == b) {
+        while (r < batch->events && batch->loss.example[r] == b) {
             ++r;
         }
-        const int64_t row = choose(d, first, r), k = batch->place[row];
+        const int64_t row = choose(d, first, r), k = batch->loss.place[row];
         const float *z = d->logits + row * vocab;
         for (int64_t v = 0; v < vocab; ++v) {
             if (!isfinite(z[v])) {
@@ -340,7 +345,7 @@ static cs_status draw_batch(drawing *d, int64_t text, int64_t count)
         }
         if (status == CS_OK) status = cs_pass_forward(&d->pass, 1, (cs_run_key){0});
         if (status == CS_OK)
-            status = cs_run_get_f32(d->pass.run, d->pass.network.logits, d->logits);
+            status = cs_run_get_f32(d->pass.run, d->pass.network.loss.logits, d->logits);
         if (status == CS_OK) status = reveal(d, text, count, j);
     }
     return status;
@@ -401,4 +406,46 @@ cs_status cs_generate(cs_model *model, const cs_generate_options *options, cs_ge
     cs_pool_free(&d.pool);
     cs_pass_close(&d.pass);
     return CS_DELIVER(status, out, g, cs_generated_free);
+}
+
+/* --- record ----------------------------------------------------------------------------------- */
+
+cs_status cs_generated_record(const cs_generated *g, const cs_generate_options *options,
+                              const cs_tokenizer *tokenizer, cs_item *root)
+{
+    static const char *const order[] = {"left", "random", "confidence"};
+    cs_status status = CS_OK;
+    cs_item_text(root, "kind", cs_kind_name(options->kind));
+    cs_item_text(root, "order", order[options->order]);
+    CS_ITEM_FIELDS(root, options, temperature, top_p, length);
+    cs_item_int(root, "prompt_tokens", options->prompt_length);
+    int64_t unfilled = 0;
+    for (int64_t i = 0; i < options->prompt_length; ++i) {
+        unfilled += cs_kind_masks(options->kind) &&
+                    options->prompt[i] == cs_tokenizer_special(tokenizer, CS_TOKEN_MASK);
+    }
+    if (unfilled > 0) {
+        cs_item_take(cs_item_array(root, "warnings"), NULL,
+                     cs_format("the prompt keeps its %lld mask tokens; tokens are "
+                               "generated after the prompt",
+                               (long long)unfilled));
+    }
+    cs_item *texts = cs_item_array(root, "texts");
+    for (int64_t i = 0; i < g->count && status == CS_OK; ++i) {
+        cs_item *item = cs_item_object(texts, NULL);
+        const int32_t *token = g->token + i * g->length, *place = g->place + i * g->drawn;
+        char *text = NULL;
+        int64_t size = 0;
+        status = cs_tokenizer_decode(tokenizer, token, g->length, false, &text, &size);
+        cs_item_take(item, "text", text);
+        cs_item_real(item, "nll", g->nll[i]);
+        cs_item *tokens = cs_item_array(item, "tokens"), *places = cs_item_array(item, "places");
+        for (int64_t k = 0; k < g->length; ++k) {
+            cs_item_int(tokens, NULL, token[k]);
+        }
+        for (int64_t j = 0; j < g->drawn; ++j) {
+            cs_item_int(places, NULL, place[j]);
+        }
+    }
+    return status;
 }

@@ -39,9 +39,9 @@ typedef enum { CS_REVEAL_LEFT, CS_REVEAL_RANDOM, CS_REVEAL_CONFIDENCE } cs_revea
 
 typedef struct {
     cs_kind kind;
-    cs_attention content; /* two-stream: attention mask of content rows */
-    bool from_nothing;    /* causal, mntp, hybrid: a begin token precedes the text */
-    cs_around around;     /* ids around a text; none of two streams */
+    cs_attention content;     /* two-stream: attention mask of content rows */
+    bool from_nothing;        /* causal, mntp, hybrid: a begin token precedes the text */
+    cs_special_tokens around; /* ids around a text; none of two streams */
     cs_reveal order;
     int64_t count, length; /* number of texts, and tokens of each, including the prompt */
     const int32_t *prompt;

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "infer/pieces.h"
+#include "infer/document_pieces.h"
 #include "model/pass.h"
 #include "plan/ratio.h"
 
@@ -42,8 +42,8 @@ typedef struct {
     cs_sequences sequences;
     int64_t width;
     /* window */
-    int64_t room, pieces; /* pieces */
-    int64_t row_room, rows;
+    int64_t capacity, pieces; /* pieces */
+    int64_t row_capacity, rows;
     piece *piece;
     int32_t *order;
     cs_hidden_row *about; /* rows */
@@ -177,7 +177,7 @@ static uint64_t number_of(const piece *p)
     return (uint64_t)p->document << PIECE_BITS | (uint64_t)p->number;
 }
 
-/* What each row of a piece is of. */
+/* Describes the token of each row of a piece. */
 static void describe(const walk *w, const piece *p)
 {
     const cs_hidden_options *o = &w->options;
@@ -210,11 +210,11 @@ static void describe(const walk *w, const piece *p)
 
 /* --- a batch -----------------------------------------------------------------------------------*/
 
-/* What sequence b of a batch reads: the piece with the ids around it. */
+/* The text that sequence b of a batch reads: the piece with the ids around it. */
 static cs_text_rows text_of(walk *w, const piece *p, int64_t b)
 {
     const cs_corpus *c = w->corpus;
-    const cs_around *around = &w->options.around;
+    const cs_special_tokens *around = &w->options.around;
     return (cs_text_rows){.batch = &w->pass.batch,
                           .config = &w->model->config,
                           .b = b,
@@ -346,7 +346,7 @@ static cs_status fill_window(walk *w, int64_t *at)
         o->max_length - o->around.befores - o->around.afters; /* tokens of a piece */
     cs_status status = CS_OK;
     w->pieces = w->rows = 0;
-    for (; *at < s->count && w->pieces < w->room && status == CS_OK; ++*at) {
+    for (; *at < s->count && w->pieces < w->capacity && status == CS_OK; ++*at) {
         int64_t i = *at, offset = s->start[i] - w->corpus->doc_ptr[s->document[i]];
         piece *p = &w->piece[w->pieces++];
         *p = (piece){.start = s->start[i],
@@ -447,22 +447,22 @@ static cs_status allocate(walk *w)
     int64_t length = o->max_length, d = w->width;
     w->planes = o->layers * (o->pooling == CS_POOL_EACH ? CS_POOLINGS : 1);
     int64_t numbers = (pooled ? 1 : length) * d * w->planes;
-    w->room = o->batch * PIECES_IN_WINDOW;
-    while (w->room > o->batch && w->room * numbers > WINDOW_NUMBERS) {
-        w->room -= o->batch;
+    w->capacity = o->batch * PIECES_IN_WINDOW;
+    while (w->capacity > o->batch && w->capacity * numbers > WINDOW_NUMBERS) {
+        w->capacity -= o->batch;
     }
-    w->row_room = w->room * length;
-    CS_POOL_FIELDS(&w->pool, w->room, w, piece, order);
-    w->about = cs_pool_take(&w->pool, w->row_room + 1, sizeof *w->about);
+    w->row_capacity = w->capacity * length;
+    CS_POOL_FIELDS(&w->pool, w->capacity, w, piece, order);
+    w->about = cs_pool_take(&w->pool, w->row_capacity + 1, sizeof *w->about);
     w->scratch =
         cs_pool_take(&w->pool, o->batch * cs_most(length, w->source) * d, sizeof *w->scratch);
     w->rank = cs_pool_take(&w->pool, length, sizeof *w->rank);
     CS_POOL_FIELDS(&w->pool, w->planes, w, state, pooled);
     w->sum = cs_pool_take(&w->pool, w->planes * d, sizeof *w->sum);
     for (int64_t l = 0; w->sum && l < w->planes; ++l) {
-        w->state[l] =
-            cs_pool_take(&w->pool, (pooled ? w->room + 1 : w->row_room) * d, sizeof **w->state);
-        w->pooled[l] = cs_pool_take(&w->pool, pooled ? w->room * d : 0, sizeof **w->pooled);
+        w->state[l] = cs_pool_take(&w->pool, (pooled ? w->capacity + 1 : w->row_capacity) * d,
+                                   sizeof **w->state);
+        w->pooled[l] = cs_pool_take(&w->pool, pooled ? w->capacity * d : 0, sizeof **w->pooled);
     }
     return w->pool.status;
 }

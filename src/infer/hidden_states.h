@@ -48,10 +48,10 @@ typedef struct {
     const cs_corpus *sources; /* input of its encoder (cs_sources_check); NULL: the piece */
     /* attention masks of the rows of a piece; states are means over its draws */
     cs_content_masks masks;
-    bool split;         /* all pieces of a document; else only the first */
-    int64_t max_length; /* 0: the model's positions, for text at most 512 */
-    int64_t batch;      /* pieces a forward pass; 0: 16 */
-    cs_around around;   /* ids around each piece */
+    bool split;               /* all pieces of a document; else only the first */
+    int64_t max_length;       /* 0: the model's positions, for text at most 512 */
+    int64_t batch;            /* pieces a forward pass; 0: 16 */
+    cs_special_tokens around; /* ids around each piece */
     /* Of the n tokens of a piece, round(ratio n) (halves away from zero, in 1..n-1; none if n < 2)
      * are masked, drawn by (seed, document, piece). 0: none. They become mask_id or, with
      * drop_masked, are left out, while the others keep their positions (the encoder of MAE-LM). */

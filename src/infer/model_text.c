@@ -119,20 +119,20 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
                     "%s (give --attention causal or full, which do not need it)", t->dir);
 }
 
-cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_around *out)
+cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_special_tokens *out)
 {
     const bool usual = !t->kind.trained_here && t->tokenizer &&
                        (t->kind.kind == CS_KIND_CAUSAL || t->kind.kind == CS_KIND_MASKED);
     const cs_model_config *c = &t->model.config;
     const bool begins =
         t->kind.trained_here && c->head.classes > 0 && c->head.readout == CS_READ_FIRST;
-    *out = (cs_around){0};
+    *out = (cs_special_tokens){0};
     if (cs_model_config_extra(c) > 0) { /* the class token */
-        *out = (cs_around){.before = &c->ids.bos, .befores = 1};
+        *out = (cs_special_tokens){.before = &c->ids.bos, .befores = 1};
         return CS_OK;
     }
     if (begins && strcmp(special, "auto") == 0) { /* as its texts began in fine-tuning */
-        *out = (cs_around){.before = &c->ids.bos, .befores = c->ids.bos >= 0};
+        *out = (cs_special_tokens){.before = &c->ids.bos, .befores = c->ids.bos >= 0};
         return CS_OK;
     }
     if (strcmp(special, "no") == 0 || (strcmp(special, "auto") == 0 && !usual)) {
@@ -149,13 +149,13 @@ cs_status cs_model_text_around(const cs_model_text *t, const char *special, cs_a
     return CS_OK;
 }
 
-cs_status cs_model_text_begun(const cs_model_text *t, const char *special, cs_around *out)
+cs_status cs_model_text_begun(const cs_model_text *t, const char *special, cs_special_tokens *out)
 {
     const bool begins = t->kind.trained_here && t->kind.from_nothing &&
                         cs_kind_shifts(t->kind.kind) && t->model.config.ids.bos >= 0;
     cs_status status = cs_model_text_around(t, special, out);
     if (status == CS_OK && begins && strcmp(special, "auto") == 0)
-        *out = (cs_around){.before = &t->model.config.ids.bos, .befores = 1};
+        *out = (cs_special_tokens){.before = &t->model.config.ids.bos, .befores = 1};
     return status;
 }
 

@@ -69,13 +69,13 @@ cs_status cs_model_text_attention(cs_model_text *t, const char *asked, int64_t d
  * for models not trained by this program, which adds none, and for fine-tuned ones the begin token
  * that they were trained with. CS_ERR_USAGE: "yes" without any. */
 cs_status cs_model_text_around(const cs_model_text *t, const char *special,
-                               cs_around *out) CS_MUST_CHECK;
+                               cs_special_tokens *out) CS_MUST_CHECK;
 
 /* The same for uses that do not predict the first token: with "auto" a model that was trained here
  * to predict it from its begin token (from_nothing) has that before a piece, where perplexity and
  * generate put it. */
 cs_status cs_model_text_begun(const cs_model_text *t, const char *special,
-                              cs_around *out) CS_MUST_CHECK;
+                              cs_special_tokens *out) CS_MUST_CHECK;
 
 /* "all" layers, the "last", or a list 0,3,6 of 0..layers, into t->layer; `what` names the text in
  * CS_ERR_USAGE. */

@@ -8,11 +8,11 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
+#include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
-#include "infer/pieces.h"
 #include "stats/jackknife.h"
 
 enum { USUAL_BLOCKS = 20, USUAL_MASKS = 4, LOGITS = 1 << 26, PIECES_AT_ONCE = 256 };
@@ -60,7 +60,7 @@ cs_status cs_unigram_of(const cs_corpus *corpus, int64_t vocab, double *nats)
                : cs_fail(CS_ERR_INPUT, "no document for the unigram baseline: all are held out");
 }
 
-static void beside_free(cs_beside *b)
+static void means_free(cs_score_means *b)
 {
     CS_FREE_FIELDS(b, nll_at, se_at, left_out);
 }
@@ -68,8 +68,8 @@ static void beside_free(cs_beside *b)
 void cs_perplexity_free(cs_perplexity *p)
 {
     CS_FREE_FIELDS(p, nll_at, se_at, left_out, bits_left_out, tokens_at);
-    beside_free(&p->reference);
-    beside_free(&p->difference);
+    means_free(&p->reference);
+    means_free(&p->difference);
     memset(p, 0, sizeof *p);
 }
 
@@ -81,9 +81,9 @@ typedef struct {
     cs_pass pass;
     cs_sequences sequences;
     int64_t text_length; /* most tokens of a piece */
-    cs_ask_job *job;
+    cs_score_job *job;
     int32_t *order;
-    int64_t jobs, room;
+    int64_t jobs, capacity;
     int64_t pieces, last_document, documents;
     float *loss; /* loss rows */
     /* blocks x lengths: weighted losses, weights, weighted losses of the reference (NULL: none) */
@@ -153,14 +153,15 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
     status = cs_sources_check(o->sources, corpus, c->shape.vocab,
                               o->around.befores + o->around.afters, &o->source_rows);
     if (status != CS_OK) return status;
-    o->from_nothing = o->from_nothing && !o->decoder; /* it has a start token of its own */
+    o->from_nothing = o->from_nothing && !o->decoder; /* it has its own start token */
     o->blocks = o->blocks == 0 ? USUAL_BLOCKS : o->blocks;
     o->positions = o->ask == CS_ASK_ELBO && o->positions == 0 ? USUAL_MASKS : o->positions;
     o->blocks = o->blocks < corpus->documents ? o->blocks : corpus->documents;
-    /* A begin token of the model's own takes nothing of the length that was asked for, so that models
-     * which read it as one row more have the pieces of those that read it in place of the last
-     * token: but where it needs a row that the positions lack. */
-    const int64_t around = o->around.befores + o->around.afters, more = cs_ask_beside(o) - around,
+    /* A begin token of the model does not shorten the requested length, so that models which read
+     * it as one row more have the same pieces as those that read it in place of the last token. The
+     * exception: it needs a row that the positions lack. */
+    const int64_t around = o->around.befores + o->around.afters,
+                  more = cs_score_extra_rows(o) - around,
                   rows = o->max_length > 0 ? cs_model_config_positions(c) : 1;
     status = cs_pieces_limits(c, around, &o->max_length, &o->batch);
     if (status != CS_OK) return status;
@@ -182,9 +183,9 @@ static cs_status resolve(const cs_model *model, const cs_corpus *corpus, cs_perp
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-/* The masks of a piece of which `most` tokens may be masked: draw d of D masks n tokens, n uniform in the
- * stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
-static void add_masks(walk *w, cs_ask_job job, int64_t most)
+/* The masks of a piece with `most` tokens that may be masked: draw d of D masks n tokens, n uniform
+ * in the stratum ((d, d + 1] / D) most, each with the weight most / n / D. */
+static void add_masks(walk *w, cs_score_job job, int64_t most)
 {
     const cs_perplexity_options *o = &w->options;
     for (job.draw = 0; job.draw < o->positions; ++job.draw) {
@@ -205,7 +206,7 @@ static void add_jobs(walk *w, int64_t sequence)
     const cs_sequences *s = &w->sequences;
     int64_t document = s->document[sequence], first = cs_ask_first(o);
     const float *real = w->corpus->real;
-    cs_ask_job job = {
+    cs_score_job job = {
         .token = w->corpus->token + s->start[sequence],
         .real = real ? real + s->start[sequence] * w->corpus->real_width : NULL,
         .extra = w->corpus->extra ? w->corpus->extra + document * w->corpus->extra_width : NULL,
@@ -252,8 +253,8 @@ static cs_status add_losses(walk *w)
     const cs_perplexity_options *o = &w->options;
     const cs_batch *b = &w->pass.batch;
     for (int64_t r = 0; r < b->events; ++r) {
-        const cs_ask_job *job = &w->job[b->example[r]];
-        int32_t target = b->place[r];
+        const cs_score_job *job = &w->job[b->loss.example[r]];
+        int32_t target = b->loss.place[r];
         if (!isfinite(w->loss[r])) {
             return cs_fail(CS_ERR_INPUT, "document %lld, position %lld: the log-probability is %s",
                            (long long)job->document, (long long)(job->place + target),
@@ -288,7 +289,7 @@ static cs_status run_batch(walk *w, const int32_t *order, int64_t count)
                              &w->pass.batch);
     }
     if (status == CS_OK && (status = cs_pass_forward(&w->pass, 1, (cs_run_key){0})) == CS_OK &&
-        (status = cs_run_get_f32(w->pass.run, w->pass.network.loss, w->loss)) == CS_OK) {
+        (status = cs_run_get_f32(w->pass.run, w->pass.network.loss.value, w->loss)) == CS_OK) {
         status = add_losses(w);
     }
     return status;
@@ -321,9 +322,9 @@ static cs_status run_pieces(walk *w)
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* The ratio of the sums of blocks, and its jackknife error over those with something below. room:
- * a number a block; left_out: NULL, or the ratios without each block, `stride` apart. */
-static double ratio(int64_t blocks, const double *above, const double *below, double *room,
+/* The ratio of the sums of blocks, and its jackknife error over those with something below. work: a
+ * number a block; left_out: NULL, or the ratios without each block, `stride` apart. */
+static double ratio(int64_t blocks, const double *above, const double *below, double *work,
                     double *se, double *left_out, int64_t stride)
 {
     double a = 0, b = 0;
@@ -337,20 +338,20 @@ static double ratio(int64_t blocks, const double *above, const double *below, do
             left_out[i * stride] = below[i] > 0 ? (a - above[i]) / (b - below[i]) : (double)NAN;
         }
         if (below[i] > 0) {
-            room[used++] = (a - above[i]) / (b - below[i]);
+            work[used++] = (a - above[i]) / (b - below[i]);
         }
     }
-    *se = cs_jackknife_error(used, room, 1);
+    *se = cs_jackknife_error(used, work, 1);
     return b > 0 ? a / b : (double)NAN;
 }
 
-/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. room:
+/* Of weighted losses `sum` less those of `less` (NULL: none), over all tokens and by length. work:
  * three numbers a block. */
-static cs_status fill_beside(const walk *w, const double *sum, const double *less, double *room,
-                             cs_beside *out)
+static cs_status fill_means(const walk *w, const double *sum, const double *less, double *work,
+                            cs_score_means *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *above = room, *below = room + blocks;
+    double *above = work, *below = work + blocks;
     out->nll_at = cs_alloc(lengths, sizeof *out->nll_at);
     out->se_at = cs_alloc(lengths, sizeof *out->se_at);
     out->left_out = cs_alloc(blocks * (lengths + 1), sizeof *out->left_out);
@@ -364,7 +365,7 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
                 below[b] += w->weight[at];
             }
         }
-        double se, mean = ratio(blocks, above, below, room + 2 * blocks, &se, out->left_out + k,
+        double se, mean = ratio(blocks, above, below, work + 2 * blocks, &se, out->left_out + k,
                                 lengths + 1);
         *(k < lengths ? &out->nll_at[k] : &out->nll) = mean;
         *(k < lengths ? &out->se_at[k] : &out->se) = se;
@@ -373,13 +374,13 @@ static cs_status fill_beside(const walk *w, const double *sum, const double *les
 }
 
 /* The reference and the difference; NaN over all where there is none. */
-static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p)
+static cs_status compare_reference(const walk *w, double *work, cs_perplexity *p)
 {
     p->reference.nll = p->reference.se = p->difference.nll = p->difference.se = (double)NAN;
     cs_status status = CS_OK;
     if (w->reference &&
-        (status = fill_beside(w, w->reference, NULL, room, &p->reference)) == CS_OK) {
-        status = fill_beside(w, w->sum, w->reference, room, &p->difference);
+        (status = fill_means(w, w->reference, NULL, work, &p->reference)) == CS_OK) {
+        status = fill_means(w, w->sum, w->reference, work, &p->difference);
     }
     return status;
 }
@@ -387,8 +388,8 @@ static cs_status compare_reference(const walk *w, double *room, cs_perplexity *p
 static cs_status finish(const walk *w, cs_perplexity *out)
 {
     int64_t blocks = w->options.blocks, lengths = w->text_length;
-    double *room = cs_alloc(4 * blocks, sizeof *room), *above = room, *below = room + blocks;
-    cs_beside own = {0};
+    double *work = cs_alloc(4 * blocks, sizeof *work), *above = work, *below = work + blocks;
+    cs_score_means own = {0};
     cs_perplexity p = {.documents = w->documents,
                        .pieces = w->pieces,
                        .bytes = w->bytes_seen,
@@ -397,14 +398,14 @@ static cs_status finish(const walk *w, cs_perplexity *out)
                        .bits_left_out = cs_alloc(blocks, sizeof *p.bits_left_out),
                        .tokens_at = cs_alloc(lengths, sizeof *p.tokens_at)};
     cs_status status =
-        room && p.bits_left_out && p.tokens_at ? compare_reference(w, room, &p) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = fill_beside(w, w->sum, NULL, room, &own);
+        work && p.bits_left_out && p.tokens_at ? compare_reference(w, work, &p) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = fill_means(w, w->sum, NULL, work, &own);
     p.nll_at = own.nll_at;
     p.se_at = own.se_at;
     p.left_out = own.left_out;
     if (status != CS_OK) {
         cs_perplexity_free(&p);
-        cs_free(room);
+        cs_free(work);
         return status;
     }
     p.nll = own.nll;
@@ -418,8 +419,8 @@ static cs_status finish(const walk *w, cs_perplexity *out)
         below[b] = w->bytes[b] * log(2.0);
     }
     p.bits_per_byte =
-        ratio(blocks, above, below, room + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
-    cs_free(room);
+        ratio(blocks, above, below, work + 2 * blocks, &p.bits_se, p.bits_left_out, 1);
+    cs_free(work);
     *out = p;
     return CS_OK;
 }
@@ -436,13 +437,13 @@ static cs_status prepare(walk *w)
         batch /= 2;
     }
     const cs_network_options sizes = cs_ask_sizes(o, c, batch, length);
-    w->room = PIECES_AT_ONCE *
-              (each                    ? length
-               : o->ask == CS_ASK_ELBO ? o->positions
-                                       : 1) *
-              (o->content ? cs_content_draws(o->content) : 1);
+    w->capacity = PIECES_AT_ONCE *
+                  (each                    ? length
+                   : o->ask == CS_ASK_ELBO ? o->positions
+                                           : 1) *
+                  (o->content ? cs_content_draws(o->content) : 1);
     cs_status status = cs_pass_open(w->model, &sizes, &w->pass);
-    CS_POOL_FIELDS(&w->pool, w->room, w, job, order);
+    CS_POOL_FIELDS(&w->pool, w->capacity, w, job, order);
     w->loss = cs_pool_take(&w->pool, sizes.predictions, sizeof *w->loss);
     CS_POOL_FIELDS(&w->pool, o->blocks * length, w, sum, weight);
     w->bytes = cs_pool_take(&w->pool, o->blocks, sizeof *w->bytes);

@@ -110,7 +110,7 @@ typedef struct {
     int64_t batch;  /* 0: 16; fewer if the logits would exceed 2^26 numbers */
     int64_t blocks; /* of the jackknife; 0: 20. At most the documents */
     uint64_t seed;
-    cs_around around;           /* ids around each piece; mae-lm: a class token alone */
+    cs_special_tokens around;   /* ids around each piece; mae-lm: a class token alone */
     const uint8_t *keep;        /* documents to take; NULL: all */
     const int32_t *token_bytes; /* bytes of the text of a token, by id; NULL: unknown */
     const double *reference;    /* nats of a token by id; NULL: none */
@@ -123,7 +123,7 @@ typedef struct {
 typedef struct {
     double nll, se;
     double *nll_at, *se_at, *left_out;
-} cs_beside;
+} cs_score_means;
 
 typedef struct {
     double nll, se;                /* nats per token; se NaN if fewer than two blocks predict */
@@ -135,10 +135,10 @@ typedef struct {
     /* By k, the number of tokens seen (pseudo: before it): 0 .. lengths - 1. */
     int64_t lengths;
     double *nll_at, *se_at; /* NaN where nothing is predicted */
-    double *left_out;       /* as in cs_beside */
+    double *left_out;       /* as in cs_score_means */
     int64_t *tokens_at;
     /* The reference and model minus reference, over all and by k; NaN or NULL without one. */
-    cs_beside reference, difference;
+    cs_score_means reference, difference;
 } cs_perplexity;
 
 void cs_perplexity_free(cs_perplexity *p);

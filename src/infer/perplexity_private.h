@@ -17,10 +17,10 @@ typedef struct {
     int32_t rows, loss_rows; /* rows that it takes */
     /* of its losses: number of tokens of the piece that it represents */
     double weight;
-} cs_ask_job;
+} cs_score_job;
 
 /* elbo: the generator of the masks of a job; its first number was the number of masked tokens. */
-cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job);
+cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_score_job *job);
 
 /* Whether a pass predicts one token, not all tokens of a piece. */
 bool cs_ask_each(const cs_perplexity_options *o);
@@ -32,7 +32,7 @@ int64_t cs_ask_first(const cs_perplexity_options *o);
  * row before it. Rows of a piece in addition to those of its tokens: a causal model does not read
  * the last one, whose row the begin token has. */
 int64_t cs_ask_begins(const cs_perplexity_options *o);
-int64_t cs_ask_beside(const cs_perplexity_options *o);
+int64_t cs_score_extra_rows(const cs_perplexity_options *o);
 
 /* Sizes of a network for `batch` jobs on pieces of at most `length` tokens, without special ones.
  */
@@ -40,10 +40,11 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
                                 int64_t batch, int64_t length);
 
 /* Number of rows of the largest kind and of loss rows of a job. */
-void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job);
+void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config,
+                    cs_score_job *job);
 
 /* Adds the rows of job `number` as sequence b of the batch; each of its loss rows has `number` as
  * its example and the position of the token in the piece as its place. */
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
-                      const cs_ask_job *job, int32_t number, int64_t b,
+                      const cs_score_job *job, int32_t number, int64_t b,
                       cs_batch *batch) CS_MUST_CHECK;

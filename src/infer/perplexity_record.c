@@ -15,7 +15,7 @@ typedef struct {
 
 /* The means of p without each block, over all k. */
 static number symmetric(const char *metric, const cs_perplexity *p, double width,
-                        const cs_beside *of, double scale)
+                        const cs_score_means *of, double scale)
 {
     const double value = scale * of->nll, se = scale * of->se;
     number n = {.metric = metric,
@@ -43,8 +43,8 @@ static void numbers_of(const cs_perplexity_answer *a, double bytes_a_token, numb
         {"perplexity_bound", "nll_bound", "bits_per_byte_bound"}};
     const double width =
         p->blocks > 1 ? cs_student_width(0.95, (double)(p->blocks - 1)) : (double)NAN;
-    const cs_beside nats = {p->nll, p->se, NULL, NULL, p->left_out},
-                    bits = {p->bits_per_byte, p->bits_se, NULL, NULL, NULL};
+    const cs_score_means nats = {p->nll, p->se, NULL, NULL, p->left_out},
+                         bits = {p->bits_per_byte, p->bits_se, NULL, NULL, NULL};
     const number nll = symmetric(NAME[way][1], p, width, &nats, 1);
     const char *const of_bytes = NAME[way][2];
     out[PERPLEXITY] = (number){.metric = NAME[way][0],

@@ -1,9 +1,9 @@
-/* What each kind of model reads when a token is to be predicted. Rank masks are those of training
- * (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+/* The rows that each kind of model reads when a token is to be predicted. Attention masks are those
+ * of training (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
 #include "base/ints.h"
 #include "base/mem.h"
+#include "infer/document_pieces.h"
 #include "infer/perplexity_private.h"
-#include "infer/pieces.h"
 #include "plan/ratio.h"
 
 int64_t cs_ask_first(const cs_perplexity_options *o)
@@ -18,7 +18,7 @@ bool cs_ask_each(const cs_perplexity_options *o)
                                    : o->ask != CS_ASK_ELBO;
 }
 
-cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_ask_job *job)
+cs_rng cs_ask_rng(const cs_perplexity_options *o, const cs_score_job *job)
 {
     const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)job->place;
     return cs_rng_at(o->seed, CS_STREAM_PLAN, piece * (uint64_t)o->positions + (uint64_t)job->draw);
@@ -29,7 +29,7 @@ int64_t cs_ask_begins(const cs_perplexity_options *o)
     return cs_most(o->around.befores, cs_kind_shifts(o->kind) && o->from_nothing);
 }
 
-int64_t cs_ask_beside(const cs_perplexity_options *o)
+int64_t cs_score_extra_rows(const cs_perplexity_options *o)
 {
     return (o->ask == CS_ASK_PREFIX ? o->around.befores : cs_ask_begins(o)) + o->around.afters;
 }
@@ -45,7 +45,7 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
     cs_network_options sizes = {.form = o->decoder ? CS_FORM_MAE : FORM[o->kind],
                                 .loss = CS_LOSS_CROSS_ENTROPY,
                                 .batch = batch,
-                                .length = cs_most(length + cs_ask_beside(o), o->source_rows),
+                                .length = cs_most(length + cs_score_extra_rows(o), o->source_rows),
                                 .predictions = cs_ask_each(o) ? batch : batch * length};
     const int64_t most = cs_model_config_positions(config);
     if (most > 0 && sizes.length > most) {
@@ -58,15 +58,16 @@ cs_network_options cs_ask_sizes(const cs_perplexity_options *o, const cs_model_c
 }
 
 /* The length that masks fill the piece to. */
-static int64_t filled(const cs_perplexity_options *o, const cs_ask_job *job)
+static int64_t filled(const cs_perplexity_options *o, const cs_score_job *job)
 {
     int64_t s = o->fill_length > job->n ? o->fill_length : job->n;
     return o->ask == CS_ASK_APPEND ? job->target + 1 : o->ask >= CS_ASK_PSEUDO ? job->n : s;
 }
 
-void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config, cs_ask_job *job)
+void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *config,
+                    cs_score_job *job)
 {
-    int64_t rows = cs_ask_beside(o);
+    int64_t rows = cs_score_extra_rows(o);
     switch (o->kind) {
     case CS_KIND_CAUSAL:
     case CS_KIND_HYBRID: /* causal: the last token is only predicted */
@@ -99,16 +100,17 @@ void cs_ask_measure(const cs_perplexity_options *o, const cs_model_config *confi
 typedef struct {
     const cs_perplexity_options *options;
     const cs_model_config *config;
-    const cs_ask_job *job;
+    const cs_score_job *job;
     int32_t number;
     int64_t b;
     cs_batch *batch;
     cs_text_rows text; /* the piece with the ids before it */
 } filler;
 
-static void content(const filler *f, int64_t i, int32_t token, int64_t place, int32_t rank)
+/* [MASK] in row i, at its place. */
+static void mask(const filler *f, int64_t i)
 {
-    cs_batch_content(f->batch, f->config, f->b, i, token, place, rank);
+    cs_text_row_shown(&f->text, i, -1, f->config->ids.mask, i, 0);
 }
 
 /* The piece with a begin token, where its first token is predicted from nothing. */
@@ -160,11 +162,11 @@ static void fill_queries(const filler *f)
     }
 }
 
-/* The prefix of one token under the masks asked for, and a query that sees all of it. */
+/* The prefix of one token under the chosen masks, and a query that sees all of it. */
 static cs_status fill_prefix(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
-    const cs_ask_job *job = f->job;
+    const cs_score_job *job = f->job;
     const int64_t n = o->around.befores + job->target;
     const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)(job->place + job->target);
     int32_t *rank = cs_alloc(n + 1, sizeof *rank);
@@ -180,7 +182,7 @@ static cs_status fill_prefix(const filler *f)
     return status;
 }
 
-/* Whether token t of the piece is shown when the job's target is asked for. */
+/* Whether token t of the piece is shown when the job's target is predicted. */
 static bool shown(const filler *f, int64_t t)
 {
     return f->options->ask == CS_ASK_PSEUDO ? t != f->job->target : t < f->job->target;
@@ -198,12 +200,12 @@ static void fill_masked(const filler *f)
         if (i < before || i >= before + s || shown(f, i - before)) {
             cs_text_row(&text, i, i, i, 0);
         } else {
-            content(f, i, f->config->ids.mask, i, 0);
+            mask(f, i);
         }
     }
 }
 
-/* A mask of so many tokens, all sets alike. */
+/* A mask of the job's number of tokens; all sets of this size have the same probability. */
 static void fill_elbo(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
@@ -213,20 +215,12 @@ static void fill_elbo(const filler *f)
     int64_t left = f->job->n, wanted = f->job->masked;
     for (int64_t i = 0; i < before + f->job->n + o->around.afters; ++i) {
         if (i >= before && left > 0 && cs_rng_selects(&rng, &left, &wanted)) {
-            content(f, i, f->config->ids.mask, i, 0);
+            mask(f, i);
             ask(f, row + i, i - before);
         } else {
             cs_text_row(&f->text, i, i, i, 0);
         }
     }
-}
-
-/* Decoder row i for place t, whose encoder row is `from` (-1: a mask vector). */
-static int64_t decoder_row(const filler *f, int64_t i, int64_t t, int64_t from)
-{
-    int32_t before = t > 0 ? f->job->token[t - 1] : f->config->ids.bos;
-    return cs_batch_decoder(f->batch, f->config, f->b, i, f->options->around.befores + t, from,
-                            before);
 }
 
 /* The encoder of two stacks reads the source or the piece, the decoder the piece shifted right. */
@@ -248,37 +242,32 @@ static void fill_mae(const filler *f)
 {
     const cs_perplexity_options *o = f->options;
     cs_decoder_attention attention = f->config->decoder.attention;
-    int64_t s = filled(o, f->job), target = f->job->target, encoded = 0, decoded = 0;
-    const int64_t extra = o->around.befores;
-    int64_t masked = o->ask == CS_ASK_PSEUDO ? 1 : s - target;
-    int64_t kept = cs_ratio_round(o->delta, masked), row = f->b * f->batch->length;
-    for (; encoded < extra; ++encoded) {
-        cs_text_row(&f->text, encoded, encoded, encoded, 0);
-        if (attention != CS_DECODER_CROSS) {
-            (void)decoder_row(f, decoded++, encoded - extra, row + encoded);
-        }
+    cs_mae_rows rows = {.text = f->text};
+    int64_t s = filled(o, f->job), target = f->job->target;
+    const int64_t extra = o->around.befores, first = f->b * f->batch->decoder_length;
+    int64_t kept = cs_ratio_round(o->delta, o->ask == CS_ASK_PSEUDO ? 1 : s - target);
+    for (int64_t i = 0; i < extra; ++i) {
+        (void)cs_mae_row(&rows, i, o->around.before[i], i, false, attention != CS_DECODER_CROSS);
     }
     for (int64_t t = 0; t < s; ++t) {
         bool taken = shown(f, t), stays = !taken && kept > 0;
-        int64_t from = taken || (stays && !o->decoder_resets) ? row + encoded : -1;
-        kept -= stays;
-        if (taken) {
-            cs_text_row(&f->text, encoded++, extra + t, extra + t, 0);
-        } else if (stays) {
-            content(f, encoded++, f->config->ids.mask, extra + t, 0);
-        }
         bool beyond = attention == CS_DECODER_CAUSAL_CROSS && t > target;
-        if (attention != CS_DECODER_CROSS && !beyond) {
-            (void)decoder_row(f, decoded++, t, from);
-        }
+        kept -= stays;
+        (void)cs_mae_row(&rows, extra + t,
+                         taken   ? f->job->token[t]
+                         : stays ? f->config->ids.mask
+                                 : -1,
+                         extra + t, stays && o->decoder_resets,
+                         attention != CS_DECODER_CROSS && !beyond);
     }
-    int64_t first = f->b * f->batch->decoder_length;
-    ask(f, attention == CS_DECODER_CROSS ? decoder_row(f, 0, target, -1) : first + extra + target,
+    ask(f,
+        attention == CS_DECODER_CROSS ? cs_mae_row(&rows, extra + target, -1, 0, false, true)
+                                      : first + extra + target,
         target);
 }
 
 cs_status cs_ask_fill(const cs_perplexity_options *o, const cs_model_config *config,
-                      const cs_ask_job *job, int32_t number, int64_t b, cs_batch *batch)
+                      const cs_score_job *job, int32_t number, int64_t b, cs_batch *batch)
 {
     static void (*const FILL[])(const filler *) = {
         [CS_KIND_CAUSAL] = fill_causal,      [CS_KIND_MASKED] = fill_masked,

@@ -19,7 +19,7 @@ int64_t cs_text_features_width(const cs_model *model, const cs_labelled_text *te
 }
 
 static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *text,
-                          cs_encoder *encoder, int64_t *room, cs_corpus *corpus)
+                          cs_encoder *encoder, int64_t *capacity, cs_corpus *corpus)
 {
     cs_status status = cs_encoder_encode(encoder, text, (int64_t)strlen(text), false);
     int32_t unknown = cs_tokenizer_special(encoder->tokenizer, CS_TOKEN_UNK);
@@ -31,7 +31,8 @@ static cs_status add_text(const cs_labelled_text *texts, int64_t i, const char *
             "%s: example %lld, \"%.60s\", has no tokens, and the tokenizer has no unknown token",
             texts->path, (long long)i, text);
     if (status == CS_OK)
-        status = cs_reserve(&corpus->token, room, corpus->tokens + count, sizeof *corpus->token);
+        status =
+            cs_reserve(&corpus->token, capacity, corpus->tokens + count, sizeof *corpus->token);
     if (status == CS_OK) {
         memcpy(corpus->token + corpus->tokens, id, (size_t)count * sizeof *id);
         corpus->tokens += count;
@@ -45,7 +46,7 @@ static cs_status make_corpus(const cs_labelled_text *texts, const cs_tokenizer *
 {
     const int64_t all = texts->count * (texts->pair ? 2 : 1);
     cs_encoder encoder;
-    int64_t room = 0;
+    int64_t capacity = 0;
     cs_encoder_init(&encoder, tokenizer);
     corpus->doc_ptr = cs_calloc(all + 1, sizeof *corpus->doc_ptr);
     corpus->label = cs_calloc(all, sizeof *corpus->label);
@@ -54,7 +55,7 @@ static cs_status make_corpus(const cs_labelled_text *texts, const cs_tokenizer *
     for (int64_t i = 0; i < all && status == CS_OK; ++i) {
         const int64_t example = i % texts->count;
         const char *text = i < texts->count ? texts->text[example] : texts->pair[example];
-        status = add_text(texts, example, text, &encoder, &room, corpus);
+        status = add_text(texts, example, text, &encoder, &capacity, corpus);
     }
     corpus->vocab = cs_tokenizer_vocab(tokenizer);
     cs_encoder_free(&encoder);

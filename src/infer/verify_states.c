@@ -212,6 +212,10 @@ static void fill(const check *c, int64_t sequence, cs_batch *batch)
 {
     const cs_model_config *config = &c->model->config;
     const rows_read *text = &c->text, *decoded = &c->decoded;
+    const cs_text_rows rows = {.batch = batch,
+                               .config = config,
+                               .token = text->id + sequence * text->s,
+                               .tokens = text->s};
     int32_t before = 0; /* tokens that are not padding so far */
     for (int64_t i = 0; i < text->s; ++i) {
         int64_t at = sequence * text->s + i;
@@ -221,7 +225,7 @@ static void fill(const check *c, int64_t sequence, cs_batch *batch)
         int32_t rank = c->options->causal ? (int32_t)i : 0;
         before += !pad;
         if (text->real[at]) {
-            cs_batch_content(batch, config, 0, i, text->id[at], place, rank);
+            cs_text_row(&rows, i, i, place, rank);
         }
     }
     for (int64_t i = 0; i < decoded->s; ++i) {
@@ -246,8 +250,8 @@ static cs_status run_sequence(const check *c, cs_pass *pass, int64_t sequence)
     }
     for (int64_t l = 0; l < layers(c) && status == CS_OK; ++l) {
         bool head = l > last;
-        if (c->ours[l] && head == (net->logits != CS_NONE)) {
-            int tensor = head                            ? net->logits
+        if (c->ours[l] && head == (net->loss.logits != CS_NONE)) {
+            int tensor = head                            ? net->loss.logits
                          : l == last && !c->options->raw ? net->top
                                                          : net->hidden[l];
             status = cs_run_get_f32(pass->run, tensor,

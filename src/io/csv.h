@@ -12,7 +12,7 @@ typedef struct {
     /* fields of the last record, which point into the text; the caller frees the array */
     char **field;
     int fields;
-    int64_t room;
+    int64_t capacity;
 } cs_csv;
 
 /* Reads one record with its line end; requires at < end. CS_ERR_INPUT names FILE:LINE: a quote that

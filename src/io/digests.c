@@ -1,10 +1,11 @@
-/* What a manifest says of files. A folder's manifest.json may be anything's (web pages and data sets
- * have one): what is not of our form is not a record, and what was of it once is damaged. */
+/* The digests of files in manifests. A folder's manifest.json may be anything's (web pages and data
+ * sets have one): what is not of our form is not a record, and what was of it once is damaged. */
 #include "io/digests.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +106,7 @@ cs_status cs_digest_is_whole(json_t *manifest, bool *whole)
     return status;
 }
 
-/* "files" of a checkpoint as outputs. */
+/* "files" of a checkpoint of version 1 as outputs. */
 static cs_status list_files(const json_t *checkpoint, json_t **outputs)
 {
     const char *name = NULL;
@@ -136,12 +137,13 @@ static cs_status read_record(const char *path, json_t **outputs)
     }
     const char *format = json_string_value(json_object_get(manifest, "format"));
     const bool checkpoint = format && strcmp(format, "cospec-training") == 0;
+    json_t *listed = json_object_get(manifest, "outputs");
     if (status == CS_OK && (checkpoint || json_object_get(manifest, "program_sha256")))
         status = cs_digest_is_whole(manifest, &whole);
-    if (status == CS_OK && whole && checkpoint) {
+    if (status == CS_OK && whole && checkpoint && !listed) {
         status = list_files(manifest, outputs);
     } else if (status == CS_OK && whole) {
-        *outputs = json_incref(json_object_get(manifest, "outputs"));
+        *outputs = json_incref(listed);
     }
     if (status == CS_ERR_INPUT) {
         cs_reason_clear();
@@ -225,15 +227,18 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                    checkpoint ? "" : "/manifest.json -o NEW' creates it again", record);
 }
 
-/* cs_digest_record, at most once for each folder. */
+/* cs_digest_record, at most once for each folder, in whichever thread. */
 static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    (void)pthread_mutex_lock(&lock);
     json_t *known = json_object_get(cache, dir);
     *outputs = json_is_null(known) ? NULL : json_incref(known);
     cs_status status = known ? CS_OK : cs_digest_record(dir, outputs);
     if (status == CS_OK && cache && !known) /* a path need not be UTF-8 */
         (void)json_object_set_new_nocheck(cache, dir,
                                           *outputs ? json_incref(*outputs) : json_null());
+    (void)pthread_mutex_unlock(&lock);
     return status;
 }
 
@@ -283,7 +288,7 @@ cs_status cs_digest_check_file(const char *path)
                                 : check_where(path, NULL, NULL);
 }
 
-/* What is read of a result without its models and arrays. */
+/* Tables of a result are verified when they are read; models and arrays are not. */
 static bool is_table(const json_t *entry)
 {
     const char *name = json_string_value(json_object_get(entry, "path"));
@@ -324,9 +329,14 @@ static cs_status check_record(const char *dir, bool tables)
     return status;
 }
 
-cs_status cs_digest_check_each(const json_t *outputs, const char *dir)
+cs_status cs_digest_check_own(const char *path, json_t *record, const char *dir)
 {
-    return check_each(outputs, dir, false);
+    bool whole = true;
+    const json_t *outputs = json_object_get(record, "outputs");
+    cs_status status = cs_digest_is_whole(record, &whole);
+    if (status == CS_OK && (!whole || !outputs || !json_object_get(record, "sha256")))
+        return cs_fail(CS_ERR_INPUT, "%s: was changed or damaged after cospec wrote it", path);
+    return status == CS_OK ? check_each(outputs, dir, false) : status;
 }
 
 cs_status cs_digest_check_all(const char *dir)
@@ -351,6 +361,14 @@ cs_status cs_digest_json(json_t *object, char hex[65])
     return own && json_object_set_new(object, "sha256", own) != 0 && status == CS_OK
                ? cs_fail(CS_ERR_MEMORY, "out of memory for a digest")
                : status;
+}
+
+cs_status cs_digest_write(const char *path, json_t *record)
+{
+    char hex[65];
+    cs_status status = cs_digest_json(record, hex);
+    if (status == CS_OK) status = cs_json_set(record, "sha256", json_string(hex));
+    return status == CS_OK ? cs_json_write(path, record) : status;
 }
 
 cs_status cs_digest_changed_input(const json_t *manifest, char **change)
@@ -379,7 +397,7 @@ cs_status cs_digest_changed_input(const json_t *manifest, char **change)
 
 /* --- the identity of an input ------------------------------------------------------------------ */
 
-/* A folder and those that it is in, up to the one that was asked for. */
+/* A folder and those that it is in, up to the requested one. */
 typedef struct folder {
     const struct folder *above;
     const char *path;

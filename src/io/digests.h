@@ -6,8 +6,8 @@
  * "sha256", which would take as long as writing. Commands that read a file of a result verify it
  * (cs_path_sha256). The record may be in the folder of the file or in the two folders above it,
  * also those of the target of a link; a file without a record passes. The "sha256" of the manifest
- * itself (cs_digest_json) detects an incomplete write. In a training checkpoint trainer.json, with
- * "files", takes the place of the manifest. */
+ * itself (cs_digest_json) detects an incomplete write. In a training checkpoint trainer.json takes the
+ * place of the manifest. */
 #pragma once
 
 #include <jansson.h>
@@ -43,8 +43,9 @@ cs_status cs_digest_check_all(const char *dir) CS_MUST_CHECK;
  * result without models and arrays, in a fraction of the time. */
 cs_status cs_digest_check_tables(const char *dir) CS_MUST_CHECK;
 
-/* The same for every file of `outputs`, a record that is not in a manifest.json. */
-cs_status cs_digest_check_each(const json_t *outputs, const char *dir) CS_MUST_CHECK;
+/* The same for every file of the "outputs" of a record that is not a manifest.json, and for the record
+ * itself, which cs_digest_write has written to `path`. */
+cs_status cs_digest_check_own(const char *path, json_t *record, const char *dir) CS_MUST_CHECK;
 
 /* Whether the digest of a manifest itself is correct; older manifests have none. CS_ERR_MEMORY
  * only. */
@@ -59,6 +60,9 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
 
 /* SHA-256 of a JSON object without its key "sha256", with sorted keys and no spaces. */
 cs_status cs_digest_json(json_t *object, char hex[65]) CS_MUST_CHECK;
+
+/* Sets this digest as the key "sha256" and writes the record. */
+cs_status cs_digest_write(const char *path, json_t *record) CS_MUST_CHECK;
 
 /* The first input of a manifest whose hash has changed: "PATH: its SHA-256 was X and is Y" in fresh
  * memory; NULL if there is none. CS_ERR_IO if an input cannot be read. */

@@ -1,9 +1,9 @@
-/* Atomic replacement: write beside the destination, fsync, rename (POSIX rename is atomic within a
- * file system, so the temporary file is in the destination's own directory).
+/* Atomic replacement: write a temporary file, fsync, rename (POSIX rename is atomic within a file
+ * system, so the temporary file is in the destination's own directory).
  *
  * Limits: what a killed process leaves of a file (".partial") is removed by the next write of that
- * file, which recognises a dead writer by its process id: writers of one file on two machines, or in
- * two containers, are not to share a folder. */
+ * file, which recognises a dead writer by its process id: writers of one file on two machines, or
+ * in two containers, are not to share a folder. */
 #include "io/file.h"
 
 #include <assert.h>
@@ -151,7 +151,7 @@ static cs_status flush_to_disk(cs_outfile *file, bool synced)
 
 enum { STEP = 16 << 20, AHEAD = 4 * STEP }; /* what the disk has to do while it is waited for */
 
-/* What stands in the file from `at` to `end`, for its digest. */
+/* Adds the bytes of the file from `at` to `end` to its digest. */
 static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_hasher *hasher)
 {
     char buffer[READ_STEP];
@@ -165,7 +165,7 @@ static cs_status add_to_digest(const cs_outfile *file, off_t at, off_t end, cs_h
     return status;
 }
 
-cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void))
+cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void))
 {
     const int fd = fileno(file->stream);
     struct stat st;
@@ -289,16 +289,16 @@ static cs_status too_large(const char *path, int64_t limit)
     return cs_fail(CS_ERR_INPUT, "%s: larger than the limit of %lld bytes", path, (long long)limit);
 }
 
-/* Reads to the end of the stream into a buffer that starts with `room` bytes and doubles. */
-static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room, char **out,
+/* Reads to the end of the stream into a buffer that starts with `capacity` bytes and doubles. */
+static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t capacity, char **out,
                           int64_t *size)
 {
     int64_t used = 0;
-    char *text = cs_alloc(room + 1, 1);
+    char *text = cs_alloc(capacity + 1, 1);
     if (!text) return CS_ERR_MEMORY;
     for (;;) {
-        used += (int64_t)fread(text + used, 1, (size_t)(room - used), f);
-        int next = used == room ? getc(f) : EOF; /* a buffer exactly full: is there more? */
+        used += (int64_t)fread(text + used, 1, (size_t)(capacity - used), f);
+        int next = used == capacity ? getc(f) : EOF; /* a buffer exactly full: is there more? */
         if (ferror(f)) {
             cs_status status = io_error(path, "cannot read");
             cs_free(text);
@@ -311,8 +311,8 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t room
             cs_free(text);
             return too_large(path, limit);
         }
-        room = room > limit / 2 - READ_STEP ? limit : 2 * room + READ_STEP;
-        char *grown = cs_realloc(text, room + 1, 1);
+        capacity = capacity > limit / 2 - READ_STEP ? limit : 2 * capacity + READ_STEP;
+        char *grown = cs_realloc(text, capacity + 1, 1);
         if (!grown) {
             cs_free(text);
             return CS_ERR_MEMORY;
@@ -361,8 +361,8 @@ cs_status cs_file_read(const char *path, int64_t limit, char **out, int64_t *siz
                          (long long)there, (long long)limit);
     if (status == CS_OK) {
         /* One byte more than the size, so that an unchanged file ends within the buffer. */
-        const int64_t room = there >= 0 ? there + 1 : READ_STEP;
-        status = read_all(f, path, limit, room < limit ? room : limit, out, size);
+        const int64_t capacity = there >= 0 ? there + 1 : READ_STEP;
+        status = read_all(f, path, limit, capacity < limit ? capacity : limit, out, size);
     }
     if (f) {
         (void)fclose(f); /* opened for reading: nothing to lose */
@@ -593,10 +593,4 @@ char *cs_path_join(const char *dir, const char *name)
     size_t length = strlen(dir);
     const char *slash = length == 0 || dir[length - 1] == '/' ? "" : "/";
     return cs_format("%s%s%s", dir, slash, name);
-}
-
-bool cs_has_suffix(const char *text, const char *suffix)
-{
-    size_t n = strlen(text), m = strlen(suffix);
-    return n >= m && memcmp(text + n - m, suffix, m) == 0;
 }

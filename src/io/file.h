@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "base/status.h"
 
 typedef struct {
@@ -30,7 +30,7 @@ cs_status cs_outfile_commit(cs_outfile *file) CS_MUST_CHECK;
  * fsync alone cannot be interrupted. While waiting for the disk it computes the digest of the file,
  * which is remembered (cs_xxh3_remember). Write errors are reported by commit, which takes little
  * time afterwards. */
-cs_status cs_outfile_settle(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
+cs_status cs_outfile_sync(cs_outfile *file, cs_status (*stop)(void)) CS_MUST_CHECK;
 
 /* cs_outfile_commit without waiting for the disk. */
 cs_status cs_outfile_commit_unsynced(cs_outfile *file) CS_MUST_CHECK;
@@ -123,6 +123,3 @@ const char *cs_path_hint(const char *path, cs_hint *hint);
 
 /* "dir/name" in fresh memory, NULL when out of memory. */
 char *cs_path_join(const char *dir, const char *name) CS_MUST_CHECK;
-
-/* Whether the text ends with the suffix (".npz"). */
-bool cs_has_suffix(const char *text, const char *suffix);

@@ -1,5 +1,5 @@
-/* Gzip by zlib, told by the file's first bytes. The size that the trailer claims is not believed:
- * memory doubles as the data come, up to half of the free memory. */
+/* Gzip by zlib, recognised by the file's first bytes. The size that the trailer claims is not
+ * believed: memory doubles as the data come, up to half of the free memory. */
 #include "io/gzip.h"
 
 #include <errno.h>
@@ -17,19 +17,19 @@ static int64_t most_bytes(void)
     return free_now > 0 ? free_now / 2 : INT64_MAX / 2;
 }
 
-static cs_status grow(char **bytes, int64_t *room, const char *path)
+static cs_status grow(char **bytes, int64_t *capacity, const char *path)
 {
     const int64_t most = most_bytes();
-    if (*room >= most) {
+    if (*capacity >= most) {
         return cs_fail(CS_ERR_INPUT,
                        "%s: decompresses to more than %lld bytes, half of the free memory", path,
                        (long long)most);
     }
-    int64_t larger = *room < most / 2 ? 2 * *room : most;
+    int64_t larger = *capacity < most / 2 ? 2 * *capacity : most;
     char *grown = cs_realloc(*bytes, larger + 1, 1);
     if (!grown) return CS_ERR_MEMORY;
     *bytes = grown;
-    *room = larger;
+    *capacity = larger;
     return CS_OK;
 }
 
@@ -41,16 +41,16 @@ static bool only_zeros(const char *at, int64_t size)
 
 /* All members of the file, one after the other. */
 static cs_status inflate_all(const char *path, z_stream *z, const char *packed, int64_t size,
-                             char **bytes, int64_t *room, int64_t *length)
+                             char **bytes, int64_t *capacity, int64_t *length)
 {
     int64_t taken = 0;
     bool within = true; /* a member: its end is seen, not that of the file */
     cs_status status = CS_OK;
     while ((taken < size || within) && status == CS_OK) {
         const int64_t step = size - taken < 1 << 30 ? size - taken : 1 << 30;
-        if (*length == *room) status = grow(bytes, room, path);
+        if (*length == *capacity) status = grow(bytes, capacity, path);
         if (status != CS_OK) break;
-        const int64_t space = *room - *length < 1 << 30 ? *room - *length : 1 << 30;
+        const int64_t space = *capacity - *length < 1 << 30 ? *capacity - *length : 1 << 30;
         z->next_in = (z_const Bytef *)(packed + taken);
         z->avail_in = (uInt)step;
         z->next_out = (Bytef *)(*bytes + *length);
@@ -77,13 +77,13 @@ static cs_status unpack(const char *path, char **held, int64_t *size)
     enum { GZIP_ALONE = 16 };
     z_stream z = {0};
     char *bytes = NULL;
-    int64_t room = *size < 1 << 20 ? 1 << 20 : *size, length = 0;
+    int64_t capacity = *size < 1 << 20 ? 1 << 20 : *size, length = 0;
     if (inflateInit2(&z, MAX_WBITS + GZIP_ALONE) != Z_OK) {
         return cs_fail(CS_ERR_MEMORY, "%s: out of memory", path);
     }
-    bytes = cs_alloc(room + 1, 1);
+    bytes = cs_alloc(capacity + 1, 1);
     cs_status status =
-        bytes ? inflate_all(path, &z, *held, *size, &bytes, &room, &length) : CS_ERR_MEMORY;
+        bytes ? inflate_all(path, &z, *held, *size, &bytes, &capacity, &length) : CS_ERR_MEMORY;
     (void)inflateEnd(&z);
     if (status != CS_OK) {
         cs_free(bytes);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/number.h"
 
@@ -267,6 +267,12 @@ bool cs_json_flag(cs_json_reader *r, const char *key)
     const json_t *v = json_object_get(r->object, key);
     if (!json_is_boolean(v)) cs_json_refuse(r, key, "true or false");
     return json_is_true(v);
+}
+
+const char *cs_json_string(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
 }
 
 const char *cs_json_word(cs_json_reader *r, const char *key)

@@ -110,6 +110,9 @@ bool cs_json_flag(cs_json_reader *r, const char *key);
 /** A string, borrowed from the object; never NULL. */
 const char *cs_json_word(cs_json_reader *r, const char *key);
 
+/* A member that is text; "" for another one, or none. */
+const char *cs_json_string(const json_t *object, const char *key);
+
 /** The index of a string among `names`, which ends with NULL. */
 int cs_json_name(cs_json_reader *r, const char *key, const char *const *names);
 

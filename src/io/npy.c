@@ -2,17 +2,17 @@
  * rows. NumPy Enhancement Proposal 1; numpy.lib.format.
  *
  * The header is a Python dictionary literal with the keys descr, fortran_order and shape. Only what
- * NumPy writes is understood, not Python: its literals are those of JSON but for a few characters,
- * so the dictionary is turned into JSON in its place and read by Jansson, which names line and
- * column of any other text. Structured types, objects, complex numbers, dates and big-endian data
- * are refused by name. The header is checked against the size of the source and the limit before
- * memory is taken, so a header that lies costs nothing. A stream writes its header twice: for no
- * rows when the array begins, for all of them when it ends. Both have the same length, because
- * headers are padded to multiples of 64 bytes and a shape of one or two numbers, of one digit or of
- * nineteen, takes 128.
+ * NumPy writes is understood, not Python: its literals are those of JSON except for a few
+ * characters, so the dictionary is turned into JSON in its place and read by Jansson, which names
+ * line and column of any other text. Structured types, objects, complex numbers, dates and
+ * big-endian data are refused by name. The header is checked against the size of the source and the
+ * limit before memory is taken, so a header that lies costs nothing. A stream writes its header
+ * twice: for no rows when the array begins, for all of them when it ends. Both have the same
+ * length, because headers are padded to multiples of 64 bytes and a shape of one or two numbers, of
+ * one digit or of nineteen, takes 128.
  *
- * Limits: little endian hosts; a Fortran array is transposed through a second buffer, item by item.
- */
+ * Limits: little endian hosts; a Fortran array is transposed through a second buffer, item by
+ * item. */
 #include "io/npy.h"
 
 #include <assert.h>

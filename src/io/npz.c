@@ -1,10 +1,10 @@
 /* NPZ archives, reading (libzip).
  *
- * An archive that has a member twice, or whose directory differs from what stands before a member, is
- * refused. A member is unpacked straight into its array. Before memory is taken, its declared size is held
- * against the limit, against the packed size (deflate expands at most 1032-fold) and against its
- * own NPY header; afterwards it must end there and its CRC must hold. So neither a bomb nor a
- * header that lies makes us allocate or unpack more than the limit. */
+ * An archive that has a member twice, or whose directory differs from the header of a member, is
+ * refused. A member is unpacked straight into its array. Before memory is taken, its declared size
+ * is checked against the limit, against the packed size (deflate expands at most 1032-fold) and
+ * against its own NPY header; afterwards it must end there and its CRC must hold. So neither a bomb
+ * nor a header that lies makes us allocate or unpack more than the limit. */
 #include "io/npz.h"
 
 #include <inttypes.h>
@@ -28,8 +28,8 @@ struct cs_npz {
 /* 258 bytes from a match of 2 bits: the densest a deflate stream can be. */
 enum { DEFLATE_RATIO = 1032 };
 
-/* libzip (up to 1.11 at least) inflates at most 2^32 - 1 bytes a call but reports as many as were
- * asked for, so a call never asks for more than this. */
+/* libzip (up to 1.11 at least) inflates at most 2^32 - 1 bytes a call but reports the number
+ * requested, so a call never requests more than this. */
 enum { MOST_A_READ = 1 << 30 };
 
 static int64_t default_limit(void)
@@ -134,7 +134,7 @@ const char *cs_npz_member(const cs_npz *npz, int64_t i)
     return name ? name : "";
 }
 
-/* What is to be unpacked at once must stay within the limit. */
+/* All members unpacked at once must stay within the limit. */
 static cs_status check_limit(const cs_npz *npz, const char *what, int64_t size)
 {
     return size <= npz->limit - npz->used
@@ -253,7 +253,7 @@ struct cs_npz_items {
     char *what;
     int64_t left; /* items */
     cs_array piece;
-    int64_t room; /* bytes */
+    int64_t capacity; /* bytes */
 };
 
 cs_status cs_npz_items_open(cs_npz *npz, const char *name, cs_npz_items **out, int64_t *count)
@@ -308,13 +308,14 @@ cs_status cs_npz_items_next(cs_npz_items *items, int64_t count, const cs_array *
         return cs_fail(CS_ERR_INPUT, "%s: ends %" PRId64 " items early", items->what,
                        count - items->left);
     }
-    cs_status status = cs_reserve(&p->data, &items->room, bytes, 1);
+    cs_status status = cs_reserve(&p->data, &items->capacity, bytes, 1);
     if (status == CS_OK) status = read_member(&items->member, p->data, bytes, &got);
     if (status == CS_OK && got < bytes)
         status = cs_fail(CS_ERR_INPUT, "%s: is truncated", items->what);
     items->left -= count;
     p->size = p->shape[0] = count;
-    if (status == CS_OK && items->left == 0) { /* beyond the end the checksum is looked at */
+    /* reading beyond the end makes libzip check the CRC */
+    if (status == CS_OK && items->left == 0) {
         char beyond;
         status = read_member(&items->member, &beyond, 1, &got);
     }

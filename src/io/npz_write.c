@@ -36,7 +36,7 @@ typedef struct {
 struct cs_npz_writer {
     cs_outfile file;
     member *member;
-    int64_t members, room, pieces;
+    int64_t members, capacity, pieces;
     uint32_t *crc; /* pieces */
     char *made;    /* PIECE a worker, where items are made */
 };
@@ -86,7 +86,7 @@ static cs_status add_member(cs_npz_writer *w, const char *name, const cs_npy_inf
     cs_status status = m.name ? check_name(w, m.name) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_npy_info_header(info, &m.header, &m.header_size);
     if (status == CS_OK)
-        status = cs_reserve(&w->member, &w->room, w->members + 1, sizeof *w->member);
+        status = cs_reserve(&w->member, &w->capacity, w->members + 1, sizeof *w->member);
     if (status == CS_OK) {
         w->member[w->members++] = m;
     } else {
@@ -171,7 +171,7 @@ static void pack_extra(packer *p, const member *m, bool size, bool place)
     }
 }
 
-/* What a member's own header and its entry of the directory have in common: made 1980-01-01, the
+/* The fields that a member's header and its directory entry share. The date is 1980-01-01, the
  * first date there is, so that equal content gives equal bytes. */
 static void pack_common(packer *p, const member *m, bool wide, int extra)
 {
@@ -326,11 +326,11 @@ static cs_status write_pieces(cs_npz_writer *w)
 static cs_status write_headers(cs_npz_writer *w, int64_t directory)
 {
     enum { END = 98 };
-    int64_t room = END;
+    int64_t capacity = END;
     for (int64_t i = 0; i < w->members; ++i) {
-        room += 46 + 28 + (int64_t)strlen(w->member[i].name);
+        capacity += 46 + 28 + (int64_t)strlen(w->member[i].name);
     }
-    char *buffer = cs_alloc(room, 1);
+    char *buffer = cs_alloc(capacity, 1);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
         const member *m = &w->member[i];
@@ -364,7 +364,7 @@ cs_status cs_npz_commit(cs_npz_writer **writer)
             : cs_fail(CS_ERR_USAGE, "%s: an archive needs at least one member", w->file.path);
     if (status == CS_OK) status = cs_blame(write_pieces(w), "%s", w->file.path);
     if (status == CS_OK) status = write_headers(w, directory);
-    if (status == CS_OK) status = cs_outfile_settle(&w->file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_sync(&w->file, cs_interrupt_check);
     if (status == CS_OK) status = cs_outfile_commit(&w->file);
     cs_npz_abort(writer);
     return status;

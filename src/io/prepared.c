@@ -1,5 +1,5 @@
 /* Corpora in the cache: where they are, and the check of what was made against its record. A file
- * is made beside its place under a name of this process, then moved there. */
+ * is made in the same folder under a name of this process, then renamed. */
 #include "io/prepared.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ cs_status cs_prepared_path(const char *file, char **out)
     return CS_OK;
 }
 
-/* What a memory file holds, up to 4 KiB, without the newlines at its end: fresh memory, NULL on
+/* The content of a memory file, up to 4 KiB, without the newlines at its end: fresh memory, NULL on
  * failure. */
 static char *content_of(int fd)
 {
@@ -125,7 +125,7 @@ static bool parse_record(const char *line, const char *name, const char **packag
     return true;
 }
 
-/* What data/SOURCES.tsv says of a corpus. */
+/* The record of a corpus in data/SOURCES.tsv. */
 static cs_status find_record(const char *name, record *out)
 {
     enum { MOST = 1 << 20 };

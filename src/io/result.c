@@ -75,7 +75,7 @@ static cs_item *add(cs_item *in, const char *key, cs_item_kind what)
     if (!in || in->owner->status != CS_OK) return NULL;
     assert((in->kind == OBJECT && key && !cs_item_child(in, key, strlen(key))) ||
            (in->kind == ARRAY && !key));
-    if (cs_reserve(&in->child, &in->room, in->count + 1, sizeof *in->child) != CS_OK) {
+    if (cs_reserve(&in->child, &in->capacity, in->count + 1, sizeof *in->child) != CS_OK) {
         return failed(in);
     }
     cs_item *item = cs_calloc(1, sizeof *item);

@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/each.h"
+#include "base/foreach_macro.h"
 #include "base/status.h"
 #include "io/table.h"
 

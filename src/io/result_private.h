@@ -17,7 +17,7 @@ struct cs_item {
         double real;
         bool flag;
         struct {
-            int64_t count, room;
+            int64_t count, capacity;
             cs_item **child;
         };
     };

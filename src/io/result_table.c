@@ -16,7 +16,7 @@ static const cs_item *around(const cs_item *item)
     return up ? up : item;
 }
 
-/* What one path, [path, end), leads to from a row. */
+/* Follows one path, [path, end), from a row to its value. */
 static const cs_item *follow(const cs_item *row, const char *path, const char *end)
 {
     const cs_item *at = row;
@@ -203,7 +203,7 @@ static cs_status add_all_rows(const cs_item *root, const cs_view *view, const si
     return status;
 }
 
-/* The names alone, parted by commas. */
+/* The names alone, separated by commas. */
 static char *names_of(const char *columns)
 {
     char *names = cs_strdup(columns); /* no shorter than what it will hold */

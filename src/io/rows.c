@@ -161,8 +161,8 @@ typedef struct {
 
 static void list_name(name_list *list, const char *name, int64_t length)
 {
-    size_t used = strlen(list->text), room = sizeof list->text - used;
-    if (list->count++ < LISTED && (size_t)length + 3 < room) {
+    size_t used = strlen(list->text), capacity = sizeof list->text - used;
+    if (list->count++ < LISTED && (size_t)length + 3 < capacity) {
         const char *comma = used > 0 ? ", " : "";
         memcpy(list->text + used, comma, strlen(comma));
         used += strlen(comma);

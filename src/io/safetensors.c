@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -230,7 +230,7 @@ static cs_status parse_header(cs_safetensors *s, int file, const char *text, int
     if (status == CS_OK) {
         s->file[file].metadata = json_incref(metadata); /* NULL stays NULL */
         int64_t more = (int64_t)json_object_size(header);
-        status = cs_reserve(&s->entry, &s->room, s->count + more, sizeof *s->entry);
+        status = cs_reserve(&s->entry, &s->capacity, s->count + more, sizeof *s->entry);
     }
     if (status == CS_OK) status = take_tensors(s, file, header);
     json_decref(header);
@@ -271,8 +271,8 @@ static cs_status header_length(const cs_safetensors_file *file, int64_t size, in
 static cs_status add_file(cs_safetensors *s, char *path)
 {
     int64_t size = 0, length = 0;
-    cs_status status =
-        path ? cs_reserve(&s->file, &s->file_room, s->files + 1, sizeof *s->file) : CS_ERR_MEMORY;
+    cs_status status = path ? cs_reserve(&s->file, &s->file_capacity, s->files + 1, sizeof *s->file)
+                            : CS_ERR_MEMORY;
     if (status != CS_OK) {
         cs_free(path);
         return status;

@@ -22,9 +22,9 @@ typedef struct {
 struct cs_safetensors {
     cs_safetensors_file *file;
     int files;
-    int64_t file_room;
+    int64_t file_capacity;
     cs_safetensors_entry *entry; /* owns the names */
-    int64_t count, room;
+    int64_t count, capacity;
 };
 
 /* Name of a type in the format ("BF16"). */

@@ -17,7 +17,7 @@
 #include "io/json.h"
 #include "io/safetensors_private.h"
 
-/* What precedes the hash: the header's length and {"__metadata__":{"xxh3":" */
+/* The bytes before the hash: the header's length and {"__metadata__":{"xxh3":" */
 enum { LENGTH_SIZE = 8, ALIGNMENT = 8, HASH_PLACE = LENGTH_SIZE + 25, HASH_SIZE = 32 };
 
 static const char ZEROS[] = "00000000000000000000000000000000";

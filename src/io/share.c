@@ -1,5 +1,5 @@
-/* Two places in order; the first that has the file wins. A build has links of its own beside its
- * programs, so that no path of the building machine is in them. */
+/* Two places in order; the first that has the file wins. A build has links next to its programs, so
+ * that no path of the building machine is in them. */
 #include "io/share.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 cs_status cs_share_path(const char *relative, char **out)
 {
     static const char *const beside = "../share/cospec";
-    char *installed = cs_beside_program(1, &beside);
+    char *installed = cs_path_near_program(1, &beside);
     if (!installed) return CS_ERR_MEMORY;
     const char *const places[] = {getenv("COSPEC_SHARE"), installed};
     cs_status status = CS_ERR_IO;

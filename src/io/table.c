@@ -59,7 +59,7 @@ void cs_table_free(cs_table *table)
 
 cs_status cs_table_row(cs_table *table)
 {
-    cs_status status = cs_reserve(&table->cell, &table->room, table->rows + 1,
+    cs_status status = cs_reserve(&table->cell, &table->capacity, table->rows + 1,
                                   (size_t)table->columns * sizeof *table->cell);
     if (status != CS_OK) return status;
     char **cell = table->cell + table->rows * table->columns;
@@ -306,7 +306,7 @@ cs_status cs_csv_record(cs_csv *r)
             r->at += strcspn(r->at, ",\r\n\"");
         }
         if (status == CS_OK)
-            status = cs_reserve(&r->field, &r->room, r->fields + 1, sizeof *r->field);
+            status = cs_reserve(&r->field, &r->capacity, r->fields + 1, sizeof *r->field);
         if (status != CS_OK) return status;
         r->field[r->fields++] = field;
         char c = (char)(r->at < r->end ? *r->at : '\n');
@@ -373,7 +373,8 @@ static cs_status read_rows(cs_csv *r, cs_table *t)
     return CS_OK;
 }
 
-/* What no CSV holds: nothing at all, a pointer file, a NUL byte (a binary file, or UTF-16). */
+/* Refuses contents that no CSV file has: nothing at all, a pointer file, a NUL byte (a binary file,
+ * or UTF-16). */
 static cs_status check_text(const char *path, const char *text, int64_t size)
 {
     cs_status status = cs_lfs_check(path, text, size);

@@ -19,7 +19,7 @@ typedef struct cs_table {
     /** Number of rows. */
     int64_t rows;
     /** Capacity in rows. */
-    int64_t room;
+    int64_t capacity;
     /** rows x columns texts, row-major, owned, never NULL. */
     char **cell;
 } cs_table;

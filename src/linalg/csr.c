@@ -329,7 +329,7 @@ void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum)
 
 typedef struct {
     const cs_csr *a;
-    const cs_kept_rows *rows;
+    const cs_nonempty_rows *rows;
     bool non_negative;
 } check_job;
 
@@ -337,7 +337,7 @@ static cs_status check_row(const check_job *job, int64_t i)
 {
     const cs_csr *a = job->a;
     for (int64_t p = a->ptr[i]; p < a->ptr[i + 1]; ++p) {
-        long long row = (long long)cs_kept_rows_at(job->rows, i), col = (long long)a->col[p];
+        long long row = (long long)cs_nonempty_rows_at(job->rows, i), col = (long long)a->col[p];
         if (col < 0 || col >= a->cols) {
             return cs_fail(CS_ERR_INPUT, "row %lld: column %lld is not in 0..%lld", row, col,
                            (long long)a->cols - 1);
@@ -373,7 +373,7 @@ static cs_status check_rows(void *ctx, int64_t item, int worker)
     return status;
 }
 
-cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows, bool non_negative)
+cs_status cs_csr_check_rows(const cs_csr *a, const cs_nonempty_rows *rows, bool non_negative)
 {
     if (a->ptr[0] != 0) {
         return cs_fail(CS_ERR_INPUT, "row pointers start at %lld, not 0", (long long)a->ptr[0]);
@@ -381,7 +381,7 @@ cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows, bool non_
     for (int64_t i = 0; i < a->rows; ++i) {
         if (a->ptr[i + 1] < a->ptr[i]) {
             return cs_fail(CS_ERR_INPUT, "row %lld ends at %lld before its start %lld",
-                           (long long)cs_kept_rows_at(rows, i), (long long)a->ptr[i + 1],
+                           (long long)cs_nonempty_rows_at(rows, i), (long long)a->ptr[i + 1],
                            (long long)a->ptr[i]);
         }
     }
@@ -408,7 +408,8 @@ static cs_status test_integers(void *ctx, int64_t piece, int worker)
     const int64_t from = piece * TESTED, end = cs_least(from + TESTED, cs_csr_nnz(t->a));
     bool all = !atomic_load(&t->broken);
     for (int64_t p = from; p < end && all; ++p) {
-        /* from 2^52 on doubles are integers, and one below it, with 2^52 added, has no room for more */
+        /* from 2^52 on doubles are integers, and adding 2^52 to one below it rounds it to an
+         * integer */
         const double x = fabs(t->a->val[p]), whole = (x + 0x1p52) - 0x1p52;
         all = x < 0x1p53 && (whole == x || x >= 0x1p52);
     }

@@ -98,7 +98,7 @@ cs_status cs_csr_select(const cs_csr *a, int64_t rows, const int64_t *row, const
                         int64_t cols, cs_csr *out) CS_MUST_CHECK;
 
 /** The rows of a larger matrix that a matrix stores; the others are empty. Row i of the stored
- * matrix is row cs_kept_rows_at(set, i) of the whole.
+ * matrix is row cs_nonempty_rows_at(set, i) of the whole.
  */
 typedef struct {
     /** Rows of the whole matrix. */
@@ -107,31 +107,31 @@ typedef struct {
     int64_t count;
     /** count ascending row numbers, owned; NULL: all rows, in order. */
     int64_t *row;
-} cs_kept_rows;
+} cs_nonempty_rows;
 
 /** The set of all rows. */
-static inline cs_kept_rows cs_kept_rows_all(int64_t rows)
+static inline cs_nonempty_rows cs_nonempty_rows_all(int64_t rows)
 {
-    cs_kept_rows all = {rows, rows, 0};
+    cs_nonempty_rows all = {rows, rows, 0};
     return all;
 }
 
 /** Row of the whole matrix that stored row i is; i if `set` is NULL. */
-static inline int64_t cs_kept_rows_at(const cs_kept_rows *set, int64_t i)
+static inline int64_t cs_nonempty_rows_at(const cs_nonempty_rows *set, int64_t i)
 {
     return set && set->row ? set->row[i] : i;
 }
 
 /** Frees a set; accepts a zeroed object. */
-void cs_kept_rows_free(cs_kept_rows *set);
+void cs_nonempty_rows_free(cs_nonempty_rows *set);
 
 /** The set of rows that occur among the n entries of `row`, each in 0..rows-1; row[e] becomes its
  * index in the set. O(n) time if rows <= 2 n + 1, else that of sorting; at most 24 n bytes.
  *
  * \retval CS_ERR_MEMORY memory is exhausted
  */
-cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row,
-                              cs_kept_rows *out) CS_MUST_CHECK;
+cs_status cs_nonempty_rows_number(int64_t rows, int64_t n, int64_t *row,
+                                  cs_nonempty_rows *out) CS_MUST_CHECK;
 
 /** A view of `a` without its empty rows; `*rows` receives the set of the others. The view shares
  * the entries of `a` and owns only `ptr` (cs_free), unless no row is empty: then view->ptr ==
@@ -139,22 +139,23 @@ cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row,
  *
  * \retval CS_ERR_MEMORY memory is exhausted; both are unchanged
  */
-cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view) CS_MUST_CHECK;
+cs_status cs_csr_drop_empty_rows(const cs_csr *a, cs_nonempty_rows *rows,
+                                 cs_csr *view) CS_MUST_CHECK;
 
 /** Removes the empty rows in place; `*rows` receives the set of the others. */
-cs_status cs_csr_drop_empty(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
+cs_status cs_csr_drop_empty(cs_csr *a, cs_nonempty_rows *rows) CS_MUST_CHECK;
 
 /** Restores the whole matrix, with empty rows, and frees the set.
  *
  * \retval CS_ERR_MEMORY memory is exhausted; both are unchanged
  */
-cs_status cs_csr_spread(cs_csr *a, cs_kept_rows *rows) CS_MUST_CHECK;
+cs_status cs_csr_spread(cs_csr *a, cs_nonempty_rows *rows) CS_MUST_CHECK;
 
 /** Extends the columns of x from the stored rows to the whole, with 0 elsewhere. */
-cs_status cs_kept_rows_spread(const cs_kept_rows *rows, cs_dense *x) CS_MUST_CHECK;
+cs_status cs_nonempty_rows_spread(const cs_nonempty_rows *rows, cs_dense *x) CS_MUST_CHECK;
 
 /** The rows of x in the set, in memory of the pool; data NULL after a failure of the pool. */
-cs_dense cs_kept_rows_gather(const cs_kept_rows *rows, const cs_dense *x, cs_pool *pool);
+cs_dense cs_nonempty_rows_gather(const cs_nonempty_rows *rows, const cs_dense *x, cs_pool *pool);
 
 /** Row sums (rows values) and column sums (cols values); either may be NULL. */
 void cs_csr_sums(const cs_csr *a, double *row_sum, double *col_sum);
@@ -169,7 +170,7 @@ cs_status cs_csr_check(const cs_csr *a, bool non_negative) CS_MUST_CHECK;
 /** As cs_csr_check for a matrix that stores the given rows of a larger one, whose row numbers
  * appear in messages; `rows` NULL: all.
  */
-cs_status cs_csr_check_rows(const cs_csr *a, const cs_kept_rows *rows,
+cs_status cs_csr_check_rows(const cs_csr *a, const cs_nonempty_rows *rows,
                             bool non_negative) CS_MUST_CHECK;
 
 /** Whether every value is an integer of magnitude below 2^53. */
@@ -218,21 +219,21 @@ void cs_csr_panel_get(const double *panel, int64_t first, int64_t count, cs_dens
  *
  * \param x panel of a->cols rows
  * \param y panel of a->cols rows
- * \param room scratch of cs_csr_normal_room(a) doubles, aligned to 64 bytes; not used between
+ * \param work scratch of cs_csr_normal_work_size(a) doubles, aligned to 64 bytes; not used between
  *     calls
  * \param threads 0: cs_threads()
  */
-cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
+cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *work,
                               int threads) CS_MUST_CHECK;
 
 /** Doubles of scratch of cs_csr_apply_normal: at most a quarter of nnz. */
-int64_t cs_csr_normal_room(const cs_csr *a);
+int64_t cs_csr_normal_work_size(const cs_csr *a);
 
 /** ax = A X and atz = A^T Z for panels in one pass; x and atz have cols rows, z and ax have rows
  * rows. Scratch and cost of cs_csr_apply_normal.
  */
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
-                            double *atz, double *room, int threads) CS_MUST_CHECK;
+                            double *atz, double *work, int threads) CS_MUST_CHECK;
 
 /** A bound c on rounding: \f$\|\mathrm{fl}(A x) - A x\| \le c\, \| |A| |x| \|\f$, and the same for
  * A^T z. It is the number of additions of an entry plus one, times eps / 2. O(rows + nnz).

@@ -19,9 +19,10 @@
 #include "linalg/csr_private.h"
 
 enum {
-    TILE = CS_PANEL,      /* doubles of one 64-byte cache line */
-    CHUNK_WORK = 1 << 17, /* nonzeros and rows, times the tile's width, that make a chunk: more than
-                             starting threads takes */
+    TILE = CS_PANEL, /* doubles of one 64-byte cache line */
+    /* Nonzeros and rows, times the tile's width, that make a chunk: more than starting threads
+     * takes. */
+    CHUNK_WORK = 1 << 17,
     MAX_CHUNKS = 256,
     RUN = CS_CSR_RUN,
     AHEAD = CS_CSR_AHEAD
@@ -35,14 +36,14 @@ typedef struct {
     const cs_dense *x;
     cs_dense *y;
     const double *packed; /* cols x TILE, a row of the tile contiguous */
-    double *room;         /* where x is packed */
+    double *buffer;       /* where x is packed */
     double *panel;        /* takes the place of y: rows x TILE, stored as packed is */
     int64_t first;        /* column of X and Y the tile begins with */
     int64_t width, chunks;
 } product;
 
-/* One row of A times a tile of eight, whose lines are asked for AHEAD nonzeros before their turn,
- * those of the rows after it too (x may be larger than the second cache). */
+/* One row of A times a tile of eight. The lines of the tile are prefetched AHEAD nonzeros before
+ * their turn, and so are those of the next rows (x may be larger than the L2 cache). */
 static inline __attribute__((always_inline)) v8 row_of_8(const cs_csr *a, const double *x,
                                                          int64_t i, int64_t last)
 {
@@ -138,7 +139,7 @@ static cs_status pack_chunk(void *ctx, int64_t chunk)
     const double *x = t->x->data + t->first * t->x->ld;
     for (int64_t i = begin; i < end; ++i) {
         for (int64_t j = 0; j < TILE; ++j) {
-            t->room[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
+            t->buffer[i * TILE + j] = j < t->width ? x[i + j * t->x->ld] : 0;
         }
     }
     return CS_OK;
@@ -169,12 +170,12 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
                        (long long)x->cols, (long long)y->rows, (long long)y->cols);
     }
     product t = {.a = a, .x = x, .y = y};
-    void *room = NULL;
+    void *buffer = NULL;
     if (x->cols > 1) {
-        room = cs_alloc(a->cols + 1, TILE * sizeof(double));
-        if (!room) return CS_ERR_MEMORY;
+        buffer = cs_alloc(a->cols + 1, TILE * sizeof(double));
+        if (!buffer) return CS_ERR_MEMORY;
         /* Rows of the tile on cache lines: the item added pays for moving up to the next one. */
-        t.packed = t.room = (double *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
+        t.packed = t.buffer = (double *)(((uintptr_t)buffer + 63) & ~(uintptr_t)63);
     }
     cs_status status = CS_OK;
     for (int64_t left = x->cols; left > 0 && status == CS_OK; left -= t.width) {
@@ -182,7 +183,7 @@ cs_status cs_csr_apply(const cs_csr *a, const cs_dense *x, cs_dense *y, int thre
         status = multiply_tile(&t, threads);
         t.first += t.width;
     }
-    cs_free(room);
+    cs_free(buffer);
     return status;
 }
 

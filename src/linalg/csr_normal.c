@@ -1,7 +1,7 @@
 /* A^T A times a panel, and A and A^T times a panel each, the matrix read once.
  *
  * Method: a row a_i of A gives t = a_i X (a line for each nonzero) and, while its indices and
- * values are still in the first cache, Y += a_i^T t. Neither A^T nor the tall panel A X is touched:
+ * values are still in the L1 cache, Y += a_i^T t. Neither A^T nor the tall panel A X is touched:
  * for A of 200,000 rows that panel (12.8 MB) is what the product with A^T fetches at random, where
  * here only the two panels of the smaller side are. Rows are dealt in chunks fixed by the matrix,
  * each with its own Y; these are added in order, so that bits do not depend on threads.
@@ -23,15 +23,17 @@ enum {
     SERIAL_BELOW = 200000, /* multiply-adds that take about as long as starting threads */
     LEAST_CHUNKS = 4,      /* fewer would leave threads idle */
     MOST_CHUNKS = 32,
-    WORK_PER_COLUMN = 32, /* nonzeros of a chunk for each of its columns, least: an own Y is cleared
-                             and added up, which costs less than a tenth of them */
-    REDUCED_ROWS = 2048   /* of Y, added up at once */
+    /* Nonzeros of a chunk for each of its columns, least: an own Y is cleared and added up, which
+     * costs less than a tenth of them. */
+    WORK_PER_COLUMN = 32,
+    REDUCED_ROWS = 2048 /* of Y, added up at once */
 };
 
 typedef struct {
     const cs_csr *a;
     const double *x;
-    double *y, *room; /* Y of the first chunk is y itself, of chunk c > 0 the (c - 1)-th of room */
+    /* Y of the first chunk is y itself, of chunk c > 0 the (c - 1)-th of this buffer */
+    double *y, *work;
     int64_t chunks;
     const double *z; /* of both products: Y = A^T Z, product = A X; NULL: Z = A X */
     double *product;
@@ -56,7 +58,7 @@ bool cs_csr_normal_pays(const cs_csr *a)
     return chunks_of(a) > 0;
 }
 
-int64_t cs_csr_normal_room(const cs_csr *a)
+int64_t cs_csr_normal_work_size(const cs_csr *a)
 {
     int64_t chunks = chunks_of(a);
     return chunks > 1 ? (chunks - 1) * a->cols * TILE : 0;
@@ -79,8 +81,8 @@ static inline __attribute__((always_inline)) void rows_of(const cs_csr *a, const
             for (; p < pause; ++p) {
                 int64_t at = (int64_t)col[p] * TILE, ahead = p + CS_CSR_AHEAD;
                 __builtin_prefetch(x + (int64_t)col[cs_least(ahead, last)] * TILE);
-                __builtin_prefetch(y + at, 0, 2); /* for the second pass: the second cache, as
-                                                     lines of X need the first */
+                /* prefetch Y into L2 for the second pass; X needs L1 */
+                __builtin_prefetch(y + at, 0, 2);
                 low += val[p] * *(const cs_v4 *)(x + at);
                 high += val[p] * *(const cs_v4 *)(x + at + 4);
             }
@@ -115,7 +117,7 @@ static cs_status normal_chunk(void *ctx, int64_t chunk)
 {
     const normal_product *t = ctx;
     int64_t size = t->a->cols * TILE;
-    double *y = chunk == 0 ? t->y : t->room + (chunk - 1) * size;
+    double *y = chunk == 0 ? t->y : t->work + (chunk - 1) * size;
     memset(y, 0, (size_t)size * sizeof *y);
     int64_t begin = cs_csr_chunk_start(t->a, chunk, t->chunks);
     int64_t end = cs_csr_chunk_end(t->a, chunk, t->chunks);
@@ -133,7 +135,7 @@ static cs_status reduce_rows(void *ctx, int64_t item)
     const int64_t reduced = (int64_t)REDUCED_ROWS * TILE, size = t->a->cols * TILE;
     int64_t begin = item * reduced, end = cs_least(begin + reduced, size);
     for (int64_t c = 0; c + 1 < t->chunks; ++c) {
-        const double *part = t->room + c * size;
+        const double *part = t->work + c * size;
         for (int64_t e = begin; e < end; ++e) {
             t->y[e] += part[e];
         }
@@ -149,19 +151,18 @@ static cs_status multiply(normal_product *t, int threads)
     return status || t->chunks == 1 ? status : cs_parallel(items, threads, reduce_rows, t);
 }
 
-/* What is written is written through a normal_product.
- * NOLINTBEGIN(readability-non-const-parameter) */
-cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *room,
+/* The arrays are written through a normal_product. NOLINTBEGIN(readability-non-const-parameter) */
+cs_status cs_csr_apply_normal(const cs_csr *a, const double *x, double *y, double *work,
                               int threads)
 {
-    normal_product t = {.a = a, .x = x, .y = y, .room = room};
+    normal_product t = {.a = a, .x = x, .y = y, .work = work};
     return multiply(&t, threads);
 }
 
 cs_status cs_csr_apply_both(const cs_csr *a, const double *x, const double *z, double *ax,
-                            double *atz, double *room, int threads)
+                            double *atz, double *work, int threads)
 {
-    normal_product t = {.a = a, .x = x, .y = atz, .room = room, .z = z, .product = ax};
+    normal_product t = {.a = a, .x = x, .y = atz, .work = work, .z = z, .product = ax};
     return multiply(&t, threads);
 }
 /* NOLINTEND(readability-non-const-parameter) */

@@ -10,10 +10,10 @@
 #include "base/mem.h"
 #include "linalg/csr.h"
 
-void cs_kept_rows_free(cs_kept_rows *set)
+void cs_nonempty_rows_free(cs_nonempty_rows *set)
 {
     cs_free(set->row);
-    *set = (cs_kept_rows){0};
+    *set = (cs_nonempty_rows){0};
 }
 
 /* place[i] = 1 + its number in list, where row i occurs; returns how many do. */
@@ -54,7 +54,7 @@ static int64_t number_by_order(int64_t n, int64_t *row, int64_t *list)
     return count;
 }
 
-cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row, cs_kept_rows *out)
+cs_status cs_nonempty_rows_number(int64_t rows, int64_t n, int64_t *row, cs_nonempty_rows *out)
 {
     const bool few = rows / 2 <= n;
     int64_t *place = few ? cs_calloc(rows, sizeof *place) : NULL;
@@ -62,13 +62,13 @@ cs_status cs_kept_rows_number(int64_t rows, int64_t n, int64_t *row, cs_kept_row
     if (list) {
         int64_t count =
             few ? number_by_place(rows, n, row, place, list) : number_by_order(n, row, list);
-        *out = (cs_kept_rows){.rows = rows, .count = count, .row = list};
+        *out = (cs_nonempty_rows){.rows = rows, .count = count, .row = list};
     }
     cs_free(place);
     return list ? CS_OK : CS_ERR_MEMORY;
 }
 
-cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view)
+cs_status cs_csr_drop_empty_rows(const cs_csr *a, cs_nonempty_rows *rows, cs_csr *view)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -85,7 +85,7 @@ cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view)
     for (int64_t i = 0; i < a->rows; ++i) {
         if (a->ptr[i + 1] != a->ptr[i]) {
             ptr[n] = a->ptr[i];
-            row[n++] = cs_kept_rows_at(rows, i);
+            row[n++] = cs_nonempty_rows_at(rows, i);
         }
     }
     ptr[n] = a->ptr[a->rows];
@@ -96,10 +96,10 @@ cs_status cs_csr_filled(const cs_csr *a, cs_kept_rows *rows, cs_csr *view)
     return CS_OK;
 }
 
-cs_status cs_csr_drop_empty(cs_csr *a, cs_kept_rows *rows)
+cs_status cs_csr_drop_empty(cs_csr *a, cs_nonempty_rows *rows)
 {
     cs_csr view;
-    cs_status status = cs_csr_filled(a, rows, &view);
+    cs_status status = cs_csr_drop_empty_rows(a, rows, &view);
     if (status == CS_OK && view.ptr != a->ptr) {
         cs_free(a->ptr);
         *a = view;
@@ -111,7 +111,7 @@ cs_status cs_csr_drop_empty(cs_csr *a, cs_kept_rows *rows)
     return status;
 }
 
-cs_status cs_csr_spread(cs_csr *a, cs_kept_rows *rows)
+cs_status cs_csr_spread(cs_csr *a, cs_nonempty_rows *rows)
 {
     int64_t *ptr = rows->row ? cs_alloc(rows->rows + 1, sizeof *ptr) : a->ptr;
     if (!ptr) return CS_ERR_MEMORY;
@@ -126,11 +126,11 @@ cs_status cs_csr_spread(cs_csr *a, cs_kept_rows *rows)
         a->ptr = ptr;
         a->rows = rows->rows;
     }
-    cs_kept_rows_free(rows);
+    cs_nonempty_rows_free(rows);
     return CS_OK;
 }
 
-cs_status cs_kept_rows_spread(const cs_kept_rows *rows, cs_dense *x)
+cs_status cs_nonempty_rows_spread(const cs_nonempty_rows *rows, cs_dense *x)
 {
     cs_dense whole;
     if (!rows->row) return CS_OK;
@@ -146,12 +146,12 @@ cs_status cs_kept_rows_spread(const cs_kept_rows *rows, cs_dense *x)
     return CS_OK;
 }
 
-cs_dense cs_kept_rows_gather(const cs_kept_rows *rows, const cs_dense *x, cs_pool *pool)
+cs_dense cs_nonempty_rows_gather(const cs_nonempty_rows *rows, const cs_dense *x, cs_pool *pool)
 {
     cs_dense part = cs_dense_in(pool, rows->count, x->cols);
     for (int64_t j = 0; part.data && j < x->cols; ++j) {
         for (int64_t i = 0; i < rows->count; ++i) {
-            part.data[i + j * part.ld] = x->data[cs_kept_rows_at(rows, i) + j * x->ld];
+            part.data[i + j * part.ld] = x->data[cs_nonempty_rows_at(rows, i) + j * x->ld];
         }
     }
     return part;

@@ -35,9 +35,9 @@ static const double LONG_WORK = 1e9;
 typedef struct {
     char job;
     bool trans_a, trans_b;
-    int rows, cols, inner, lda, ldb, ldc, room, *pivot;
+    int rows, cols, inner, lda, ldb, ldc, work_size, *pivot;
     double alpha, beta, *a, *b, *c; /* matrices: A and products, or A, U and V^T */
-    double *x, *work;               /* singular values, eigenvalues, a diagonal, tau; room */
+    double *x, *work;               /* singular values, eigenvalues, a diagonal, tau; a workspace */
     lapack_int info;
 } library_call;
 
@@ -291,7 +291,7 @@ cs_status cs_dense_svd(cs_dense *a, double *sigma, cs_dense *u, cs_dense *vt)
     return svd_with_fallback(a, &s, sigma, u, vt);
 }
 
-/* Of a square matrix, of which a problem is to be solved. */
+/* The shape of a square matrix, for an eigenproblem or a linear system named by `problem`. */
 static cs_status square_shape(const cs_dense *a, const char *problem, blas_shape *out)
 {
     return a->rows == a->cols ? shape_of(a, "matrix", out)
@@ -326,19 +326,17 @@ static void sytrd(void *call)
 {
     library_call *p = call;
     p->info = LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', p->rows, p->a, p->lda, p->x, p->b, p->c,
-                                  p->work, p->room);
+                                  p->work, p->work_size);
 }
 
 cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e)
 {
-    enum {
-        BLOCK = 64
-    }; /* columns of dsytrd's workspace, of which it uses as many as it reduces at once */
+    enum { BLOCK = 64 }; /* columns of dsytrd's workspace: the number that it reduces at once */
     blas_shape s = {0};
     cs_pool pool = {0};
     library_call call = {.a = a->data, .x = d, .b = e};
     cs_status status = square_shape(a, "eigenproblem", &s);
-    if (status == CS_OK) status = cs_blas_int(BLOCK * a->rows, "sytrd workspace", &call.room);
+    if (status == CS_OK) status = cs_blas_int(BLOCK * a->rows, "sytrd workspace", &call.work_size);
     if (status == CS_OK) status = part_finite(a, true);
     if (status != CS_OK || a->rows == 0) return status;
     call.rows = s.rows;

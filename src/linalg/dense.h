@@ -63,6 +63,12 @@ cs_status cs_blas_int(int64_t value, const char *what, int *out) CS_MUST_CHECK;
 cs_status cs_gemm(bool trans_a, bool trans_b, double alpha, const cs_dense *a, const cs_dense *b,
                   double beta, cs_dense *c) CS_MUST_CHECK;
 
+/** Columns first .. first + count - 1, which remain those of A. */
+static inline cs_dense cs_dense_columns(const cs_dense *a, int64_t first, int64_t count)
+{
+    return (cs_dense){.rows = a->rows, .cols = count, .ld = a->ld, .data = a->data + first * a->ld};
+}
+
 /** Thin SVD A = U diag(sigma) V^T, p = min(rows, cols), by LAPACK's gesdd, and by gesvd if gesdd
  * does not converge. Memory: 2 rows cols + 4 p^2 doubles.
  *

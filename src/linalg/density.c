@@ -21,7 +21,7 @@ static const double ROUNDING = 1e-12; /* of a sample's mass */
 static const double WIDTH = 1.5;      /* times top / degree: a bias below 1e-5 of an even density */
 static const double LEVEL = 0.95;
 
-/* What is averaged: 2 sums, and 5 curves of `points` values. */
+/* The averaged quantities: 2 sums, and 5 curves of `points` values. */
 enum { SUM2, SUM4, SUMS };
 enum { DENSITY, ABOVE_LOW, ABOVE_HIGH, FOURTH_LOW, FOURTH_HIGH, CURVES };
 
@@ -100,7 +100,7 @@ static void free_group(sample_group *g)
     *g = (sample_group){0};
 }
 
-double cs_density_room(int64_t rows, int64_t cols, int64_t degree)
+double cs_density_bytes(int64_t rows, int64_t cols, int64_t degree)
 {
     return GROUP * ((double)cols * (double)(degree + 2) + (double)rows);
 }
@@ -327,8 +327,8 @@ typedef struct {
     double width;
     int64_t quantities;
     double *value; /* GROUP x quantities */
-    double *room;  /* by sample of the group */
-    int64_t room_size;
+    double *work;  /* by sample of the group */
+    int64_t work_size;
 } evaluation;
 
 /* All quantities of one sample. */
@@ -339,26 +339,26 @@ static cs_status evaluate_sample(void *ctx, int64_t c)
     const cs_jacobi *j = &e->group->j[c];
     int64_t q = j->order, n = o->points;
     double *out = e->value + c * e->quantities, *curve = out + SUMS;
-    double *node = e->room + c * e->room_size, *weight = node + o->degree;
+    double *node = e->work + c * e->work_size, *weight = node + o->degree;
     cs_jacobi fourth = {.alpha = weight + o->degree, .beta = weight + 2 * o->degree};
-    double *room = weight + 3 * o->degree;
+    double *work = weight + 3 * o->degree;
     memset(out, 0, (size_t)e->quantities * sizeof *out);
     if (q == 0) {
         return CS_OK;
     }
     out[SUM2] = j->mass * j->alpha[0];
     out[SUM4] = j->mass * (j->alpha[0] * j->alpha[0] + j->beta[0] * j->beta[0]);
-    cs_status status = cs_jacobi_squared(j, room, &fourth);
-    if (status == CS_OK) status = cs_jacobi_rule(j, room, node, weight);
+    cs_status status = cs_jacobi_squared(j, work, &fourth);
+    if (status == CS_OK) status = cs_jacobi_rule(j, work, node, weight);
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         double x = o->x[i], low = 0, high = 0;
         for (int64_t k = 0; k < q; ++k) {
             curve[DENSITY * n + i] += weight[k] * kernel(sqrt(fmax(node[k], 0)), x, e->width);
         }
-        status = cs_jacobi_above(j, x * x, room, &low, &high);
+        status = cs_jacobi_above(j, x * x, work, &low, &high);
         curve[ABOVE_LOW * n + i] = fmax(0, low - ROUNDING * j->mass);
         curve[ABOVE_HIGH * n + i] = fmin(j->mass, high + ROUNDING * j->mass);
-        if (status == CS_OK) status = cs_jacobi_above(&fourth, x * x, room, &low, &high);
+        if (status == CS_OK) status = cs_jacobi_above(&fourth, x * x, work, &low, &high);
         double least = fourth.mass - high, most = fourth.mass - low;
         curve[FOURTH_LOW * n + i] = fmax(0, least - ROUNDING * fourth.mass);
         curve[FOURTH_HIGH * n + i] = fmin(fourth.mass, most + ROUNDING * fourth.mass);
@@ -455,11 +455,11 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     d.factor = cs_student_width(options->level > 0 ? options->level : LEVEL,
                                 (double)(options->samples - 1));
     e.quantities = SUMS + CURVES * n;
-    e.room_size = 4 * q + cs_jacobi_room(q);
+    e.work_size = 4 * q + cs_jacobi_work_size(q);
     CS_POOL_FIELDS(&d.pool, n, &d, density, above, fourth_below);
     CS_POOL_FIELDS(&pool, e.quantities, &av, mean, square);
     e.value = cs_pool_take(&pool, e.quantities, GROUP * sizeof *e.value);
-    e.room = cs_pool_take(&pool, e.room_size, GROUP * sizeof *e.room);
+    e.work = cs_pool_take(&pool, e.work_size, GROUP * sizeof *e.work);
     status = d.pool.status ? d.pool.status : pool.status;
     status = status ? status : init_group(a, q, &group);
     status = status ? status : draw_all(a, options, &e, &group, &av, &d);

@@ -128,7 +128,7 @@ typedef struct {
 void cs_density_free(cs_density *density);
 
 /** Doubles of scratch of cs_density_of in addition to those of the operator. */
-double cs_density_room(int64_t rows, int64_t cols, int64_t degree);
+double cs_density_bytes(int64_t rows, int64_t cols, int64_t degree);
 
 /** Curves, counts and sums for the column side of A; pass the transpose if it has fewer rows than
  * columns. Sample i depends only on (seed, i); bits do not depend on the number of threads.

@@ -4,7 +4,7 @@
  * and searched for values that are not finite, a run of 128 rows an item; then the blocks of the
  * upper triangle are the items: each sums its tiles over 4,096 rows in float and adds them to the
  * double matrix. An entry belongs to one item and its terms come in the order of the rows, so
- * threads do not bear on the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
+ * threads do not affect the sum. Panels follow Goto and van de Geijn (ACM TOMS 34(3), 2008). The
  * order of rows that lie apart is made by counting.
  */
 #include "linalg/gram.h"
@@ -16,8 +16,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/tile_private.h"
 
 enum {
@@ -29,12 +29,7 @@ enum {
     PIECE = 16,             /* rows packed before the next panel: lines follow each other */
 };
 
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
-/* What one run of rows tells beside its panels. */
+/* Row statistics gathered along with the panels. */
 typedef struct {
     double square, heaviest_square;
     int64_t heaviest, zeros, vanished;
@@ -44,7 +39,8 @@ typedef struct {
     cs_gram *g;
     const cs_rows *rows;
     const cs_tile_kernels *kernels;
-    const int64_t *order;                 /* row numbers by group, or NULL: as they stand */
+    /* row numbers by group, or NULL: in the order of the matrix */
+    const int64_t *order;
     int64_t panels, block_panels, blocks; /* of the columns */
     int64_t item;                         /* bytes of a number */
     bool widen;                           /* rows are read as floats and packed as doubles */
@@ -55,9 +51,9 @@ typedef struct {
     char *packed;     /* runs x panels x STEPS x CS_TILE */
     char *sums;       /* runs x panels x CS_TILE */
     run_facts *facts; /* runs */
-    char *scratch;    /* a worker: STEPS x cols rows, STEPS x lanes squares, and as
-                         doubles what is transformed */
-    char *tiles;      /* a worker: block_panels^2 tiles */
+    /* A worker: STEPS x cols rows, STEPS x lanes squares, and as doubles what is transformed. */
+    char *scratch;
+    char *tiles; /* a worker: block_panels^2 tiles */
     int64_t scratch_bytes, tile_bytes;
 } adder;
 
@@ -122,8 +118,8 @@ static cs_status bad_row(const adder *a, int64_t row)
     return cs_tile_bad_row(a->rows, row, a->g->wide);
 }
 
-/* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float,
- * 2^62 in double, with room for the centring's product of sums. */
+/* Whether the squares of rows as large as this one add up within the type: 2^12 rows in float, 2^62
+ * in double, with a margin for the centring's product of sums. */
 static bool in_range(const adder *a, double square)
 {
     return square <= (a->g->wide ? DBL_MAX * 0x1p-128 : (double)FLT_MAX * 0x1p-13);
@@ -210,7 +206,7 @@ static void pack_panels(const adder *a, int64_t count, const char *values, char 
     }
 }
 
-/* The run's rows, which ascend, where they stand in memory; NULL when they do not. */
+/* The run's rows, which ascend, in memory without a copy; NULL when they are not contiguous. */
 static const char *in_place(const adder *a, int64_t from, int64_t count)
 {
     const char *data =
@@ -310,7 +306,7 @@ static cs_status multiply_block(void *ctx, int64_t item, int worker)
         }
     }
     char *tiles = a->tiles + worker * a->tile_bytes;
-    const int64_t runs = ceiling(a->count, STEPS);
+    const int64_t runs = cs_ceiling(a->count, STEPS);
     for (int64_t run = 0; run < runs; run += SLAB) {
         multiply_slab(a, ib, jb, run, cs_least(run + SLAB, runs), tiles);
     }
@@ -324,7 +320,7 @@ static void take_runs(const adder *a)
 {
     cs_gram *g = a->g;
     double *sum = g->sum + a->group * g->cols;
-    for (int64_t run = 0; run < ceiling(a->count, STEPS); ++run) {
+    for (int64_t run = 0; run < cs_ceiling(a->count, STEPS); ++run) {
         const char *sums = a->sums + run * a->panels * CS_TILE * a->item;
         for (int64_t j = 0; j < g->cols; ++j) {
             sum[j] += item_of(g, sums, j);
@@ -340,14 +336,14 @@ static void take_runs(const adder *a)
         g->zeros += f->zeros;
         g->vanished += f->vanished;
     }
-    g->slabs += ceiling(a->count, (int64_t)STEPS * SLAB);
+    g->slabs += cs_ceiling(a->count, (int64_t)STEPS * SLAB);
     g->rows[a->group] += a->count;
     g->total += a->count;
 }
 
 static cs_status add_chunk(adder *a, int threads)
 {
-    const int64_t runs = ceiling(a->count, STEPS);
+    const int64_t runs = cs_ceiling(a->count, STEPS);
     cs_status status = cs_parallel_workers(runs, threads, pack_run, a);
     if (status == CS_OK)
         status = cs_parallel_workers(a->blocks * (a->blocks + 1) / 2, threads, multiply_block, a);
@@ -407,22 +403,22 @@ static void adder_free(adder *a)
     cs_free(a->facts);
 }
 
-/* The geometry, a matter of the number of columns alone, and room. */
+/* The geometry, which depends on the number of columns alone, and the buffers. */
 static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder *a)
 {
     const int64_t item = g->wide ? sizeof(double) : sizeof(float);
-    int64_t d = g->cols, panels = ceiling(d, CS_TILE);
+    int64_t d = g->cols, panels = cs_ceiling(d, CS_TILE);
     int64_t w = d > 512 ? WIDEST_BLOCK : d > 128 ? WIDEST_BLOCK / 2 : WIDEST_BLOCK / 6;
     int64_t run_bytes = panels * STEPS * CS_TILE * item;
     int64_t runs = CHUNK_BYTES / (run_bytes * SLAB) * SLAB;
     runs = runs < SLAB ? SLAB : cs_least(runs, MOST_ROWS / STEPS);
-    runs = cs_least(runs, ceiling(rows->rows, STEPS));
+    runs = cs_least(runs, cs_ceiling(rows->rows, STEPS));
     *a = (adder){.g = g,
                  .rows = rows,
                  .kernels = cs_tile_kernels_here(),
                  .panels = panels,
                  .block_panels = w,
-                 .blocks = ceiling(panels, w),
+                 .blocks = cs_ceiling(panels, w),
                  .item = item,
                  .chunk_rows = runs * STEPS,
                  .transform = g->normalise || g->shift,
@@ -431,7 +427,7 @@ static cs_status adder_init(cs_gram *g, const cs_rows *rows, int threads, adder 
                  .scratch_bytes = STEPS * (d + CS_TILE_LANES) * item,
                  .tile_bytes = w * w * CS_TILE * CS_TILE * item};
     a->scratch_bytes += a->transform ? STEPS * d * (int64_t)sizeof(double) : 0;
-    a->scratch_bytes = ceiling(a->scratch_bytes, 64) * 64;
+    a->scratch_bytes = cs_ceiling(a->scratch_bytes, 64) * 64;
     a->packed = cs_alloc_aligned(runs, run_bytes);
     a->sums = cs_alloc_aligned(runs, panels * CS_TILE * item);
     a->scratch = cs_alloc_aligned(threads, a->scratch_bytes);

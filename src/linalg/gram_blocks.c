@@ -266,7 +266,7 @@ typedef struct {
     void *data;
 } member;
 
-/* As they stand in the file. */
+/* The members in the order of the file. */
 static void list_members(const cs_gram *g, int64_t *counts, double *squares, member m[MEMBERS])
 {
     m[0] = (member){"block", CS_F64, 3, {g->groups, g->cols, g->cols}, g->block};

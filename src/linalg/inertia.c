@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 enum { POWER_STEPS = 8 };
 

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "linalg/dense.h"
 
 static const double FAR = 100;       /* times the norm: a prescribed entry beyond is not used */
@@ -27,8 +27,8 @@ static const double AT_NODE = 1e-12; /* times the norm */
 static const double NOTHING = 1e-15; /* times the norm: the discrete measure has no more nodes */
 
 /* Of ARPACK (no header declares it): the symmetric tridiagonal matrix of diagonal d and n - 1
- * entries e beside it; d becomes its eigenvalues, ascending, z the last row of their vectors. work:
- * max(1, 2 n - 2). */
+ * off-diagonal entries e; d becomes its eigenvalues, ascending, z the last row of their vectors.
+ * work: max(1, 2 n - 2). */
 void dstqrb_(const int *n, double *d, double *e, double *z, double *work, int *info);
 
 /* End for end. */
@@ -68,14 +68,14 @@ static cs_status rule_of(int64_t order, double mass, double *d, double *e, doubl
     return CS_OK;
 }
 
-cs_status cs_jacobi_rule(const cs_jacobi *j, double *room, double *node, double *weight)
+cs_status cs_jacobi_rule(const cs_jacobi *j, double *buffer, double *node, double *weight)
 {
     if (j->order == 0) {
         return CS_OK;
     }
     memcpy(node, j->alpha, (size_t)j->order * sizeof *node);
-    memcpy(room, j->beta, (size_t)j->order * sizeof *room);
-    return rule_of(j->order, j->mass, node, room, weight, room + j->order);
+    memcpy(buffer, j->beta, (size_t)j->order * sizeof *buffer);
+    return rule_of(j->order, j->mass, node, buffer, weight, buffer + j->order);
 }
 
 static double norm_of(const cs_jacobi *j)
@@ -102,14 +102,14 @@ static double prescribed(const cs_jacobi *j, double x, double norm)
     return x + left * left / pivot;
 }
 
-cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *room, double *low, double *high)
+cs_status cs_jacobi_above(const cs_jacobi *j, double x, double *buffer, double *low, double *high)
 {
     int64_t q = j->order, n = q + 1;
     *low = *high = 0;
     if (q == 0) {
         return CS_OK;
     }
-    double *d = room, *e = d + q + 1, *w = e + q + 1;
+    double *d = buffer, *e = d + q + 1, *w = e + q + 1;
     double norm = norm_of(j) + fabs(x), last = prescribed(j, x, norm);
     bool plain = !(fabs(last - x) <= FAR * norm);
     memcpy(d, j->alpha, (size_t)q * sizeof *d);
@@ -173,10 +173,10 @@ static void lanczos_diagonal(int64_t n, const double *node, double *basis, int64
     }
 }
 
-cs_status cs_jacobi_squared(const cs_jacobi *j, double *room, cs_jacobi *out)
+cs_status cs_jacobi_squared(const cs_jacobi *j, double *buffer, cs_jacobi *out)
 {
     int64_t q = j->order;
-    double *node = room, *weight = node + q, *scratch = weight + q;
+    double *node = buffer, *weight = node + q, *scratch = weight + q;
     out->order = 0;
     out->mass = 0;
     cs_status status = cs_jacobi_rule(j, scratch, node, weight);

@@ -18,20 +18,20 @@ static cs_status csr_panel(void *context, bool turn, const double *x, double *y)
 }
 
 /* In one pass where that pays, else one product after the other. */
-static cs_status csr_normal(void *context, bool turn, const double *x, double *y, double *room)
+static cs_status csr_normal(void *context, bool turn, const double *x, double *y, double *work)
 {
     const cs_linop_csr_ctx *ctx = context;
     const cs_csr *a = turn ? ctx->at : ctx->a;
     if (cs_csr_normal_pays(a)) {
-        return cs_csr_apply_normal(a, x, y, room, ctx->threads);
+        return cs_csr_apply_normal(a, x, y, work, ctx->threads);
     }
-    cs_status status = cs_csr_apply_panel(a, x, room, ctx->threads);
-    return status ? status : cs_csr_apply_panel(turn ? ctx->a : ctx->at, room, y, ctx->threads);
+    cs_status status = cs_csr_apply_panel(a, x, work, ctx->threads);
+    return status ? status : cs_csr_apply_panel(turn ? ctx->a : ctx->at, work, y, ctx->threads);
 }
 
-static int64_t normal_room(const cs_csr *a)
+static int64_t normal_work_size(const cs_csr *a)
 {
-    return cs_csr_normal_pays(a) ? cs_csr_normal_room(a) : a->rows * CS_PANEL;
+    return cs_csr_normal_pays(a) ? cs_csr_normal_work_size(a) : a->rows * CS_PANEL;
 }
 
 cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, int threads)
@@ -43,8 +43,8 @@ cs_linop cs_linop_csr(cs_linop_csr_ctx *ctx, const cs_csr *a, const cs_csr *at, 
                       .apply = csr_apply,
                       .panel = csr_panel,
                       .normal = csr_normal,
-                      .room = normal_room(a),
-                      .room_t = normal_room(at),
+                      .work_size = normal_work_size(a),
+                      .work_size_t = normal_work_size(at),
                       .data = {.a = a, .at = at}};
 }
 
@@ -104,12 +104,12 @@ static cs_status deflated_panel(void *context, bool turn, const double *x, doubl
     return status;
 }
 
-static cs_status deflated_normal(void *context, bool turn, const double *x, double *y, double *room)
+static cs_status deflated_normal(void *context, bool turn, const double *x, double *y, double *work)
 {
     const cs_linop_deflated_ctx *ctx = context;
     const cs_linop *a = ctx->inner;
     const cs_dense *known = turn ? ctx->u : ctx->v;
-    cs_status status = a->normal(a->ctx, a->turned != turn, x, y, room);
+    cs_status status = a->normal(a->ctx, a->turned != turn, x, y, work);
     if (status == CS_OK) subtract_panel(known, ctx->s, 2, known, x, y);
     return status;
 }
@@ -126,8 +126,8 @@ cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, co
                    .apply = deflated_apply,
                    .panel = few ? deflated_panel : NULL,
                    .normal = normal ? deflated_normal : NULL,
-                   .room = normal ? inner->room : -1,
-                   .room_t = normal ? inner->room_t : -1};
+                   .work_size = normal ? inner->work_size : -1,
+                   .work_size_t = normal ? inner->work_size_t : -1};
     if (inner->data.a && !inner->data.u) {
         op.data = (cs_linop_data){.a = inner->data.a, .at = inner->data.at, .u = u, .v = v, .s = s};
     }
@@ -141,8 +141,8 @@ cs_linop cs_linop_transposed(const cs_linop *inner)
     op.rows = inner->cols;
     op.cols = inner->rows;
     op.turned = !inner->turned;
-    op.room = inner->room_t;
-    op.room_t = inner->room;
+    op.work_size = inner->work_size_t;
+    op.work_size_t = inner->work_size;
     op.data = (cs_linop_data){.a = d->at, .at = d->a, .u = d->v, .v = d->u, .s = d->s};
     return op;
 }

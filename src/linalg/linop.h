@@ -44,12 +44,12 @@ typedef struct cs_linop {
     cs_status (*apply)(void *ctx, bool turn, const cs_dense *x, cs_dense *y);
     /** The same for panels; may be NULL. */
     cs_status (*panel)(void *ctx, bool turn, const double *x, double *y);
-    /** The normal product of panels; `room` is scratch aligned to 64 bytes. */
-    cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *room);
+    /** The normal product of panels; `work` is scratch aligned to 64 bytes. */
+    cs_status (*normal)(void *ctx, bool turn, const double *x, double *y, double *work);
     /** Doubles of scratch for A^T A; -1: not offered. */
-    int64_t room;
+    int64_t work_size;
     /** Doubles of scratch for A A^T; -1: not offered. */
-    int64_t room_t;
+    int64_t work_size_t;
     /** A is symmetric and positive semidefinite: a Krylov space of A serves in place of one of A^T
      * A.
      */
@@ -73,9 +73,9 @@ static inline cs_status cs_linop_panel(const cs_linop *op, bool turn, const doub
 
 /** Y = op^T op X for panels. */
 static inline cs_status cs_linop_normal(const cs_linop *op, const double *x, double *y,
-                                        double *room)
+                                        double *work)
 {
-    return op->normal(op->ctx, op->turned, x, y, room);
+    return op->normal(op->ctx, op->turned, x, y, work);
 }
 
 /** Context of cs_linop_csr; must outlive the operator. */
@@ -105,7 +105,7 @@ typedef struct {
 
 /** A - U diag(s) V^T. U is rows x p, V is cols x p, s has p values; all borrowed. `singular`: they
  * are singular triplets of A to rounding, with orthonormal U and V; then the normal product A^T
- * A - V diag(s^2) V^T is offered if A offers its own.
+ * A - V diag(s^2) V^T is offered if A find_heuristics its own.
  */
 cs_linop cs_linop_deflated(cs_linop_deflated_ctx *ctx, const cs_linop *inner, const cs_dense *u,
                            const double *s, const cs_dense *v, bool singular);

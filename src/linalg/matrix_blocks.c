@@ -102,7 +102,7 @@ static cs_status take_diagonals(blocks *b)
 }
 
 cs_status cs_blocks_read(cs_npz *npz, const char *path, bool diagonals, const int64_t shape[2],
-                         cs_kept_rows *rows, cs_csr *out)
+                         cs_nonempty_rows *rows, cs_csr *out)
 {
     blocks b = {.path = path, .t = {.rows = shape[0], .cols = shape[1]}};
     cs_status status = cs_matrix_admit(path, shape[0], shape[1], 0);
@@ -119,7 +119,7 @@ cs_status cs_blocks_read(cs_npz *npz, const char *path, bool diagonals, const in
         b.t.row = b.row;
         b.t.col = b.col;
         b.t.val = b.val;
-        status = cs_blame(cs_filled_from_triplets(path, &b.t, rows, out), "%s", path);
+        status = cs_blame(cs_nonempty_from_triplets(path, &b.t, rows, out), "%s", path);
     }
     cs_array_free(&b.data);
     cs_array_free(&b.indices);

@@ -17,80 +17,6 @@
 #include "io/npy.h"
 #include "io/npz.h"
 #include "linalg/matrix_stream_private.h"
-#include "linalg/mtx_private.h"
-
-/* What the smallest analysis of a matrix takes for a row or column, nonzeros or not: pointers of
- * the matrix, its transpose and their reduced copies, masses, maps, and a row of one panel. */
-enum { SIDE_BYTES = 160 };
-
-cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held)
-{
-    return cols > INT32_MAX /* cs_csr_init says so */
-               ? CS_OK
-               : cs_mem_check(SIDE_BYTES * ((double)held + (double)cols), NULL,
-                              "%s: a matrix of %lld rows and %lld columns takes", path,
-                              (long long)rows, (long long)cols);
-}
-
-/* The rows read so far without those that turned out to be empty, unless reading failed. */
-static cs_status settle(cs_status status, cs_csr *a, cs_kept_rows *set, cs_kept_rows *rows,
-                        cs_csr *out)
-{
-    if (status == CS_OK) status = cs_csr_drop_empty(a, set);
-    if (status != CS_OK) {
-        cs_kept_rows_free(set);
-        cs_csr_free(a);
-        return status;
-    }
-    *rows = *set;
-    *out = *a;
-    return CS_OK;
-}
-
-cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
-                                  cs_csr *out)
-{
-    cs_kept_rows filled = {0};
-    cs_csr a = {0};
-    cs_status status = cs_kept_rows_number(t->rows, t->n, t->row, &filled);
-    if (status == CS_OK) status = cs_matrix_admit(path, t->rows, t->cols, filled.count);
-    if (status == CS_OK)
-        status = cs_csr_from_triplets(filled.count, t->cols, t->n, t->row, t->col, t->val, &a);
-    return settle(status, &a, &filled, set, out); /* repeats may add up to 0 */
-}
-
-/* Reads member `name` as a vector of numbers. */
-static cs_status read_vector(cs_npz *npz, const char *path, const char *name, cs_array *out)
-{
-    cs_array a;
-    cs_status status = cs_npz_read(npz, name, &a);
-    if (status != CS_OK) return status;
-    if (a.ndim != 1 || cs_dtype_size(a.dtype) == 0) {
-        status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: %s", path, name,
-                         a.ndim != 1 ? "is not one-dimensional" : "is not numeric");
-        cs_array_free(&a);
-        return status;
-    }
-    *out = a;
-    return CS_OK;
-}
-
-cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
-                      int64_t *out)
-{
-    cs_status status = cs_array_i64(items->a, at - items->first, out);
-    if (status == CS_OK && (*out < low || *out > high))
-        status = cs_fail(CS_ERR_INPUT, "item %lld is %lld, not in %lld..%lld", (long long)at,
-                         (long long)*out, (long long)low, (long long)high);
-    return cs_blame(status, "%s: member %s.npy", items->path, items->member);
-}
-
-cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x)
-{
-    return isfinite(x) ? CS_OK
-                       : cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld: value %g is not finite",
-                                 path, (long long)row, (long long)col, x);
-}
 
 static cs_status same_length(const char *path, const char *left, const cs_array *a,
                              const char *right, const cs_array *b)
@@ -105,22 +31,22 @@ static cs_status same_length(const char *path, const char *left, const cs_array 
 
 typedef struct {
     const char *path;
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_csr a;
-    int64_t ptr_room, row_room;
+    int64_t ptr_capacity, row_capacity;
 } collector;
 
 static cs_status collect_begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
 {
     collector *c = ctx;
     c->rows.rows = rows;
-    c->ptr_room = 1;
+    c->ptr_capacity = 1;
     cs_status status = cs_matrix_admit(c->path, rows, cols, 0);
     if (status == CS_OK)
         status = cs_mem_check((double)entries * (sizeof *c->a.col + sizeof *c->a.val), NULL,
                               "%s: %lld entries take", c->path, (long long)entries);
     if (status == CS_OK) status = cs_blame(cs_csr_init(&c->a, 0, cols, entries), "%s", c->path);
-    return status ? status : cs_reserve(&c->rows.row, &c->row_room, 1, sizeof *c->rows.row);
+    return status ? status : cs_reserve(&c->rows.row, &c->row_capacity, 1, sizeof *c->rows.row);
 }
 
 static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *col,
@@ -128,9 +54,9 @@ static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *c
 {
     collector *c = ctx;
     const int64_t at = c->a.ptr[c->a.rows];
-    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_room, c->a.rows + 2, sizeof *c->a.ptr);
+    cs_status status = cs_reserve(&c->a.ptr, &c->ptr_capacity, c->a.rows + 2, sizeof *c->a.ptr);
     if (status == CS_OK)
-        status = cs_reserve(&c->rows.row, &c->row_room, c->a.rows + 1, sizeof *c->rows.row);
+        status = cs_reserve(&c->rows.row, &c->row_capacity, c->a.rows + 1, sizeof *c->rows.row);
     if (status != CS_OK) return status;
     memcpy(c->a.col + at, col, (size_t)n * sizeof *col);
     memcpy(c->a.val + at, val, (size_t)n * sizeof *val);
@@ -139,8 +65,8 @@ static cs_status collect_row(void *ctx, int64_t row, int64_t n, const int32_t *c
     return CS_OK;
 }
 
-static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2], cs_kept_rows *rows,
-                          cs_csr *out)
+static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2],
+                          cs_nonempty_rows *rows, cs_csr *out)
 {
     collector c = {.path = path};
     const cs_row_visitor visitor = {&c, collect_begin, collect_row};
@@ -148,7 +74,7 @@ static cs_status read_csr(cs_npz *npz, const char *path, const int64_t shape[2],
     c.rows.count = c.a.rows;
     if (status == CS_OK) status = cs_matrix_admit(path, shape[0], shape[1], c.rows.count);
     if (status == CS_OK) status = cs_csr_tidy(&c.a);
-    return settle(status, &c.a, &c.rows, rows, out);
+    return cs_drop_empty_rows(status, &c.a, &c.rows, rows, out);
 }
 
 /* --- csc and coo: triplets ---------------------------------------------------------------------- */
@@ -166,7 +92,7 @@ static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64
     cs_array indptr = {0};
     const cs_index_items items = {path, "indptr", &indptr, 0};
     int64_t from = 0, to = 0;
-    cs_status status = read_vector(npz, path, "indptr", &indptr);
+    cs_status status = cs_sparse_vector(npz, path, "indptr", &indptr);
     if (status == CS_OK && indptr.size - 1 != cols)
         status = cs_fail(CS_ERR_INPUT, "%s: member indptr.npy has %lld items for %lld columns",
                          path, (long long)indptr.size, (long long)cols);
@@ -189,7 +115,7 @@ static cs_status read_indices(cs_npz *npz, const char *path, const char *name, c
 {
     cs_array index = {0};
     const cs_index_items items = {path, name, &index, 0};
-    cs_status status = read_vector(npz, path, name, &index);
+    cs_status status = cs_sparse_vector(npz, path, name, &index);
     status = status ? status : same_length(path, name, &index, "data", data);
     for (int64_t e = 0; status == CS_OK && e < n; ++e) {
         status = cs_index_at(&items, e, 0, size - 1, &out[e]);
@@ -199,13 +125,13 @@ static cs_status read_indices(cs_npz *npz, const char *path, const char *name, c
 }
 
 static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
-                               const int64_t shape[2], cs_kept_rows *rows, cs_csr *out)
+                               const int64_t shape[2], cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_array data = {0};
     triplets t = {0};
     int64_t n = 0;
     cs_status status = cs_matrix_admit(path, shape[0], shape[1], 0);
-    status = status ? status : read_vector(npz, path, "data", &data);
+    status = status ? status : cs_sparse_vector(npz, path, "data", &data);
     if (status == CS_OK) {
         n = data.size;
         CS_POOL_FIELDS(&t.pool, n, &t, row, col, val);
@@ -222,7 +148,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     }
     if (status == CS_OK)
         status = cs_blame(
-            cs_filled_from_triplets(
+            cs_nonempty_from_triplets(
                 path, &(cs_triplets){shape[0], shape[1], n, t.row, t.col, t.val}, rows, out),
             "%s", path);
     cs_array_free(&data);
@@ -230,33 +156,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
     return status;
 }
 
-cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
-{
-    cs_array text = {0}, size = {0};
-    const cs_index_items items = {path, "shape", &size, 0};
-    if (!cs_npz_has(npz, "format")) {
-        return cs_fail(CS_ERR_INPUT,
-                       "%s: has no member format.npy, so it is not a scipy.sparse file", path);
-    }
-    cs_status status = cs_npz_read(npz, "format", &text);
-    if (status == CS_OK && text.size != 1)
-        status = cs_fail(CS_ERR_INPUT, "%s: member format.npy has %lld items", path,
-                         (long long)text.size);
-    if (status == CS_OK)
-        status = cs_blame(cs_array_text(&text, 0, format), "%s: member format.npy", path);
-    status = status ? status : read_vector(npz, path, "shape", &size);
-    if (status == CS_OK && size.size != 2)
-        status = cs_fail(CS_ERR_INPUT, "%s: has %lld dimensions; a matrix has two", path,
-                         (long long)size.size);
-    for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
-        status = cs_index_at(&items, d, 0, INT64_MAX - 1, &shape[d]);
-    }
-    cs_array_free(&text);
-    cs_array_free(&size);
-    return status;
-}
-
-static cs_status read_npz(const char *path, cs_kept_rows *rows, cs_csr *out)
+static cs_status read_npz(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_npz *npz = NULL;
     char *format = NULL;
@@ -307,7 +207,7 @@ static int64_t append_row(const cs_array *array, int64_t row, int64_t at, cs_csr
     return at;
 }
 
-static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
+static cs_status read_npy(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_array array = {0};
     cs_csr a = {0};
@@ -321,22 +221,22 @@ static cs_status read_npy(const char *path, cs_kept_rows *rows, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, array.shape[0], array.shape[1], 0);
     if (status == CS_OK && nnz == 0) { /* the rows of an array without columns cost nothing */
         const cs_triplets none = {.rows = array.shape[0], .cols = array.shape[1]};
-        status = cs_filled_from_triplets(path, &none, rows, out);
+        status = cs_nonempty_from_triplets(path, &none, rows, out);
     } else if (status == CS_OK) {
-        cs_kept_rows set = cs_kept_rows_all(array.shape[0]);
+        cs_nonempty_rows set = cs_nonempty_rows_all(array.shape[0]);
         status = cs_blame(cs_csr_init(&a, array.shape[0], array.shape[1], nnz), "%s", path);
         for (int64_t i = 0; i < a.rows; ++i) {
             a.ptr[i + 1] = append_row(&array, i, a.ptr[i], &a);
         }
-        status = settle(status, &a, &set, rows, out);
+        status = cs_drop_empty_rows(status, &a, &set, rows, out);
     }
     cs_array_free(&array);
     return status;
 }
 
-cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out)
+cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
-    *rows = (cs_kept_rows){0};
+    *rows = (cs_nonempty_rows){0};
     *out = (cs_csr){0};
     if (cs_path_is_dir(path)) {
         char *inside = cs_path_join(path, "matrix.npz");
@@ -358,12 +258,62 @@ cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *ou
 
 cs_status cs_matrix_read(const char *path, cs_csr *out)
 {
-    cs_kept_rows rows;
+    cs_nonempty_rows rows;
     cs_status status = cs_matrix_read_filled(path, &rows, out);
     if (status == CS_OK) status = cs_matrix_admit(path, rows.rows, out->cols, rows.rows);
     if (status == CS_OK) status = cs_csr_spread(out, &rows);
-    cs_kept_rows_free(&rows);
+    cs_nonempty_rows_free(&rows);
     if (status != CS_OK) cs_csr_free(out);
+    return status;
+}
+
+/* Its rows are no rows of A. */
+static cs_status refuse_gram(const char *path)
+{
+    return cs_fail(CS_ERR_USAGE,
+                   "%s is a Gram form, which cannot be distributed to several processes", path);
+}
+
+/* *done: the file is of format csr, and was visited. */
+static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, bool *done)
+{
+    cs_npz *npz = NULL;
+    char *format = NULL;
+    int64_t shape[2] = {0, 0};
+    cs_status status = cs_npz_open(path, 0, &npz);
+    status = status ? status : cs_sparse_kind(npz, path, &format, shape);
+    if (status == CS_OK && cs_npz_has(npz, "gram")) status = refuse_gram(path);
+    *done = status == CS_OK && strcmp(format, "csr") == 0 && shape[1] <= INT32_MAX;
+    if (*done) status = cs_csr_stream(npz, path, shape[0], shape[1], visitor);
+    cs_free(format);
+    cs_npz_close(npz);
+    return status;
+}
+
+static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
+{
+    cs_csr a = {0};
+    cs_nonempty_rows rows = {0};
+    cs_status status = cs_matrix_read_filled(path, &rows, &a);
+    if (status == CS_OK && a.gram) status = refuse_gram(path);
+    status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
+    for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
+        status = visitor->row(visitor->ctx, cs_nonempty_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
+                              a.col + a.ptr[i], a.val + a.ptr[i]);
+    }
+    cs_csr_free(&a);
+    cs_nonempty_rows_free(&rows);
+    return status;
+}
+
+cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor)
+{
+    bool done = false;
+    char *file = cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
+    cs_status status = file ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && cs_has_suffix(file, ".npz")) status = stream_npz(file, visitor, &done);
+    if (status == CS_OK && !done) status = visit_whole(file, visitor);
+    cs_free(file);
     return status;
 }
 
@@ -402,22 +352,22 @@ cs_status cs_matrix_write_npz(const char *path, const cs_csr *a, bool integers)
 static cs_status put_zeros(cs_outfile *out, int64_t bytes)
 {
     static const char zeros[1 << 16];
-    const int64_t room = (int64_t)sizeof zeros;
+    const int64_t capacity = (int64_t)sizeof zeros;
     cs_status status = CS_OK;
-    for (; bytes > 0 && status == CS_OK; bytes -= room) {
-        status = cs_outfile_put(out, zeros, cs_least(bytes, room));
+    for (; bytes > 0 && status == CS_OK; bytes -= capacity) {
+        status = cs_outfile_put(out, zeros, cs_least(bytes, capacity));
     }
     return status;
 }
 
 /* A run of kept rows that follow each other at a time. */
-static cs_status put_column(const cs_kept_rows *rows, const double *x, cs_outfile *out)
+static cs_status put_column(const cs_nonempty_rows *rows, const double *x, cs_outfile *out)
 {
     const int64_t size = (int64_t)sizeof *x;
     int64_t next = 0; /* row of the file */
     cs_status status = CS_OK;
     for (int64_t i = 0, n = 0; i < rows->count && status == CS_OK; i += n) {
-        const int64_t row = cs_kept_rows_at(rows, i);
+        const int64_t row = cs_nonempty_rows_at(rows, i);
         n = rows->row ? 1 : rows->count;
         while (i + n < rows->count && rows->row[i + n] == row + n) {
             ++n;
@@ -429,7 +379,7 @@ static cs_status put_column(const cs_kept_rows *rows, const double *x, cs_outfil
     return status == CS_OK ? put_zeros(out, (rows->rows - next) * size) : status;
 }
 
-cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows, const cs_dense *a)
+cs_status cs_vectors_write(const char *path, const cs_nonempty_rows *rows, const cs_dense *a)
 {
     const int64_t shape[2] = {rows->rows, a->cols};
     char *header = NULL;
@@ -447,7 +397,7 @@ cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows, const cs_
     return status;
 }
 
-cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *out)
+cs_status cs_vectors_read(const char *path, const cs_nonempty_rows *rows, cs_dense *out)
 {
     cs_array x = {0};
     cs_dense a = {0};
@@ -459,7 +409,7 @@ cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *
                          (long long)rows->rows);
     if (status == CS_OK) status = cs_dense_init(&a, rows->count, x.shape[1]);
     for (int64_t e = 0; status == CS_OK && e < a.rows * a.cols; ++e) {
-        const int64_t i = e / a.cols, j = e % a.cols, row = cs_kept_rows_at(rows, i);
+        const int64_t i = e / a.cols, j = e % a.cols, row = cs_nonempty_rows_at(rows, i);
         const double value = cs_array_f64(&x, row * a.cols + j);
         if (!isfinite(value))
             status = cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld is not finite: %g", path,

@@ -22,9 +22,10 @@
 cs_status cs_matrix_read(const char *path, cs_csr *out) CS_MUST_CHECK;
 
 /** As cs_matrix_read without the empty rows, which take no memory: row i of the result is row
- * cs_kept_rows_at(rows, i) of the file. Free the set with cs_kept_rows_free.
+ * cs_nonempty_rows_at(rows, i) of the file. Free the set with cs_nonempty_rows_free.
  */
-cs_status cs_matrix_read_filled(const char *path, cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
+cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows,
+                                cs_csr *out) CS_MUST_CHECK;
 
 /** Checks the sizes of a matrix with `held` stored rows before memory is allocated for it.
  *
@@ -52,7 +53,7 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers) 
  * \retval CS_ERR_IO the file cannot be written
  * \retval CS_ERR_MEMORY memory is exhausted
  */
-cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows,
+cs_status cs_vectors_write(const char *path, const cs_nonempty_rows *rows,
                            const cs_dense *a) CS_MUST_CHECK;
 
 /** Reads such a file, floats in either order. Takes the memory of the file.
@@ -61,4 +62,5 @@ cs_status cs_vectors_write(const char *path, const cs_kept_rows *rows,
  * \retval CS_ERR_INPUT the file does not have rows->rows rows and at least one column, or a value
  *     of the kept rows is not finite
  */
-cs_status cs_vectors_read(const char *path, const cs_kept_rows *rows, cs_dense *out) CS_MUST_CHECK;
+cs_status cs_vectors_read(const char *path, const cs_nonempty_rows *rows,
+                          cs_dense *out) CS_MUST_CHECK;

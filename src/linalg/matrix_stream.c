@@ -1,6 +1,7 @@
-/* Rows of matrix files in constant memory. */
+/* Rows of matrix files in constant memory, and the checks that all readers share. */
 #include "linalg/matrix_stream_private.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/ints.h"
@@ -10,6 +11,104 @@
 #include "io/npz.h"
 #include "linalg/matrix_file.h"
 
+/* Bytes that the smallest analysis of a matrix takes for each row or column, with or without
+ * nonzeros: pointers of the matrix, its transpose and their reduced copies, masses, maps, and a row
+ * of one panel. */
+enum { SIDE_BYTES = 160 };
+
+cs_status cs_matrix_admit(const char *path, int64_t rows, int64_t cols, int64_t held)
+{
+    return cols > INT32_MAX /* cs_csr_init says so */
+               ? CS_OK
+               : cs_mem_check(SIDE_BYTES * ((double)held + (double)cols), NULL,
+                              "%s: a matrix of %lld rows and %lld columns takes", path,
+                              (long long)rows, (long long)cols);
+}
+
+cs_status cs_drop_empty_rows(cs_status status, cs_csr *a, cs_nonempty_rows *set,
+                             cs_nonempty_rows *rows, cs_csr *out)
+{
+    if (status == CS_OK) status = cs_csr_drop_empty(a, set);
+    if (status != CS_OK) {
+        cs_nonempty_rows_free(set);
+        cs_csr_free(a);
+        return status;
+    }
+    *rows = *set;
+    *out = *a;
+    return CS_OK;
+}
+
+cs_status cs_nonempty_from_triplets(const char *path, const cs_triplets *t, cs_nonempty_rows *set,
+                                    cs_csr *out)
+{
+    cs_nonempty_rows filled = {0};
+    cs_csr a = {0};
+    cs_status status = cs_nonempty_rows_number(t->rows, t->n, t->row, &filled);
+    if (status == CS_OK) status = cs_matrix_admit(path, t->rows, t->cols, filled.count);
+    if (status == CS_OK)
+        status = cs_csr_from_triplets(filled.count, t->cols, t->n, t->row, t->col, t->val, &a);
+    return cs_drop_empty_rows(status, &a, &filled, set, out); /* repeats may add up to 0 */
+}
+
+cs_status cs_sparse_vector(cs_npz *npz, const char *path, const char *name, cs_array *out)
+{
+    cs_array a;
+    cs_status status = cs_npz_read(npz, name, &a);
+    if (status != CS_OK) return status;
+    if (a.ndim != 1 || cs_dtype_size(a.dtype) == 0) {
+        status = cs_fail(CS_ERR_INPUT, "%s: member %s.npy: %s", path, name,
+                         a.ndim != 1 ? "is not one-dimensional" : "is not numeric");
+        cs_array_free(&a);
+        return status;
+    }
+    *out = a;
+    return CS_OK;
+}
+
+cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int64_t high,
+                      int64_t *out)
+{
+    cs_status status = cs_array_i64(items->a, at - items->first, out);
+    if (status == CS_OK && (*out < low || *out > high))
+        status = cs_fail(CS_ERR_INPUT, "item %lld is %lld, not in %lld..%lld", (long long)at,
+                         (long long)*out, (long long)low, (long long)high);
+    return cs_blame(status, "%s: member %s.npy", items->path, items->member);
+}
+
+cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x)
+{
+    return isfinite(x) ? CS_OK
+                       : cs_fail(CS_ERR_INPUT, "%s: row %lld, column %lld: value %g is not finite",
+                                 path, (long long)row, (long long)col, x);
+}
+
+cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format, int64_t shape[2])
+{
+    cs_array text = {0}, size = {0};
+    const cs_index_items items = {path, "shape", &size, 0};
+    if (!cs_npz_has(npz, "format")) {
+        return cs_fail(CS_ERR_INPUT,
+                       "%s: has no member format.npy, so it is not a scipy.sparse file", path);
+    }
+    cs_status status = cs_npz_read(npz, "format", &text);
+    if (status == CS_OK && text.size != 1)
+        status = cs_fail(CS_ERR_INPUT, "%s: member format.npy has %lld items", path,
+                         (long long)text.size);
+    if (status == CS_OK)
+        status = cs_blame(cs_array_text(&text, 0, format), "%s: member format.npy", path);
+    status = status ? status : cs_sparse_vector(npz, path, "shape", &size);
+    if (status == CS_OK && size.size != 2)
+        status = cs_fail(CS_ERR_INPUT, "%s: has %lld dimensions; a matrix has two", path,
+                         (long long)size.size);
+    for (int64_t d = 0; d < 2 && status == CS_OK; ++d) {
+        status = cs_index_at(&items, d, 0, INT64_MAX - 1, &shape[d]);
+    }
+    cs_array_free(&text);
+    cs_array_free(&size);
+    return status;
+}
+
 enum { ROWS = 1 << 14, ENTRIES = 1 << 18 };
 
 typedef struct {
@@ -18,18 +117,11 @@ typedef struct {
     cs_npz *npz;
     cs_npz_items *indptr, *indices, *data;
     int64_t rows, cols, entries; /* entries: of the members */
-    int64_t *ptr;                /* ROWS + 1: of the rows at hand */
+    int64_t *ptr;                /* ROWS + 1: of the current rows */
     int32_t *col;
     double *val;
-    int64_t room;
+    int64_t capacity;
 } stream;
-
-/* Its rows are no rows of A. */
-static cs_status refuse_gram(const char *path)
-{
-    return cs_fail(CS_ERR_USAGE,
-                   "%s is a Gram form, which cannot be distributed to several processes", path);
-}
 
 static cs_status open_members(stream *s)
 {
@@ -48,8 +140,8 @@ static cs_status open_members(stream *s)
     return status || s->ptr ? status : CS_ERR_MEMORY;
 }
 
-/* What nearly all files hold is looked over and copied at once; false: not of this type, or not all
- * in its range. */
+/* Checks and copies the columns of nearly all files in one pass; false: not of this type, or not
+ * all in its range. */
 static bool plain_columns(const cs_array *from, int64_t cols, int32_t *to)
 {
     uint32_t most = 0;
@@ -79,18 +171,18 @@ static bool plain_values(const cs_array *from, double *to)
     return infinite == 0;
 }
 
-/* The entries of rows `from` .. `to` - 1 of those at hand, the first of which is row `first` of the
- * matrix, into col and val. */
+/* Reads the entries of the current rows `from` .. `to` - 1 into col and val. The first current row
+ * is row `first` of the matrix. */
 static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to)
 {
     const cs_array *indices = NULL, *data = NULL;
     const int64_t begin = s->ptr[from], count = s->ptr[to] - begin;
-    if (count > s->room) {
+    if (count > s->capacity) {
         CS_FREE_FIELDS(s, col, val);
         s->col = cs_alloc(count, sizeof *s->col);
         s->val = cs_alloc(count, sizeof *s->val);
-        s->room = s->col && s->val ? count : 0;
-        if (!s->room) return CS_ERR_MEMORY;
+        s->capacity = s->col && s->val ? count : 0;
+        if (!s->capacity) return CS_ERR_MEMORY;
     }
     cs_status status = cs_npz_items_next(s->indices, count, &indices);
     status = status ? status : cs_npz_items_next(s->data, count, &data);
@@ -112,7 +204,7 @@ static cs_status read_entries(stream *s, int64_t first, int64_t from, int64_t to
     return status;
 }
 
-/* Rows first .. first + count - 1, whose pointers are at hand. */
+/* Rows first .. first + count - 1, whose pointers have been read. */
 static cs_status visit_rows(stream *s, int64_t first, int64_t count)
 {
     cs_status status = CS_OK;
@@ -164,48 +256,5 @@ cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t col
     cs_npz_items_close(s.indices);
     cs_npz_items_close(s.data);
     CS_FREE_FIELDS(&s, ptr, col, val);
-    return status;
-}
-
-/* *done: the file is of format csr, and was visited. */
-static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, bool *done)
-{
-    cs_npz *npz = NULL;
-    char *format = NULL;
-    int64_t shape[2] = {0, 0};
-    cs_status status = cs_npz_open(path, 0, &npz);
-    status = status ? status : cs_sparse_kind(npz, path, &format, shape);
-    if (status == CS_OK && cs_npz_has(npz, "gram")) status = refuse_gram(path);
-    *done = status == CS_OK && strcmp(format, "csr") == 0 && shape[1] <= INT32_MAX;
-    if (*done) status = cs_csr_stream(npz, path, shape[0], shape[1], visitor);
-    cs_free(format);
-    cs_npz_close(npz);
-    return status;
-}
-
-static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
-{
-    cs_csr a = {0};
-    cs_kept_rows rows = {0};
-    cs_status status = cs_matrix_read_filled(path, &rows, &a);
-    if (status == CS_OK && a.gram) status = refuse_gram(path);
-    status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
-    for (int64_t i = 0; status == CS_OK && i < a.rows; ++i) {
-        status = visitor->row(visitor->ctx, cs_kept_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
-                              a.col + a.ptr[i], a.val + a.ptr[i]);
-    }
-    cs_csr_free(&a);
-    cs_kept_rows_free(&rows);
-    return status;
-}
-
-cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor)
-{
-    bool done = false;
-    char *file = cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
-    cs_status status = file ? CS_OK : CS_ERR_MEMORY;
-    if (status == CS_OK && cs_has_suffix(file, ".npz")) status = stream_npz(file, visitor, &done);
-    if (status == CS_OK && !done) status = visit_whole(file, visitor);
-    cs_free(file);
     return status;
 }

@@ -28,6 +28,10 @@ cs_status cs_csr_stream(cs_npz *npz, const char *path, int64_t rows, int64_t col
 cs_status cs_sparse_kind(cs_npz *npz, const char *path, char **format,
                          int64_t shape[2]) CS_MUST_CHECK;
 
+/* Member `name` as a vector of numbers. */
+cs_status cs_sparse_vector(cs_npz *npz, const char *path, const char *name,
+                           cs_array *out) CS_MUST_CHECK;
+
 /* The items of an index member of an archive from `first` on. */
 typedef struct {
     const char *path, *member;
@@ -41,7 +45,7 @@ cs_status cs_index_at(const cs_index_items *items, int64_t at, int64_t low, int6
 
 /* The matrix of an archive of format dia (diagonals) or bsr (matrix_blocks.c). */
 cs_status cs_blocks_read(cs_npz *npz, const char *path, bool diagonals, const int64_t shape[2],
-                         cs_kept_rows *rows, cs_csr *out) CS_MUST_CHECK;
+                         cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
 
 /* CS_ERR_INPUT for an entry that is not finite. */
 cs_status cs_entry_finite(const char *path, int64_t row, int64_t col, double x) CS_MUST_CHECK;
@@ -55,5 +59,14 @@ typedef struct {
 } cs_triplets;
 
 /* The nonempty rows of the matrix; row[] is renumbered. */
-cs_status cs_filled_from_triplets(const char *path, const cs_triplets *t, cs_kept_rows *set,
-                                  cs_csr *out) CS_MUST_CHECK;
+cs_status cs_nonempty_from_triplets(const char *path, const cs_triplets *t, cs_nonempty_rows *set,
+                                    cs_csr *out) CS_MUST_CHECK;
+
+/* The rows read so far without those that turned out to be empty, unless reading failed. */
+cs_status cs_drop_empty_rows(cs_status status, cs_csr *a, cs_nonempty_rows *set,
+                             cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;
+
+/* Matrix Market: coordinate or array; real, integer or pattern; general, symmetric or
+ * skew-symmetric. Repeats are added. CS_ERR_INPUT names file and line; complex and hermitian
+ * matrices are refused. */
+cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out) CS_MUST_CHECK;

@@ -1,14 +1,13 @@
 /* Matrix Market files.
  *
  * Format: Boisvert, Pozo, Remington: The Matrix Market Exchange Formats: Initial Design, NISTIR
- * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped anywhere.
+ * 5935 (1996). Words of the banner in any case; comments and blank lines are skipped everywhere.
  * Symmetric matrices store one triangle, the lower one by the standard, the upper one in files of
  * some programs; a file with entries of both is refused, since each might represent two.
- * Skew-symmetric ones store it strictly. The field unsigned-integer is scipy's. Limits: integers beyond 2^53 are
- * rounded to double. Entries are read into triplets: 24 bytes each (48 of a symmetric matrix)
- * beside the result. An empty row costs nothing, so a short file may claim any number of them.
- */
-#include "linalg/mtx_private.h"
+ * Skew-symmetric ones store it strictly. The field unsigned-integer is scipy's. Limits: integers
+ * beyond 2^53 are rounded to double. Entries are read into triplets: 24 bytes each (48 of a
+ * symmetric matrix) in addition to the result. An empty row costs nothing, so a short file may claim
+ * any number of them. */
 
 #include <errno.h>
 #include <math.h>
@@ -35,7 +34,7 @@ static const char GRAM_FORM[] = "% cospec: Gram form"; /* the comment that marks
 typedef struct {
     FILE *stream;
     char *text; /* the current line, without its end */
-    size_t room;
+    size_t capacity;
     int64_t line; /* its number from 1 */
     bool end;     /* no line left */
     bool gram;
@@ -47,7 +46,7 @@ typedef struct {
 } reader;
 
 typedef struct {
-    int64_t n, row_room, col_room, val_room;
+    int64_t n, row_capacity, col_capacity, val_capacity;
     int64_t *row, *col;
     double *val;
 } triplets;
@@ -59,9 +58,9 @@ static void triplets_free(triplets *t)
 
 static cs_status push(triplets *t, int64_t row, int64_t col, double val)
 {
-    cs_status status = cs_reserve(&t->row, &t->row_room, t->n + 1, sizeof *t->row);
-    if (status == CS_OK) status = cs_reserve(&t->col, &t->col_room, t->n + 1, sizeof *t->col);
-    if (status == CS_OK) status = cs_reserve(&t->val, &t->val_room, t->n + 1, sizeof *t->val);
+    cs_status status = cs_reserve(&t->row, &t->row_capacity, t->n + 1, sizeof *t->row);
+    if (status == CS_OK) status = cs_reserve(&t->col, &t->col_capacity, t->n + 1, sizeof *t->col);
+    if (status == CS_OK) status = cs_reserve(&t->val, &t->val_capacity, t->n + 1, sizeof *t->val);
     if (status != CS_OK) return status;
     t->row[t->n] = row;
     t->col[t->n] = col;
@@ -69,11 +68,11 @@ static cs_status push(triplets *t, int64_t row, int64_t col, double val)
     return CS_OK;
 }
 
-/* The next line as it stands, its end cut off; r->end when there is none. */
+/* The next line without its newline; sets r->end when there is none. */
 static cs_status raw_line(reader *r)
 {
     errno = 0;
-    ssize_t length = getline(&r->text, &r->room, r->stream);
+    ssize_t length = getline(&r->text, &r->capacity, r->stream);
     if (length < 0) {
         if (ferror(r->stream) && errno == CS_DAMAGED_GZIP) {
             return cs_fail(CS_ERR_INPUT, "line %lld: damaged gzip", (long long)r->line + 1);
@@ -301,7 +300,7 @@ static cs_status read_entries(reader *r, triplets *t)
                                                (long long)r->line, (long long)r->count);
 }
 
-cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
+cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     reader r = {0};
     triplets t = {0};
@@ -312,7 +311,7 @@ cs_status cs_mtx_read(const char *path, cs_kept_rows *rows, cs_csr *out)
     if (status == CS_OK) status = cs_matrix_admit(path, r.rows, r.cols, 0);
     status = status ? status : read_entries(&r, &t);
     const cs_triplets entries = {r.rows, r.cols, t.n, t.row, t.col, t.val};
-    status = status ? status : cs_filled_from_triplets(path, &entries, rows, out);
+    status = status ? status : cs_nonempty_from_triplets(path, &entries, rows, out);
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
@@ -350,7 +349,7 @@ cs_status cs_matrix_write_mtx(const char *path, const cs_csr *a, bool integers)
                   (long long)a->rows, (long long)a->cols, (long long)cs_csr_nnz(a));
     status = write_entries(file.stream, a, integers);
     cs_locale_leave(before);
-    if (status == CS_OK) status = cs_outfile_settle(&file, cs_interrupt_check);
+    if (status == CS_OK) status = cs_outfile_sync(&file, cs_interrupt_check);
     if (status == CS_OK) status = cs_outfile_commit(&file); /* finds every write error */
     cs_outfile_abort(&file);
     return status;

@@ -26,7 +26,7 @@ static int owner(int64_t index, int ranks)
 void cs_shard_free(cs_shard *s)
 {
     cs_free(s->index);
-    cs_kept_rows_free(&s->kept);
+    cs_nonempty_rows_free(&s->kept);
     cs_csr_free(&s->a);
     *s = (cs_shard){0};
 }
@@ -35,8 +35,8 @@ typedef struct {
     cs_shard *shard;
     const char *path;
     bool non_negative;
-    int64_t index_room, ptr_room;
-    int64_t nnz, room; /* entries of the part so far */
+    int64_t index_capacity, ptr_capacity;
+    int64_t nnz, capacity; /* entries of the part so far */
 } reader;
 
 /* The columns that are this rank's. */
@@ -73,25 +73,25 @@ static cs_status begin(void *ctx, int64_t rows, int64_t cols, int64_t entries)
             "%s: %lld x %lld: the smaller side is less than the %d ranks; use fewer ranks", r->path,
             (long long)rows, (long long)cols, s->comm->ranks);
     }
-    r->ptr_room = 1;
+    r->ptr_capacity = 1;
     return s->transposed ? list_own(s) : cs_csr_init(&s->a, 0, cols, 0);
 }
 
-static cs_status more_room(reader *r, int64_t n)
+static cs_status reserve_more(reader *r, int64_t n)
 {
     cs_csr *a = &r->shard->a;
-    if (r->nnz + n <= r->room) {
+    if (r->nnz + n <= r->capacity) {
         return CS_OK;
     }
-    int64_t room = cs_most(r->room + r->room / 2, r->nnz + n);
-    int32_t *col = cs_realloc(a->col, room, sizeof *col);
+    int64_t capacity = cs_most(r->capacity + r->capacity / 2, r->nnz + n);
+    int32_t *col = cs_realloc(a->col, capacity, sizeof *col);
     if (col) {
         a->col = col;
     }
-    double *val = col ? cs_realloc(a->val, room, sizeof *val) : NULL;
+    double *val = col ? cs_realloc(a->val, capacity, sizeof *val) : NULL;
     if (!val) return CS_ERR_MEMORY;
     a->val = val;
-    r->room = room;
+    r->capacity = capacity;
     return CS_OK;
 }
 
@@ -125,10 +125,10 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
         return CS_OK;
     }
     int64_t **index = s->transposed ? &s->kept.row : &s->index; /* of the rows of the part */
-    cs_status status = cs_reserve(index, &r->index_room, s->a.rows + 1, sizeof **index);
+    cs_status status = cs_reserve(index, &r->index_capacity, s->a.rows + 1, sizeof **index);
     if (status == CS_OK)
-        status = cs_reserve(&s->a.ptr, &r->ptr_room, s->a.rows + 2, sizeof *s->a.ptr);
-    if (status == CS_OK) status = more_room(r, n);
+        status = cs_reserve(&s->a.ptr, &r->ptr_capacity, s->a.rows + 2, sizeof *s->a.ptr);
+    if (status == CS_OK) status = reserve_more(r, n);
     if (status != CS_OK) return status;
     for (int64_t e = 0; e < n; ++e) {
         if (!s->transposed || owner(col[e], ranks) == rank) {
@@ -152,7 +152,7 @@ static cs_status finish(cs_shard *s)
     }
     if (s->kept.count < s->comm->ranks) {
         status = cs_csr_spread(&s->a, &s->kept);
-        s->kept = cs_kept_rows_all(s->rows);
+        s->kept = cs_nonempty_rows_all(s->rows);
     }
     if (status == CS_OK) status = cs_csr_transpose(&s->a, &turned);
     if (status == CS_OK) {

@@ -15,7 +15,7 @@ typedef struct {
     int64_t *index;
     /* with distributed columns: the rows that columns of `a` represent, without empty ones (but all
      * if too few for the ranks are left) */
-    cs_kept_rows kept;
+    cs_nonempty_rows kept;
     cs_csr a; /* held x width: the values of the file */
 } cs_shard;
 

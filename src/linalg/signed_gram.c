@@ -1,4 +1,4 @@
-/* Sums of outer products with signs: trace, inner product, leading eigenvalues.
+/* Sums of outer products with signs: trace and inner product.
  *
  * Inner product. Columns are taken in octets. For each octet the rows of A that meet it, weighted,
  * are added into an accumulator of eight lanes a column, from the octet's first column on: eight
@@ -14,20 +14,17 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
-#include "linalg/signed_gram_private.h"
-#include "linalg/svd.h"
+#include "base/vector_ops.h"
 
 enum {
     LANES = 8,
     MOST_ITEMS = 512,
     LEAST_WORK = 1 << 16, /* multiply-adds of an item */
     FEW = 3,              /* lanes that are filled one by one */
-    AHEAD = 8,            /* rows whose entries are asked for before their turn */
+    AHEAD = 8,            /* rows whose entries are prefetched before their turn */
     SPARSE = 8,           /* columns of a pass for each entry that is looked up instead */
-    POWERS = 12           /* steps of the bound of Collatz and Wielandt */
 };
 
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
@@ -85,7 +82,7 @@ typedef struct {
     double *work;                  /* by octet: multiply-adds of both sides */
     int64_t *first;                /* items + 1: octets */
     sums *sum;                     /* by item */
-    double *room;                  /* by worker: two accumulators of LANES x padded */
+    double *buffer;                /* by worker: two accumulators of LANES x padded */
 } inner;
 
 /* Counts the meetings of each octet in next[], or puts them where next[] says. */
@@ -216,7 +213,7 @@ CS_CLONES static void take_octet(const inner *w, int64_t octet, double *p, doubl
 static cs_status take_item(void *ctx, int64_t item, int worker)
 {
     const inner *w = ctx;
-    double *p = w->room + (int64_t)worker * 2 * LANES * w->padded, *q = p + LANES * w->padded;
+    double *p = w->buffer + (int64_t)worker * 2 * LANES * w->padded, *q = p + LANES * w->padded;
     sums s = {0};
     for (int64_t o = w->first[item]; o < w->first[item + 1]; ++o) {
         sums of_octet = {0};
@@ -226,20 +223,6 @@ static cs_status take_item(void *ctx, int64_t item, int worker)
     }
     w->sum[item] = s;
     return CS_OK;
-}
-
-/* Runs of octets that reach their share of the work. */
-static void deal(inner *w)
-{
-    double held = 0;
-    const double share = fmax(cs_total(w->octets, w->work) / MOST_ITEMS, LEAST_WORK);
-    for (int64_t o = 0; o < w->octets; ++o) {
-        held += w->work[o];
-        if (held >= share || o + 1 == w->octets) {
-            w->first[++w->items] = o + 1;
-            held = 0;
-        }
-    }
 }
 
 cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q, const double *f,
@@ -253,7 +236,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
     w.work = cs_pool_take(&pool, w.octets, sizeof *w.work);
     w.first = cs_pool_take(&pool, w.octets + 1, sizeof *w.first);
     w.sum = cs_pool_take(&pool, w.octets, sizeof *w.sum);
-    w.room = cs_pool_take(&pool, (int64_t)workers * 2 * LANES * w.padded, sizeof *w.room);
+    w.buffer = cs_pool_take(&pool, (int64_t)workers * 2 * LANES * w.padded, sizeof *w.buffer);
     w.f = f ? cs_pool_take(&pool, w.padded, sizeof *w.f) : NULL;
     cs_status status = pool.status;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
@@ -262,7 +245,9 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
     }
     if (status == CS_OK && f) memcpy(w.f, f, (size_t)cols * sizeof *f);
     if (status == CS_OK) {
-        deal(&w);
+        w.items =
+            cs_cut_runs(w.octets, w.work, fmax(cs_total(w.octets, w.work) / MOST_ITEMS, LEAST_WORK),
+                        w.first + 1);
         status = cs_parallel_workers(w.items, workers, take_item, &w);
     }
     sums s = {0};
@@ -277,202 +262,4 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
         *scaled = s.scaled;
     }
     return CS_OK;
-}
-
-/* --- eigenvalues ------------------------------------------------------------------------------ */
-
-/* P + shift I. */
-typedef struct cs_signed_gram_shifted {
-    const cs_signed_gram *p;
-    cs_signed_gram own; /* where p is this */
-    double shift;
-    int threads;
-    double *x, *y, *minus; /* panels */
-    double *room;
-} shifted;
-
-static void shifted_free(shifted *s)
-{
-    cs_free_aligned(s->x);
-    cs_free_aligned(s->y);
-    cs_free_aligned(s->minus);
-    cs_free_aligned(s->room);
-    cs_signed_gram_free(&s->own);
-}
-
-static cs_status shifted_of(const cs_signed_gram *p, int threads, shifted *out)
-{
-    const int64_t plus = cs_csr_normal_room(&p->plus), minus = cs_csr_normal_room(&p->minus);
-    shifted s = {.p = p,
-                 .threads = threads,
-                 .x = cs_csr_panel_alloc(p->plus.cols),
-                 .y = cs_csr_panel_alloc(p->plus.cols),
-                 .minus = cs_csr_panel_alloc(p->plus.cols),
-                 .room = cs_alloc_aligned(cs_most(plus, minus), sizeof(double))};
-    cs_status status = s.x && s.y && s.minus && s.room ? CS_OK : CS_ERR_MEMORY;
-    return CS_DELIVER(status, out, s, shifted_free);
-}
-
-static cs_status apply_panel(void *ctx, bool turn, const double *x, double *y)
-{
-    (void)turn; /* symmetric */
-    const shifted *s = ctx;
-    const cs_signed_gram *p = s->p;
-    cs_status status = cs_csr_apply_normal(&p->plus, x, y, s->room, s->threads);
-    if (status == CS_OK) status = cs_csr_apply_normal(&p->minus, x, s->minus, s->room, s->threads);
-    for (int64_t j = 0; j < p->plus.cols && status == CS_OK; ++j) {
-        const double d = p->diagonal[j] + s->shift;
-        for (int64_t c = j * CS_PANEL; c < (j + 1) * CS_PANEL; ++c) {
-            y[c] += d * x[c] - s->minus[c];
-        }
-    }
-    return status;
-}
-
-static cs_status apply(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
-{
-    const shifted *s = ctx;
-    cs_status status = CS_OK;
-    for (int64_t first = 0; first < x->cols && status == CS_OK; first += CS_PANEL) {
-        const int64_t count = x->cols - first < CS_PANEL ? x->cols - first : CS_PANEL;
-        cs_csr_panel_put(x, first, count, s->x);
-        status = apply_panel(ctx, turn, s->x, s->y);
-        if (status == CS_OK) cs_csr_panel_get(s->y, first, count, y);
-    }
-    return status;
-}
-
-cs_status cs_signed_gram_apply(const cs_signed_gram *p, const cs_dense *x, int threads, cs_dense *y)
-{
-    shifted s = {0};
-    cs_status status = shifted_of(p, threads, &s);
-    if (status == CS_OK) status = apply(&s, false, x, y);
-    shifted_free(&s);
-    return status;
-}
-
-/* y = (E^T E - min(diag(d), 0)) x. One vector, which the second cache holds with its product: a panel
- * would fetch eight times as much. */
-static void apply_negative(const cs_signed_gram *p, const double *restrict x, double *restrict y)
-{
-    const cs_csr *a = &p->minus;
-    for (int64_t j = 0; j < a->cols; ++j) {
-        y[j] = fmax(-p->diagonal[j], 0) * x[j];
-    }
-    for (int64_t r = 0; r < a->rows; ++r) {
-        double along = 0;
-        for (int64_t e = a->ptr[r]; e < a->ptr[r + 1]; ++e) {
-            along += a->val[e] * x[a->col[e]];
-        }
-        for (int64_t e = a->ptr[r]; e < a->ptr[r + 1]; ++e) {
-            y[a->col[e]] += a->val[e] * along;
-        }
-    }
-}
-
-/* Any positive x has lambda_max <= max_i (N x)_i / x_i of a matrix N without negative entries; its
- * powers bring the two together. */
-static cs_status bound_negative(const cs_signed_gram *p, double *out)
-{
-    const int64_t n = p->plus.cols;
-    cs_pool pool = {0};
-    double *x = cs_pool_take(&pool, n, sizeof *x), *y = cs_pool_take(&pool, n, sizeof *y);
-    cs_status status = pool.status;
-    if (status == CS_OK) cs_fill(n, 1, x);
-    *out = INFINITY;
-    for (int step = 0; step < POWERS && status == CS_OK; ++step) {
-        double bound = 0;
-        apply_negative(p, x, y);
-        for (int64_t i = 0; i < n; ++i) {
-            bound = fmax(bound, y[i] / x[i]);
-        }
-        const double largest = cs_largest(n, y);
-        for (int64_t i = 0; i < n; ++i) {
-            x[i] = largest > 0 ? fmax(y[i] / largest, 0x1p-40) : 1;
-        }
-        *out = fmin(*out, bound);
-        status = cs_interrupt_check();
-    }
-    cs_pool_free(&pool);
-    return status;
-}
-
-void cs_signed_gram_shift_free(cs_signed_gram_shift *shift)
-{
-    if (shift->held) {
-        shifted_free(shift->held);
-        cs_free(shift->held);
-    }
-    *shift = (cs_signed_gram_shift){0};
-}
-
-cs_status cs_signed_gram_shift_of(const cs_signed_gram *p, int threads, cs_signed_gram_shift *out)
-{
-    const int64_t n = p->plus.cols;
-    cs_signed_gram_shift s = {.held = cs_calloc(1, sizeof *s.held)};
-    if (!s.held) return CS_ERR_MEMORY;
-    cs_signed_gram compact = {.diagonal = NULL};
-    cs_status status = cs_signed_gram_compact(p, &compact);
-    if (status == CS_OK) status = shifted_of(&compact, threads, s.held);
-    s.held->own = compact;
-    s.held->p = &s.held->own;
-    if (status == CS_OK) status = bound_negative(s.held->p, &s.held->shift);
-    s.c = s.held->shift;
-    s.op = (cs_linop){.rows = n,
-                      .cols = n,
-                      .ctx = s.held,
-                      .apply = apply,
-                      .panel = apply_panel,
-                      .room = -1,
-                      .room_t = -1,
-                      .semidefinite = true};
-    return CS_DELIVER(status, out, s, cs_signed_gram_shift_free);
-}
-
-cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
-                                 const cs_signed_gram_options *options, double *values,
-                                 cs_dense *vectors)
-{
-    const int64_t n = p->plus.cols, wanted = cs_least(k, n);
-    cs_signed_gram_shift s = {0};
-    cs_svd svd = {0};
-    cs_status status = cs_signed_gram_shift_of(p, options->threads, &s);
-    const cs_svd_options solver = {.k = wanted,
-                                   .tol = 1e-9,
-                                   .seed = options->seed,
-                                   .threads = options->threads,
-                                   .start = options->start,
-                                   .progress = options->progress};
-    if (status == CS_OK) status = cs_svd_compute(&s.op, &solver, &svd);
-    if (status == CS_OK && svd.interrupted) status = cs_interrupt_check();
-    if (status == CS_OK && !svd.converged)
-        status = cs_fail(CS_ERR_CONVERGE, "only %lld of %lld eigenvalues converged",
-                         (long long)svd.k, (long long)wanted);
-    for (int64_t j = 0; j < k && status == CS_OK; ++j) {
-        /* fewer come where P + c I is singular: the others are -c */
-        values[j] = j < svd.k ? svd.sigma[j] - s.c : j < n ? -s.c : (double)NAN;
-    }
-    for (int64_t j = 0; vectors && j < svd.k && status == CS_OK; ++j) {
-        memcpy(vectors->data + j * vectors->ld, svd.v.data + j * svd.v.ld,
-               (size_t)n * sizeof(double));
-    }
-    cs_svd_free(&svd);
-    cs_signed_gram_shift_free(&s);
-    return status;
-}
-
-cs_status cs_signed_gram_least(const cs_signed_gram *p, const cs_signed_gram_options *options,
-                               double *value)
-{
-    const int64_t n = p->plus.cols;
-    const cs_signed_gram negative = {
-        .plus = p->minus, .minus = p->plus, .diagonal = cs_alloc(n, sizeof(double))};
-    if (!negative.diagonal) return CS_ERR_MEMORY;
-    for (int64_t v = 0; v < n; ++v) {
-        negative.diagonal[v] = -p->diagonal[v];
-    }
-    cs_status status = cs_signed_gram_leading(&negative, 1, options, value, NULL);
-    *value = -*value;
-    cs_free(negative.diagonal);
-    return status;
 }

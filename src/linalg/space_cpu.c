@@ -4,9 +4,9 @@
  * product fetches for a nonzero, and what the kernels of skinny products load at once. Rows are
  * padded with zeros to a multiple of 8. Work is dealt in fixed runs of rows; inner products are
  * summed per run and added in the order of the runs, so that bits do not depend on threads. Within
- * a run, a slice of W that the first cache holds meets every panel in turn: a panel is read once
+ * a run, a slice of W that the L1 cache holds meets every panel in turn: a panel is read once
  * from memory, W too. Where W is written, 8 panels meet the slice at once: more streams than one
- * from memory, and coefficients that stay in the first cache for all rows of the slice; each sum is
+ * from memory, and coefficients that stay in the L1 cache for all rows of the slice; each sum is
  * kept in W between, in the same order.
  *
  * Limits: bits differ between instruction sets (fused multiply-adds). An operator without panel
@@ -23,7 +23,7 @@
 
 enum {
     B = CS_PANEL,
-    SLICE = 256,            /* rows of a panel that the first cache holds: 16 KB */
+    SLICE = 256,            /* rows of a panel that the L1 cache holds: 16 KB */
     LEAST_ROWS = 4 * SLICE, /* of a run */
     MOST_RUNS = 64,         /* more would only make more partial sums */
     COMBINED_ROWS = 128,    /* rows taken at once by a combination: 8 KB */
@@ -42,7 +42,7 @@ typedef struct {
     int threads;
     const cs_space_kernels *kernels;
     cs_dense x, y; /* copies for an operator without panel products */
-    double *room;  /* of a normal product that takes more than a left panel, made when first used */
+    double *work;  /* of a normal product that takes more than a left panel, made when first used */
 } memory;
 
 static cs_status create(cs_space *s, cs_side side, cs_panel **out)
@@ -89,7 +89,7 @@ typedef struct {
     bool keep;
     uint64_t seed, index;
     int64_t rows, threads;
-    double *room; /* of each worker */
+    double *work; /* of each worker */
 } row_job;
 
 static int64_t runs_of(const row_job *j)
@@ -225,19 +225,19 @@ static cs_status combine_panels(cs_space *s, int64_t p, cs_panel *const *panels,
 static cs_status rotate_run(void *ctx, int64_t item, int worker)
 {
     const row_job *j = ctx;
-    double *room = j->room + (int64_t)worker * j->q * ROTATED_ROWS * B;
+    double *work = j->work + (int64_t)worker * j->q * ROTATED_ROWS * B;
     for (int64_t i = item * j->run, end = run_end(j, item); i < end; i += ROTATED_ROWS) {
         int64_t rows = cs_least(end - i, ROTATED_ROWS);
         for (int64_t l = 0; l < j->p; l += TOGETHER) {
             int64_t p = j->p - l < TOGETHER ? j->p - l : TOGETHER;
             for (int64_t o = 0; o < j->q; ++o) {
                 j->kernels->combine(rows, i, p, j->panels + l, j->c + (o * j->p + l) * B * B, l > 0,
-                                    room + o * ROTATED_ROWS * B);
+                                    work + o * ROTATED_ROWS * B);
             }
         }
         for (int64_t o = 0; o < j->q; ++o) {
-            memcpy(j->panels[o] + i * B, room + o * ROTATED_ROWS * B,
-                   (size_t)(rows * B) * sizeof *room);
+            memcpy(j->panels[o] + i * B, work + o * ROTATED_ROWS * B,
+                   (size_t)(rows * B) * sizeof *work);
         }
     }
     return CS_OK;
@@ -260,8 +260,8 @@ static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *cons
                  .run = run_rows(panels[0]->padded),
                  .panels = data,
                  .c = squares};
-    j.room = cs_alloc(threads * q * ROTATED_ROWS * B, sizeof *j.room);
-    cs_status status = data && squares && j.room ? CS_OK : CS_ERR_MEMORY;
+    j.work = cs_alloc(threads * q * ROTATED_ROWS * B, sizeof *j.work);
+    cs_status status = data && squares && j.work ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         for (int64_t o = 0; o < q * B; ++o) {
             for (int64_t l = 0; l < p * B; ++l) {
@@ -273,7 +273,7 @@ static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *cons
     }
     cs_free(data);
     cs_free(squares);
-    cs_free(j.room);
+    cs_free(j.work);
     return status;
 }
 
@@ -339,19 +339,19 @@ static cs_status apply_panel(cs_space *s, const cs_panel *x, cs_panel *y)
 static cs_status apply_normal(cs_space *s, const cs_panel *x, cs_panel *half, cs_panel *y)
 {
     memory *m = s->ctx;
-    const int64_t room = m->a->normal ? m->a->room : -1;
-    if (room < 0) {
+    const int64_t size = m->a->normal ? m->a->work_size : -1;
+    if (size < 0) {
         cs_status status = apply_panel(s, x, half);
         return status ? status : apply_panel(s, half, y);
     }
-    if (room <= half->padded * B) {
+    if (size <= half->padded * B) {
         return cs_linop_normal(m->a, x->data, y->data, half->data);
     }
-    if (!m->room) {
-        m->room = cs_csr_panel_alloc((room + B - 1) / B);
-        if (!m->room) return CS_ERR_MEMORY;
+    if (!m->work) {
+        m->work = cs_csr_panel_alloc((size + B - 1) / B);
+        if (!m->work) return CS_ERR_MEMORY;
     }
-    return cs_linop_normal(m->a, x->data, y->data, m->room);
+    return cs_linop_normal(m->a, x->data, y->data, m->work);
 }
 
 cs_status cs_space_cpu(const cs_linop *a, int threads, cs_space *out)
@@ -384,7 +384,7 @@ void cs_space_cpu_free(cs_space *space)
     if (m) {
         cs_dense_free(&m->x);
         cs_dense_free(&m->y);
-        cs_free_aligned(m->room);
+        cs_free_aligned(m->work);
         cs_free(m);
     }
     *space = (cs_space){0};

@@ -14,13 +14,13 @@
  * Over a group of processes (options->comm) the vectors are in parts, PARPACK takes ARPACK's place,
  * and inner products are summed over the ranks; the left vectors are then A v / sigma.
  *
- * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about
- * eps sigma_1^2 / sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
+ * Accuracy: residuals of B^T B are divided by sigma, so triplet j is good to about eps sigma_1^2 /
+ * sigma_j, and values below sqrt(max(m, n) eps) sigma_1 are lost (the floor).
  *
  * Limits: ARPACK keeps its state in static variables, hence the lock; when its Krylov space ends
- * early (invariant subspace) it draws fresh vectors from a generator of its own that goes on from
- * call to call, so in that case repeated calls agree to rounding, not in bits. k < min(rows, cols).
- */
+ * early (invariant subspace) it draws fresh vectors from its own generator, which continues from
+ * call to call, so in that case repeated calls agree to rounding, not in bits. k < min(rows,
+ * cols). */
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
@@ -62,7 +62,7 @@ typedef struct {
     double *value;   /* of the scaled operator, not sorted */
     cs_dense vector; /* n x count */
     double best;     /* largest Ritz value, converged or not: a lower bound of the largest value */
-    bool complete;   /* all that were asked for */
+    bool complete;   /* all that were requested */
 } eigenpairs;
 
 static void eigenpairs_free(eigenpairs *e)

@@ -202,7 +202,7 @@ cs_status cs_basis_orthonormalise(const cs_basis *b, double noise, cs_panel *w, 
         status = whitening(g, d, s, inverse, lambda);
         if (status != CS_OK) break;
         accumulate(inverse, r);
-        done = true; /* orthogonal but for rounding: then this turn makes them so */
+        done = true; /* orthogonal except for rounding: then this turn makes them so */
         for (int j = 0; j < *active; ++j) {
             done = done && fabs(lambda[j] - 1) < 1e-6;
         }
@@ -226,13 +226,13 @@ cs_status cs_basis_random(const cs_basis *b, uint64_t seed, uint64_t index, int 
 {
     double r[CS_SQUARE], identity[CS_SQUARE] = {0}, size = 0;
     int64_t length = b->side == CS_RIGHT ? b->space->cols : b->space->rows;
-    int64_t room = length - cs_basis_columns(b);
+    int64_t limit = length - cs_basis_columns(b);
     for (int j = 0; j < B; ++j) {
         identity[j * B + j] = 1;
     }
-    wanted = room < wanted ? (int)room : wanted;
+    wanted = limit < wanted ? (int)limit : wanted;
     *active = 0;
-    if (room <= 0) {
+    if (limit <= 0) {
         return CS_OK;
     }
     cs_status status = b->space->random(b->space, seed, index, w);

@@ -3,8 +3,8 @@
  * Method: where a Krylov space has shown a value and the next one below it, c the square of the
  * latter, T_d(2 A^T A / c - 1) leaves what is below in place and raises the copies by T_d of a
  * number above 1 (Rutishauser's filter; Zhou, Saad, Tiago & Chelikowsky, 2006). A fresh random
- * block, filtered until the copies stand above the rest by what the residual must be, spans
- * as many of them as it has columns. Its d products are about those of a Krylov space for the same
+ * block, filtered until the copies exceed the rest by the factor that the residual requires, spans
+ * one copy for each of its columns. Its d products are about those of a Krylov space for the same
  * residual, but nothing is orthogonalised between them: for many copies that is most of the work.
  *
  * Nothing is taken on trust: a block is projected, made orthonormal, turned to its Ritz vectors,
@@ -12,8 +12,7 @@
  * what is missed: that is left to the Krylov run that follows.
  *
  * Limits: values above the copies, deflated, come back from rounding and grow faster; a filter is
- * cut into stages between which the block is projected again.
- */
+ * cut into stages between which the block is projected again. */
 #include <math.h>
 
 #include "base/threads.h"

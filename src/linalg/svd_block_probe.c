@@ -81,8 +81,8 @@ static cs_status lock(cs_krylov *k, const cs_dense *v)
     return status;
 }
 
-/* The least ratio that `taken` steps tell apart with this probability, to 1e-12, from 1.01 on. */
-static double ratio_told(int64_t n, int columns, int64_t taken, double failure)
+/* The least ratio, from 1.01 on, that `taken` steps distinguish with this probability, to 1e-12. */
+static double ratio_distinguished(int64_t n, int columns, int64_t taken, double failure)
 {
     double low = CS_PROBE_RATIO, high = CS_PROBE_RATIO;
     while (cs_probe_failure(n, columns, taken, high) > failure) {
@@ -131,7 +131,7 @@ static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, 
     out->reach = out->value;
     if (k->next_active > 0) {
         out->failure = enough ? wanted : full;
-        out->reach *= enough ? ratio_told(n, active, taken, wanted) : CS_PROBE_RATIO;
+        out->reach *= enough ? ratio_distinguished(n, active, taken, wanted) : CS_PROBE_RATIO;
     }
     return CS_OK;
 }

@@ -2,21 +2,20 @@
  *
  * Method: the operator's matrix is laid out on the device and handed to Xgesvd (gesvdj where that
  * does not converge); every singular value has absolute error O(max(m, n) eps sigma_1), which is
- * the floor. When it does not fit into free device memory (or the copy is above the limit asked
- * for) and the smaller side is at most 4,000, the Gram matrix of that side is summed over runs of
- * rows and its largest eigenvectors (Xsyevd) taken for a basis, on which Rayleigh-Ritz is done on
- * the CPU, as in svd_lapack.c and with its floor, sqrt(max(m, n) eps) sigma_1.
- * All singular values of a dense solve are there, so that their squares must add up to the
- * matrix's; a library that is silently wrong does not pass, also where it leaves values out. Cost:
- * dense O(m n p) time, 2 m p + p^2 doubles of device memory and cuSOLVER's workspace; Gram
- * m p^2 + p^3 on the device and m k^2 on the CPU; p = min(m, n).
- */
+ * the floor. When it does not fit into free device memory (or the copy is above the given limit)
+ * and the smaller side is at most 4,000, the Gram matrix of that side is summed over runs of rows
+ * and its largest eigenvectors (Xsyevd) taken for a basis, on which Rayleigh-Ritz is done on the
+ * CPU, as in svd_lapack.c and with its floor, sqrt(max(m, n) eps) sigma_1. All singular values of a
+ * dense solve are there, so that their squares must add up to the matrix's; a library that is
+ * silently wrong does not pass, also where it leaves values out. Cost: dense O(m n p) time, 2 m p +
+ * p^2 doubles of device memory and cuSOLVER's workspace; Gram m p^2 + p^3 on the device and m k^2
+ * on the CPU; p = min(m, n). */
 #include <float.h>
 #include <math.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/gpu.h"
 #include "linalg/svd_private.h"
 
@@ -99,14 +98,14 @@ static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd
     return status;
 }
 
-/* Whether all of it may be laid out; `need` and `room` bytes. */
-static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need, int64_t *room,
+/* Whether all of it may be laid out; `need` and `available` bytes. */
+static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need, int64_t *available,
                       bool *yes)
 {
     int64_t all = 0;
     cs_status status = o->gpu->need(o->gpu, CS_GPU_GESVD, b, need);
-    status = status ? status : o->gpu->memory(o->gpu, room, &all);
-    *yes = *need <= *room &&
+    status = status ? status : o->gpu->memory(o->gpu, available, &all);
+    *yes = *need <= *available &&
            (o->dense_limit == 0 || b->cols == 0 || b->rows <= o->dense_limit / b->cols);
     return status;
 }
@@ -114,10 +113,10 @@ static cs_status fits(const cs_linop *b, const cs_svd_options *o, int64_t *need,
 cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_svd *out)
 {
     bool yes = false;
-    int64_t need = 0, room = 0;
+    int64_t need = 0, available = 0;
     *out = (cs_svd){.solver = CS_SOLVER_CUSOLVER, .converged = true};
     cs_status status = cs_csr_check(a->data.a, false);
-    status = status ? status : fits(a, options, &need, &room, &yes);
+    status = status ? status : fits(a, options, &need, &available, &yes);
     if (status != CS_OK) return status;
     if (need == CS_GPU_REFUSED && a->cols > CS_SVD_GRAM_LIMIT) {
         return cs_fail(CS_ERR_MEMORY,
@@ -130,7 +129,7 @@ cs_status cs_svd_cusolver(const cs_linop *a, const cs_svd_options *options, cs_s
                        "GPU memory: a dense SVD of %lld x %lld needs %.1f MiB, but only %.1f MiB "
                        "are free, and the smaller side exceeds %d",
                        (long long)a->rows, (long long)a->cols, (double)need / MIB,
-                       (double)room / MIB, CS_SVD_GRAM_LIMIT);
+                       (double)available / MIB, CS_SVD_GRAM_LIMIT);
     }
     cs_progress_report(options->progress, yes ? "dense SVD on the GPU" : "Gram matrix on the GPU",
                        0, 0);

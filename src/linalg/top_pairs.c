@@ -18,8 +18,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "linalg/tile_private.h"
 
 enum {
@@ -27,11 +27,11 @@ enum {
     BLOCK_ITEMS = PANELS * PANELS * CS_TILE * CS_TILE,
     KEY_SHIFT = 12,
     BINS = 1 << (32 - KEY_SHIFT),
-    LEAST_ROOM = 1 << 14, /* pairs kept beyond K before a cut */
+    LEAST_CAPACITY = 1 << 14, /* pairs kept beyond K before a cut */
     SORTED_PARTS = 8,
 };
 
-/* What a worker holds. */
+/* The state of a worker. */
 typedef struct {
     float *tiles;   /* BLOCK_ITEMS */
     uint64_t *bins; /* BINS */
@@ -45,7 +45,7 @@ typedef struct {
     const cs_top_pairs_options *options;
     const cs_tile_kernels *kernels;
     int64_t n, d, panels, blocks;
-    int64_t wanted, room;
+    int64_t wanted, capacity;
     float *packed;          /* panels x d x CS_TILE */
     double *sum, *square;   /* panels x d: column sums of the panel; panels: sum of squared norms */
     int64_t *zeros;         /* panels */
@@ -158,9 +158,9 @@ static void raise_bound(finder *f, worker_state *w, uint32_t key)
     }
 }
 
-/* Makes room. The worker's own counts say how many of its values lie in a bin or above: the lower
- * edge of the bin that holds the K-th is a bound. Where ties in that bin would leave the store more
- * than three quarters full, the K first are selected. */
+/* Frees space in the store. The worker's own counts say how many of its values lie in a bin or
+ * above: the lower edge of the bin that holds the K-th is a bound. Where ties in that bin would
+ * leave the store more than three quarters full, the K first are selected. */
 static void cut(finder *f, worker_state *w)
 {
     uint64_t above = 0;
@@ -174,7 +174,7 @@ static void cut(finder *f, worker_state *w)
         w->kept[count] = w->kept[i];
         count += cs_tile_key(w->kept[i].value) >= w->bound;
     }
-    if (count > f->wanted + (f->room - f->wanted) / 2) {
+    if (count > f->wanted + (f->capacity - f->wanted) / 2) {
         select_first(w->kept, count, f->wanted);
         count = f->wanted;
         raise_bound(f, w, cs_tile_key(w->kept[f->wanted - 1].value));
@@ -187,7 +187,7 @@ static void keep(finder *f, worker_state *w, float value, int64_t i, int64_t j)
     if (f->wanted == 0 || cs_tile_key(value) < w->bound) {
         return;
     }
-    if (w->count == f->room) {
+    if (w->count == f->capacity) {
         cut(f, w);
         if (cs_tile_key(value) < w->bound) {
             return;
@@ -395,8 +395,8 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
                   .panels = panels,
                   .blocks = (panels + PANELS - 1) / PANELS,
                   .wanted = cs_least(options->count, total)};
-    f->room = f->wanted + (f->wanted > LEAST_ROOM ? f->wanted : LEAST_ROOM);
-    f->room = cs_least(f->room, total);
+    f->capacity = f->wanted + (f->wanted > LEAST_CAPACITY ? f->wanted : LEAST_CAPACITY);
+    f->capacity = cs_least(f->capacity, total);
     f->packed = cs_alloc_aligned(panels * CS_TILE, d * (int64_t)sizeof *f->packed);
     f->sum = cs_pool_take(&f->pool, panels * d, sizeof *f->sum);
     CS_POOL_FIELDS(&f->pool, panels, f, square, zeros);
@@ -406,7 +406,7 @@ static cs_status finder_init(const cs_rows *rows, const cs_top_pairs_options *op
         worker_state *w = &f->state[t];
         w->tiles = cs_alloc_aligned(BLOCK_ITEMS, sizeof *w->tiles);
         w->bins = cs_pool_take(&f->pool, BINS, sizeof *w->bins);
-        w->kept = cs_pool_take(&f->pool, f->room, sizeof *w->kept);
+        w->kept = cs_pool_take(&f->pool, f->capacity, sizeof *w->kept);
         w->bound = cs_tile_key(f->wanted > 0 ? -INFINITY : INFINITY);
         complete = w->tiles && w->kept;
     }

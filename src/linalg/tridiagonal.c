@@ -1,14 +1,14 @@
 /* Eigenvalues of a symmetric tridiagonal matrix by counts of signs (Givens 1954; Barth, Martin and
  * Wilkinson, Numer. Math. 9, 1967), many numbers at once; LAPACK's dsterf takes ten times as long.
  *
- * T is divided by a power of two so that its rows sum to at most 1. Off-diagonal entries below 2^-52 are
- * raised to that, so that no term of the recurrence is 0 beside another (the matrix never splits); a
- * term and its neighbours carry relative errors of a few units, which are relative changes of the
- * entries d - x and e of T - x (Wilkinson 1965, chapter 5). Intervals wait on a stack. One that holds
- * several eigenvalues is halved; in one that holds a single one the characteristic polynomial changes
- * its sign once, and regula falsi with halved weights (Illinois; Dowell and Jarratt, BIT 11, 1971) finds
- * where, halving whenever four steps have not quartered it.
- */
+ * T is divided by a power of two so that its rows sum to at most 1. Off-diagonal entries below
+ * 2^-52 are raised to that, so that no term of the recurrence vanishes against another (the matrix
+ * never splits); a term and its neighbours carry relative errors of a few units, which are relative
+ * changes of the entries d - x and e of T - x (Wilkinson 1965, chapter 5). Intervals wait on a
+ * stack. One that holds several eigenvalues is halved; in one that holds a single one the
+ * characteristic polynomial changes its sign once, and regula falsi with halved weights (Illinois;
+ * Dowell and Jarratt, BIT 11, 1971) finds where, halving whenever four steps have not quartered
+ * it. */
 #include "linalg/tridiagonal.h"
 
 #include <math.h>
@@ -70,7 +70,7 @@ static double next_point(interval *i)
         return isfinite(ratio) ? (ratio < 1 ? i->high.x - LEAST_STEP : i->low.x + LEAST_STEP)
                                : middle;
     }
-    /* A step that small has converged: the next one is to come out on the other side. */
+    /* A step that small has converged: the least step moves the next point past the root. */
     return fmin(fmax(x, i->low.x + LEAST_STEP), i->high.x - LEAST_STEP);
 }
 
@@ -105,7 +105,8 @@ static void split(search *s, interval i, end at)
     if (!single) {
         left.width = right.width = (i.high.x - i.low.x) / 2;
         left.steps = right.steps = left.kept = right.kept = 0;
-    } else if (i.kept < 0) { /* kept twice: it holds the others up */
+        /* the same end was kept twice: halve the other's weight (Illinois rule) */
+    } else if (i.kept < 0) {
         left.low.value /= 2;
     } else if (i.kept > 0) {
         right.high.value /= 2;

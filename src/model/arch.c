@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "model/arch_private.h"
 
 static const cs_arch_row *const ROW[] = {
@@ -79,7 +79,7 @@ bool cs_arch_knows(cs_arch arch, const char *key)
     const cs_arch_key *own;
     bool found = false;
     for (int64_t i = 0; (own = cs_arch_key_at(arch, i)); ++i) {
-        found = found || strcmp(own->key, key) == 0;
+        found = found || cs_listed(own->key, key);
     }
     return found;
 }
@@ -94,4 +94,34 @@ const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i)
         }
     }
     return NULL;
+}
+
+/* --- presets ---------------------------------------------------------------------------------- */
+
+/* Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
+ * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
+ * are ours, for a CPU. Dropout is 0 by default, as in cramming. */
+static const struct {
+    const char *name;
+    int64_t layers, width, heads, positions;
+} PRESET[] = {
+    {"1m", 4, 128, 4, 128},         /* 0.8M parameters in addition to the token table */
+    {"4m", 6, 192, 6, 128},         /* 2.7M */
+    {"small", 6, 256, 4, 512},      /* 4.7M */
+    {"base", 12, 768, 12, 512},     /* 85M */
+    {"cramming", 16, 768, 12, 512}, /* 113M */
+    {"large", 24, 1024, 16, 512}    /* 302M */
+};
+
+cs_status cs_model_preset(const char *name, cs_model_config *config)
+{
+    int i = 0;
+    cs_status status = CS_ROW_NAMED("model size", name, PRESET, &i);
+    if (status != CS_OK) return status;
+    config->shape.layers = PRESET[i].layers;
+    config->shape.width = PRESET[i].width;
+    config->shape.heads = PRESET[i].heads;
+    config->shape.positions = PRESET[i].positions;
+    config->shape.inner = 4 * config->shape.width;
+    return CS_OK;
 }

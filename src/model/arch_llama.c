@@ -50,12 +50,9 @@ static const cs_arch_key MISTRAL_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* use_sliding_window and what goes with it are read by windows_read. */
+/* use_sliding_window and the keys that depend on it are read by windows_read. */
 static const cs_arch_key QWEN_KEYS[] = {
-    {"use_sliding_window", CS_KEY_PAST, 0, 0},
-    {"sliding_window", CS_KEY_PAST, 0, 0},
-    {"max_window_layers", CS_KEY_PAST, 0, 0},
-    {"layer_types", CS_KEY_PAST, 0, 0},
+    {"use_sliding_window sliding_window max_window_layers layer_types", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -77,9 +74,7 @@ static const cs_arch_key NEOX_KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
     ROTARY_KEYS,
-    {"rotary_pct", CS_KEY_PAST, 0, 0},
-    {"rotary_emb_base", CS_KEY_PAST, 0, 0},
-    {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
+    {"rotary_pct rotary_emb_base partial_rotary_factor", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -87,7 +82,8 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     {"hidden_activation", CS_KEY_ACT, CS_AT(layer.activation), 0},
     {"classifier_activation", CS_KEY_ACT, CS_AT(head.activation), 0},
     {"norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
-    {"layer_norm_eps", CS_KEY_PAST, 0, 0}, /* files have it beside norm_eps; the class does not */
+    /* files have it in addition to norm_eps; the class does not */
+    {"layer_norm_eps", CS_KEY_PAST, 0, 0},
     {"norm_bias", CS_KEY_BOOL, CS_AT(layer.norm_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.qkv_bias), 0},
     {"attention_bias", CS_KEY_BOOL, CS_AT(layer.output_bias), 0},
@@ -102,19 +98,13 @@ static const cs_arch_key MODERNBERT_KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 50282},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     ROTARY_KEYS,
-    {"global_rope_theta", CS_KEY_PAST, 0, 0},
-    {"local_rope_theta", CS_KEY_PAST, 0, 0},
+    {"global_rope_theta local_rope_theta", CS_KEY_PAST, 0, 0},
     /* modernbert_read's and modernbert_write's */
-    {"layer_types", CS_KEY_PAST, 0, 0},
-    {"global_attn_every_n_layers", CS_KEY_PAST, 0, 0},
-    {"local_attention", CS_KEY_PAST, 0, 0},
-    {"sliding_window", CS_KEY_PAST, 0, 0},
+    {"layer_types global_attn_every_n_layers local_attention sliding_window", CS_KEY_PAST, 0, 0},
     /* how the same numbers are computed */
-    {"deterministic_flash_attn", CS_KEY_PAST, 0, 0},
-    {"reference_compile", CS_KEY_PAST, 0, 0},
-    {"repad_logits_with_grad", CS_KEY_PAST, 0, 0},
-    {"sparse_prediction", CS_KEY_PAST, 0, 0},
-    {"sparse_pred_ignore_index", CS_KEY_PAST, 0, 0},
+    {"deterministic_flash_attn reference_compile repad_logits_with_grad sparse_prediction "
+     "sparse_pred_ignore_index",
+     CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -269,7 +259,8 @@ static void modernbert_write(const cs_model_config *config, json_t *json, cs_sta
     cs_rotary_write(config, json, status);
 }
 
-/* The class wants a number or no key. A head of classes has no logits that the layers' biases go with. */
+/* The class wants a number or no key. A head of classes has no logits, so the layers' biases are
+ * not written. */
 static void eurobert_write(const cs_model_config *config, json_t *json, cs_status *status)
 {
     cs_rotary_write(config, json, status);

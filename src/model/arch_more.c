@@ -28,8 +28,7 @@ static const cs_arch_key DISTILBERT_KEYS[] = {
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
     {"sinusoidal_pos_embds", CS_KEY_PAST, 0, 0}, /* how the table began */
-    {"qa_dropout", CS_KEY_PAST, 0, 0},
-    {"seq_classif_dropout", CS_KEY_PAST, 0, 0},
+    {"qa_dropout seq_classif_dropout", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -125,10 +124,7 @@ static const cs_arch_key ALBERT_KEYS[] = {
     {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), 0},
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 2},
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 3},
-    {"down_scale_factor", CS_KEY_PAST, 0, 0},
-    {"gap_size", CS_KEY_PAST, 0, 0},
-    {"net_structure_type", CS_KEY_PAST, 0, 0},
-    {"num_memory_blocks", CS_KEY_PAST, 0, 0},
+    {"down_scale_factor gap_size net_structure_type num_memory_blocks", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -308,10 +304,7 @@ static const cs_arch_key PHI_KEYS[] = {
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), 1},
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 0},
-    {"rope_parameters", CS_KEY_PAST, 0, 0},
-    {"rope_scaling", CS_KEY_PAST, 0, 0},
-    {"rope_theta", CS_KEY_PAST, 0, 0},
-    {"partial_rotary_factor", CS_KEY_PAST, 0, 0},
+    {"rope_parameters rope_scaling rope_theta partial_rotary_factor", CS_KEY_PAST, 0, 0},
     {"max_position_embeddings", CS_KEY_COUNT, CS_AT(position.longest), 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
@@ -417,13 +410,9 @@ static const cs_arch_key BLOOM_KEYS[] = {
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 2},
     {"tie_word_embeddings", CS_KEY_BOOL, CS_AT(head.tied), 1},
     {"pretraining_tp", CS_KEY_PAST, 0, 0}, /* bloom_read */
-    {"slow_but_exact", CS_KEY_PAST, 0, 0},
-    {"seq_length", CS_KEY_PAST, 0, 0},
-    {"skip_bias_add", CS_KEY_PAST, 0, 0},
-    {"skip_bias_add_qkv", CS_KEY_PAST, 0, 0},
-    {"attention_softmax_in_fp32", CS_KEY_PAST, 0, 0},
-    {"masked_softmax_fusion", CS_KEY_PAST, 0, 0},
-    {"bias_dropout_fusion", CS_KEY_PAST, 0, 0},
+    {"slow_but_exact seq_length skip_bias_add skip_bias_add_qkv attention_softmax_in_fp32 "
+     "masked_softmax_fusion bias_dropout_fusion",
+     CS_KEY_PAST, 0, 0},
     {"offset_alibi", CS_KEY_PAST, 0, 0}, /* all scores of a row alike */
     {NULL, CS_KEY_PAST, 0, 0},
 };
@@ -491,9 +480,7 @@ static const cs_arch_key T5_KEYS[] = {
     {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
     {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), 1},
     /* t5_read */
-    {"feed_forward_proj", CS_KEY_PAST, 0, 0},
-    {"dense_act_fn", CS_KEY_PAST, 0, 0},
-    {"is_gated_act", CS_KEY_PAST, 0, 0},
+    {"feed_forward_proj dense_act_fn is_gated_act", CS_KEY_PAST, 0, 0},
     /* of the decoder: t5_decoder, and whether the file has one and an output matrix */
     {"is_encoder_decoder", CS_KEY_BOOL, CS_AT(decoder.stack), 1},
     {"num_decoder_layers", CS_KEY_INT_OR_NONE, CS_AT(decoder.layers), 0},
@@ -505,7 +492,7 @@ static const cs_arch_key T5_KEYS[] = {
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
-/* What it reads the output matrix with is divided by the root of the width unless the config says
+/* The rows that the output matrix reads are divided by the root of the width unless the config says
  * scale_decoder_outputs false or, as files from before that key, tie_word_embeddings false. */
 static cs_status t5_decoder(const char *where, const json_t *json, cs_model_config *config)
 {

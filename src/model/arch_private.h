@@ -23,7 +23,8 @@ typedef enum {
     CS_KEY_ONLY,
     /* another name of a whole number, after the first in its list, and never written */
     CS_KEY_ALIAS,
-    CS_KEY_PAST, /* ignored: does not affect hidden states */
+    /* names, separated by spaces, of ignored keys, which do not affect hidden states */
+    CS_KEY_PAST,
 } cs_key_kind;
 
 typedef struct {

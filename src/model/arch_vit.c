@@ -3,7 +3,7 @@
  * state_dict() of the classes of transformers 5.23.
  *
  * Limits: pictures that are not square have no class. What ViTModel lacks (the head that predicts
- * values, rows of codes) stands in its files under "cospec.". */
+ * values, rows of codes) is written to its files under "cospec.". */
 #include <math.h>
 
 #include "base/mem.h"
@@ -27,9 +27,7 @@ static const cs_arch_key VIT_KEYS[] = {
 };
 
 static const cs_arch_key VIT_PAST[] = {
-    {"encoder_stride", CS_KEY_PAST, 0, 0},
-    {"pooler_output_size", CS_KEY_PAST, 0, 0},
-    {"pooler_act", CS_KEY_PAST, 0, 0},
+    {"encoder_stride pooler_output_size pooler_act", CS_KEY_PAST, 0, 0},
     {NULL, CS_KEY_PAST, 0, 0},
 };
 
@@ -73,7 +71,7 @@ static const cs_arch_tensor MAE_TENSORS[] = {
     {NULL, NULL},
 };
 
-/* What transformers 5 calls the decoder's layers; it reads both. */
+/* The names of transformers 5 for the decoder's layers; it reads both. */
 #define DECODER_5 "/decoder.decoder_encoder.layer.N."
 static const cs_arch_tensor MAE_TENSORS_5[] = {
     {"decoder.layer.N.attention.norm", DECODER_5 "layernorm_before"},

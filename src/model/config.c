@@ -1,48 +1,16 @@
-/* Architectures and sizes, and what a sound configuration is.
- *
- * Sizes of the presets: GPT-2 small (Radford et al. 2019) and MAE-LM base have 12 x 768, cramming
- * (Geiping and Goldstein 2023; LA section 5.1) 16 x 768, MAE-LM large++ 24 x 1024; the smaller ones
- * are ours, for a CPU. Dropout is 0 unless asked for, as in cramming.
- */
+/* What follows from an architecture, and what a sound configuration is. */
 #include "model/config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/range.h"
 #include "image/patches.h"
 #include "io/file.h"
 #include "model/arch_private.h"
-
-/* --- presets ---------------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    int64_t layers, width, heads, positions;
-} PRESET[] = {
-    {"1m", 4, 128, 4, 128},         /* 0.8M parameters beside the token table */
-    {"4m", 6, 192, 6, 128},         /* 2.7M */
-    {"small", 6, 256, 4, 512},      /* 4.7M */
-    {"base", 12, 768, 12, 512},     /* 85M */
-    {"cramming", 16, 768, 12, 512}, /* 113M */
-    {"large", 24, 1024, 16, 512}    /* 302M */
-};
-
-cs_status cs_model_preset(const char *name, cs_model_config *config)
-{
-    int i = 0;
-    cs_status status = CS_ROW_NAMED("model size", name, PRESET, &i);
-    if (status != CS_OK) return status;
-    config->shape.layers = PRESET[i].layers;
-    config->shape.width = PRESET[i].width;
-    config->shape.heads = PRESET[i].heads;
-    config->shape.positions = PRESET[i].positions;
-    config->shape.inner = 4 * config->shape.width;
-    return CS_OK;
-}
 
 /* --- the choices of an architecture ----------------------------------------------------------- */
 
@@ -158,7 +126,7 @@ cs_status cs_model_set_order(const char *order, uint64_t seed, cs_model_config *
     } else if (strcmp(order, "hilbert") != 0 && strcmp(order, "raster") != 0 &&
                cs_path_exists(order)) {
         return cs_patch_order_file(order, c->picture.height / c->picture.patch,
-                                   c->picture.width / c->picture.patch, CS_ORDER_ROOM,
+                                   c->picture.width / c->picture.patch, CS_ORDER_SIZE,
                                    c->picture.order);
     } else {
         (void)snprintf(c->picture.order, sizeof c->picture.order, "%s",
@@ -512,7 +480,7 @@ static cs_status classifier(const cs_model_config *c)
                  : CS_OK;
 }
 
-/* What the single layer of Theorem 4.3 has not. */
+/* Parts that the single layer of Theorem 4.3 lacks. */
 static cs_status plain_linear(const cs_model_config *c)
 {
     if (c->arch != CS_ARCH_LINEAR) {

@@ -46,15 +46,15 @@
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
 
-enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_ROOM = 4096 };
+enum { CS_MOST_LAYERS = 1 << 10, CS_MOST_OFFSETS = 16, CS_ORDER_SIZE = 4096 };
 
 /* MAE-LM's decoder (its section 3 and Table 2). */
 typedef enum {
-    CS_DECODER_SELF,         /* bidirectional self-attention (the paper's choice) */
-    CS_DECODER_SELF_CROSS,   /* and cross-attention to the encoder's output */
-    CS_DECODER_CAUSAL_CROSS, /* causal self-attention over the shifted text, cross-attention:
-                                predicts every token */
-    CS_DECODER_CROSS,        /* cross-attention only, rows at the masked positions */
+    CS_DECODER_SELF,       /* bidirectional self-attention (the paper's choice) */
+    CS_DECODER_SELF_CROSS, /* and cross-attention to the encoder's output */
+    /* Causal self-attention over the shifted text, cross-attention: predicts every token. */
+    CS_DECODER_CAUSAL_CROSS,
+    CS_DECODER_CROSS, /* cross-attention only, rows at the masked positions */
 } cs_decoder_attention;
 
 /* The state of a text that a classification head reads: of its first token (BERT's [CLS]), of its
@@ -244,7 +244,7 @@ typedef struct {
 typedef struct {
     int64_t height, width, patch, channels;
     /* Order of the patches in their sequence (cs_model_order); "": along rows. */
-    char order[CS_ORDER_ROOM];
+    char order[CS_ORDER_SIZE];
     /* Positions are fixed sines and cosines of the position in the plane; else learned. */
     bool sinusoidal;
 } cs_model_picture;

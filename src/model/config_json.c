@@ -154,7 +154,7 @@ static const char *activation_name(cs_activation act)
     return ACTIVATION[i].name;
 }
 
-/* What a reader assumes who knows the architecture and the class's keys alone. */
+/* The configuration that a reader assumes who knows the architecture and the class's keys alone. */
 static cs_model_config assumed(const cs_model_config *config, bool exchangeable)
 {
     cs_model_config plain = {0};
@@ -170,7 +170,7 @@ static cs_model_config assumed(const cs_model_config *config, bool exchangeable)
         plain.training.embed_dropout = config->training.dropout;
         plain.shape.token_types = config->shape.token_types;
     }
-    if (config->head.classes > 0) { /* what goes with such a head */
+    if (config->head.classes > 0) { /* the settings of such a head */
         plain.head.transform = plain.head.bias = false;
         plain.head.classes = exchangeable ? config->head.classes : 0;
     }
@@ -225,7 +225,7 @@ static void put_labels(int64_t classes, json_t *object, cs_status *status)
                 json_string(classes == 1 ? "regression" : "single_label_classification"));
 }
 
-/* What of a model a class of transformers computes. */
+/* Which part of a model a class of transformers computes. */
 typedef enum { OF_NO_CLASS, BODY_OF_CLASS, OF_CLASS } likeness;
 
 /* The type of the model, its class and the labels of its head. */
@@ -288,7 +288,7 @@ static void put_class(const cs_model_config *config, likeness like, json_t *obje
     }
 }
 
-/* What was read, less what is of another head, other weights or a run. */
+/* The keys that were read, without those of another head, other weights or a run. */
 static void put_source(const cs_model_config *config, json_t *source, json_t *object,
                        cs_status *status)
 {
@@ -590,4 +590,9 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
     }
     *out = config;
     return CS_OK;
+}
+
+json_t *cs_model_config_json(const cs_model_config *config)
+{
+    return cs_model_config_json_of(config, NULL, NULL);
 }

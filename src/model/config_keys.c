@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -19,10 +20,11 @@ cs_status cs_config_way_round(cs_status status)
     }
     (void)snprintf(why, sizeof why, "%s", cs_reason());
     cs_reason_clear();
-    return cs_fail(status,
-                   "%s%s Export the hidden states as .npy (rows x width): cospec rank, connectivity "
-                   "and similarity read those of any model",
-                   why, why[strlen(why) - 1] == '?' ? "" : ".");
+    return cs_fail(
+        status,
+        "%s%s Export the hidden states as .npy (rows x width): cospec rank, connectivity "
+        "and similarity read those of any model",
+        why, why[strlen(why) - 1] == '?' ? "" : ".");
 }
 
 const char *cs_value_text(const json_t *value, char text[CS_VALUE_TEXT])
@@ -90,103 +92,29 @@ static const cs_arch_key SETTING[] = {{"tie_last_hidden_states", CS_KEY_ONLY, 0,
                                       {"add_cross_attention", CS_KEY_ONLY, 0, 0},
                                       {"is_encoder_decoder", CS_KEY_ONLY, 0, 0}};
 
-/* What bears on no state: names, labels, heads of tasks, generation, training, versions. What ends in
- * "dropout" is of training too. */
-static const char *const PAST[] = {"model_type",
-                                   "architectures",
-                                   "cospec",
-                                   "id2label",
-                                   "label2id",
-                                   "num_labels",
-                                   "problem_type",
-                                   "dtype",
-                                   "torch_dtype",
-                                   "transformers_version",
-                                   "_name_or_path",
-                                   "_attn_implementation",
-                                   "_attn_implementation_autoset",
-                                   "attn_implementation",
-                                   "use_cache",
-                                   "return_dict",
-                                   "return_dict_in_generate",
-                                   "output_hidden_states",
-                                   "output_attentions",
-                                   "output_scores",
-                                   "chunk_size_feed_forward",
-                                   "gradient_checkpointing",
-                                   "finetuning_task",
-                                   "task_specific_params",
-                                   "is_decoder", /* check_direction */
-                                   "is_causal",
-                                   "causal_mask",
-                                   "position_embedding_type", /* check_positions */
-                                   "auto_map",
-                                   "classifier_dropout",
-                                   "classifier_dropout_prob",
-                                   "classifier_pooling",
-                                   "summary_type",
-                                   "summary_use_proj",
-                                   "summary_activation",
-                                   "summary_first_dropout",
-                                   "summary_last_dropout",
-                                   "summary_proj_to_labels",
-                                   "tokenizer_class",
-                                   "prefix",
-                                   "sep_token_id",
-                                   "cls_token_id",
-                                   "decoder_start_token_id",
-                                   "forced_bos_token_id",
-                                   "forced_eos_token_id",
-                                   "directionality",
-                                   "language",
-                                   "name",
-                                   "temperature",
-                                   "top_k",
-                                   "top_p",
-                                   "typical_p",
-                                   "do_sample",
-                                   "early_stopping",
-                                   "num_beams",
-                                   "num_beam_groups",
-                                   "num_return_sequences",
-                                   "diversity_penalty",
-                                   "max_length",
-                                   "min_length",
-                                   "length_penalty",
-                                   "no_repeat_ngram_size",
-                                   "encoder_no_repeat_ngram_size",
-                                   "repetition_penalty",
-                                   "exponential_decay_length_penalty",
-                                   "bad_words_ids",
-                                   "suppress_tokens",
-                                   "begin_suppress_tokens",
-                                   "remove_invalid_values",
-                                   "torchscript",
-                                   "use_bfloat16",
-                                   "tf_legacy_loss",
-                                   "pooler_fc_size",
-                                   "pooler_num_attention_heads",
-                                   "pooler_num_fc_layers",
-                                   "pooler_size_per_head",
-                                   "pooler_type",
-                                   "pad_token",
-                                   "bos_token",
-                                   "eos_token",
-                                   "unk_token",
-                                   "sep_token",
-                                   "cls_token",
-                                   "mask_token",
-                                   "unk_token_id",
-                                   "mask_token_id",
-                                   "eos_token_ids",
-                                   "output_past",
-                                   "clf_pooling",
-                                   "generator_size",
-                                   "tie_weights_",
-                                   "max_sequence_length",
-                                   "encoder_repetition_penalty",
-                                   "_num_labels",
-                                   "initializer_cutoff_factor"};
+/* Ignored keys, which do not affect hidden states: names, labels, heads of tasks, generation,
+ * training, versions. Keys that end in "dropout" concern training too. check_direction reads is_decoder,
+ * is_causal and causal_mask, check_positions position_embedding_type. */
+static const char PAST[] =
+    "model_type architectures cospec id2label label2id num_labels problem_type dtype "
+    "torch_dtype transformers_version _name_or_path _attn_implementation "
+    "_attn_implementation_autoset attn_implementation use_cache return_dict "
+    "return_dict_in_generate output_hidden_states output_attentions output_scores "
+    "chunk_size_feed_forward gradient_checkpointing finetuning_task task_specific_params "
+    "is_decoder is_causal causal_mask position_embedding_type auto_map classifier_dropout "
+    "classifier_dropout_prob classifier_pooling summary_type summary_use_proj "
+    "summary_activation summary_first_dropout summary_last_dropout summary_proj_to_labels "
+    "tokenizer_class prefix sep_token_id cls_token_id decoder_start_token_id "
+    "forced_bos_token_id forced_eos_token_id directionality language name temperature top_k "
+    "top_p typical_p do_sample early_stopping num_beams num_beam_groups num_return_sequences "
+    "diversity_penalty max_length min_length length_penalty no_repeat_ngram_size "
+    "encoder_no_repeat_ngram_size repetition_penalty exponential_decay_length_penalty "
+    "bad_words_ids suppress_tokens begin_suppress_tokens remove_invalid_values torchscript "
+    "use_bfloat16 tf_legacy_loss pooler_fc_size pooler_num_attention_heads "
+    "pooler_num_fc_layers pooler_size_per_head pooler_type pad_token bos_token eos_token "
+    "unk_token sep_token cls_token mask_token unk_token_id mask_token_id eos_token_ids "
+    "output_past clf_pooling generator_size tie_weights_ max_sequence_length "
+    "encoder_repetition_penalty _num_labels initializer_cutoff_factor";
 
 /* What the parent of all classes reads, or what another library has changed. */
 static const char *const REFUSED[] = {"quantization_config", "quantization", "compression_config",
@@ -209,10 +137,7 @@ static bool is_nothing_at(const json_t *object, const char *key)
 
 static bool reads(cs_arch arch, const char *key)
 {
-    bool known = cs_arch_knows(arch, key) || cs_has_suffix(key, "dropout");
-    for (size_t i = 0; i < sizeof PAST / sizeof *PAST; ++i) {
-        known = known || strcmp(PAST[i], key) == 0;
-    }
+    bool known = cs_arch_knows(arch, key) || cs_listed(PAST, key) || cs_has_suffix(key, "dropout");
     for (size_t i = 0; i < sizeof SETTING / sizeof *SETTING; ++i) {
         known = known || strcmp(SETTING[i].key, key) == 0;
     }
@@ -259,23 +184,18 @@ bool cs_config_sees_as_class(const cs_model_config *config, const json_t *traine
 {
     static const char key[] = "is_decoder";
     const char *attention = json_string_value(json_object_get(trained, "attention"));
-    const bool told = cs_arch_knows(config->arch, key), class = cs_arch_causal(config->arch),
+    const bool known = cs_arch_knows(config->arch, key), class = cs_arch_causal(config->arch),
                causal = attention && strcmp(attention, "causal") == 0,
                all = attention && strcmp(attention, "bidirectional") == 0;
     if (!attention) {
         return true;
     }
-    if (told && (causal || all) && json_is_true(json_object_get(object, key)) != causal) {
+    if (known && (causal || all) && json_is_true(json_object_get(object, key)) != causal) {
         (void)json_object_del(object, "is_causal");
         (void)json_object_del(object, "causal_mask");
         cs_json_put(status, object, key, json_boolean(causal));
     }
-    return causal ? class || told : all && !class;
-}
-
-json_t *cs_model_config_json(const cs_model_config *config)
-{
-    return cs_model_config_json_of(config, NULL, NULL);
+    return causal ? class || known : all && !class;
 }
 
 /* Files of old classes say "absolute" whatever the positions are; "sans_pos" are rotary ones. */

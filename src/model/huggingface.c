@@ -1,11 +1,12 @@
 /* Names of tensors are spelled by the patterns of an architecture's row. */
 #include "model/huggingface.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/file.h"
+#include "base/mem.h"
 #include "model/arch_private.h"
 
 const char *cs_hf_prefix(cs_arch arch)
@@ -32,7 +33,7 @@ static bool matches(const char *pattern, const char *name, size_t length, long *
     return name == end;
 }
 
-/* What the marks before a name say, and the name behind them. */
+/* The meaning of the marks before a name, and the name after them. */
 typedef struct {
     const char *name, *open, *close; /* braces; NULL: none */
     bool outside, transposed, by_head, whole, convolved;
@@ -58,8 +59,8 @@ static pattern pattern_of(const char *theirs)
     return p;
 }
 
-/* Writes their name of part `part`: prefix, the name with the layer's number for an N that stands
- * alone, then the last word. */
+/* Writes their name of part `part`: prefix, the name with the layer's number in place of a separate
+ * N, then the last word. */
 static void spell(const char *prefix, const pattern *p, long number, int part, const char *last,
                   char name[CS_HF_NAME])
 {
@@ -96,7 +97,7 @@ static const char *theirs_of(cs_arch arch, const char *ours)
     return "";
 }
 
-/* The name of the head's copy of the logits' bias, which stands beside the output matrix; "": the
+/* The name of the head's copy of the logits' bias, which is stored with the output matrix; "": the
  * class has one bias. */
 static const char *second_bias(cs_arch arch)
 {
@@ -229,4 +230,53 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
     const char *output = theirs_of(config->arch, "output");
     return ignored || (config->head.tied && is(name, output + (*output == '/'), "weight")) ||
            is(name, second_bias(config->arch), "bias");
+}
+
+/* Row r of query, key and value rows, each head by head, where a file has the three of each head
+ * together. */
+static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
+{
+    int64_t heads = piece->by_head, width = piece->rows / heads / 3;
+    int64_t part = r / (heads * width), head = r / width % heads;
+    return (head * 3 + part) * width + r % width;
+}
+
+/* Column c, of values channels last, where a file has the channels of all pixels apart. */
+static int64_t column_in(const cs_hf_piece *piece, int64_t c)
+{
+    const int64_t channels = piece->channels;
+    return channels > 0 ? c % channels * (piece->cols / channels) + c / channels : c;
+}
+
+void cs_hf_rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
+{
+    float *at = param + piece->first * piece->cols;
+    for (int64_t r = 0; r < piece->rows; ++r) {
+        int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
+        for (int64_t c = 0; c < piece->cols; ++c) {
+            float *theirs = file + (piece->transposed ? c * piece->rows + row
+                                                      : row * piece->cols + column_in(piece, c));
+            float *ours = at + r * piece->cols + c;
+            if (inward) {
+                *ours = *theirs;
+            } else {
+                *theirs = *ours;
+            }
+        }
+    }
+}
+
+void cs_hf_shape(const cs_hf_piece *piece, int *ndim, int64_t shape[CS_HF_SHAPE])
+{
+    *ndim = piece->vector ? 1 : piece->channels > 0 ? 4 : piece->boxed ? 3 : 2;
+    shape[0] = piece->transposed ? piece->cols : piece->rows;
+    shape[1] = piece->transposed ? piece->rows : piece->cols;
+    if (piece->boxed) {
+        memmove(shape + 1, shape, 2 * sizeof *shape);
+        shape[0] = 1;
+    }
+    if (piece->channels > 0) {
+        shape[1] = piece->channels;
+        shape[2] = shape[3] = llround(sqrt((double)(piece->cols / piece->channels)));
+    }
 }

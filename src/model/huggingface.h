@@ -11,7 +11,7 @@
 #include "model/config.h"
 #include "tensor/params.h"
 
-enum { CS_HF_PIECES = 3, CS_HF_NAME = 160 };
+enum { CS_HF_PIECES = 3, CS_HF_NAME = 160, CS_HF_SHAPE = 4 };
 
 /* One tensor of the file: rows first .. first+rows-1 of the parameter. */
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
     int64_t by_head;
     bool vector; /* one dimension in the file */
     bool boxed;  /* three dimensions in the file, the first of size 1 */
-    int64_t
-        channels;  /* four: rows x channels x patch x patch, whose columns are channels last here */
+    /* Four: rows x channels x patch x patch, whose columns are channels last here. */
+    int64_t channels;
     bool optional; /* files may lack it: then it is zero */
     /* of the piece before it; files may lack it, but the class computes with it */
     bool copy;
@@ -41,3 +41,9 @@ const char *cs_hf_prefix(cs_arch arch);
 /* A tensor that files have in addition to the parameters: buffers, poolers, copies of the tied
  * table. */
 bool cs_hf_ignored(const cs_model_config *config, const char *name);
+
+/* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
+void cs_hf_rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file);
+
+/* The shape in the file. */
+void cs_hf_shape(const cs_hf_piece *piece, int *ndim, int64_t shape[CS_HF_SHAPE]);

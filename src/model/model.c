@@ -17,9 +17,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
-#include "io/file.h"
+#include "image/codes.h"
+#include "image/patches.h"
 #include "model/arch_private.h"
-#include "model/codes.h"
 #include "model/rotary.h"
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static void add_positions(table *t, int64_t width, const char *name)
     if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
 }
 
-/* What the configuration fixes. */
+/* Adds a parameter that the configuration fixes. */
 static void add_constant(table *t, int64_t cols, const char *name)
 {
     add(t, 1, cols, false, "%s", name);
@@ -535,5 +535,54 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
         }
     }
     cs_free(value);
+    return status;
+}
+
+/* The images as the model reads them, in *out, whose pixels are new if *out has any. */
+static cs_status fit_images(const cs_model *model, const cs_images *images, int threads,
+                            cs_images *out)
+{
+    const cs_model_config *c = &model->config;
+    return cs_processor_changes(&model->processor, images, c->picture.height, c->picture.width,
+                                c->picture.channels)
+               ? cs_processor_images(&model->processor, images, c->picture.height, c->picture.width,
+                                     c->picture.channels, threads, out)
+               : CS_OK;
+}
+
+cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,
+                            cs_corpus *out)
+{
+    const cs_model_config *c = &model->config;
+    int32_t *id = NULL, *order = NULL;
+    cs_images fitted = {0};
+    cs_status status = fit_images(model, images, threads, &fitted);
+    images = fitted.pixel ? &fitted : images;
+    if (status == CS_OK)
+        status =
+            cs_model_config_sees(c, images->name, images->height, images->width, images->channels);
+    if (status == CS_OK && c->shape.extra_width != images->extra_width)
+        status = cs_fail(
+            CS_ERR_USAGE, "%s: extra vectors have %lld values, but the model reads %lld (0: none)",
+            images->name, (long long)images->extra_width, (long long)c->shape.extra_width);
+    if (status == CS_OK && c->shape.real_width == 0 && !model->codes)
+        status = cs_fail(CS_ERR_USAGE, "the model reads codes, but it has no codes.safetensors");
+    if (status == CS_OK && model->codes) {
+        const int64_t patches = images->count * (c->shape.positions - cs_model_config_extra(c));
+        status = cs_codes_encode(model->codes, images, threads, &id);
+        for (int64_t i = 0; i < patches && status == CS_OK; ++i) {
+            id[i] += CS_FIRST_CODE;
+        }
+    }
+    if (status == CS_OK) status = cs_model_order(c, &order);
+    if (status == CS_OK)
+        status = (c->shape.real_width > 0 ? cs_images_patches : cs_images_ids)(
+            images, c->picture.patch, order, id, c->shape.vocab, out);
+    if (status == CS_OK && out->real)
+        cs_processor_apply(&model->processor, c->picture.channels, out->tokens * out->real_width,
+                           out->real);
+    cs_free(id);
+    cs_free(order);
+    cs_free(fitted.pixel);
     return status;
 }

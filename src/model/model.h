@@ -66,12 +66,14 @@
 #pragma once
 
 #include "base/status.h"
+#include "image/images.h"
 #include "image/processor.h"
 #include "model/config.h"
 #include "tensor/backend.h"
 #include "tensor/params.h"
+#include "text/corpus.h"
 
-typedef struct cs_codes cs_codes; /* model/codes.h */
+typedef struct cs_codes cs_codes; /* image/codes.h */
 
 typedef struct cs_model {
     cs_model_config config;
@@ -125,3 +127,8 @@ cs_status cs_model_write(const cs_model *model, const char *dir) CS_MUST_CHECK;
 cs_status cs_model_read(const char *dir, cs_backend *backend, bool training,
                         cs_model *out) CS_MUST_CHECK;
 cs_status cs_model_read_streamed(const char *dir, cs_backend *backend, cs_model *out) CS_MUST_CHECK;
+
+/* Images as input of the model: vectors of patches or, for width 0, ids; ids are codes if the model
+ * has some, else all 0. CS_ERR_USAGE: images of other sizes, a model of codes without them. */
+cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int threads,
+                            cs_corpus *out) CS_MUST_CHECK;

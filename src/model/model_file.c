@@ -2,7 +2,7 @@
  *
  * Reading takes each parameter from its tensors and refuses what is missing, left over or of
  * another shape; hashes that the file carries are checked first. Streamed parameters are checked
- * likewise, and read when they are asked for. */
+ * likewise, and read when they are needed. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "image/codes.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/safetensors.h"
 #include "model/arch_private.h"
-#include "model/codes.h"
 #include "model/huggingface.h"
 #include "model/model.h"
 
@@ -24,57 +24,7 @@ enum { READ_ITEMS = 1 << 20 }; /* of a tensor, at a time */
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* Row r of query, key and value rows, each head by head, where a file has the three of each head
- * together. */
-static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
-{
-    int64_t heads = piece->by_head, width = piece->rows / heads / 3;
-    int64_t part = r / (heads * width), head = r / width % heads;
-    return (head * 3 + part) * width + r % width;
-}
-
-/* Column c, of values channels last, where a file has the channels of all pixels apart. */
-static int64_t column_in(const cs_hf_piece *piece, int64_t c)
-{
-    const int64_t channels = piece->channels;
-    return channels > 0 ? c % channels * (piece->cols / channels) + c / channels : c;
-}
-
-/* Rows of a parameter between their place in it and the file's order; `inward` reads the file's. */
-static void rearrange(const cs_hf_piece *piece, bool inward, float *param, float *file)
-{
-    float *at = param + piece->first * piece->cols;
-    for (int64_t r = 0; r < piece->rows; ++r) {
-        int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
-        for (int64_t c = 0; c < piece->cols; ++c) {
-            float *theirs = file + (piece->transposed ? c * piece->rows + row
-                                                      : row * piece->cols + column_in(piece, c));
-            float *ours = at + r * piece->cols + c;
-            if (inward) {
-                *ours = *theirs;
-            } else {
-                *theirs = *ours;
-            }
-        }
-    }
-}
-
-enum { MOST_SHAPE = 4, SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
-
-static void shape_of(const cs_hf_piece *piece, int *ndim, int64_t shape[MOST_SHAPE])
-{
-    *ndim = piece->vector ? 1 : piece->channels > 0 ? 4 : piece->boxed ? 3 : 2;
-    shape[0] = piece->transposed ? piece->cols : piece->rows;
-    shape[1] = piece->transposed ? piece->rows : piece->cols;
-    if (piece->boxed) {
-        memmove(shape + 1, shape, 2 * sizeof *shape);
-        shape[0] = 1;
-    }
-    if (piece->channels > 0) {
-        shape[1] = piece->channels;
-        shape[2] = shape[3] = llround(sqrt((double)(piece->cols / piece->channels)));
-    }
-}
+enum { SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
 
 static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 {
@@ -95,7 +45,7 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
             param[c] -= 1;
         }
         for (int p = 0; p < count && status == CS_OK; ++p) {
-            rearrange(&piece[p], false, param, file);
+            cs_hf_rearrange(&piece[p], false, param, file);
             status = cs_safetensors_writer_put(
                 writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
         }
@@ -108,9 +58,9 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 static cs_status write_weights(const cs_model *model, const char *path)
 {
     const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
-    int64_t count = 0, room = model->params.count * CS_HF_PIECES;
-    cs_hf_piece *piece = cs_alloc(room, sizeof *piece);
-    cs_safetensors_entry *entry = cs_calloc(room, sizeof *entry);
+    int64_t count = 0, capacity = model->params.count * CS_HF_PIECES;
+    cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
+    cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
@@ -121,7 +71,7 @@ static cs_status write_weights(const cs_model *model, const char *path)
         for (int p = 0; p < pieces; ++p, ++count) {
             entry[count].name = piece[count].name;
             entry[count].dtype = CS_F32;
-            shape_of(&piece[count], &entry[count].ndim, entry[count].shape);
+            cs_hf_shape(&piece[count], &entry[count].ndim, entry[count].shape);
         }
     }
     if (status == CS_OK &&
@@ -222,9 +172,9 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                              const cs_safetensors_entry *entry)
 {
     int ndim;
-    int64_t shape[MOST_SHAPE];
+    int64_t shape[CS_HF_SHAPE];
     char has[SHAPE_TEXT], wants[SHAPE_TEXT];
-    shape_of(piece, &ndim, shape);
+    cs_hf_shape(piece, &ndim, shape);
     bool same = entry->ndim == ndim;
     for (int d = 0; d < ndim && same; ++d) {
         same = entry->shape[d] == shape[d];
@@ -236,7 +186,7 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
                           shape_text(ndim, shape, wants));
 }
 
-/* Whether the parameter's rows are the file's as they stand. */
+/* Whether the parameter's rows are stored in the file in the same order and layout. */
 static bool as_stored(const cs_hf_piece *piece)
 {
     return !piece->transposed && piece->by_head == 0 && piece->channels == 0;
@@ -312,7 +262,7 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
     }
     float *file = cs_alloc(items, sizeof *file);
     status = file ? read_entry(w, entry, file) : CS_ERR_MEMORY;
-    if (status == CS_OK) rearrange(piece, true, param, file);
+    if (status == CS_OK) cs_hf_rearrange(piece, true, param, file);
     cs_free(file);
     return status;
 }
@@ -380,8 +330,8 @@ static cs_status read_weights(const weights *w, cs_model *model)
     return status == CS_OK ? check_left_over(w, &model->config) : status;
 }
 
-/* Files of a bare model have no head: the configuration is cut down to what is there. What is left of a
- * head with a transform, with a bias or with a matrix of its own, are the embeddings: training may begin
+/* Files of a bare model have no head: the configuration is cut down to the existing parameters. A
+ * head with a transform, a bias or its own matrix is reduced to the embeddings: training may begin
  * from them, but nothing that was trained predicts tokens. */
 static void fit_head(const weights *w, bool training, cs_model_config *config)
 {
@@ -417,7 +367,7 @@ static bool has(const weights *w, const cs_model_config *config, char *ours)
     return entry_of(w, config, ours) != NULL;
 }
 
-/* Whether two tensors have the same bits; what the file has not differs from nothing. */
+/* Whether two tensors have the same bits; a tensor that the file lacks equals any other. */
 static cs_status same(const weights *w, const cs_safetensors_entry *a,
                       const cs_safetensors_entry *b, bool *out)
 {
@@ -435,8 +385,9 @@ static cs_status same(const weights *w, const cs_safetensors_entry *a,
     return status;
 }
 
-/* An output matrix, or a second bias of the logits, that a file has beside the one that it is tied
- * to, and other than that: it is used, whatever config.json says of ties, as in transformers 5. */
+/* An output matrix, or a second bias of the logits, that a file has in addition to the one it is
+ * tied to, with other values: it is used, whatever config.json says of ties, as in transformers
+ * 5. */
 static cs_status fit_ties(const weights *w, cs_model_config *config)
 {
     const cs_model_config *c = config;

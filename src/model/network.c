@@ -23,260 +23,75 @@ const char *cs_loss_name(cs_loss loss)
     return NAME[loss];
 }
 
-/* --- embeddings ------------------------------------------------------------------------------- */
+/* --- linear form ------------------------------------------------------------------------------ */
 
-int cs_emit_embedded(cs_emitter *e, int x)
-{
-    const cs_model_config *c = e->config;
-    if (c->layer.embed_norm) {
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
-                                          cs_emit_bias(e, "", "embed.norm.bias"), c->layer.eps,
-                                          c->layer.rms, 0},
-                                NULL);
-    }
-    if (e->options->training && c->training.embed_dropout > 0) {
-        x = cs_graph_add(e->graph, CS_NONE, x, c->training.embed_dropout);
-    }
-    return x;
-}
+/* The single layer of Theorem 4.3: pooled linear attention over the tokens that a row sees.
+ *
+ * f(i) = n^-p sum_u sum_v (q_u . k_v) v_v over the n tokens seen, z = f W^T. No norm, no bias, no
+ * residual: the network is the theorem's model. Without positions it is blind: f depends on the
+ * set of tokens alone. The printed form sums three free token indices; here key and value index
+ * are one, as in Q K^T V.
+ */
 
-/* Real rows, projected; zero where a row is of an id: of pictures, whose projection has a bias, through
- * a copy of the real rows alone. CS_NONE in models of ids alone. */
-static int emit_real(cs_emitter *e)
-{
-    cs_network *net = e->net;
-    if (e->config->shape.real_width == 0) {
-        return CS_NONE;
-    }
-    net->real = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
-    net->real_row = cs_graph_index(e->graph, net->rows, "real row");
-    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real, &net->real_row);
-    x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
-    return cs_emit_bias(e, "", "embed.real.bias") == CS_NONE
-               ? x
-               : cs_graph_gather(e->graph, x, net->rows, net->real_row);
-}
-
-/* The extra vector of a sequence, projected, at the row that reads it; x (CS_NONE: none) elsewhere. */
-static int emit_extra(cs_emitter *e, int x)
-{
-    cs_network *net = e->net;
-    cs_graph *g = e->graph;
-    if (e->config->shape.extra_width == 0) {
-        return x;
-    }
-    net->extra_rows = cs_graph_rows(g, e->options->batch, 1);
-    net->extra = cs_graph_input(g, net->extra_rows, e->config->shape.extra_width, "extra");
-    net->extra_number = cs_graph_index(g, net->extra_rows, "extra number");
-    net->extra_row = cs_graph_index(g, net->rows, "extra row");
-    int y = cs_graph_embed(g, CS_NONE, net->extra_rows, 1, &net->extra, &net->extra_number);
-    y = cs_graph_gather(g, cs_emit_linear(e, y, "", "embed.extra", CS_ACT_NONE), net->rows,
-                        net->extra_row);
-    return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
-}
-
-/* The vectors of the distances that occur (cs_batch_places), before the matrices of the layers. */
-static void emit_places(cs_emitter *e)
+static int emit_linear(cs_emitter *e)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
     cs_graph *g = e->graph;
-    if (c->position.distance_span == 0 || c->position.distance_table ||
-        !(c->position.distance_keys || c->position.distance_queries)) {
-        return;
+    int64_t d = c->shape.width;
+    int x = cs_emit_content(e);
+    net->query.rows = cs_graph_rows(g, e->options->batch, e->options->queries);
+    net->query.lim = cs_graph_index(g, net->query.rows, "query lim");
+    int qkv = cs_emit_linear(e, x, "layer.0.", "attention.qkv", CS_ACT_NONE);
+    cs_attention_options o = {
+        .vis = net->vis, .lim = net->query.lim, .heads = c->shape.heads, .power = c->head.pooling};
+    int pooled =
+        cs_graph_linear_attention(g, cs_graph_cols(g, qkv, 0, d), cs_graph_cols(g, qkv, d, d),
+                                  cs_graph_cols(g, qkv, 2 * d, d), &o);
+    if (e->options->keep_hidden) { /* what there is of layers: tokens, then rows */
+        cs_emit_hidden(e, 0, x);
+        cs_emit_hidden(e, 1, pooled);
     }
-    net->place_rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
-    net->place = cs_graph_index(g, net->place_rows, "place");
-    net->place_buckets = c->position.distance_buckets;
-    net->place_most = c->position.distance_most;
-    int table = cs_emit_param(e, "", "places.table");
-    e->places = cs_graph_embed(g, CS_NONE, net->place_rows, 1, &table, &net->place);
-    if (c->position.distance_norm) {
-        e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
-                                        (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
-                                                  cs_emit_param(e, "", "places.norm.bias"),
-                                                  c->layer.eps, false, 0},
-                                        NULL);
-    }
+    return cs_graph_gather(g, pooled, net->loss.rows, net->loss.predict);
 }
 
-int cs_emit_content(cs_emitter *e)
+/* --- classification --------------------------------------------------------------------------- */
+
+/* Classification: one loss row a text, the readout and the head.
+ *
+ * Heads are those of transformers' ...ForSequenceClassification classes (cs_score): gpt2, llama and other
+ * decoders have a matrix without bias over the last row; roberta and its kind drop, dense, tanh, drop,
+ * outputs over the first, electra with gelu, bert and albert (their poolers) without the first dropout,
+ * deberta-v2 so with gelu, distilbert with relu; modernbert dense, activation, norm, drop, outputs over the
+ * first, its decoder over the last; eurobert dense, gelu, outputs; vit the outputs alone, of the class
+ * token. A cloze has the head of the language model, with the rows of some tokens (train/cloze.h). Spans
+ * have that of ...ForQuestionAnswering: two outputs of every row of the text.
+ *
+ * The mean over the rows of a text is attention of one query with scores of zero: the scale is so
+ * small that every exponential is 1 to the last bit for any finite score. The query is the row that
+ * `predict` names, and keys are a copy of the values, as the gradients of keys and values lie
+ * apart.
+ */
+
+static int emit_mean(cs_emitter *e)
 {
-    const cs_model_config *c = e->config;
-    cs_network *net = e->net;
     cs_graph *g = e->graph;
-    net->rows = cs_graph_rows(g, e->options->batch, e->options->length);
-    net->token = cs_graph_index(g, net->rows, "token");
-    net->vis = cs_graph_index(g, net->rows, "vis");
-    if (cs_model_config_places(c)) {
-        net->position = cs_graph_index(g, net->rows, "position");
-    }
-    emit_places(e);
-    int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
-    table[tables] = cs_emit_param(e, "", "embed.token");
-    index[tables++] = net->token;
-    if (c->shape.token_types > 0) {
-        net->type = cs_graph_index(g, net->rows, "type");
-        table[tables] = cs_emit_param(e, "", "embed.type");
-        index[tables++] = net->type;
-    }
-    if (c->shape.positions > 0) {
-        table[tables] = cs_emit_param(e, "", "embed.position");
-        index[tables++] = net->position;
-    }
-    int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
-    if (c->layer.embed_scale > 0) {
-        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->layer.embed_scale);
-    }
-    x = cs_emit_embedded(e, x);
-    return c->shape.embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
-}
-
-/* --- the encoder ------------------------------------------------------------------------------ */
-
-bool cs_emit_keeps_decoder(const cs_emitter *e)
-{
-    return e->options->keep_hidden && e->options->form == CS_FORM_MAE && e->config->decoder.stack;
-}
-
-void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
-{
-    if (e->options->keep_hidden && e->decoder == cs_emit_keeps_decoder(e)) {
-        e->net->hidden[layer] = rows;
-        cs_graph_keep(e->graph, rows);
-    }
-}
-
-/* Layer l, whose name goes into the buffer. */
-static cs_layer encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_ROOM])
-{
-    return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
-                      .number = l,
-                      .width = e->config->shape.width,
-                      .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};
-}
-
-/* Content rows through the first `layers` layers. */
-static cs_stream emit_layers(cs_emitter *e, int64_t layers, bool narrow)
-{
-    cs_stream stream = {cs_emit_content(e), CS_NONE};
-    e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
-    for (int64_t l = 0; l < layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
-        cs_layer layer = encoder_layer(e, l, prefix);
-        layer.narrow = narrow && l == layers - 1;
-        int entry;
-        cs_emit_layer(e, &layer, &stream, &entry);
-        cs_emit_hidden(e, l, entry);
-    }
-    return stream;
-}
-
-cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
-{
-    const int64_t layers = e->config->shape.layers;
-    cs_stream stream = emit_layers(e, layers, narrow);
-    if (e->options->keep_hidden) {
-        stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
-        cs_emit_hidden(e, layers, stream.x);
-    }
-    return stream;
-}
-
-/* Multi-token prediction (Gloeckle et al. 2024): the layers but the last are a trunk, on which each
- * offset has a last layer of its own, the next token the model's; final norm and output matrix are
- * shared. A loss row reads the layer of its offset. */
-static int emit_offsets(cs_emitter *e)
-{
-    const int64_t last = e->config->shape.layers - 1;
     cs_network *net = e->net;
-    cs_stream trunk = emit_layers(e, last, false);
-    int x = CS_NONE;
-    trunk = (cs_stream){cs_emit_sum(e, trunk), CS_NONE};
-    for (int64_t k = 0; k < e->options->offsets; ++k) {
-        char prefix[CS_PREFIX_ROOM];
-        const cs_layer layer = encoder_layer(e, last, prefix);
-        cs_stream stream = trunk;
-        int entry;
-        if (k > 0) {
-            (void)snprintf(prefix, sizeof prefix, "offset.%lld.", (long long)k + 1);
-        }
-        cs_emit_layer(e, &layer, &stream, &entry);
-        const int y = cs_graph_gather(e->graph, cs_emit_final(e, stream, "final_norm"),
-                                      net->loss_rows, net->offset_predict[k]);
-        x = k == 0 ? y : cs_graph_add(e->graph, x, y, 0);
-    }
-    return x;
+    int x = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
+    net->loss.readout_lim = cs_graph_index(g, net->loss.rows, "readout lim");
+    cs_attention_options o = {.vis = net->vis,
+                              .lim = net->loss.readout_lim,
+                              .table = CS_NONE,
+                              .pos_q = CS_NONE,
+                              .pos_k = CS_NONE,
+                              .heads = e->config->shape.heads,
+                              .scale = 1e-30};
+    int q = cs_graph_gather(g, x, net->loss.rows, net->loss.predict);
+    return cs_graph_attention(g, q, cs_graph_add(g, CS_NONE, x, 0), x, &o);
 }
 
-static int emit_single(cs_emitter *e)
-{
-    const cs_network_options *o = e->options;
-    if (o->classify && e->config->head.readout == CS_READ_MEAN && !e->config->head.spans) {
-        return cs_emit_mean(e);
-    }
-    if (o->offsets > 1) {
-        return emit_offsets(e);
-    }
-    if (o->classify && e->config->head.spans) { /* of all rows */
-        return cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
-    }
-    cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
-    if (o->predictions == 0) {
-        e->net->top = cs_emit_final(e, stream, "final_norm");
-        cs_graph_keep(e->graph, e->net->top);
-        return CS_NONE;
-    }
-    if (o->keep_hidden) {
-        stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss_rows, e->net->predict);
-    }
-    return cs_emit_final(e, stream, "final_norm");
-}
-
-/* --- head and loss ---------------------------------------------------------------------------- */
-
-/* Rows that the loss reads, and what they predict. */
-static void loss_rows(cs_emitter *e)
-{
-    const cs_network_options *o = e->options;
-    cs_network *net = e->net;
-    if (o->predictions == 0) {
-        return;
-    }
-    net->loss_rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
-                                 : cs_graph_rows(e->graph, 1, o->predictions);
-    for (int64_t k = 0; k < o->offsets && o->offsets > 1; ++k) {
-        net->offset_predict[k] = cs_graph_index(e->graph, net->loss_rows, "predict");
-    }
-    if (o->offsets <= 1) {
-        net->predict = cs_graph_index(e->graph, net->loss_rows, "predict");
-    }
-    if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
-        net->goal = cs_graph_input(
-            e->graph, net->loss_rows,
-            o->classify ? e->config->head.classes : e->config->shape.real_width, "goal");
-    } else if (o->loss != CS_LOSS_NONE) {
-        net->target = cs_graph_index(e->graph, net->loss_rows, "target");
-    }
-    if (o->loss != CS_LOSS_NONE) {
-        net->weight = cs_graph_input(e->graph, net->loss_rows, 1, "weight");
-    }
-    if (o->loss == CS_LOSS_SPECTRAL) {
-        net->mass = cs_graph_input(e->graph, CS_NONE, e->config->shape.vocab, "mass");
-    }
-}
-
-/* The values of the rows in `x`. */
-static void values(cs_emitter *e, int x)
-{
-    e->net->features = x;
-    e->net->logits = cs_emit_linear(e, x, "", "pixel", CS_ACT_NONE);
-    cs_graph_keep(e->graph, e->net->features);
-    cs_graph_keep(e->graph, e->net->logits);
-}
-
-int cs_emit_transform(cs_emitter *e, int x)
+/* The transform before the output matrix of the language model's head; x itself without. */
+static int transform(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     if (c->head.transform) {
@@ -292,10 +107,148 @@ int cs_emit_transform(cs_emitter *e, int x)
     return x;
 }
 
-int cs_emit_capped(cs_emitter *e, int logits)
+/* The logits of the language model's head as the architecture caps them. */
+static int capped(cs_emitter *e, int logits)
 {
     const double cap = e->config->head.logit_cap;
     return cap > 0 ? cs_graph_gate(e->graph, logits, CS_NONE, CS_ACT_TANH, 1 / cap, cap) : logits;
+}
+
+static int drop(cs_emitter *e, int x)
+{
+    bool drops = e->options->training && e->config->training.dropout > 0;
+    return drops ? cs_graph_add(e->graph, CS_NONE, x, e->config->training.dropout) : x;
+}
+
+static void emit_classifier(cs_emitter *e, int x)
+{
+    cs_network *net = e->net;
+    const cs_model_config *c = e->config;
+    const cs_score score = cs_arch_row_of(c->arch)->score;
+    if (c->head.spans) {
+        net->loss.features = x;
+        net->loss.logits = cs_emit_linear(e, x, "", "span.output", CS_ACT_NONE);
+        cs_graph_keep(e->graph, net->loss.logits);
+        return;
+    }
+    if (c->head.cloze) {
+        x = transform(e, x);
+    } else if (score <= CS_SCORE_RELU) {
+        const cs_activation act[] = {CS_ACT_TANH, CS_ACT_GELU_ERF, CS_ACT_TANH, c->head.activation,
+                                     CS_ACT_RELU};
+        x = score <= CS_SCORE_GELU ? drop(e, x) : x;
+        x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
+    } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", c->head.activation);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "classifier.norm.gain"),
+                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
+                                NULL);
+    }
+    if (score == CS_SCORE_DENSE && !c->head.cloze) {
+        x = cs_emit_linear(e, x, "", "classifier.dense", CS_ACT_GELU_ERF);
+    }
+    net->loss.features = x;
+    x = score <= CS_SCORE_NORMED && !c->head.cloze ? drop(e, x) : x;
+    net->loss.logits = cs_emit_linear(e, x, "", "classifier.output", CS_ACT_NONE);
+    net->loss.logits = c->head.cloze ? capped(e, net->loss.logits) : net->loss.logits;
+    cs_graph_keep(e->graph, net->loss.features);
+    cs_graph_keep(e->graph, net->loss.logits);
+}
+
+/* --- single form ------------------------------------------------------------------------------ */
+
+/* Multi-token prediction (Gloeckle et al. 2024): all layers except the last are a trunk, and each
+ * offset has its own last layer on it; the next token has the model's last layer. Final norm and
+ * output matrix are shared. A loss row reads the layer of its offset. */
+static int emit_offsets(cs_emitter *e)
+{
+    const int64_t last = e->config->shape.layers - 1;
+    cs_network *net = e->net;
+    cs_stream trunk = cs_emit_layers(e, last, false);
+    int x = CS_NONE;
+    trunk = (cs_stream){cs_emit_sum(e, trunk), CS_NONE};
+    for (int64_t k = 0; k < e->options->offsets; ++k) {
+        char prefix[CS_PREFIX_SIZE];
+        const cs_layer layer = cs_emit_encoder_layer(e, last, prefix);
+        cs_stream stream = trunk;
+        int entry;
+        if (k > 0) {
+            (void)snprintf(prefix, sizeof prefix, "offset.%lld.", (long long)k + 1);
+        }
+        cs_emit_layer(e, &layer, &stream, &entry);
+        const int y = cs_graph_gather(e->graph, cs_emit_final(e, stream, "final_norm"),
+                                      net->loss.rows, net->loss.offset_predict[k]);
+        x = k == 0 ? y : cs_graph_add(e->graph, x, y, 0);
+    }
+    return x;
+}
+
+static int emit_single(cs_emitter *e)
+{
+    const cs_network_options *o = e->options;
+    if (o->classify && e->config->head.readout == CS_READ_MEAN && !e->config->head.spans) {
+        return emit_mean(e);
+    }
+    if (o->offsets > 1) {
+        return emit_offsets(e);
+    }
+    if (o->classify && e->config->head.spans) { /* of all rows */
+        return cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
+    }
+    cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
+    if (o->predictions == 0) {
+        e->net->top = cs_emit_final(e, stream, "final_norm");
+        cs_graph_keep(e->graph, e->net->top);
+        return CS_NONE;
+    }
+    if (o->keep_hidden) {
+        stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss.rows, e->net->loss.predict);
+    }
+    return cs_emit_final(e, stream, "final_norm");
+}
+
+/* --- head and loss ---------------------------------------------------------------------------- */
+
+/* Rows that the loss reads, and what they predict. */
+static void loss_rows(cs_emitter *e)
+{
+    const cs_network_options *o = e->options;
+    cs_network *net = e->net;
+    if (o->predictions == 0) {
+        return;
+    }
+    net->loss.rows = o->classify ? cs_graph_rows(e->graph, o->batch, 1)
+                                 : cs_graph_rows(e->graph, 1, o->predictions);
+    for (int64_t k = 0; k < o->offsets && o->offsets > 1; ++k) {
+        net->loss.offset_predict[k] = cs_graph_index(e->graph, net->loss.rows, "predict");
+    }
+    if (o->offsets <= 1) {
+        net->loss.predict = cs_graph_index(e->graph, net->loss.rows, "predict");
+    }
+    if (o->loss == CS_LOSS_SQUARED_ERROR || o->loss == CS_LOSS_SOFT_CROSS_ENTROPY) {
+        net->loss.goal = cs_graph_input(
+            e->graph, net->loss.rows,
+            o->classify ? e->config->head.classes : e->config->shape.real_width, "goal");
+    } else if (o->loss != CS_LOSS_NONE) {
+        net->loss.target = cs_graph_index(e->graph, net->loss.rows, "target");
+    }
+    if (o->loss != CS_LOSS_NONE) {
+        net->loss.weight = cs_graph_input(e->graph, net->loss.rows, 1, "weight");
+    }
+    if (o->loss == CS_LOSS_SPECTRAL) {
+        net->loss.mass = cs_graph_input(e->graph, CS_NONE, e->config->shape.vocab, "mass");
+    }
+}
+
+/* The values of the rows in `x`. */
+static void values(cs_emitter *e, int x)
+{
+    e->net->loss.features = x;
+    e->net->loss.logits = cs_emit_linear(e, x, "", "pixel", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->loss.features);
+    cs_graph_keep(e->graph, e->net->loss.logits);
 }
 
 /* Logits of the rows in `x`: dense, gelu, norm where the architecture has them, then the output
@@ -304,27 +257,27 @@ static void head(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     cs_network *net = e->net;
-    x = cs_emit_transform(e, x);
+    x = transform(e, x);
     bool bias = c->head.bias && e->options->loss != CS_LOSS_SPECTRAL;
     if (c->head.scale > 0) {
         x = cs_graph_gate(e->graph, x, CS_NONE, CS_ACT_NONE, 1, c->head.scale);
     }
-    net->features = x;
-    net->logits = cs_graph_linear(
+    net->loss.features = x;
+    net->loss.logits = cs_graph_linear(
         e->graph, x, cs_emit_param(e, "", c->head.tied ? "embed.token" : "output.weight"),
         bias ? cs_emit_param(e, "", "head.bias") : CS_NONE, CS_ACT_NONE);
-    net->logits = cs_emit_capped(e, net->logits);
-    cs_graph_keep(e->graph, net->features);
-    cs_graph_keep(e->graph, net->logits);
+    net->loss.logits = capped(e, net->loss.logits);
+    cs_graph_keep(e->graph, net->loss.features);
+    cs_graph_keep(e->graph, net->loss.logits);
 }
 
 /* Whether a token was replaced, of the rows in `x`. */
 static void detector(cs_emitter *e, int x)
 {
-    e->net->features = x;
-    e->net->logits = cs_emit_linear(e, x, "", "detect", CS_ACT_NONE);
-    cs_graph_keep(e->graph, e->net->features);
-    cs_graph_keep(e->graph, e->net->logits);
+    e->net->loss.features = x;
+    e->net->loss.logits = cs_emit_linear(e, x, "", "detect", CS_ACT_NONE);
+    cs_graph_keep(e->graph, e->net->loss.features);
+    cs_graph_keep(e->graph, e->net->loss.logits);
 }
 
 static void loss(cs_emitter *e)
@@ -337,18 +290,21 @@ static void loss(cs_emitter *e)
     case CS_LOSS_NONE:
         break;
     case CS_LOSS_CROSS_ENTROPY:
-        net->loss =
-            cs_graph_cross_entropy(e->graph, net->logits, classes, net->target, net->weight);
+        net->loss.value = cs_graph_cross_entropy(e->graph, net->loss.logits, classes,
+                                                 net->loss.target, net->loss.weight);
         break;
     case CS_LOSS_SPECTRAL:
-        net->loss = cs_graph_spectral_loss(e->graph, net->logits, classes, net->target, net->weight,
-                                           net->mass, e->options->spectral_factor);
+        net->loss.value =
+            cs_graph_spectral_loss(e->graph, net->loss.logits, classes, net->loss.target,
+                                   net->loss.weight, net->loss.mass, e->options->spectral_factor);
         break;
     case CS_LOSS_SOFT_CROSS_ENTROPY:
-        net->loss = cs_graph_soft_cross_entropy(e->graph, net->logits, net->goal, net->weight);
+        net->loss.value = cs_graph_soft_cross_entropy(e->graph, net->loss.logits, net->loss.goal,
+                                                      net->loss.weight);
         break;
     case CS_LOSS_SQUARED_ERROR:
-        net->loss = cs_graph_squared_error(e->graph, net->logits, net->goal, net->weight);
+        net->loss.value =
+            cs_graph_squared_error(e->graph, net->loss.logits, net->loss.goal, net->loss.weight);
         break;
     }
 }
@@ -481,7 +437,7 @@ static cs_status check(const cs_model_config *c, const cs_network_options *o)
     return check_sizes(c, o);
 }
 
-/* Dropout tells operations apart by ten bits (tensor/dropout.h). */
+/* Dropout distinguishes operations by ten bits (tensor/dropout.h). */
 static cs_status check_dropout(const cs_model_config *c, const cs_network *net)
 {
     bool drops = c->training.dropout > 0 || c->training.attention_dropout > 0 ||
@@ -512,12 +468,12 @@ static void emit(cs_emitter *e)
     static int (*const FORM[])(cs_emitter *) = {[CS_FORM_SINGLE] = emit_single,
                                                 [CS_FORM_TWO_STREAM] = cs_emit_two_stream,
                                                 [CS_FORM_MAE] = cs_emit_mae,
-                                                [CS_FORM_LINEAR] = cs_emit_linear_form};
+                                                [CS_FORM_LINEAR] = emit_linear};
     loss_rows(e);
     int x = FORM[e->options->form](e);
     if (e->options->predictions > 0) {
         if (e->options->classify) {
-            cs_emit_classifier(e, x);
+            emit_classifier(e, x);
         } else if (e->options->detect) {
             detector(e, x);
         } else if (e->config->head.target != CS_TARGET_IDS) {

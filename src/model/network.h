@@ -42,18 +42,25 @@ const char *cs_loss_name(cs_loss loss); /* "none", "cross-entropy", "spectral", 
 typedef struct {
     cs_form form;
     cs_loss loss;
-    double spectral_factor; /* 1 or 2 */
+    /* 1 or 2. */
+    double spectral_factor;
     bool training;
-    /* loss rows predict whether their token was replaced, by the detector */
+    /* Loss rows predict whether their token was replaced, by the detector. */
     bool detect;
-    int64_t offsets;        /* heads of offsets that loss rows read; 0, 1: that of the next token */
-    bool classify;          /* loss rows are texts, read by the classification head */
-    bool keep_hidden;       /* hidden[] stays readable; not in training */
-    int64_t batch, length;  /* B, S */
-    int64_t queries;        /* Q (two-stream, linear) */
-    int64_t decoder_length; /* rows a sequence of the mae decoder */
+    /* Heads of offsets that loss rows read; 0, 1: that of the next token. */
+    int64_t offsets;
+    /* Loss rows are texts, read by the classification head. */
+    bool classify;
+    /* hidden[] stays readable; not in training. */
+    bool keep_hidden;
+    /* B, S. */
+    int64_t batch, length;
+    /* Q (two-stream, linear). */
+    int64_t queries;
+    /* Rows a sequence of the mae decoder. */
+    int64_t decoder_length;
     /* P, the most loss rows of a batch; 0 with CS_LOSS_NONE in the single form, which is the
-     * encoder of any other: no head, only `top` */
+     * encoder of any other: no head, only `top`. */
     int64_t predictions;
 } cs_network_options;
 
@@ -61,44 +68,61 @@ typedef struct {
 typedef struct cs_network {
     cs_graph graph;
     cs_network_options options;
-    /* content (encoder) rows; position: row of the position table, none without absolute and
-     * relative positions */
-    int rows, token, position, vis, lim;
-    /* models of real rows: their values (input), and for each content row its row there, -1 for an
-     * id */
-    int real, real_row;
-    /* models of extra vectors: a row for each sequence with its vector (input) and number there,
-     * -1: it has none; for each content row the sequence whose vector is added to it, or -1 */
-    int extra_rows, extra, extra_number, extra_row;
-    int type; /* row of the token type table, 0 by default */
-    /* vectors of distances: one sequence of those in the batch, rows of their table
-     * (cs_batch_places) */
-    int place_rows, place;
-    /* query rows: their row of the position table (two-stream, not blind), and their limits */
-    int query_rows, query_position, query_lim;
-    /* mae decoder rows: encoder row to take (row number among all encoder rows in their current
-     * layout, -1: none; absent in the decoders that read the encoder by cross-attention only),
-     * token to embed from the decoder's own table of one (causal: vocab) rows (-1: none), position
-     * row, masks of self-attention; limits of cross-attention against vis */
-    int decoder_rows, decoder_from, decoder_token, decoder_position, decoder_vis, decoder_lim,
-        decoder_cross_lim;
-    /* loss rows: row of the top to read, target token (-1: none), weight; spectral: target masses
-     */
-    int loss_rows, predict, target, weight, mass;
-    int offset_predict
-        [CS_MOST_OFFSETS]; /* with heads of offsets, in place of predict: of each head,
-                                            -1 in the loss rows of others */
-    int goal,
-        readout_lim; /* regression, targets that are values: they (input); readout mean: limits against vis */
-    int loss, logits; /* logits: or the values predicted */
-    int features;     /* input of the output matrix at loss rows */
-    /* without loss rows: every content row after the final norm; for a stack that is kept: every
-     * decoder row after its own */
+    /* Content (encoder) rows. position: row of the position table, none without absolute and
+     * relative positions. type: row of the token type table, 0 by default. */
+    int rows, token, position, vis, lim, type;
+    /* Models of real rows: their values (input), and for each content row its row there, -1 for an
+     * id. */
+    struct {
+        int values, row;
+    } real;
+    /* Models of extra vectors: a row for each sequence with its vector (input) and number there,
+     * -1: it has none; for each content row the sequence whose vector is added to it, or -1. */
+    struct {
+        int rows, values, number, row;
+    } extra;
+    /* Vectors of distances: one sequence of those in the batch, rows of their table
+     * (cs_batch_places). */
+    struct {
+        int rows, row;
+    } distance;
+    /* Query rows: their row of the position table (two-stream, not blind), and their limits. */
+    struct {
+        int rows, position, lim;
+    } query;
+    /* Rows of the mae decoder. from: encoder row to take (row number among all encoder rows in
+     * their current layout, -1: none), absent in the decoders that read the encoder by
+     * cross-attention only. token: to embed from the decoder's own table of one (causal: vocab)
+     * rows, -1: none. vis, lim: masks of self-attention. cross_lim: limits of cross-attention
+     * against vis. */
+    struct {
+        int rows, from, token, position, vis, lim, cross_lim;
+    } decoder;
+    struct {
+        /* Loss rows: row of the top to read, target token (-1: none), weight; spectral: target
+         * masses. */
+        int rows, predict, target, weight, mass;
+        /* With heads of offsets, in place of predict: of each head, -1 in the loss rows of
+         * others. */
+        int offset_predict[CS_MOST_OFFSETS];
+        /* Regression, and targets that are values: the values (input). */
+        int goal;
+        /* Readout mean: limits against vis. */
+        int readout_lim;
+        /* The loss; the logits, or the values predicted. */
+        int value, logits;
+        /* Input of the output matrix at loss rows. */
+        int features;
+    } loss;
+    /* Without loss rows: every content row after the final norm; for a stack that is kept: every
+     * decoder row after its own. */
     int top;
-    int hiddens; /* layers + 1: embeddings, then the residual stream after each layer, of the
-                     content (MAE: encoder; a stack: decoder) rows; 0 unless kept */
+    /* layers + 1: embeddings, then the residual stream after each layer, of the content (MAE:
+     * encoder; a stack: decoder) rows; 0 unless kept. */
+    int hiddens;
     int *hidden;
-    int64_t place_buckets, place_most; /* of cs_log_bucket */
+    /* Of cs_log_bucket. */
+    int64_t distance_buckets, distance_most;
 } cs_network;
 
 /* Emits the network of a model; its parameters are found by name. CS_ERR_USAGE if the model lacks a

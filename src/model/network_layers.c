@@ -124,28 +124,28 @@ int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name)
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
 {
     const cs_network *net = e->net;
-    *made = cs_graph_gather(e->graph, *made, net->loss_rows, net->predict);
-    stream->x = cs_graph_gather(e->graph, stream->x, net->loss_rows, net->predict);
+    *made = cs_graph_gather(e->graph, *made, net->loss.rows, net->loss.predict);
+    stream->x = cs_graph_gather(e->graph, stream->x, net->loss.rows, net->loss.predict);
 }
 
 /* --- sublayers -------------------------------------------------------------------------------- */
 
-const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM])
+const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_SIZE])
 {
     const int64_t groups = e->decoder ? 0 : e->config->shape.groups,
                   own = groups > 0 ? layer * groups / e->config->shape.layers : layer;
-    (void)snprintf(buffer, CS_PREFIX_ROOM, "%slayer.%lld.", e->decoder ? "decoder." : "",
+    (void)snprintf(buffer, CS_PREFIX_SIZE, "%slayer.%lld.", e->decoder ? "decoder." : "",
                    (long long)own);
     return buffer;
 }
 
-/* The layer's vectors of distances: a table of its own, or those of all layers through its matrices,
+/* The layer's vectors of distances: a separate table, or those of all layers through its matrices,
  * which may be those of queries and keys. */
 static void places(cs_emitter *e, int64_t number, cs_attention_options *o)
 {
     const cs_model_config *c = e->config;
     const int64_t d = cs_head_width(c) * c->shape.heads;
-    char prefix[CS_PREFIX_ROOM];
+    char prefix[CS_PREFIX_SIZE];
     (void)cs_emit_prefix(e, number, prefix);
     o->places = true;
     o->place_k = o->place_q = CS_NONE;
@@ -284,7 +284,7 @@ int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
                        position);
 }
 
-/* What the heads make of the rows `in`, before their output matrix. */
+/* The heads' outputs for the rows `in`, before their output matrix. */
 static int attend(cs_emitter *e, const cs_layer *layer, int in)
 {
     const cs_projections p = cs_emit_project(e, layer, in, true);
@@ -311,7 +311,7 @@ int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *str
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
 
-/* What a sublayer made, through the norm behind it where the architecture has one. */
+/* A sublayer's output, through the norm after it where the architecture has one. */
 static int after(cs_emitter *e, const cs_layer *layer, int made, const char *name)
 {
     return e->config->layer.sandwich && !e->decoder
@@ -367,4 +367,165 @@ void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int 
         cs_emit_attention(e, layer, stream, entry);
         cs_emit_mlp(e, layer, stream);
     }
+}
+
+/* --- embeddings ------------------------------------------------------------------------------- */
+
+int cs_emit_embedded(cs_emitter *e, int x)
+{
+    const cs_model_config *c = e->config;
+    if (c->layer.embed_norm) {
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
+                                (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
+                                          cs_emit_bias(e, "", "embed.norm.bias"), c->layer.eps,
+                                          c->layer.rms, 0},
+                                NULL);
+    }
+    if (e->options->training && c->training.embed_dropout > 0) {
+        x = cs_graph_add(e->graph, CS_NONE, x, c->training.embed_dropout);
+    }
+    return x;
+}
+
+/* Real rows, projected; zero where a row is of an id: of pictures, whose projection has a bias, through
+ * a copy of the real rows alone. CS_NONE in models of ids alone. */
+static int emit_real(cs_emitter *e)
+{
+    cs_network *net = e->net;
+    if (e->config->shape.real_width == 0) {
+        return CS_NONE;
+    }
+    net->real.values = cs_graph_input(e->graph, net->rows, e->config->shape.real_width, "real");
+    net->real.row = cs_graph_index(e->graph, net->rows, "real row");
+    int x = cs_graph_embed(e->graph, CS_NONE, net->rows, 1, &net->real.values, &net->real.row);
+    x = cs_emit_linear(e, x, "", "embed.real", CS_ACT_NONE);
+    return cs_emit_bias(e, "", "embed.real.bias") == CS_NONE
+               ? x
+               : cs_graph_gather(e->graph, x, net->rows, net->real.row);
+}
+
+/* The extra vector of a sequence, projected, at the row that reads it; x (CS_NONE: none) elsewhere. */
+static int emit_extra(cs_emitter *e, int x)
+{
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    if (e->config->shape.extra_width == 0) {
+        return x;
+    }
+    net->extra.rows = cs_graph_rows(g, e->options->batch, 1);
+    net->extra.values = cs_graph_input(g, net->extra.rows, e->config->shape.extra_width, "extra");
+    net->extra.number = cs_graph_index(g, net->extra.rows, "extra number");
+    net->extra.row = cs_graph_index(g, net->rows, "extra row");
+    int y = cs_graph_embed(g, CS_NONE, net->extra.rows, 1, &net->extra.values, &net->extra.number);
+    y = cs_graph_gather(g, cs_emit_linear(e, y, "", "embed.extra", CS_ACT_NONE), net->rows,
+                        net->extra.row);
+    return x == CS_NONE ? y : cs_graph_add(g, x, y, 0);
+}
+
+/* The vectors of the distances that occur (cs_batch_places), before the matrices of the layers. */
+static void emit_places(cs_emitter *e)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    if (c->position.distance_span == 0 || c->position.distance_table ||
+        !(c->position.distance_keys || c->position.distance_queries)) {
+        return;
+    }
+    net->distance.rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
+    net->distance.row = cs_graph_index(g, net->distance.rows, "place");
+    net->distance_buckets = c->position.distance_buckets;
+    net->distance_most = c->position.distance_most;
+    int table = cs_emit_param(e, "", "places.table");
+    e->places = cs_graph_embed(g, CS_NONE, net->distance.rows, 1, &table, &net->distance.row);
+    if (c->position.distance_norm) {
+        e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
+                                        (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
+                                                  cs_emit_param(e, "", "places.norm.bias"),
+                                                  c->layer.eps, false, 0},
+                                        NULL);
+    }
+}
+
+int cs_emit_content(cs_emitter *e)
+{
+    const cs_model_config *c = e->config;
+    cs_network *net = e->net;
+    cs_graph *g = e->graph;
+    net->rows = cs_graph_rows(g, e->options->batch, e->options->length);
+    net->token = cs_graph_index(g, net->rows, "token");
+    net->vis = cs_graph_index(g, net->rows, "vis");
+    if (cs_model_config_places(c)) {
+        net->position = cs_graph_index(g, net->rows, "position");
+    }
+    emit_places(e);
+    int table[CS_EMBED_TABLES], index[CS_EMBED_TABLES], tables = 0;
+    table[tables] = cs_emit_param(e, "", "embed.token");
+    index[tables++] = net->token;
+    if (c->shape.token_types > 0) {
+        net->type = cs_graph_index(g, net->rows, "type");
+        table[tables] = cs_emit_param(e, "", "embed.type");
+        index[tables++] = net->type;
+    }
+    if (c->shape.positions > 0) {
+        table[tables] = cs_emit_param(e, "", "embed.position");
+        index[tables++] = net->position;
+    }
+    int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
+    if (c->layer.embed_scale > 0) {
+        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->layer.embed_scale);
+    }
+    x = cs_emit_embedded(e, x);
+    return c->shape.embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
+}
+
+/* --- the encoder ------------------------------------------------------------------------------ */
+
+bool cs_emit_keeps_decoder(const cs_emitter *e)
+{
+    return e->options->keep_hidden && e->options->form == CS_FORM_MAE && e->config->decoder.stack;
+}
+
+void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows)
+{
+    if (e->options->keep_hidden && e->decoder == cs_emit_keeps_decoder(e)) {
+        e->net->hidden[layer] = rows;
+        cs_graph_keep(e->graph, rows);
+    }
+}
+
+/* Layer l, whose name goes into the buffer. */
+cs_layer cs_emit_encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_SIZE])
+{
+    return (cs_layer){.prefix = cs_emit_prefix(e, l, prefix),
+                      .number = l,
+                      .width = e->config->shape.width,
+                      .attention = cs_emit_masks(e, l, e->net->lim, e->net->position)};
+}
+
+/* Content rows through the first `layers` layers. */
+cs_stream cs_emit_layers(cs_emitter *e, int64_t layers, bool narrow)
+{
+    cs_stream stream = {cs_emit_content(e), CS_NONE};
+    e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
+    for (int64_t l = 0; l < layers; ++l) {
+        char prefix[CS_PREFIX_SIZE];
+        cs_layer layer = cs_emit_encoder_layer(e, l, prefix);
+        layer.narrow = narrow && l == layers - 1;
+        int entry;
+        cs_emit_layer(e, &layer, &stream, &entry);
+        cs_emit_hidden(e, l, entry);
+    }
+    return stream;
+}
+
+cs_stream cs_emit_encoder(cs_emitter *e, bool narrow)
+{
+    const int64_t layers = e->config->shape.layers;
+    cs_stream stream = cs_emit_layers(e, layers, narrow);
+    if (e->options->keep_hidden) {
+        stream = (cs_stream){cs_emit_sum(e, stream), CS_NONE};
+        cs_emit_hidden(e, layers, stream.x);
+    }
+    return stream;
 }

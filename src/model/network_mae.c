@@ -4,9 +4,9 @@
  * The decoder's row of a kept position starts from the encoder's output there, of a masked one from
  * the decoder's own mask vector, both plus the decoder's own embedding of the position (section 3;
  * its appendix C: absolute positions only, also behind an encoder whose are rotary). It has no
- * dropout (appendix C). Norms stand where the encoder's do. A decoder of another width is joined by
- * linear layers on both sides; the paper names the first, the second lets head and output embedding
- * be those of the encoder.
+ * dropout (appendix C). Norms are in the same places as in the encoder. A decoder of another width
+ * is joined by linear layers on both sides; the paper names the first, the second lets head and
+ * output embedding be those of the encoder.
  *
  *   self           bidirectional self-attention
  *   self-cross     the same, then attention to the encoder's rows
@@ -14,10 +14,9 @@
  *                  position is predicted (after BART)
  *   cross          rows at masked positions attend to the encoder's rows alone
  *
- * A stack (t5, Raffel et al. 2020) is a causal-cross decoder of the encoder's form: rows are tokens of
- * the encoder's table, places enter by buckets of the distances to the left, which the layers share;
- * attention to the encoder's rows knows no places.
- */
+ * A stack (t5, Raffel et al. 2020) is a causal-cross decoder of the encoder's form: rows are tokens
+ * of the encoder's table, places enter by buckets of the distances to the left, which the layers
+ * share; attention to the encoder's rows knows no places. */
 #include <math.h>
 
 #include "model/arch_private.h"
@@ -46,19 +45,19 @@ static int start(cs_emitter *e, int memory)
                                                                            : "decoder.mask";
     int x = CS_NONE;
     if (from) {
-        net->decoder_from = cs_graph_index(g, net->decoder_rows, "decoder from");
-        x = cs_graph_gather(g, memory, net->decoder_rows, net->decoder_from);
+        net->decoder.from = cs_graph_index(g, net->decoder.rows, "decoder from");
+        x = cs_graph_gather(g, memory, net->decoder.rows, net->decoder.from);
     }
-    net->decoder_token = cs_graph_index(g, net->decoder_rows, "decoder token");
+    net->decoder.token = cs_graph_index(g, net->decoder.rows, "decoder token");
     int table[2] = {cs_emit_param(e, "", tokens)};
-    int index[2] = {net->decoder_token};
+    int index[2] = {net->decoder.token};
     int tables = 1;
     if (cs_model_config_positions(c) > 0) {
-        net->decoder_position = cs_graph_index(g, net->decoder_rows, "decoder position");
+        net->decoder.position = cs_graph_index(g, net->decoder.rows, "decoder position");
         table[tables] = cs_emit_param(e, "", "decoder.position");
-        index[tables++] = net->decoder_position;
+        index[tables++] = net->decoder.position;
     }
-    return cs_graph_embed(g, x, net->decoder_rows, tables, table, index);
+    return cs_graph_embed(g, x, net->decoder.rows, tables, table, index);
 }
 
 static void cross(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int memory)
@@ -88,22 +87,22 @@ static cs_stream layers(cs_emitter *e, int memory)
         c->decoder.stack && c->attention.score_width > 0 ? 1 / sqrt(c->attention.score_width) : 0;
     cs_attention_options self = plain, over = plain;
     if (has_self(c)) {
-        self.vis = net->decoder_vis = cs_graph_index(e->graph, net->decoder_rows, "decoder vis");
-        self.lim = net->decoder_lim = cs_graph_index(e->graph, net->decoder_rows, "decoder lim");
+        self.vis = net->decoder.vis = cs_graph_index(e->graph, net->decoder.rows, "decoder vis");
+        self.lim = net->decoder.lim = cs_graph_index(e->graph, net->decoder.rows, "decoder lim");
     }
     if (c->decoder.stack) {
-        net->decoder_position = cs_graph_index(e->graph, net->decoder_rows, "decoder position");
+        net->decoder.position = cs_graph_index(e->graph, net->decoder.rows, "decoder position");
         self.table = cs_emit_param(e, "", "decoder.relative.table");
-        self.pos_q = self.pos_k = net->decoder_position;
+        self.pos_q = self.pos_k = net->decoder.position;
         self.max_distance = c->position.relative_distance;
     }
     if (has_cross(c)) {
         over.vis = net->vis;
-        over.lim = net->decoder_cross_lim =
-            cs_graph_index(e->graph, net->decoder_rows, "decoder cross lim");
+        over.lim = net->decoder.cross_lim =
+            cs_graph_index(e->graph, net->decoder.rows, "decoder cross lim");
     }
     for (int64_t l = 0; l < c->decoder.layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         bool last = l == c->decoder.layers - 1;
         cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = c->decoder.width};
         if (has_self(c)) {
@@ -134,7 +133,7 @@ static int keep(cs_emitter *e, cs_stream stream)
     net->top = cs_emit_final(e, (cs_stream){sum, CS_NONE}, "decoder.norm");
     cs_graph_keep(e->graph, net->top);
     return e->options->predictions > 0
-               ? cs_graph_gather(e->graph, net->top, net->loss_rows, net->predict)
+               ? cs_graph_gather(e->graph, net->top, net->loss.rows, net->loss.predict)
                : CS_NONE;
 }
 
@@ -145,7 +144,7 @@ int cs_emit_mae(cs_emitter *e)
     bool wider = c->decoder.width != c->shape.width && c->head.target == CS_TARGET_IDS;
     int memory = cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     e->decoder = true;
-    net->decoder_rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
+    net->decoder.rows = cs_graph_rows(e->graph, e->options->batch, e->options->decoder_length);
     if (cs_decoder_projects(c)) {
         memory = cs_emit_linear(e, memory, "", "decoder.project", CS_ACT_NONE);
     }

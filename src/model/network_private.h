@@ -84,8 +84,8 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
 
 /* "layer.3." or "decoder.layer.3." into a buffer: for a layer that shares its parameters that of
  * its group. */
-enum { CS_PREFIX_ROOM = 64 };
-const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_ROOM]);
+enum { CS_PREFIX_SIZE = 64 };
+const char *cs_emit_prefix(cs_emitter *e, int64_t layer, char buffer[CS_PREFIX_SIZE]);
 
 /* Content rows with their index tensors, embedded, with norm and dropout of embeddings. */
 int cs_emit_content(cs_emitter *e);
@@ -97,14 +97,8 @@ void cs_emit_hidden(cs_emitter *e, int64_t layer, int rows);
 /* Each form: emits rows up to the input of the head at loss rows (CS_NONE without loss rows). */
 int cs_emit_two_stream(cs_emitter *e);
 int cs_emit_mae(cs_emitter *e);
-int cs_emit_linear_form(cs_emitter *e);
-/* The single form with the mean of each sequence's rows at its loss row. */
-int cs_emit_mean(cs_emitter *e);
-/* The transform before the output matrix of the language model's head; x itself without. */
-int cs_emit_transform(cs_emitter *e, int x);
-/* The logits of the language model's head as the architecture caps them. */
-int cs_emit_capped(cs_emitter *e, int logits);
-/* The classification head over loss rows: sets features and logits. */
-void cs_emit_classifier(cs_emitter *e, int x);
+/* Layer l of the encoder, and the stream after its first `layers` layers. */
+cs_layer cs_emit_encoder_layer(cs_emitter *e, int64_t l, char prefix[CS_PREFIX_SIZE]);
+cs_stream cs_emit_layers(cs_emitter *e, int64_t layers, bool narrow);
 /* The encoder of single and mae: the stream after its last layer, narrowed if requested. */
 cs_stream cs_emit_encoder(cs_emitter *e, bool narrow);

@@ -18,20 +18,20 @@ static int queries(cs_emitter *e)
 {
     cs_network *net = e->net;
     cs_graph *g = e->graph;
-    net->query_rows = cs_graph_rows(g, e->options->batch, e->options->queries);
-    net->query_lim = cs_graph_index(g, net->query_rows, "query lim");
+    net->query.rows = cs_graph_rows(g, e->options->batch, e->options->queries);
+    net->query.lim = cs_graph_index(g, net->query.rows, "query lim");
     int table[2] = {cs_emit_param(e, "", "query.start")};
     /* 0 in every row: nothing fills it, and staging starts as zeros */
-    int index[2] = {cs_graph_index(g, net->query_rows, "zero")};
+    int index[2] = {cs_graph_index(g, net->query.rows, "zero")};
     int tables = 1;
     if (net->position != CS_NONE && !e->config->attention.blind_queries) {
-        net->query_position = cs_graph_index(g, net->query_rows, "query position");
+        net->query.position = cs_graph_index(g, net->query.rows, "query position");
     }
     if (e->config->shape.positions > 0 && !e->config->attention.blind_queries) {
         table[tables] = cs_emit_param(e, "", "embed.position");
-        index[tables++] = net->query_position;
+        index[tables++] = net->query.position;
     }
-    return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->query_rows, tables, table, index));
+    return cs_emit_embedded(e, cs_graph_embed(g, CS_NONE, net->query.rows, tables, table, index));
 }
 
 /* The attention sublayer of one stream after its queries are known. */
@@ -57,7 +57,7 @@ int cs_emit_two_stream(cs_emitter *e)
     }
     cs_stream query = {queries(e), CS_NONE};
     for (int64_t l = 0; l < layers; ++l) {
-        char prefix[CS_PREFIX_ROOM];
+        char prefix[CS_PREFIX_SIZE];
         bool last = l == layers - 1, ends = last && !whole;
         cs_layer layer = {
             .prefix = cs_emit_prefix(e, l, prefix), .number = l, .width = e->config->shape.width};
@@ -70,8 +70,8 @@ int cs_emit_two_stream(cs_emitter *e)
             cs_emit_mlp(e, &layer, &content);
         }
         in = cs_emit_enter_attention(e, &layer, &query);
-        int q = cs_emit_queries(e, &layer, in, net->query_position);
-        layer.attention = cs_emit_masks(e, l, net->query_lim, net->query_position);
+        int q = cs_emit_queries(e, &layer, in, net->query.position);
+        layer.attention = cs_emit_masks(e, l, net->query.lim, net->query.position);
         layer.narrow = last;
         attend(e, &layer, &query, q, at);
         cs_emit_mlp(e, &layer, &query);

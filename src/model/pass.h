@@ -1,13 +1,13 @@
 /* A network in use: one form of a model, with its memory and the batch that it reads.
  *
- *   cs_pass_open; then per batch: cs_pass_begin, rows into pass.batch (model/batch.h),
+ *   cs_pass_open; then per batch: cs_pass_begin, rows into pass.batch (model/network_input.h),
  *   cs_pass_forward, numbers out of pass.run.
  */
 #pragma once
 
 #include "base/status.h"
-#include "model/batch.h"
 #include "model/network.h"
+#include "model/network_input.h"
 #include "tensor/run.h"
 
 typedef struct {

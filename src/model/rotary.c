@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "io/json.h"
 #include "model/arch_private.h"
 
@@ -208,8 +208,8 @@ static const char *first_known(cs_arch arch, const char *const names[3])
     return i < 3 ? names[i] : NULL;
 }
 
-/* Base and share beside the parameters, each by the class's name. Files of transformers before 5 say
- * them by a second one too, which the class passes by: it must say the same. */
+/* Base and share outside rope_parameters, each under the class's name. Files of transformers before
+ * 5 have a second key for them too. The class ignores it, so its value must be the same. */
 static cs_status read_names(const char *where, const json_t *json, cs_model_config *config)
 {
     static const char *const theta[] = {"rotary_emb_base", "global_rope_theta", "rope_theta"},
@@ -243,8 +243,8 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
 }
 
 /* rope_scaling, where it says anything, in place of rope_parameters, as in transformers 5. A class
- * whose layers have their own takes them by layer type from rope_parameters, and adds to them what
- * rope_scaling says, but for a scaling that is called "type". */
+ * whose layers have their own takes them by layer type from rope_parameters, and adds the keys of
+ * rope_scaling to them, except "type". */
 static cs_status choose(const char *where, const json_t *json, bool layered, json_t **out)
 {
     json_t *now = json_object_get(json, "rope_parameters"),

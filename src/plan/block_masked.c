@@ -1,29 +1,28 @@
-/* block-masked: blocks of neighbouring patches are masked (BEiT, Bao et al. 2022, Algorithm 1, as its
- * code's MaskingGenerator has it).
+/* block-masked: blocks of neighbouring patches are masked (BEiT, Bao et al. 2022, Algorithm 1, as
+ * its code's MaskingGenerator has it).
  *
- * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side of a
- * square where it is not given; where C does not divide s the last row is shorter. n = round(rho s) of them
- * are masked (ratio.h), in blocks of at least m = round(16 s / 196), at least 1. With r patches to go, a
- * trial draws
+ * The s positions are the patches of a picture along rows of C, R = ceil(s / C) of them, C the side
+ * of a square where it is not given; where C does not divide s the last row is shorter. n =
+ * round(rho s) of them are masked (ratio.h), in blocks of at least m = round(16 s / 196), at least
+ * 1. With r patches to go, a trial draws
  *
  *     a uniform among the whole numbers from min(m, r) to max(m, r),    u uniform in (-L, L), L = ln(1 / 0.3),
  *     h = round(sqrt(a e^u)),   w = round(sqrt(a e^-u)),
  *
- * and where h <= R and w <= C one of the (R - h + 1) (C - w + 1) places; the block is taken if it has
- * from 1 to r patches that are not masked yet. After 10 trials in a row that take none the rest is
- * drawn uniformly from the patches that are left, as the generator of BEiT's second version does, so
- * that the number of masked patches is exact (the first version stops below it). Areas are whole, as
- * in the paper; its code draws them as reals, and wants h < R, w < C.
+ * and where h <= R and w <= C one of the (R - h + 1) (C - w + 1) places; the block is taken if it
+ * has from 1 to r patches that are not masked yet. After 10 trials in a row that take none the rest
+ * is drawn uniformly from the patches that are left, as the generator of BEiT's second version
+ * does, so that the number of masked patches is exact (the first version stops below it). Areas are
+ * whole, as in the paper; its code draws them as reals, and wants h < R, w < C.
  *
- * The exact law is a sum over all masks of s patches, in their numeric order, which puts every mask
- * behind those that it comes from: up to 18 patches (4 x 4).
- */
+ * The exact distribution is a sum over all masks of s patches, in their numeric order, so that
+ * every mask comes after those that lead to it: up to 18 patches (4 x 4). */
 #include <assert.h>
 #include <math.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 
 enum { TRIALS = 10, LONGEST = 18, BLOCKS = 3 * 153 /* of two rows of 17 */ };
@@ -113,7 +112,7 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     return CS_OK;
 }
 
-/* --- the exact law ---------------------------------------------------------------------------- */
+/* --- the exact distribution ------------------------------------------------------------------- */
 
 static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
@@ -166,9 +165,9 @@ static void list_trials(const rule *g, trials *t)
     }
 }
 
-/* What a mask of probability `mass` becomes: by a block in one of the trials, or, after the last, by
- * patches one by one (into `fill`). */
-static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, double *law,
+/* The successors of a mask of probability `mass`: after a block in one of the trials, or, after the
+ * last, after patches one by one (into `fill`). */
+static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, double *distribution,
                       double *fill)
 {
     double taken = 0;
@@ -180,7 +179,7 @@ static void step_from(const trials *t, uint32_t mask, int64_t r, double mass, do
     for (int64_t b = 0; taken > 0 && b < t->blocks; ++b) {
         const int fresh = __builtin_popcount(t->block[b] & ~mask);
         if (fresh > 0 && fresh <= r) {
-            law[mask | t->block[b]] += mass * (1 - none) * t->chance[r][b] / taken;
+            distribution[mask | t->block[b]] += mass * (1 - none) * t->chance[r][b] / taken;
         }
     }
     fill[mask] += mass * none;
@@ -201,17 +200,18 @@ static cs_status visit(cs_enumeration *e)
     assert(s <= LONGEST); /* the limits of cs_plan_enumerate are at most 2^18 */
     const rule g = rule_of(e->objective, s);
     trials *t = cs_calloc(1, sizeof *t);
-    double *law = cs_calloc((int64_t)2 << s, sizeof *law), *fill = law ? law + (1 << s) : NULL;
-    cs_status status = t && law ? CS_OK : CS_ERR_MEMORY;
+    double *distribution = cs_calloc((int64_t)2 << s, sizeof *distribution),
+           *fill = distribution ? distribution + (1 << s) : NULL;
+    cs_status status = t && distribution ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         list_trials(&g, t);
-        law[0] = 1;
+        distribution[0] = 1;
     }
     for (uint32_t mask = 0; status == CS_OK && mask < 1U << s; ++mask) {
         const int64_t r = g.masked - __builtin_popcount(mask);
         if (r > 0) {
-            if (law[mask] > 0) {
-                step_from(t, mask, r, law[mask], law, fill);
+            if (distribution[mask] > 0) {
+                step_from(t, mask, r, distribution[mask], distribution, fill);
             }
             fill_from(mask, s, s - g.masked + r, fill);
         } else if (r == 0) {
@@ -220,10 +220,10 @@ static cs_status visit(cs_enumeration *e)
             }
             e->plan.groups = 1;
             cs_plan_weigh(e->objective, &e->plan);
-            status = e->visit(e->ctx, &e->plan, law[mask] + fill[mask]);
+            status = e->visit(e->ctx, &e->plan, distribution[mask] + fill[mask]);
         }
     }
-    cs_free(law);
+    cs_free(distribution);
     cs_free(t);
     return status;
 }
@@ -238,7 +238,7 @@ const cs_objective_row cs_row_BLOCK_MASKED = {
     .takes = "unmasked mask-ratio columns",
     .trained = "mask-ratio=0.4",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = cs_check_unmasked,
     .check_length = cs_check_unmasked_length,

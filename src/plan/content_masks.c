@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "base/rng.h"
 #include "plan/plan.h"
 

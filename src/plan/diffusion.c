@@ -4,18 +4,18 @@
  *
  * A mask of n of s tokens has probability B(n+1, s-n+1) = 1 / ((s+1) C(s, n)) over t, and given it
  * the mean of 1 / t is B(n, s-n+1) / B(n+1, s-n+1) = (s+1) / n. That mean is the weight of its
- * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh
- * s + 1 together, and every number of unmasked tokens has the weight 1: the law of sizes, hence the
- * matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as probable.
- */
-#include "plan/laws_private.h"
+ * tokens here: the same expected loss, and bounded where 1 / t has no variance. So n tokens weigh s
+ * + 1 together, and every number of unmasked tokens has the weight 1: the distribution of sizes,
+ * hence the matrix, of permuted-ar (theorem-4-2.md). Under `mask` weights too, where every n is as
+ * probable. */
+#include "plan/distributions_private.h"
 
 static double token_weight(int64_t s, int64_t n)
 {
     return (double)(s + 1) / (double)n;
 }
 
-static double speaks(const cs_objective *o, int64_t s)
+static double predict_probability(const cs_objective *o, int64_t s)
 {
     int64_t silent = o->empty_prefix == CS_PREFIX_NONE ? 2 : 1; /* all masked, none masked */
     return 1 - (double)silent / (double)(s + 1);
@@ -56,7 +56,7 @@ const cs_objective_row cs_row_DIFFUSION = {
         "prefix s.",
     .source = "Sahoo et al. 2024",
     .shape = CS_PAIRS_INVARIANT,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_OWN,
     .given = cs_given_any,
     .count = cs_count_subsets,
@@ -64,6 +64,6 @@ const cs_objective_row cs_row_DIFFUSION = {
     .sample = sample,
     .token_weight = token_weight,
     .sizes = cs_sizes_permuted,
-    .speaks = speaks,
+    .predict_probability = predict_probability,
     .examples = "diffusion",
 };

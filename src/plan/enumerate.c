@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/plan_file.h"
 
@@ -121,16 +121,17 @@ cs_status cs_visit_arrangements(cs_enumeration *e, double probability)
 cs_status cs_visit_offsets(cs_enumeration *e)
 {
     int64_t s = e->plan.length, first = e->objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    cs_distance law = cs_distance_of(e->objective, s);
+    cs_distance distribution = cs_distance_of(e->objective, s);
     cs_status status = CS_OK;
     for (int64_t i = first; i < s; ++i) {
-        int64_t left = s - i, reach = left < law.window ? left : law.window;
+        int64_t left = s - i, reach = left < distribution.window ? left : distribution.window;
         long double sum = 0;
         for (int64_t d = 1; d <= reach; ++d) {
-            sum += cs_distance_raw(&law, left, d);
+            sum += cs_distance_raw(&distribution, left, d);
         }
         for (int64_t d = 1; d <= reach && status == CS_OK; ++d) {
-            long double p = cs_distance_raw(&law, left, d) / sum / (long double)(s - first);
+            long double p =
+                cs_distance_raw(&distribution, left, d) / sum / (long double)(s - first);
             cs_plan_one_target(&e->plan, i, i + d - 1);
             status = e->visit(e->ctx, &e->plan, (double)p);
         }
@@ -244,6 +245,71 @@ cs_status cs_visit_file(cs_enumeration *e)
     return status;
 }
 
+/* --- uniform target weights: sums over all plans --- */
+
+bool cs_target_level(int64_t s, double *w)
+{
+    const double rounding = 1e-12;
+    double sum = 0, low = INFINITY, high = 0;
+    int64_t n = 0;
+    for (int64_t k = 0; k < s; ++k) {
+        sum += w[k];
+        n += w[k] > 0;
+        low = w[k] > 0 ? fmin(low, w[k]) : low;
+        high = fmax(high, w[k]);
+    }
+    bool level = high - low <= rounding * high;
+    for (int64_t k = 0; k < s; ++k) {
+        w[k] = level ? 1 : w[k] > 0 ? sum / (double)n / w[k] : 0;
+    }
+    return !level;
+}
+
+typedef struct {
+    double *factor;
+    double *weight; /* of the current plan, which is filled anew each time */
+    cs_plan_visit visit;
+    void *ctx;
+} leveling;
+
+static cs_status add_targets(void *ctx, const cs_plan *plan, double probability)
+{
+    const leveling *level = ctx;
+    for (int64_t k = 0; k < plan->length; ++k) {
+        level->factor[k] += probability * plan->weight[k];
+    }
+    return CS_OK;
+}
+
+static cs_status visit_leveled(void *ctx, const cs_plan *plan, double probability)
+{
+    const leveling *level = ctx;
+    for (int64_t k = 0; k < plan->length; ++k) {
+        level->weight[k] *= level->factor[k];
+    }
+    return level->visit(level->ctx, plan, probability);
+}
+
+static cs_status visit_all_leveled(cs_enumeration *e)
+{
+    const cs_objective_row *row = cs_objective_table(e->objective->kind);
+    cs_objective plain = *e->objective;
+    double *factor = cs_calloc(e->plan.length, sizeof *factor);
+    leveling level = {factor, e->plan.weight, e->visit, e->ctx};
+    cs_enumeration inner = {
+        .objective = &plain, .plan = e->plan, .visit = add_targets, .ctx = &level};
+    plain.target_weight = CS_TARGETS_PLAN;
+    cs_status status = factor ? row->visit(&inner) : CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        (void)cs_target_level(e->plan.length, factor);
+        inner.visit = visit_leveled;
+        inner.plan = e->plan;
+        status = row->visit(&inner);
+    }
+    cs_free(factor);
+    return status;
+}
+
 cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64_t limit,
                             cs_plan_visit visit, void *ctx)
 {
@@ -262,7 +328,7 @@ cs_status cs_plan_enumerate(const cs_objective *objective, int64_t length, int64
                          cs_objective_name(objective->kind), length, count, limit);
     if (status == CS_OK && (status = cs_plan_init(&e.plan, length)) == CS_OK) {
         status =
-            objective->target_weight == CS_TARGETS_UNIFORM ? cs_visit_leveled(&e) : row->visit(&e);
+            objective->target_weight == CS_TARGETS_UNIFORM ? visit_all_leveled(&e) : row->visit(&e);
         cs_plan_free(&e.plan);
     }
     return status;

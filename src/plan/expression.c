@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/number.h"
 
 /* min and max are binary operators in the end. */
@@ -46,7 +46,7 @@ static cs_status fail(const parser *p, const char *what)
                    strlen(p->text) > 100 ? "..." : "", (int)(p->at - p->text) + 1, what);
 }
 
-/* What stands here, where something else should. */
+/* The error that names the text found here and the one expected. */
 static cs_status unexpected(const parser *p, const char *wanted)
 {
     char what[96], here[16] = "the end";

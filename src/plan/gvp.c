@@ -1,28 +1,4 @@
-/* The law of GVP's conditioning sizes, summed exactly.
- *
- * Given n_{K-1} = N, a size m < N is a boundary followed by a gap; its expected gap is the chance
- * that some of the other K-1 draws is >= m (hockey stick):
- *
- *     c(m | N) = 1 - C(m-1, K-1) / C(N-1, K-1) = sum_{j=m}^{N-1} C(j-1, K-2) / C(N-1, K-1),
- *
- * the right-hand sum has positive terms only, so it keeps its relative accuracy where the left one
- * cancels. Averaged over N it is a two-term recurrence downwards in j. Under `mask` weights a plan
- * counts 1 / (s - n_0): the sum over n_0 = a < m stays, O(s^2), and cancels by at most a factor s,
- * which extended precision absorbs at the lengths allowed. Recurrences over up to 10^6 steps run in
- * long double: 10^6 steps of relative error 2^-64 stay below 1e-12.
- *
- * GVP's listing for `mixed` says variance 0.1 in a comment and passes std=0.1 to the generator; the
- * standard deviation is what it would compute, and what we use. It has no guard where
- * n_{K-1} < K or >= s; we clamp and report the probability.
- *
- * Along the sequence itself (permutation none) conditioning sets are prefixes. k is predicted from
- * the first m where m is a boundary and none of m+1..k is:
- *
- *     w(m, k) = last(m) + sum_{N > k} last(N) C(N-2-(k-m), K-2) / C(N-1, K-1),    1 <= m <= k < s,
- *
- * one running sum for every distance k - m, O(s^2). Mask weights, which count n_0 too, are summed
- * over all plans.
- */
+/* The distribution of GVP's conditioning sizes, summed exactly. */
 #include "plan/gvp.h"
 
 #include <inttypes.h>
@@ -31,7 +7,7 @@
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 static const double mixed_mean = 0.5, mixed_sd = 0.1;
 
@@ -72,7 +48,7 @@ static long double last_at(const cs_objective *o, int64_t s, int64_t n, long dou
                       : above * (long double)(n + 1 - groups) / (long double)n;
 }
 
-/* What `mixed` clamps to K and to s-1; nothing for `random`. */
+/* The probabilities that `mixed` clamps to K and to s-1; nothing for `random`. */
 static void clamped_ends(const cs_objective *o, int64_t s, long double *below, long double *above)
 {
     bool mixed = o->segmentation == CS_SEGMENT_MIXED;
@@ -106,28 +82,31 @@ int64_t cs_gvp_draw_last(int64_t s, int64_t groups, cs_rng *rng)
  * G(j) = C(j-1, K-2) sum_{N > j} last(N) / C(N-1, K-1). */
 cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s)
 {
-    cs_gvp_draw law = {.objective = objective, .s = s, .m = s, .predicted = (long double)s};
-    clamped_ends(objective, s, &law.below, &law.above);
-    law.clamped = law.below + law.above;
-    return law;
+    cs_gvp_draw distribution = {
+        .objective = objective, .s = s, .m = s, .predicted = (long double)s};
+    clamped_ends(objective, s, &distribution.below, &distribution.above);
+    distribution.clamped = distribution.below + distribution.above;
+    return distribution;
 }
 
-bool cs_gvp_draw_next(cs_gvp_draw *law)
+bool cs_gvp_draw_next(cs_gvp_draw *distribution)
 {
-    int64_t groups = law->objective->groups, s = law->s, m = --law->m;
+    int64_t groups = distribution->objective->groups, s = distribution->s, m = --distribution->m;
     if (m < 1) {
         return false;
     }
-    law->law = last_at(law->objective, s, m, law->law);
-    long double last = law->law + (m == groups ? law->below : 0) + (m == s - 1 ? law->above : 0);
+    distribution->distribution = last_at(distribution->objective, s, m, distribution->distribution);
+    long double last = distribution->distribution + (m == groups ? distribution->below : 0) +
+                       (m == s - 1 ? distribution->above : 0);
     /* E n_0 = E n_{K-1} / K: the K gaps below n_{K-1} are exchangeable. */
-    law->predicted -= last * (long double)m / (long double)groups;
-    law->tail += law->g; /* G(m) */
-    law->c = last * (long double)(s - m) + law->tail;
+    distribution->predicted -= last * (long double)m / (long double)groups;
+    distribution->tail += distribution->g; /* G(m) */
+    distribution->c = last * (long double)(s - m) + distribution->tail;
     if (m >= 2 && groups >= 2) {
         long double stay = (long double)(m - groups + 1);
-        law->g = ((stay > 0 ? stay : 0) * law->g + (long double)(groups - 1) * last) /
-                 (long double)(m - 1);
+        distribution->g =
+            ((stay > 0 ? stay : 0) * distribution->g + (long double)(groups - 1) * last) /
+            (long double)(m - 1);
     }
     return true;
 }
@@ -202,99 +181,16 @@ cs_status cs_predicted_gvp(const cs_objective *o, int64_t s, double *out)
         *out = (double)(s - cs_gvp_fixed(s, o->groups, 0));
         return CS_OK;
     }
-    cs_gvp_draw law = cs_gvp_draw_start(o, s);
-    while (cs_gvp_draw_next(&law)) {
+    cs_gvp_draw distribution = cs_gvp_draw_start(o, s);
+    while (cs_gvp_draw_next(&distribution)) {
     }
-    *out = (double)law.predicted;
+    *out = (double)distribution.predicted;
     return CS_OK;
 }
-
-/* --- groups along the sequence --- */
 
 cs_pairs_form cs_form_gvp(const cs_objective *o)
 {
     return o->permutation == CS_PERMUTE_NONE ? CS_PAIRS_SETS : CS_PAIRS_INVARIANT;
-}
-
-/* A chosen size, in the sequence's order: the groups of one plan. */
-static cs_status fixed_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
-{
-    const int64_t first = cs_gvp_fixed(s, o->groups, 0);
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)(s - first));
-    for (int64_t i = 0; i < o->groups && status == CS_OK; ++i) {
-        const int64_t m = cs_gvp_fixed(s, o->groups, i), end = cs_gvp_fixed(s, o->groups, i + 1);
-        for (int64_t k = m; k < end; ++k) {
-            cs_pairs_add(pairs, (cs_pairs_set){0, m}, k, 1 / (double)(s - first));
-        }
-    }
-    pairs->predicted = (double)(s - first);
-    pairs->denominator = 1;
-    return status;
-}
-
-/* w(m, m + d) of all m into w[m + d][m], a triangle by rows: row k has its m at k (k-1) / 2 + m - 1.
- * chance[N] = C(N-2-d, K-2) / C(N-1, K-1), of d = 0 where a row of distances begins. */
-static void add_distance(int64_t s, int64_t groups, int64_t d, const long double *last,
-                         long double *chance, long double *w)
-{
-    long double beyond = 0; /* sum of N > k */
-    for (int64_t k = s - 1; k > d; --k) {
-        const int64_t m = k - d;
-        w[k * (k - 1) / 2 + m - 1] = last[m] + beyond;
-        beyond += last[k] * chance[k];
-    }
-    for (int64_t n = d + 3; n < s; ++n) { /* to distance d + 1 */
-        const int64_t stay = n - d - groups;
-        chance[n] *= (long double)(stay > 0 ? stay : 0) / (long double)(n - 2 - d);
-    }
-}
-
-static cs_status drawn_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
-{
-    const int64_t groups = o->groups, cells = s * (s - 1) / 2;
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)cells * 2); /* and the triangle */
-    long double *last = status == CS_OK ? cs_alloc(2 * (s + 1), sizeof *last) : NULL;
-    long double *w = last ? cs_alloc(cells, sizeof *w) : NULL, sum = 0;
-    if (!w) {
-        cs_free(last);
-        return status == CS_OK ? CS_ERR_MEMORY : status;
-    }
-    long double *chance = last + s + 1;
-    cs_gvp_last(o, s, last, &pairs->clamped);
-    for (int64_t n = 0; n <= s; ++n) {
-        chance[n] = groups > 1 && n >= 2 ? (long double)(groups - 1) / (long double)(n - 1) : 0;
-    }
-    for (int64_t d = 0; d < s - 1; ++d) {
-        add_distance(s, groups, d, last, chance, w);
-    }
-    for (int64_t i = 0; i < cells; ++i) {
-        sum += w[i];
-    }
-    for (int64_t m = 1; m < s; ++m) {
-        for (int64_t k = m; k < s; ++k) {
-            cs_pairs_add(pairs, (cs_pairs_set){0, m}, k,
-                         (double)(w[k * (k - 1) / 2 + m - 1] / sum));
-        }
-    }
-    cs_free(w);
-    cs_free(last);
-    pairs->predicted = (double)sum;
-    if (o->segmentation == CS_SEGMENT_RANDOM) {
-        pairs->denominator = cs_small_binomial(s - 1, groups);
-    }
-    return CS_OK;
-}
-
-cs_status cs_pairs_of_gvp(const cs_objective *o, int64_t s, cs_pairs *pairs)
-{
-    if (o->permutation == CS_PERMUTE_UNIFORM) {
-        return cs_pairs_of_sizes(o, s, pairs);
-    }
-    if (o->segmentation == CS_SEGMENT_FIXED) {
-        return fixed_pairs(o, s, pairs);
-    }
-    return o->event_weight == CS_EVENT_MASK ? cs_pairs_of_plans(o, s, pairs)
-                                            : drawn_pairs(o, s, pairs);
 }
 
 cs_status cs_check_gvp_length(const cs_objective *o, int64_t s)

@@ -38,7 +38,7 @@ typedef struct {
     const cs_objective *objective;
     int64_t s, m;
     long double c, predicted, clamped;
-    long double law, below, above, g, tail;
+    long double distribution, below, above, g, tail;
 } cs_gvp_draw;
 
 cs_gvp_draw cs_gvp_draw_start(const cs_objective *objective, int64_t s);

@@ -9,12 +9,12 @@
  * that of both weights together put in.
  */
 #include "plan/kernel.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 #include "base/mem.h"
 #include "base/threads.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 double cs_kernel_collision(const double *r, int64_t s)
 {
@@ -67,7 +67,7 @@ static void add_outer(double factor, const double *w, int64_t s, int64_t first, 
     }
 }
 
-/* The events e..end-1 of one set. w: room for s numbers. */
+/* The events e..end-1 of one set. w: a buffer of s numbers. */
 static void add_set(const cs_pairs *pairs, int64_t e, int64_t end, double *w, double *r)
 {
     int64_t s = pairs->length, from = pairs->target[e], to = pairs->target[end - 1] + 1;

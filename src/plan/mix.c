@@ -6,19 +6,18 @@
  * `mask` every plan that predicts anything counts once: share_j times the probability that one of
  * part j does. Event weight and empty prefix are those of the mixture, for all its parts.
  *
- * Laws of sizes mix with laws of sizes and listed events with listed events (pairs.h), so a mixture
- * exists at every length where its parts do.
- */
-#include <float.h>
+ * Distributions of sizes mix with distributions of sizes, and listed events with listed events
+ * (pairs.h), so a mixture exists at every length where its parts do. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/mix_private.h"
+#include "plan/ratio.h"
 
 static cs_objective weighed(const cs_objective *o, int64_t j)
 {
@@ -28,24 +27,6 @@ static cs_objective weighed(const cs_objective *o, int64_t j)
     part.empty_prefix = o->empty_prefix;
     part.share = 1; /* the whole mixture is thinned once */
     return part;
-}
-
-double cs_plan_file_sum(const cs_plan_file *file, int64_t above)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < file->parts; ++j) {
-        const cs_mix_part *part = &file->part[j];
-        if (part->above == above) {
-            sum +=
-                cs_expression_varies(part->share) ? (double)NAN : cs_expression_at(part->share, 0);
-        }
-    }
-    return sum;
-}
-
-double cs_mix_normal(const cs_plan_file *file, double share, double whole)
-{
-    return fabs(whole - 1) <= (double)file->parts * DBL_EPSILON ? share : share / whole;
 }
 
 cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
@@ -81,7 +62,7 @@ cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share)
     return CS_OK;
 }
 
-/* What is out of range by an expression is an error, not a length without the objective. */
+/* A value that an expression puts out of range is an error, not a length without the objective. */
 static cs_status blame_values(const cs_mix_part *part, int64_t s)
 {
     char text[256] = "";
@@ -189,21 +170,23 @@ static cs_pairs_form form(const cs_objective *o)
     return invariant ? CS_PAIRS_INVARIANT : CS_PAIRS_SETS;
 }
 
-cs_objective_reading cs_mix_reads(const cs_objective *o)
+cs_objective_reading cs_objective_reads(const cs_objective *o)
 {
+    if (o->kind != CS_OBJ_MIX) return row_of(o).reads;
     cs_objective part;
-    cs_objective_reading first = CS_READS_PREFIXES;
+    cs_objective_reading first = CS_ROWS_PREFIXES;
     for (int64_t j = -1, count = 0; any_part(o, &j, &part); ++count) {
         first = count == 0 ? row_of(&part).reads : first;
-        if (row_of(&part).reads != first || first == CS_READS_PREFIXES) {
-            return CS_READS_GROUPS;
+        if (row_of(&part).reads != first || first == CS_ROWS_PREFIXES) {
+            return CS_ROWS_GROUPS;
         }
     }
     return first;
 }
 
-cs_objective_masking cs_mix_masks(const cs_objective *o)
+cs_objective_masking cs_objective_masks(const cs_objective *o)
 {
+    if (o->kind != CS_OBJ_MIX) return row_of(o).masks ? CS_MASKS_ALL : CS_MASKS_NONE;
     cs_objective part;
     int64_t parts = 0, masks = 0;
     for (int64_t j = -1; any_part(o, &j, &part); ++parts) {
@@ -275,7 +258,7 @@ const cs_objective *cs_objective_part(const cs_objective *o, int64_t j)
                                                                   : NULL;
 }
 
-bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
+static bool mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
 {
     double share[CS_MIX_PARTS];
     cs_objective part;
@@ -287,13 +270,27 @@ bool cs_mix_clamps(const cs_objective *o, int64_t s, cs_objective *which)
     return clamps;
 }
 
-static double speaks(const cs_objective *o, int64_t s)
+bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
+{
+    if (o->kind == CS_OBJ_MIX) {
+        return mix_clamps(o, s, which);
+    }
+    *which = *o;
+    if (!cs_objective_has_ratio(o) || s < 2) {
+        return false;
+    }
+    double lo = o->mask_ratio_lo, hi = o->mask_ratio_hi;
+    return cs_ratio_round(hi, s) != cs_ratio_masked(hi, s) ||
+           cs_ratio_round(lo, s) != cs_ratio_masked(lo, s);
+}
+
+static double predict_probability(const cs_objective *o, int64_t s)
 {
     double share[CS_MIX_PARTS], sum = 0;
     cs_objective part;
     bool exists = cs_mix_shares(o, s, share) == CS_OK;
     for (int64_t j = -1; exists && cs_mix_next(o, s, share, &j, &part);) {
-        sum += share[j] * cs_objective_speaks(&part, s);
+        sum += share[j] * cs_objective_predict_probability(&part, s);
     }
     return sum;
 }
@@ -393,7 +390,7 @@ static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     cs_objective part = *o;
     cs_status status = draw_part(o, plan->length, rng, &part);
     if (status != CS_OK) return status;
-    if (row_of(&part).reads != CS_READS_PREFIXES) {
+    if (row_of(&part).reads != CS_ROWS_PREFIXES) {
         return cs_plan_sample_training(&part, rng, plan);
     }
     status = cs_plan_sample(&part, rng, plan);
@@ -401,34 +398,34 @@ static cs_status train(const cs_objective *o, cs_rng *rng, cs_plan *plan)
     return status;
 }
 
-/* --- the exact law --- */
+/* --- the exact distribution ------------------------------------------------------------------- */
 
 /* Of one plan of the part. */
 static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 {
-    *out = cs_objective_speaks(part, s);
+    *out = cs_objective_predict_probability(part, s);
     return part->event_weight == CS_EVENT_TOKEN ? cs_objective_predicted(part, s, out) : CS_OK;
 }
 
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_pairs *law = cs_calloc(o->file->parts, sizeof *law);
+    cs_pairs *distribution = cs_calloc(o->file->parts, sizeof *distribution);
     double share[CS_MIX_PARTS] = {0}, weight[CS_MIX_PARTS] = {0};
     cs_objective part;
-    cs_status status = law ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
+    cs_status status = distribution ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
     for (int64_t j = -1; status == CS_OK && cs_mix_next(o, s, share, &j, &part);) {
         status = weight_of(&part, s, &weight[j]);
-        if (status == CS_OK) status = cs_pairs_of(&part, s, &law[j]);
+        if (status == CS_OK) status = cs_pairs_of(&part, s, &distribution[j]);
         status = cs_blame(status, "%s (%s)", o->file->part[j].where, cs_objective_name(part.kind));
         weight[j] *= share[j];
-        pairs->clamped += share[j] * law[j].clamped;
+        pairs->clamped += share[j] * distribution[j].clamped;
     }
     if (status == CS_OK) status = predicted(o, s, &pairs->predicted);
-    if (status == CS_OK) status = cs_pairs_mix(law, weight, o->file->parts, pairs);
-    for (int64_t j = 0; law && j < o->file->parts; ++j) {
-        cs_pairs_free(&law[j]);
+    if (status == CS_OK) status = cs_pairs_mix(distribution, weight, o->file->parts, pairs);
+    for (int64_t j = 0; distribution && j < o->file->parts; ++j) {
+        cs_pairs_free(&distribution[j]);
     }
-    cs_free(law);
+    cs_free(distribution);
     return status;
 }
 
@@ -436,16 +433,16 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts)
 {
-    cs_pairs law = {.length = s};
-    cs_status status = pairs_of(o, s, &law);
+    cs_pairs distribution = {.length = s};
+    cs_status status = pairs_of(o, s, &distribution);
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
-        if (law.q[m] > 0 && !v->visit(v->ctx, m, law.q[m])) {
+        if (distribution.q[m] > 0 && !v->visit(v->ctx, m, distribution.q[m])) {
             break;
         }
     }
-    facts->predicted = law.predicted;
-    facts->clamped = law.clamped;
-    cs_pairs_free(&law);
+    facts->predicted = distribution.predicted;
+    facts->clamped = distribution.clamped;
+    cs_pairs_free(&distribution);
     return status;
 }
 
@@ -454,7 +451,7 @@ const cs_objective_row cs_row_MIX = {
     .plans = "the plans of its parts, with their shares",
     .source = "ours",
     .form = form,
-    .reads = CS_READS_GROUPS,
+    .reads = CS_ROWS_GROUPS,
     .weighting = CS_WEIGHTS_OWN,
     .check = check,
     .check_length = check_length,
@@ -466,5 +463,5 @@ const cs_objective_row cs_row_MIX = {
     .pairs = pairs_of,
     .sizes = sizes,
     .predicted = predicted,
-    .speaks = speaks,
+    .predict_probability = predict_probability,
 };

@@ -1,7 +1,7 @@
-/* Mixtures as they are read, from a file or from a command line (spec.c), which is brought into the
- * same form. A law of a parameter is a group with a part a value, two laws of one part are a group
- * within a group. What is constant is set and checked here, the rest where a length is known (mix.c).
- */
+/* Mixtures as they are read, from a file or from a command line (spec.c), which is converted to the
+ * same form. A distribution of a parameter is a group with a part for each value, and two
+ * distributions in one part are a group within a group. Constants are set and checked here, the
+ * rest where a length is known (mix.c). */
 #include "plan/mix_private.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/spec.h"
 
 /* A file that is being read, within those that hold it. */
@@ -20,7 +20,7 @@ typedef struct source {
     const struct source *outer;
 } source;
 
-/* What is read into: the part, -1 for the whole file, and its name for messages. */
+/* The part that is read, -1 for the whole file, and its name for messages. */
 typedef struct {
     cs_plan_file *file;
     const source *source;
@@ -55,7 +55,7 @@ static cs_status add_part(const json_t *share, char *where, place *at)
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && f->parts == CS_MIX_PARTS)
         status = cs_fail(CS_ERR_USAGE, "a mixture has at most %d parts", CS_MIX_PARTS);
-    if (status == CS_OK) status = cs_reserve(&f->part, &f->room, f->parts + 1, sizeof *f->part);
+    if (status == CS_OK) status = cs_reserve(&f->part, &f->capacity, f->parts + 1, sizeof *f->part);
     if (status != CS_OK) {
         cs_free(where);
         return status;
@@ -78,16 +78,16 @@ static cs_status set_parameter(int index, const json_t *json, cs_mix_part *part)
     char *text = NULL;
     cs_status status = text_of(json, p->name, &text);
     char *piece[2] = {text, text && p->kind != CS_PARAMETER_NUMBER ? strchr(text, ':') : NULL};
-    int law = 0;
+    int distribution = 0;
     bool varies = false;
     if (status == CS_OK && piece[1]) *piece[1]++ = '\0';
-    if (status == CS_OK && p->choices) status = cs_parameter_choose(p, text, &law);
+    if (status == CS_OK && p->choices) status = cs_parameter_choose(p, text, &distribution);
     if (status == CS_OK && p->kind == CS_PARAMETER_OFFSETS) {
-        part->objective.offset = (cs_offset_kind)law;
+        part->objective.offset = (cs_offset_kind)distribution;
         piece[0] = piece[1] ? piece[1] : "";
         piece[1] = NULL;
     } else if (status == CS_OK && p->kind == CS_PARAMETER_CHOICE) {
-        *(int *)cs_parameter_member(p, &part->objective) = law;
+        *(int *)cs_parameter_member(p, &part->objective) = distribution;
         piece[0] = NULL;
     }
     for (int i = 0; i < 2 && status == CS_OK && piece[i]; ++i) {
@@ -129,7 +129,8 @@ static cs_status set_objective(cs_objective_kind kind, json_t *const value[], pl
     return status == CS_OK && !part->varies ? cs_objective_check(&any) : status;
 }
 
-/* Chooses the parameters from number i on: of a law every value, each in a part of its own. */
+/* Chooses the parameters from number i on: of a distribution every value, each in a separate
+ * part. */
 static cs_status choose(cs_objective_kind kind, const json_t *parameters, int i,
                         json_t *value[CS_PARAMETERS_ALL], place at)
 {
@@ -170,15 +171,15 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
     }
     cs_status status = cs_json_read(from->path, out);
     if (status == CS_OK)
-        status = cs_reserve(&f->input, &f->input_room, f->inputs + 1, sizeof *f->input);
+        status = cs_reserve(&f->input, &f->input_capacity, f->inputs + 1, sizeof *f->input);
     if (status != CS_OK) return status;
     f->input[f->inputs] = cs_strdup(from->path);
     status = f->input[f->inputs++] ? cs_json_known(*out, "plans, mixture") : CS_ERR_MEMORY;
     return cs_blame(status, "%s", from->path);
 }
 
-/* A part that is a file, by a path relative to the file that it stands in: its contents join the
- * part, unless they are there from before. */
+/* A part that is a file, by a path relative to the file that names it: its contents join the part,
+ * unless they are there from before. */
 static cs_status read_file(json_t *part, place at)
 {
     json_t *root = NULL;
@@ -265,7 +266,7 @@ static cs_status read_content(json_t *object, place at)
         part->group = false;
         part->objective = cs_objective_default(CS_OBJ_FILE);
         part->objective.file = own;
-        at.file->varies = true; /* it has lengths of its own */
+        at.file->varies = true; /* it has its own lengths */
         status = own && (own->path = cs_strdup(at.where)) ? CS_OK : CS_ERR_MEMORY;
         return status == CS_OK ? cs_plans_read(plans, own) : status;
     }
@@ -310,11 +311,6 @@ cs_status cs_plan_file_mixture(json_t *parts, const char *path, cs_plan_file *ou
     return path ? cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path) : status;
 }
 
-json_t *cs_plan_file_parts(const cs_plan_file *file)
-{
-    return json_object_get(file->source, "mixture");
-}
-
 cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
 {
     cs_plan_file made = {0};
@@ -327,4 +323,12 @@ cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
     free(real);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);
     return cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path);
+}
+
+cs_status cs_objective_of_file(const char *path, cs_plan_file *file, cs_objective *objective)
+{
+    cs_status status = file->source ? CS_OK : cs_plan_file_read(path, file);
+    objective->file = file;
+    objective->kind = file->parts > 0 ? CS_OBJ_MIX : CS_OBJ_FILE;
+    return status;
 }

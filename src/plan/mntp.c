@@ -1,31 +1,26 @@
-/* mntp: masked next-token prediction (BehnamGhader et al. 2024, LLM2Vec; Charpentier and Samuel 2024,
- * GPT-BERT). Masked tokens are predicted from the others, as in masked, each by the output of the row
- * before it, as in ar: one network serves both.
+/* mntp: masked next-token prediction (BehnamGhader et al. 2024, LLM2Vec; Charpentier and Samuel
+ * 2024, GPT-BERT). Masked tokens are predicted from the others, as in masked, each by the output of
+ * the row before it, as in ar: one network serves both.
  *
- * The first token has no row before it. Without an empty prefix it is always given, and n of the s - 1
- * others are masked, all sets alike: masked at length s - 1 with the first token known. With one a begin
- * token precedes the text, any token may be masked, and the law is that of masked.
- */
+ * The first token has no row before it. Without an empty prefix it is always given, and n of the s
+ * - 1 others are masked, all sets alike: masked at length s - 1 with the first token known. With
+ * one a begin token precedes the text, any token may be masked, and the distribution is that of
+ * masked. */
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
-
-static int64_t first_masked(const cs_objective *o)
-{
-    return o->empty_prefix == CS_PREFIX_NONE;
-}
+#include "plan/distributions_private.h"
 
 static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
     int64_t lo, hi;
     cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
-    if (status == CS_OK) *count = cs_binomial(s - first_masked(o), s - lo);
+    if (status == CS_OK) *count = cs_binomial(s - cs_least_given(o), s - lo);
     return status;
 }
 
 static cs_status visit(cs_enumeration *e)
 {
-    int64_t s = e->plan.length, first = first_masked(e->objective), lo, hi;
+    int64_t s = e->plan.length, first = cs_least_given(e->objective), lo, hi;
     double count = 0;
     cs_status status = count_plans(e->objective, s, &count);
     if (status == CS_OK) status = cs_objective_unmasked(e->objective, s, &lo, &hi);
@@ -52,7 +47,7 @@ static cs_status visit(cs_enumeration *e)
 
 static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
-    int64_t s = plan->length, first = first_masked(o), lo, hi;
+    int64_t s = plan->length, first = cs_least_given(o), lo, hi;
     cs_status status = cs_objective_unmasked(o, s, &lo, &hi);
     if (status != CS_OK) return status;
     plan->groups = 1;
@@ -65,12 +60,12 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 
 static cs_pairs_form form(const cs_objective *o)
 {
-    return first_masked(o) ? CS_PAIRS_SETS : CS_PAIRS_INVARIANT;
+    return cs_least_given(o) ? CS_PAIRS_SETS : CS_PAIRS_INVARIANT;
 }
 
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    return first_masked(o) ? cs_pairs_of_plans(o, s, pairs) : cs_pairs_of_sizes(o, s, pairs);
+    return cs_least_given(o) ? cs_pairs_of_plans(o, s, pairs) : cs_pairs_of_sizes(o, s, pairs);
 }
 
 const cs_objective_row cs_row_MNTP = {
@@ -85,7 +80,7 @@ const cs_objective_row cs_row_MNTP = {
     .takes = "unmasked mask-ratio",
     .trained = "mask-ratio=0.15",
     .form = form,
-    .reads = CS_READS_NEXT,
+    .reads = CS_ROWS_SHIFTED,
     .masks = true,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = cs_check_unmasked,

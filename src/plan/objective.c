@@ -1,13 +1,15 @@
-/* The table of objectives, and what is said of one from its row. */
+/* The tables of objectives and of their parameters, and what is said of one from its row. */
 #include "plan/objective.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
-#include "plan/laws_private.h"
+#include "base/enum_names.h"
+#include "plan/distributions_private.h"
+#include "plan/parameter.h"
 #include "plan/ratio.h"
 
 #define ROW(id, called) &cs_row_##id,
@@ -17,6 +19,39 @@ static const cs_objective_row *const table[CS_OBJ_COUNT] = {CS_OBJECTIVES(ROW)};
 #define NAME(id, called) called,
 static const char *const name_of[CS_OBJ_COUNT] = {CS_OBJECTIVES(NAME)};
 #undef NAME
+
+/* --- parameters --- */
+
+#define OFFSET_CHOICE(member) offsetof(cs_objective, member)
+#define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
+#define OFFSET_FILE(member) offsetof(cs_objective, member)
+#define OFFSET_SHARE(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBER(member) offsetof(cs_objective, member)
+#define OFFSET_NUMBERS(member) offsetof(cs_objective, member##_lo)
+#define OFFSET_RATIOS(member) offsetof(cs_objective, member##_lo)
+#define CHOICES_CHOICE(argument) argument
+#define CHOICES_OFFSETS(argument) "uniform|power|mix"
+#define CHOICES_NUMBER(argument) NULL
+#define CHOICES_NUMBERS(argument) NULL
+#define CHOICES_RATIOS(argument) NULL
+#define CHOICES_FILE(argument) NULL
+#define CHOICES_SHARE(argument) NULL
+#define ROW(id, name, kind, member, argument, fallback, help)                                      \
+    {name, CS_PARAMETER_##kind, #member, OFFSET_##kind(member), CHOICES_##kind(argument)},
+static const cs_parameter parameter[CS_PARAMETERS_ALL] = {CS_PARAMETERS(ROW)};
+#undef ROW
+
+const cs_parameter *cs_parameter_table(int index)
+{
+    return &parameter[index];
+}
+
+void *cs_parameter_member(const cs_parameter *p, const cs_objective *objective)
+{
+    return (char *)(uintptr_t)objective + p->offset;
+}
+
+/* --- rows --- */
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind)
 {
@@ -78,19 +113,27 @@ cs_objective cs_objective_default(cs_objective_kind kind)
 
 /* --- checks --- */
 
+cs_status cs_check_share(double share)
+{
+    return share > 0 && share <= 1
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE, "share %g of the predicted tokens is not in (0, 1]", share);
+}
+
 cs_status cs_objective_check(const cs_objective *o)
 {
-    if ((unsigned)o->kind >= CS_OBJ_COUNT || (unsigned)o->event_weight > CS_EVENT_MASK ||
-        (unsigned)o->target_weight > CS_TARGETS_UNIFORM ||
-        (unsigned)o->empty_prefix > CS_PREFIX_CLASS || (unsigned)o->offset > CS_OFFSET_MIX ||
-        (unsigned)o->segmentation > CS_SEGMENT_MIXED ||
-        (unsigned)o->permutation > CS_PERMUTE_NONE) {
-        return cs_fail(CS_ERR_USAGE,
-                       "unknown objective kind %d, event weight %d, target weight %d, empty prefix "
-                       "%d, offset %d, segmentation %d or permutation %d",
-                       (int)o->kind, (int)o->event_weight, (int)o->target_weight,
-                       (int)o->empty_prefix, (int)o->offset, (int)o->segmentation,
-                       (int)o->permutation);
+    if ((unsigned)o->kind >= CS_OBJ_COUNT) {
+        return cs_fail(CS_ERR_USAGE, "unknown objective kind %d", (int)o->kind);
+    }
+    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
+        const cs_parameter *p = cs_parameter_table(i);
+        int64_t last = 0; /* of the choices */
+        for (const char *c = p->choices; c && *c; ++c) {
+            last += *c == '|';
+        }
+        if (p->choices && *(const unsigned *)cs_parameter_member(p, o) > last)
+            return cs_fail(CS_ERR_USAGE, "%s: value %d is not one of %s", p->name,
+                           *(const int *)cs_parameter_member(p, o), p->choices);
     }
     cs_status status = cs_check_share(o->share);
     if (status == CS_OK && o->share < 1 && o->event_weight == CS_EVENT_MASK)
@@ -134,20 +177,6 @@ static bool fixes_unmasked(const cs_objective *o)
 bool cs_objective_has_ratio(const cs_objective *o)
 {
     return fixes_unmasked(o) && o->unmasked_lo < 0;
-}
-
-bool cs_objective_clamps(const cs_objective *o, int64_t s, cs_objective *which)
-{
-    if (o->kind == CS_OBJ_MIX) {
-        return cs_mix_clamps(o, s, which);
-    }
-    *which = *o;
-    if (!cs_objective_has_ratio(o) || s < 2) {
-        return false;
-    }
-    double lo = o->mask_ratio_lo, hi = o->mask_ratio_hi;
-    return cs_ratio_round(hi, s) != cs_ratio_masked(hi, s) ||
-           cs_ratio_round(lo, s) != cs_ratio_masked(lo, s);
 }
 
 cs_status cs_objective_unmasked(const cs_objective *o, int64_t s, int64_t *lo, int64_t *hi)
@@ -204,24 +233,12 @@ bool cs_objective_given(const cs_objective *o, int64_t s, int64_t *lo, int64_t *
     return true;
 }
 
-double cs_objective_speaks(const cs_objective *o, int64_t s)
+double cs_objective_predict_probability(const cs_objective *o, int64_t s)
 {
-    return table[o->kind]->speaks ? table[o->kind]->speaks(o, s) : 1;
+    return table[o->kind]->predict_probability ? table[o->kind]->predict_probability(o, s) : 1;
 }
 
 cs_pairs_form cs_objective_shape(const cs_objective *o)
 {
     return table[o->kind]->form ? table[o->kind]->form(o) : table[o->kind]->shape;
-}
-
-cs_objective_reading cs_objective_reads(const cs_objective *o)
-{
-    return o->kind == CS_OBJ_MIX ? cs_mix_reads(o) : table[o->kind]->reads;
-}
-
-cs_objective_masking cs_objective_masks(const cs_objective *o)
-{
-    return o->kind == CS_OBJ_MIX   ? cs_mix_masks(o)
-           : table[o->kind]->masks ? CS_MASKS_ALL
-                                   : CS_MASKS_NONE;
 }

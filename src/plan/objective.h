@@ -104,13 +104,13 @@ typedef enum {
     /** One stream: row i attends to the groups up to its own and predicts token i + 1. In plans that
  * mask (cs_plan.masks) it attends to every row, and predicted tokens are [MASK].
  */
-    CS_READS_NEXT,
+    CS_ROWS_SHIFTED,
     /** One stream: predicted tokens are [MASK], and every row attends to every row. */
-    CS_READS_MASKS,
+    CS_ROWS_MASKED,
     /** Two streams: a query attends to the groups before its own. */
-    CS_READS_GROUPS,
+    CS_ROWS_GROUPS,
     /** Two streams: one drawn target for every prefix. */
-    CS_READS_PREFIXES,
+    CS_ROWS_PREFIXES,
 } cs_objective_reading;
 
 /** The weights of a drawn plan. */
@@ -205,7 +205,7 @@ typedef struct {
     cs_pairs_form (*form)(const cs_objective *objective);
     /* How a network reads a plan. */
     cs_objective_reading reads;
-    /* With CS_READS_NEXT: its plans mask. */
+    /* With CS_ROWS_SHIFTED: its plans mask. */
     bool masks;
     cs_plan_weighting weighting;
     /* Checks the parameters. */
@@ -220,7 +220,7 @@ typedef struct {
     bool (*given)(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
     /* Number of plans. */
     cs_status (*count)(const cs_objective *objective, int64_t s, double *count);
-    /* All plans, one after another (laws_private.h). */
+    /* All plans, one after another (distributions_private.h). */
     cs_status (*visit)(struct cs_enumeration *e);
     /* Draws the groups of a plan, and its weights where weighting is one, or own without a
      * token_weight.
@@ -242,7 +242,7 @@ typedef struct {
      */
     cs_status (*predicted)(const cs_objective *objective, int64_t s, double *out);
     /* Probability that a plan predicts any token. NULL: 1. */
-    double (*speaks)(const cs_objective *objective, int64_t s);
+    double (*predict_probability)(const cs_objective *objective, int64_t s);
 } cs_objective_row;
 
 const cs_objective_row *cs_objective_table(cs_objective_kind kind);
@@ -324,7 +324,7 @@ typedef enum {
     CS_MASKS_ALL,
 } cs_objective_masking;
 
-/** Whether plans of the objective mask, with CS_READS_NEXT. */
+/** Whether plans of the objective mask, with CS_ROWS_SHIFTED. */
 cs_objective_masking cs_objective_masks(const cs_objective *objective);
 
 /** Sets the number of patches in a row of the image for an objective, or parts of a mixture (in its
@@ -339,7 +339,7 @@ cs_status cs_objective_grid(cs_objective *objective, int64_t columns,
                             const char **planar) CS_MUST_CHECK;
 
 /** Probability that a plan of length s predicts any token. */
-double cs_objective_speaks(const cs_objective *objective, int64_t s);
+double cs_objective_predict_probability(const cs_objective *objective, int64_t s);
 
 /** The specification of an objective, "masked(unmasked=2)", as plan/spec.h reads it: all
  * parameters, but event-weight, target-weight, empty-prefix, permutation and share only where they

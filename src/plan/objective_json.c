@@ -1,18 +1,17 @@
 /* Objectives as JSON: every parameter under its key, whether it is taken or not. */
 #include <stdio.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 #include "plan/parameter.h"
 #include "plan/spec.h"
 
-/* Keys of the two values of a range, or of the law and its value. */
+/* Keys of the two values of a range, or of the distribution and its value. */
 static void keys_of(const cs_parameter *p, char key[2][32])
 {
     bool range = p->kind == CS_PARAMETER_NUMBERS || p->kind == CS_PARAMETER_RATIOS;
-    bool law = p->kind == CS_PARAMETER_OFFSETS;
+    bool distribution = p->kind == CS_PARAMETER_OFFSETS;
     (void)snprintf(key[0], 32, "%s%s", p->key, range ? "_lo" : "");
-    (void)snprintf(key[1], 32, "%s%s", p->key, range ? "_hi" : law ? "_value" : "");
+    (void)snprintf(key[1], 32, "%s%s", p->key, range ? "_hi" : distribution ? "_value" : "");
 }
 
 static void put_parameter(cs_status *status, const cs_parameter *p, const cs_objective *o,
@@ -81,7 +80,7 @@ static void get_parameter(const cs_parameter *p, cs_json_reader *r, cs_objective
     double *ratio = member;
     keys_of(p, key);
     switch (p->kind) {
-    case CS_PARAMETER_CHOICE: /* files of before do not have these: the default */
+    case CS_PARAMETER_CHOICE: /* older files do not have these: the default */
         if (json_object_get(r->object, key[0]) ||
             (member != &o->target_weight && member != &o->permutation)) {
             get_choice(r, key[0], p, member);
@@ -144,15 +143,4 @@ cs_status cs_objective_from_json(const json_t *object, cs_plan_file *held, cs_ob
     }
     if (r.status == CS_OK) *out = o;
     return r.status;
-}
-
-cs_status cs_objective_renew(json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    char *form = text ? cs_objective_form(text) : NULL;
-    cs_status status = !text  ? CS_OK
-                       : form ? cs_json_set(object, key, json_string(form))
-                              : CS_ERR_MEMORY;
-    cs_free(form);
-    return status;
 }

@@ -23,13 +23,14 @@ cs_distance cs_distance_of(const cs_objective *objective, int64_t s);
 
 /* Weight of distance d if `left` tokens are left, before normalisation over d = 1..min(left,
  * window); for uniform and mix the sum is min(left, window). */
-long double cs_distance_raw(const cs_distance *law, int64_t left, int64_t d);
+long double cs_distance_raw(const cs_distance *distribution, int64_t left, int64_t d);
 
 typedef struct {
-    cs_distance law;
+    cs_distance distribution;
     int64_t longest;
-    long double *below; /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values; NULL:
-                           sums are formed at every draw */
+    /* power: below[d] = sum of x^-a over x = 1..d, longest + 1 values; NULL: sums are formed at
+     * every draw. */
+    long double *below;
 } cs_offsets;
 
 /* For up to `longest` tokens left. O(longest) for power, else O(1). CS_ERR_MEMORY. */

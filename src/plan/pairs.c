@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/offsets.h"
 
 enum { PREFIX_EVENTS_LIMIT = 1 << 28, EVENT_BYTES = 20, SMALL_BYTES = 1 << 26 };
@@ -27,7 +27,7 @@ void cs_pairs_free(cs_pairs *pairs)
     memset(pairs, 0, sizeof *pairs);
 }
 
-cs_status cs_pairs_check_room(int64_t s, double bytes)
+cs_status cs_pairs_check_memory(int64_t s, double bytes)
 {
     double available = bytes > SMALL_BYTES ? (double)cs_mem_available() : 0;
     if (available > 0 && bytes > available / 2) {
@@ -39,7 +39,7 @@ cs_status cs_pairs_check_room(int64_t s, double bytes)
     return CS_OK;
 }
 
-cs_status cs_pairs_room(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
+cs_status cs_pairs_alloc(cs_pairs *pairs, int64_t sets, int64_t positions, int64_t events)
 {
     pairs->conditioning = cs_pool_take(&pairs->pool, sets, sizeof *pairs->conditioning);
     pairs->position = cs_pool_take(&pairs->pool, positions, sizeof *pairs->position);
@@ -54,15 +54,15 @@ void cs_pairs_put_prefixes(cs_pairs *pairs)
     }
 }
 
-cs_status cs_pairs_prefix_room(cs_pairs *pairs, int64_t s, double events)
+cs_status cs_pairs_prefix_alloc(cs_pairs *pairs, int64_t s, double events)
 {
     if (events > PREFIX_EVENTS_LIMIT) {
         return cs_fail(CS_ERR_USAGE,
                        "length %" PRId64 " needs %.3g events, but at most %d are supported", s,
                        events, PREFIX_EVENTS_LIMIT);
     }
-    cs_status status = cs_pairs_check_room(s, (events + (double)s) * EVENT_BYTES);
-    if (status == CS_OK) status = cs_pairs_room(pairs, s, s, (int64_t)events);
+    cs_status status = cs_pairs_check_memory(s, (events + (double)s) * EVENT_BYTES);
+    if (status == CS_OK) status = cs_pairs_alloc(pairs, s, s, (int64_t)events);
     if (status == CS_OK) {
         cs_pairs_put_prefixes(pairs);
         pairs->prefixes = true;
@@ -96,12 +96,12 @@ void cs_pairs_targets(const cs_pairs *pairs, double scale, double *p)
 
 cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_distance law = cs_distance_of(o, s);
-    bool power = law.kind == CS_OFFSET_POWER;
+    cs_distance distribution = cs_distance_of(o, s);
+    bool power = distribution.kind == CS_OFFSET_POWER;
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     int64_t prefixes = s - first;
-    int64_t window = law.window < prefixes ? law.window : prefixes;
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)prefixes * (double)window);
+    int64_t window = distribution.window < prefixes ? distribution.window : prefixes;
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)prefixes * (double)window);
     /* d^-a and its running sum: the same for every prefix. */
     long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
     if (!raw) {
@@ -109,21 +109,21 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
     }
     long double *sum = raw + s + 1;
     for (int64_t d = 1; power && d <= s; ++d) {
-        raw[d] = cs_distance_raw(&law, s, d);
+        raw[d] = cs_distance_raw(&distribution, s, d);
         sum[d] = sum[d - 1] + raw[d];
     }
     for (int64_t i = first; i < s; ++i) {
         int64_t left = s - i, reach = left < window ? left : window;
         for (int64_t d = 1; d <= reach; ++d) {
-            long double w =
-                power ? raw[d] / sum[left] : cs_distance_raw(&law, left, d) / (long double)reach;
+            long double w = power ? raw[d] / sum[left]
+                                  : cs_distance_raw(&distribution, left, d) / (long double)reach;
             cs_pairs_add(pairs, (cs_pairs_set){0, i}, i + d - 1,
                          (double)(w / (long double)prefixes));
         }
     }
     cs_free(raw);
     pairs->predicted = (double)prefixes;
-    pairs->denominator = law.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
+    pairs->denominator = distribution.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
     return CS_OK;
 }
 
@@ -133,7 +133,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     bool empty = o->empty_prefix != CS_PREFIX_NONE, mask = o->event_weight == CS_EVENT_MASK;
     int64_t firsts = o->t < s ? o->t : s; /* first-group sizes 1..firsts */
-    cs_status status = cs_pairs_prefix_room(pairs, s, (double)s * (double)firsts);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)s * (double)firsts);
     if (status != CS_OK) return status;
     /* Without an empty prefix the plan of first group j predicts s - j tokens, else all s. */
     double targets = 0;
@@ -164,7 +164,7 @@ cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs)
     return CS_OK;
 }
 
-double cs_group_speaks(const cs_objective *o, int64_t s)
+double cs_group_predict_probability(const cs_objective *o, int64_t s)
 {
     /* a first group of s leaves nothing to predict */
     bool silent = o->t >= s && o->empty_prefix == CS_PREFIX_NONE;
@@ -189,7 +189,7 @@ static bool store_size(void *ctx, int64_t m, long double c)
 cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     cs_size_facts facts = {0};
-    cs_status status = cs_pairs_check_room(s, (double)(s + 1) * sizeof *pairs->q);
+    cs_status status = cs_pairs_check_memory(s, (double)(s + 1) * sizeof *pairs->q);
     if (status != CS_OK) return status;
     pairs->q = cs_pool_take(&pairs->pool, s + 1, sizeof *pairs->q);
     size_table table = {.q = pairs->q};
@@ -213,34 +213,4 @@ cs_status cs_predicted_by_row(const cs_objective *objective, int64_t s, double *
     }
     if (cs_objective_given(objective, s, &lo, &hi) && lo == hi) *out = (double)(s - lo);
     return CS_OK;
-}
-
-cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
-{
-    cs_status status = cs_objective_check_length(objective, s);
-    *out = -1;
-    if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
-    if (status == CS_OK && *out < 0) {
-        cs_pairs pairs = {0};
-        status = cs_pairs_of(objective, s, &pairs);
-        *out = pairs.predicted;
-        cs_pairs_free(&pairs);
-    }
-    if (status == CS_OK) *out *= objective->share;
-    return status;
-}
-
-cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
-{
-    cs_status status = cs_objective_check(objective);
-    if (status == CS_OK) status = cs_objective_check_length(objective, s);
-    if (status != CS_OK) return status;
-    cs_pairs pairs = {.length = s};
-    const cs_objective_row *row = cs_objective_table(objective->kind);
-    status = row->pairs   ? row->pairs(objective, s, &pairs)
-             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
-                          : cs_pairs_of_plans(objective, s, &pairs);
-    if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM)
-        status = cs_pairs_level(&pairs);
-    return CS_DELIVER(status, out, pairs, cs_pairs_free);
 }

@@ -1,20 +1,28 @@
-/* Laws with explicit conditioning sets: the expansion of invariant ones, plan files, sums over all
- * plans, mixtures.
+/* Distributions with explicit conditioning sets: the expansion of invariant ones, plan files, sums
+ * over all plans, mixtures.
  *
  * Sets are ordered by size, then lexicographically by their ascending positions. Events of several
  * sources are collected with their sets, sorted by (S, k), and equal ones added in the order of the
  * sources.
- */
-
+ *
+ * Uniform target weights: the weights of the events that predict position k are multiplied by
+ *
+ *     u(k) = (1 / n) / w(k),      w(k) = sum_S w(S, k),  n positions with w(k) > 0
+ *
+ * so that every position that is ever a target has the same weight. What an event is and how likely
+ * its context is among those of its target stay as they are. u is exactly 1 where all w(k) are one
+ * number already, up to rounding: ar, permutation-invariant objectives. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/plan_file.h"
+
+enum { MOST_EVENTS = 1 << 20 };
 
 double cs_pairs_expand_count(const cs_pairs *pairs)
 {
@@ -81,7 +89,7 @@ static cs_status merge_events(set_event *event, int64_t n, double total, cs_pair
             positions += is_prefix(&event[e]) ? 0 : event[e].m;
         }
     }
-    cs_status status = cs_pairs_room(pairs, sets, positions, n);
+    cs_status status = cs_pairs_alloc(pairs, sets, positions, n);
     if (status != CS_OK) return status;
     cs_pairs_put_prefixes(pairs);
     cs_pairs_set set = {0};
@@ -105,7 +113,7 @@ static cs_status merge_events(set_event *event, int64_t n, double total, cs_pair
     return CS_OK;
 }
 
-/* The listed events of laws, times weight / total. */
+/* The listed events of distributions, times weight / total. */
 static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t count, double total,
                             cs_pairs *out)
 {
@@ -115,7 +123,7 @@ static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t 
         events += list[j].events;
         prefixes = prefixes && (list[j].prefixes || list[j].events == 0);
     }
-    cs_status status = cs_pairs_check_room(out->length, (double)events * 2 * sizeof(set_event));
+    cs_status status = cs_pairs_check_memory(out->length, (double)events * 2 * sizeof(set_event));
     if (status != CS_OK) return status;
     set_event *event = cs_alloc(events, sizeof *event);
     if (!event) return CS_ERR_MEMORY;
@@ -174,8 +182,8 @@ static void expand_size(const cs_pairs *pairs, int64_t m, int64_t *used, cs_pair
         }
         *used += m;
         int32_t *next = out->position + *used;
-        /* The room ends with the last set of the last size: write a successor only if there is one.
-         */
+        /* The buffer ends with the last set of the last size: write a successor only if there is
+         * one. */
         more = m > 0 && subset[0] < s - m;
         if (more) {
             memcpy(next, subset, (size_t)m * sizeof *next);
@@ -194,7 +202,7 @@ static cs_status expand_sizes(const cs_pairs *pairs, cs_pairs *out)
         positions += count * m;
         events += count * (pairs->length - m);
     }
-    cs_status status = cs_pairs_room(out, sets, positions, events);
+    cs_status status = cs_pairs_alloc(out, sets, positions, events);
     for (int64_t m = 0, used = 0; status == CS_OK && m < pairs->length; ++m) {
         if (pairs->q[m] > 0) {
             expand_size(pairs, m, &used, out);
@@ -215,11 +223,11 @@ cs_status cs_pairs_expand(cs_pairs *pairs, int64_t limit)
     if (!pairs->q) {
         return CS_OK;
     }
-    const cs_pairs law = {.length = pairs->length,
-                          .predicted = pairs->predicted,
-                          .denominator = pairs->denominator,
-                          .clamped = pairs->clamped};
-    cs_pairs sized = law, both = law, *done = pairs->events > 0 ? &both : &sized;
+    const cs_pairs distribution = {.length = pairs->length,
+                                   .predicted = pairs->predicted,
+                                   .denominator = pairs->denominator,
+                                   .clamped = pairs->clamped};
+    cs_pairs sized = distribution, both = distribution, *done = pairs->events > 0 ? &both : &sized;
     cs_status status = expand_sizes(pairs, &sized);
     if (status == CS_OK && done == &both)
         status = add_listed((const cs_pairs[]){*pairs, sized}, (const double[]){1, 1}, 2, 1, &both);
@@ -240,14 +248,14 @@ static double plan_weight(const cs_plan *plan)
     return cs_total(plan->length, plan->weight);
 }
 
-/* Writes the events of one plan; returns their number. `room` receives the sets, one row of s a
+/* Writes the events of one plan; returns their number. `work` receives the sets, one row of s a
  * group. */
-static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int32_t *room,
+static int64_t plan_events(const cs_plan *plan, double scale, int64_t first, int32_t *work,
                            set_event *event)
 {
     int64_t s = plan->length, count = 0;
     for (int32_t g = 0; g <= plan->groups; ++g) {
-        int32_t *row = room + (int64_t)g * s;
+        int32_t *row = work + (int64_t)g * s;
         int64_t m = 0;
         for (int32_t i = 0; i < s; ++i) {
             if (plan->group[i] < g) {
@@ -276,10 +284,10 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
             ++plans;
         }
     }
-    int32_t *room = cs_alloc(rows * s, sizeof *room);
+    int32_t *work = cs_alloc(rows * s, sizeof *work);
     set_event *event = cs_alloc(plans * s, sizeof *event);
-    cs_status status = room && event ? CS_OK : CS_ERR_MEMORY;
-    int32_t *next = room;
+    cs_status status = work && event ? CS_OK : CS_ERR_MEMORY;
+    int32_t *next = work;
     for (int64_t p = 0; status == CS_OK && p < file->plans; ++p) {
         const cs_plan *plan = &file->plan[p];
         if (plan->length == s) {
@@ -291,7 +299,7 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
         }
     }
     if (status == CS_OK) status = merge_events(event, n, total, pairs);
-    cs_free(room);
+    cs_free(work);
     cs_free(event);
     return status;
 }
@@ -302,7 +310,7 @@ typedef struct {
     int64_t rows, events; /* counted, then written */
     double total, predicted;
     bool mask; /* plans have weight 1 each */
-    int32_t *room;
+    int32_t *work;
     set_event *event; /* NULL: plans are counted */
 } listing;
 
@@ -314,7 +322,7 @@ static cs_status list_plan(void *ctx, const cs_plan *plan, double probability)
     } else {
         const double weight = plan_weight(plan);
         const int64_t events =
-            plan_events(plan, probability, list->events, list->room + list->rows * plan->length,
+            plan_events(plan, probability, list->events, list->work + list->rows * plan->length,
                         list->event + list->events);
         list->total += probability * weight;
         list->predicted += probability * (list->mask ? (double)events : weight);
@@ -332,16 +340,85 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     if (status != CS_OK)
         return cs_blame(status, "exact events sum over all plans; give shorter sequences, or "
                                 "sample the plans with cospec cooc --draws N");
-    int32_t *room = cs_alloc(list.rows * s, sizeof *room);
+    int32_t *work = cs_alloc(list.rows * s, sizeof *work);
     set_event *event = cs_alloc(list.events, sizeof *event);
     list =
-        (listing){.room = room, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
-    status = room && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
+        (listing){.work = work, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
+    status = work && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
     if (status == CS_OK) status = merge_events(event, list.events, list.total, pairs);
     pairs->predicted = list.predicted;
     if (status == CS_OK) status = cs_predicted_by_row(objective, s, &pairs->predicted);
-    cs_free(room);
+    cs_free(work);
     cs_free(event);
+    return status;
+}
+
+/* --- the exact distribution of any objective --- */
+
+static cs_status level(cs_pairs *pairs)
+{
+    double *factor = cs_alloc(pairs->length, sizeof *factor);
+    cs_status status = factor ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) cs_pairs_targets(pairs, 1, factor);
+    if (status == CS_OK && cs_target_level(pairs->length, factor)) {
+        status = cs_blame(cs_pairs_expand(pairs, MOST_EVENTS),
+                          "target-weight=uniform must list the sets of each part");
+        for (int64_t e = 0; status == CS_OK && e < pairs->events; ++e) {
+            pairs->weight[e] *= factor[pairs->target[e]];
+        }
+        pairs->denominator = 0;
+    }
+    cs_free(factor);
+    return status;
+}
+
+cs_status cs_pairs_of(const cs_objective *objective, int64_t s, cs_pairs *out)
+{
+    cs_status status = cs_objective_check(objective);
+    if (status == CS_OK) status = cs_objective_check_length(objective, s);
+    if (status != CS_OK) return status;
+    cs_pairs pairs = {.length = s};
+    const cs_objective_row *row = cs_objective_table(objective->kind);
+    status = row->pairs   ? row->pairs(objective, s, &pairs)
+             : row->sizes ? cs_pairs_of_sizes(objective, s, &pairs)
+                          : cs_pairs_of_plans(objective, s, &pairs);
+    if (status == CS_OK && objective->target_weight == CS_TARGETS_UNIFORM) status = level(&pairs);
+    return CS_DELIVER(status, out, pairs, cs_pairs_free);
+}
+
+cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, double *out)
+{
+    cs_status status = cs_objective_check_length(objective, s);
+    *out = -1;
+    if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
+    if (status == CS_OK && *out < 0) {
+        cs_pairs pairs = {0};
+        status = cs_pairs_of(objective, s, &pairs);
+        *out = pairs.predicted;
+        cs_pairs_free(&pairs);
+    }
+    if (status == CS_OK) *out *= objective->share;
+    return status;
+}
+
+cs_status cs_target_factors(const cs_objective *objective, int64_t s, double **out)
+{
+    cs_objective plain = *objective;
+    cs_pairs pairs = {0};
+    *out = NULL;
+    plain.target_weight = CS_TARGETS_PLAN;
+    if (objective->target_weight == CS_TARGETS_PLAN) {
+        return CS_OK;
+    }
+    cs_status status = cs_blame(cs_pairs_of(&plain, s, &pairs), "target-weight=uniform");
+    double *factor = status == CS_OK ? cs_alloc(s, sizeof *factor) : NULL;
+    if (status == CS_OK && !factor) status = CS_ERR_MEMORY;
+    if (status == CS_OK) {
+        cs_pairs_targets(&pairs, 1, factor);
+        (void)cs_target_level(s, factor);
+    }
+    cs_pairs_free(&pairs);
+    *out = factor;
     return status;
 }

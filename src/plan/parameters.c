@@ -7,36 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/number.h"
 #include "io/parse.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/mix_private.h"
-
-#define OFFSET_CHOICE(member) offsetof(cs_objective, member)
-#define OFFSET_OFFSETS(member) offsetof(cs_objective, member)
-#define OFFSET_FILE(member) offsetof(cs_objective, member)
-#define OFFSET_SHARE(member) offsetof(cs_objective, member)
-#define OFFSET_NUMBER(member) offsetof(cs_objective, member)
-#define OFFSET_NUMBERS(member) offsetof(cs_objective, member##_lo)
-#define OFFSET_RATIOS(member) offsetof(cs_objective, member##_lo)
-#define CHOICES_CHOICE(argument) argument
-#define CHOICES_OFFSETS(argument) "uniform|power|mix"
-#define CHOICES_NUMBER(argument) NULL
-#define CHOICES_NUMBERS(argument) NULL
-#define CHOICES_RATIOS(argument) NULL
-#define CHOICES_FILE(argument) NULL
-#define CHOICES_SHARE(argument) NULL
-#define ROW(id, name, kind, member, argument, fallback, help)                                      \
-    {name, CS_PARAMETER_##kind, #member, OFFSET_##kind(member), CHOICES_##kind(argument)},
-static const cs_parameter table[CS_PARAMETERS_ALL] = {CS_PARAMETERS(ROW)};
-#undef ROW
-
-const cs_parameter *cs_parameter_table(int index)
-{
-    return &table[index];
-}
+#include "plan/spec.h"
 
 bool cs_objective_takes(cs_objective_kind kind, const cs_parameter *p)
 {
@@ -135,13 +112,6 @@ static cs_status set_ratios(const char *text, double out[2])
     return status;
 }
 
-cs_status cs_check_share(double share)
-{
-    return share > 0 && share <= 1
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "share %g of the predicted tokens is not in (0, 1]", share);
-}
-
 static cs_status set_share(const char *text, double *out)
 {
     double share = 0;
@@ -171,13 +141,13 @@ static cs_status check_offset(cs_offset_kind kind, double value)
 
 static cs_status set_offset(const cs_parameter *p, const char *text, cs_objective *objective)
 {
-    char law[16];
+    char distribution[16];
     int kind = 0;
     double value = 0;
     size_t length = strcspn(text, ":");
-    (void)snprintf(law, sizeof law, "%.*s", (int)length, text);
+    (void)snprintf(distribution, sizeof distribution, "%.*s", (int)length, text);
     if (text[length] != ':' || !cs_real_scan(text + length + 1, &value) ||
-        cs_parameter_choose(p, law, &kind) != CS_OK) {
+        cs_parameter_choose(p, distribution, &kind) != CS_OK) {
         cs_reason_clear();
         return cs_fail(CS_ERR_USAGE, "offset weights \"%s\" are not uniform:T, power:A or mix:L%s",
                        text, cs_choice_hint(text, "uniform:T|power:A|mix:L", &(cs_hint){0}));
@@ -226,11 +196,6 @@ cs_status cs_parameter_put(const cs_parameter *p, const double value[2], bool ty
                ? CS_OK
                : cs_fail(CS_ERR_USAGE, "%s: %" PRId64 " exceeds %" PRId64, p->name, count[0],
                          count[1]);
-}
-
-void *cs_parameter_member(const cs_parameter *p, const cs_objective *objective)
-{
-    return (char *)(uintptr_t)objective + p->offset;
 }
 
 cs_status cs_parameter_set(const cs_parameter *p, const char *value, cs_objective *objective)
@@ -294,21 +259,21 @@ static void format(const cs_parameter *p, const cs_objective *objective, char *t
  * has the expressions of a part of a mixture, or is NULL. */
 static char *parameters_of(const cs_objective *o, cs_expression *const (*value)[2])
 {
-    char *text = cs_strdup(""), constant[128], law[16] = "";
+    char *text = cs_strdup(""), constant[128], distribution[16] = "";
     for (int i = 0; i < CS_PARAMETERS_ALL && text; ++i) {
         const cs_expression *first = value ? value[i][0] : NULL, *last = value ? value[i][1] : NULL;
-        format(&table[i], o, constant, sizeof constant);
+        format(cs_parameter_table(i), o, constant, sizeof constant);
         const bool usual = i == CS_PARAMETER_ID_PERMUTATION && o->permutation == CS_PERMUTE_UNIFORM;
-        if (!cs_listed(cs_objective_table(o->kind)->takes, table[i].name) || usual ||
-            table[i].kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
+        if (!cs_listed(cs_objective_table(o->kind)->takes, cs_parameter_table(i)->name) || usual ||
+            cs_parameter_table(i)->kind == CS_PARAMETER_FILE || (!first && !constant[0])) {
             continue;
         }
-        if (first && table[i].kind == CS_PARAMETER_OFFSETS) {
-            cs_parameter_chosen(&table[i], o, law, sizeof law);
+        if (first && cs_parameter_table(i)->kind == CS_PARAMETER_OFFSETS) {
+            cs_parameter_chosen(cs_parameter_table(i), o, distribution, sizeof distribution);
         }
-        cs_append(&text, ",%s=%s%s%s%s%s", table[i].name, law, law[0] ? ":" : "",
-                  first ? cs_expression_text(first) : constant, last ? ":" : "",
-                  last ? cs_expression_text(last) : "");
+        cs_append(&text, ",%s=%s%s%s%s%s", cs_parameter_table(i)->name, distribution,
+                  distribution[0] ? ":" : "", first ? cs_expression_text(first) : constant,
+                  last ? ":" : "", last ? cs_expression_text(last) : "");
     }
     return text;
 }
@@ -383,7 +348,7 @@ char *cs_objective_describe(const cs_objective *o)
         cs_append(&list, ",share=%s", chosen);
     }
     for (size_t i = 0; i < sizeof weights / sizeof *weights && list; ++i) {
-        const cs_parameter *p = &table[weights[i]];
+        const cs_parameter *p = cs_parameter_table(weights[i]);
         if (*(const int *)cs_parameter_member(p, o) > 0) { /* not the first choice, the default */
             cs_parameter_chosen(p, o, chosen, sizeof chosen);
             cs_append(&list, ",%s=%s", p->name, chosen);
@@ -475,4 +440,84 @@ cs_status cs_check_gvp(const cs_objective *o)
     }
     return o->groups == -1 ? lacks(o, "a number of groups (groups)")
                            : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
+}
+
+/* --- by name --- */
+
+static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
+                      COUNTED = 1U << CS_PARAMETER_ID_UNMASKED;
+
+static void append(const char *name, size_t size, char *list)
+{
+    (void)strncat(list, list[0] ? ", " : "", size - strlen(list) - 1);
+    (void)strncat(list, name, size - strlen(list) - 1);
+}
+
+/* Which objectives take it, for the message. */
+static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
+{
+    char takers[512] = "";
+    for (int k = 0; k < CS_OBJ_COUNT; ++k) {
+        if (cs_objective_takes((cs_objective_kind)k, p)) {
+            append(cs_objective_name((cs_objective_kind)k), sizeof takers, takers);
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "--%s does not apply to %s, only to %s", p->name,
+                   cs_objective_name(kind), takers);
+}
+
+cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
+                                 int *index)
+{
+    cs_hint hint = {0};
+    char taken[256] = "";
+    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
+        const cs_parameter *p = cs_parameter_table(i);
+        if (cs_objective_takes(kind, p)) {
+            cs_hint_consider(name, p->name, &hint);
+            append(p->name, sizeof taken, taken);
+        }
+        if (strcmp(p->name, name) == 0) {
+            /* The default may be given explicitly. */
+            bool said = i == CS_PARAMETER_ID_EVENT_WEIGHT && strcmp(value, "token") == 0;
+            *index = i;
+            return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
+        }
+    }
+    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\" (%s accepts %s)%s", name,
+                   cs_objective_name(kind), taken, cs_hint_text("", &hint));
+}
+
+cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
+{
+    int index = 0;
+    cs_status status = cs_objective_parameter(objective->kind, name, value, &index);
+    return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): parts of a mixture are no mixtures */
+cs_status cs_objective_complete(cs_objective *objective, unsigned set)
+{
+    const char *trained = cs_objective_table(objective->kind)->trained;
+    char *text = cs_strdup(trained ? trained : "");
+    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
+    for (char *save = NULL, *item = text ? strtok_r(text, ",", &save) : NULL;
+         item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
+        cs_objective with = *objective;
+        char *value = strchr(item, '=');
+        int index = 0;
+        *value++ = '\0';
+        status = cs_objective_parameter(with.kind, item, value, &index);
+        if (status == CS_OK) status = cs_parameter_set(cs_parameter_table(index), value, &with);
+        const unsigned own = 1U << index;
+        bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
+        if (status == CS_OK && !(own & set) && !counted) *objective = with;
+    }
+    cs_free(text);
+    for (int64_t j = 0;
+         objective->kind == CS_OBJ_MIX && objective->file && j < objective->file->parts; ++j) {
+        cs_mix_part *part = &objective->file->part[j];
+        if (status == CS_OK) status = cs_objective_complete(&part->objective, part->set);
+    }
+    return status;
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 #include "plan/offsets.h"
 #include "plan/plan_file.h"
 
@@ -102,7 +102,7 @@ void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *pla
 cs_status cs_sample_offset(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     int64_t s = plan->length, first = objective->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
-    const cs_offsets offsets = {.law = cs_distance_of(objective, s), .longest = s};
+    const cs_offsets offsets = {.distribution = cs_distance_of(objective, s), .longest = s};
     int64_t prefix = first + cs_rng_below(rng, s - first);
     int64_t d = cs_offsets_draw(&offsets, s - prefix, rng);
     cs_plan_one_target(plan, prefix, prefix + d - 1);
@@ -274,7 +274,7 @@ cs_status cs_plan_sample(const cs_objective *objective, cs_rng *rng, cs_plan *pl
 cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
     const cs_objective_row *row = cs_objective_table(objective->kind);
-    if (row->reads == CS_READS_PREFIXES) {
+    if (row->reads == CS_ROWS_PREFIXES) {
         return cs_fail(CS_ERR_USAGE, "%s has no plan that contains all prefixes",
                        cs_objective_name(objective->kind));
     }

@@ -2,6 +2,7 @@
  * as the pages count positions. */
 #include "plan/plan_file.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/json.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 
 static void free_part(cs_mix_part *part)
@@ -187,12 +188,27 @@ cs_status cs_plans_read(const json_t *list, cs_plan_file *file)
     return status == CS_OK ? normalise(file) : status;
 }
 
-cs_status cs_objective_of_file(const char *path, cs_plan_file *file, cs_objective *objective)
+json_t *cs_plan_file_parts(const cs_plan_file *file)
 {
-    cs_status status = file->source ? CS_OK : cs_plan_file_read(path, file);
-    objective->file = file;
-    objective->kind = file->parts > 0 ? CS_OBJ_MIX : CS_OBJ_FILE;
-    return status;
+    return json_object_get(file->source, "mixture");
+}
+
+double cs_plan_file_sum(const cs_plan_file *file, int64_t above)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < file->parts; ++j) {
+        const cs_mix_part *part = &file->part[j];
+        if (part->above == above) {
+            sum +=
+                cs_expression_varies(part->share) ? (double)NAN : cs_expression_at(part->share, 0);
+        }
+    }
+    return sum;
+}
+
+double cs_mix_normal(const cs_plan_file *file, double share, double whole)
+{
+    return fabs(whole - 1) <= (double)file->parts * DBL_EPSILON ? share : share / whole;
 }
 
 cs_status cs_plan_file_digest(const cs_plan_file *file, char hex[65])

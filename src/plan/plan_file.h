@@ -38,7 +38,7 @@ typedef struct cs_plan_file {
     /** Number of parts of a mixture. */
     int64_t parts;
     /** Capacity of `part`. */
-    int64_t room;
+    int64_t capacity;
     /** The parts; opaque. */
     struct cs_mix_part *part;
     /** The mixture depends on the length beyond what its objectives do. */
@@ -46,7 +46,7 @@ typedef struct cs_plan_file {
     /** Number of files that were read for it. */
     int64_t inputs;
     /** Capacity of `input`. */
-    int64_t input_room;
+    int64_t input_capacity;
     /** Their paths. */
     char **input;
     /** The JSON object, with the contents of the files it refers to. */

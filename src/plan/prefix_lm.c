@@ -5,12 +5,7 @@
  * `token` weights P(S = {0..i-1}, k = i) is proportional to the number of such n_0, under `mask` to
  * the sum of 1 / (s - n_0) over them.
  */
-#include "plan/laws_private.h"
-
-static int64_t least_given(const cs_objective *o)
-{
-    return o->empty_prefix == CS_PREFIX_NONE;
-}
+#include "plan/distributions_private.h"
 
 static void fill(int64_t given, cs_plan *plan)
 {
@@ -22,13 +17,13 @@ static void fill(int64_t given, cs_plan *plan)
 
 static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 {
-    *count = (double)(s - least_given(o));
+    *count = (double)(s - cs_least_given(o));
     return CS_OK;
 }
 
 static cs_status visit(cs_enumeration *e)
 {
-    int64_t s = e->plan.length, first = least_given(e->objective);
+    int64_t s = e->plan.length, first = cs_least_given(e->objective);
     cs_status status = CS_OK;
     for (int64_t given = first; given < s && status == CS_OK; ++given) {
         fill(given, &e->plan);
@@ -40,7 +35,7 @@ static cs_status visit(cs_enumeration *e)
 
 static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
-    int64_t first = least_given(o);
+    int64_t first = cs_least_given(o);
     fill(first + cs_rng_below(rng, plan->length - first), plan);
     return CS_OK;
 }
@@ -48,9 +43,9 @@ static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     bool mask = o->event_weight == CS_EVENT_MASK;
-    int64_t first = least_given(o);
+    int64_t first = cs_least_given(o);
     double plans = (double)(s - first);
-    cs_status status = cs_pairs_prefix_room(pairs, s, plans);
+    cs_status status = cs_pairs_prefix_alloc(pairs, s, plans);
     long double share = 0;
     for (int64_t i = first; i < s && status == CS_OK; ++i) {
         share += mask ? 1 / (long double)(s - i) : 1;
@@ -70,7 +65,7 @@ const cs_objective_row cs_row_PREFIX_LM = {
             "On the toy model the spectrum equals the one of `ar`.",
     .source = "Dong et al. 2019",
     .shape = CS_PAIRS_PREFIX,
-    .reads = CS_READS_NEXT,
+    .reads = CS_ROWS_SHIFTED,
     .weighting = CS_WEIGHTS_TOKENS,
     .count = count_plans,
     .visit = visit,

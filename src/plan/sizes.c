@@ -1,21 +1,20 @@
 /* Sizes of conditioning sets of permutation-invariant objectives (objectives.md).
  *
- * Each law is a formula or a recurrence in m, so that nothing is stored. Under `mask` weights c(m)
- * shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli mask of
- * nothing, or of everything without an empty prefix) has no events: it lowers `predicted` and is
- * left out under `mask`. Recurrences of up to 2^31 steps run in long double.
- */
+ * Each distribution is a formula or a recurrence in m, so that nothing is stored. Under `mask`
+ * weights c(m) shares the plan's weight among its tokens. A plan that predicts nothing (a Bernoulli
+ * mask of nothing, or of everything without an empty prefix) has no events: it lowers `predicted`
+ * and is left out under `mask`. Recurrences of up to 2^31 steps run in long double. */
 #include "plan/sizes.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
+#include "plan/distributions_private.h"
 #include "plan/gvp.h"
-#include "plan/laws_private.h"
 
 /* Sizes of no weight are not events. */
-static bool tell(const cs_size_visitor *v, int64_t m, long double c)
+static bool visit_size(const cs_size_visitor *v, int64_t m, long double c)
 {
     return !(c > 0) || v->visit(v->ctx, m, c);
 }
@@ -43,25 +42,25 @@ cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visi
     bool shared = mask && count > 1;
     int64_t scale = shared ? cs_small_product(count, count) : count;
     facts->denominator = cs_small_product(scale, binomial_lcm(s, lo, hi, shared));
-    for (int64_t m = lo; m <= hi && tell(v, m, mask ? 1 : (long double)(s - m)); ++m) {
+    for (int64_t m = lo; m <= hi && visit_size(v, m, mask ? 1 : (long double)(s - m)); ++m) {
     }
     return CS_OK;
 }
 
 /* c(m) from the binomial weight of m; m = s predicts nothing, m = 0 only from an empty prefix. */
-static bool tell_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v, int64_t m,
-                           long double weight, long double *targets)
+static bool describe_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                               int64_t m, long double weight, long double *targets)
 {
     if (m == s || (m == 0 && o->empty_prefix == CS_PREFIX_NONE)) {
         return true;
     }
     long double tokens = weight * (long double)(s - m);
     *targets += tokens;
-    return tell(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
+    return visit_size(v, m, o->event_weight == CS_EVENT_MASK ? weight : tokens);
 }
 
-/* The binomial law of m from its mode outwards, by ratios: no logarithms, no underflow where it
- * matters. */
+/* The binomial distribution of m from its mode outwards, by ratios: no logarithms, no underflow
+ * where it matters. */
 cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                              cs_size_facts *facts)
 {
@@ -71,20 +70,20 @@ cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_vis
     mode = mode > s ? s : mode;
     for (int64_t m = mode; m <= s && weight > 0 && go_on; ++m) {
         sum += weight;
-        go_on = tell_bernoulli(o, s, v, m, weight, &targets);
+        go_on = describe_bernoulli(o, s, v, m, weight, &targets);
         weight *= odds * (long double)(s - m) / (long double)(m + 1);
     }
     weight = 1;
     for (int64_t m = mode; m > 0 && weight > 0 && go_on; --m) {
         weight *= (long double)m / (odds * (long double)(s - m + 1));
         sum += weight;
-        go_on = tell_bernoulli(o, s, v, m - 1, weight, &targets);
+        go_on = describe_bernoulli(o, s, v, m - 1, weight, &targets);
     }
     facts->predicted = (double)(targets / sum);
     return CS_OK;
 }
 
-double cs_bernoulli_speaks(const cs_objective *o, int64_t s)
+double cs_bernoulli_predict_probability(const cs_objective *o, int64_t s)
 {
     double rho = o->mask_ratio_lo,
            all = o->empty_prefix == CS_PREFIX_NONE ? pow(rho, (double)s) : 0;
@@ -97,7 +96,7 @@ cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visi
     int64_t first = o->empty_prefix == CS_PREFIX_NONE ? 1 : 0;
     facts->predicted = (double)(s - first);
     facts->denominator = cs_small_lcm_to(s); /* C(s, m) (s - m) = s C(s-1, m) */
-    for (int64_t m = first; m < s && tell(v, m, 1); ++m) {
+    for (int64_t m = first; m < s && visit_size(v, m, 1); ++m) {
     }
     return CS_OK;
 }
@@ -116,7 +115,7 @@ static void gvp_fixed_sizes(const cs_objective *o, int64_t s, const cs_size_visi
             int64_t each = events > 0 ? events / cs_gcd(events, gap) : 0;
             facts->denominator = cs_small_lcm(facts->denominator, each);
         }
-        go_on = tell(v, m, (long double)gap / (mask ? (long double)targets : 1));
+        go_on = visit_size(v, m, (long double)gap / (mask ? (long double)targets : 1));
     }
 }
 
@@ -129,18 +128,18 @@ static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const cs_size
             facts->denominator =
                 cs_small_product(cs_small_binomial(s - 1, o->groups), cs_small_lcm_to(s));
         }
-        cs_gvp_draw law = cs_gvp_draw_start(o, s);
-        while (cs_gvp_draw_next(&law) && tell(v, law.m, law.c)) {
+        cs_gvp_draw distribution = cs_gvp_draw_start(o, s);
+        while (cs_gvp_draw_next(&distribution) && visit_size(v, distribution.m, distribution.c)) {
         }
-        facts->predicted = (double)law.predicted;
-        facts->clamped = (double)law.clamped;
+        facts->predicted = (double)distribution.predicted;
+        facts->clamped = (double)distribution.clamped;
         return CS_OK;
     }
     long double predicted, *c = cs_alloc(s + 1, sizeof *c);
     cs_status status = c ? cs_gvp_mask_sizes(o, s, c, &predicted, &facts->clamped) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         facts->predicted = (double)predicted;
-        for (int64_t m = 0; m < s && tell(v, m, c[m]); ++m) {
+        for (int64_t m = 0; m < s && visit_size(v, m, c[m]); ++m) {
         }
     }
     cs_free(c);

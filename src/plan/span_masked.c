@@ -1,20 +1,19 @@
-/* span-masked: whole spans are masked, of geometric lengths (T5, Raffel et al. 2020; SpanBERT, Joshi
- * et al. 2020).
+/* span-masked: whole spans are masked, of geometric lengths (T5, Raffel et al. 2020; SpanBERT,
+ * Joshi et al. 2020).
  *
  * At length s, n = round(rho s) tokens are masked (ratio.h) in k = round(n / t) spans, k clamped to
- * 1..min(n, s-n+1), t the mean length that is asked for. The mask is uniform among all those with n
- * masked tokens in exactly k maximal runs: C(n-1, k-1) ways to cut n into k lengths, C(s-n+1, k)
- * places between, before and after the s - n others. Lengths are so distributed as independent
- * geometric ones given their number and their sum, whatever the parameter. T5 draws this law but
+ * 1..min(n, s-n+1), t the given mean length. The mask is uniform among all those with n masked
+ * tokens in exactly k maximal runs: C(n-1, k-1) ways to cut n into k lengths, C(s-n+1, k) places
+ * between, before and after the s - n others. Lengths are so distributed as independent geometric
+ * ones given their number and their sum, whatever the parameter. T5 draws this distribution except
  * for the ends (its text begins with an unmasked token and ends with a span); SpanBERT cuts lengths
  * off at 10 and lets the number of spans vary. Masked tokens are predicted from the others at once,
- * as in masked.
- */
+ * as in masked. */
 #include <math.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 #include "plan/ratio.h"
 
 /* n masked tokens in k spans. */
@@ -42,8 +41,8 @@ static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
     return CS_OK;
 }
 
-/* Span j stands before unmasked token number place[j] (from 0); cut[j] + 1 masked tokens are in
- * the spans up to j. Both ascend. */
+/* Span j precedes unmasked token number place[j] (from 0); cut[j] + 1 masked tokens are in the
+ * spans up to j. Both ascend. */
 static void fill(const int32_t *place, const int32_t *cut, int64_t n, int64_t k, cs_plan *plan)
 {
     int64_t at = 0, masked = 0;
@@ -128,7 +127,7 @@ const cs_objective_row cs_row_SPAN_MASKED = {
     .takes = "unmasked mask-ratio t",
     .trained = "mask-ratio=0.15,t=3",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_MASKS,
+    .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_EQUAL,
     .check = check,
     .check_length = cs_check_unmasked_length,

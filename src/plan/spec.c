@@ -4,63 +4,12 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/parse.h"
 #include "plan/mix_private.h"
-
-static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
-                      COUNTED = 1U << CS_PARAMETER_ID_UNMASKED;
-
-static void append(const char *name, size_t size, char *list)
-{
-    (void)strncat(list, list[0] ? ", " : "", size - strlen(list) - 1);
-    (void)strncat(list, name, size - strlen(list) - 1);
-}
-
-/* Which objectives take it, for the message. */
-static cs_status refuse(const cs_parameter *p, cs_objective_kind kind)
-{
-    char takers[512] = "";
-    for (int k = 0; k < CS_OBJ_COUNT; ++k) {
-        if (cs_objective_takes((cs_objective_kind)k, p)) {
-            append(cs_objective_name((cs_objective_kind)k), sizeof takers, takers);
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "--%s does not apply to %s, only to %s", p->name,
-                   cs_objective_name(kind), takers);
-}
-
-cs_status cs_objective_parameter(cs_objective_kind kind, const char *name, const char *value,
-                                 int *index)
-{
-    cs_hint hint = {0};
-    char taken[256] = "";
-    for (int i = 0; i < CS_PARAMETERS_ALL; ++i) {
-        const cs_parameter *p = cs_parameter_table(i);
-        if (cs_objective_takes(kind, p)) {
-            cs_hint_consider(name, p->name, &hint);
-            append(p->name, sizeof taken, taken);
-        }
-        if (strcmp(p->name, name) == 0) {
-            /* What is so without being said may be said. */
-            bool said = i == CS_PARAMETER_ID_EVENT_WEIGHT && strcmp(value, "token") == 0;
-            *index = i;
-            return said || cs_objective_takes(kind, p) ? CS_OK : refuse(p, kind);
-        }
-    }
-    return cs_fail(CS_ERR_USAGE, "unknown objective parameter \"%s\" (%s accepts %s)%s", name,
-                   cs_objective_name(kind), taken, cs_hint_text("", &hint));
-}
-
-cs_status cs_objective_set(cs_objective *objective, const char *name, const char *value)
-{
-    int index = 0;
-    cs_status status = cs_objective_parameter(objective->kind, name, value, &index);
-    return status == CS_OK ? cs_parameter_set(cs_parameter_table(index), value, objective) : status;
-}
 
 static cs_status given_twice(const char *key, const char *value)
 {
@@ -181,8 +130,8 @@ static cs_status parameters_of(char *text, json_t *object)
 
 static cs_status parts_of(char *text, json_t *parts);
 
-/* "SHARE*SPEC", in place, as a part of a plan file; the share may have a '*' of its own. A mixture
- * within is mix(SHARE*SPEC+...). */
+/* "SHARE*SPEC", in place, as a part of a plan file; the share may contain '*' too. A nested mixture
+ * is mix(SHARE*SPEC+...). */
 static cs_status part_of(char *text, json_t *part)
 {
     json_t *inner = NULL;
@@ -272,29 +221,6 @@ cs_status cs_objective_read(const char *spec, unsigned *set, cs_plan_file *file,
         status = cs_fail(CS_ERR_USAGE, "a mixture is not allowed here");
     }
     cs_free(held);
-    return status;
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): parts of a mixture are no mixtures */
-cs_status cs_objective_complete(cs_objective *objective, unsigned set)
-{
-    const char *trained = cs_objective_table(objective->kind)->trained;
-    char *text = cs_strdup(trained ? trained : "");
-    cs_status status = text ? CS_OK : CS_ERR_MEMORY;
-    for (char *save = NULL, *item = text ? strtok_r(text, ",", &save) : NULL;
-         item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
-        unsigned own = 0;
-        cs_objective with = *objective;
-        status = set_item(&with, &own, NULL, item);
-        bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
-        if (status == CS_OK && !(own & set) && !counted) *objective = with;
-    }
-    cs_free(text);
-    for (int64_t j = 0;
-         objective->kind == CS_OBJ_MIX && objective->file && j < objective->file->parts; ++j) {
-        cs_mix_part *part = &objective->file->part[j];
-        if (status == CS_OK) status = cs_objective_complete(&part->objective, part->set);
-    }
     return status;
 }
 

@@ -70,6 +70,3 @@ cs_status cs_objective_parse_described(const char *text, cs_plan_file *file,
  * if it is none. Free it with cs_free.
  */
 char *cs_objective_form(const char *text) CS_MUST_CHECK;
-
-/** Replaces the text under `key` of a JSON object, if there is one, by its cs_objective_form. */
-cs_status cs_objective_renew(json_t *object, const char *key) CS_MUST_CHECK;

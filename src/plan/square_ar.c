@@ -1,21 +1,20 @@
 /* square-ar: the squares of a grid of patches one after another in a random order, the patches of a
- * square at once (RandSAC, Hua et al. 2023: segments of a picture, serialised at random; its blobs and
- * its hierarchy of segments are not here).
+ * square at once (RandSAC, Hua et al. 2023: segments of a picture, serialised at random; its blobs
+ * and its hierarchy of segments are not here).
  *
  * The s positions are the patches of a picture along rows of C, C the side of a square of patches
- * where it is not given; where C does not divide s the last row is shorter. Squares have t x t patches
- * from the upper left corner; those that the right or lower edge cuts off are groups all the same. The
- * first square is given, or with an empty prefix predicted too.
+ * where it is not given; where C does not divide s the last row is shorter. Squares have t x t
+ * patches from the upper left corner; those that the right or lower edge cuts off are groups all
+ * the same. The first square is given, or with an empty prefix predicted too.
  *
  * With n squares, one is predicted from each set of m others with probability m! (n - 1 - m)! / n!.
- * The exact law is a sum over all n! orders: up to 8 squares.
- */
+ * The exact distribution is a sum over all n! orders: up to 8 squares. */
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/mem.h"
 #include "plan/count.h"
-#include "plan/laws_private.h"
+#include "plan/distributions_private.h"
 
 typedef struct {
     int64_t patches, columns, side;
@@ -132,7 +131,7 @@ const cs_objective_row cs_row_SQUARE_AR = {
     .takes = "t columns",
     .trained = "t=2",
     .shape = CS_PAIRS_SETS,
-    .reads = CS_READS_GROUPS,
+    .reads = CS_ROWS_GROUPS,
     .weighting = CS_WEIGHTS_TOKENS,
     .check = cs_check_t,
     .check_length = check_length,

@@ -12,7 +12,7 @@
 
 static const struct {
     const char *name;
-    bool real, ranged; /* ranged: LO:HI is a value of its own */
+    bool real, ranged; /* ranged: LO:HI is one value */
     int64_t least;     /* of a whole number; ratios are in (0, 1) */
 } axis_table[CS_SWEEP_AXES] = {
     {"classes", false, false, 1}, {"length", false, false, 1},   {"tokens", false, false, 1},

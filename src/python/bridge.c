@@ -1,10 +1,10 @@
-/* What the Python module calls. A call names a command, is given arguments in memory one by one, and runs
- * with the words of a command line, in which "memory:NAME" stands for an argument. Its result is the JSON of
- * the command, and arrays that live until the call is freed.
+/* The functions that the Python module calls. A call names a command, is given arguments in memory
+ * one by one, and runs with the words of a command line, in which "memory:NAME" denotes an
+ * argument. Its result is the JSON of the command, and arrays that live until the call is freed.
  *
- * Plain numbers and pointers pass here, and no struct of the library is mirrored in Python, so that the two
- * cannot disagree. Options, defaults and errors are those of the command. Arguments are borrowed until the
- * call is freed. */
+ * Plain numbers and pointers pass here, and no struct of the library is mirrored in Python, so that
+ * the two cannot disagree. Options, defaults and errors are those of the command. Arguments are
+ * borrowed until the call is freed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -198,15 +198,15 @@ static void add_dense(call *c, const char *name, const cs_dense *a)
         c->at[c->arrays++] = (array){name, "f8", 2, {a->rows, a->cols}, {1, a->ld}, a->data};
 }
 
-/* What the command left besides its record. */
+/* Adds the command's arrays to its record. */
 static void add_arrays(call *c)
 {
     cs_spectrum *s = &c->memory.spectrum;
     cs_csr *a = &c->memory.cooc.matrix.a;
-    if (!s->gram) add_dense(c, "u", &s->u);
+    if (!s->input.gram) add_dense(c, "u", &s->u);
     add_dense(c, "v", &s->v);
-    if (s->row_mass) add_vector(c, "row_mass", "f8", s->rows, s->row_mass);
-    if (s->col_mass) add_vector(c, "col_mass", "f8", s->cols, s->col_mass);
+    if (s->input.row_mass) add_vector(c, "row_mass", "f8", s->input.rows, s->input.row_mass);
+    if (s->input.col_mass) add_vector(c, "col_mass", "f8", s->input.cols, s->input.col_mass);
     if (a->ptr) {
         add_vector(c, "indptr", "i8", a->rows + 1, a->ptr);
         add_vector(c, "indices", "i4", cs_csr_nnz(a), a->col);

@@ -24,7 +24,7 @@ LETTER = {"k"}  # letters that are names in Python too
 NAMES = {("svd", 0): "matrix", ("density", 0): "matrix", ("angles", 0): "first", ("angles", 1): "second"}
 GRAM = ("gram", "Optional[bool]", "bool, optional",
         "Whether an array is a Gram form, as of context unique. None: as `cooc` and `read` marked it.")
-# What an array in place of a path is, by the parameter that takes it, and what the result of one has.
+# The documentation of an array in place of a path, by the parameter that takes it, and of its result.
 MATRIX = "array, sparse matrix, DataFrame or tensor of counts of shape (contexts, tokens), or a path"
 ROWS = "array, sparse matrix, DataFrame or tensor of shape (n, d), or a path"
 IN_MEMORY = {
@@ -235,7 +235,7 @@ def listed(rows):
 
 
 def returned(command, in_memory):
-    """What the Result of a command has: columns, files, and arrays and values in memory."""
+    """The attributes of a command's Result: columns, files, and arrays and values in memory."""
     name, lines = command["name"], []
     columns, files = COLUMNS[name], FILES.get(name, [])
     if columns:

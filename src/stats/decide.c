@@ -6,7 +6,7 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 #include "stats/student.h"
 
 static const double given_away = 0.4; /* of s0^2: see the header */
@@ -147,7 +147,7 @@ static double end_of(double freedom, double step)
     return outer;
 }
 
-/* What is known exactly, or of no variance, has one point. */
+/* A quantity that is known exactly, or has no variance, has one point. */
 static void estimate(double variance, double freedom, estimates *out)
 {
     *out = (estimates){.count = 1, .at = {1}, .weight = {1}};

@@ -14,17 +14,18 @@ static int sign(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* G(a, m) into out[0 .. a m], as probabilities; room: as many numbers for each of 0..m. */
-static void gaussian_binomial(int64_t a, int64_t m, double *room, double *out)
+/* G(a, m) into out[0 .. a m], as probabilities; buffer is a buffer of the same size for each of
+ * 0..m. */
+static void gaussian_binomial(int64_t a, int64_t m, double *buffer, double *out)
 {
     const int64_t size = a * m + 1;
-    memset(room, 0, (size_t)((m + 1) * size) * sizeof *room);
+    memset(buffer, 0, (size_t)((m + 1) * size) * sizeof *buffer);
     for (int64_t k = 0; k <= m; ++k) {
-        room[k * size] = 1; /* a = 0 */
+        buffer[k * size] = 1; /* a = 0 */
     }
     for (int64_t i = 1; i <= a; ++i) {
         for (int64_t k = 1; k <= m; ++k) { /* G(i, k) in place of G(i - 1, k) */
-            double *at = room + k * size;
+            double *at = buffer + k * size;
             for (int64_t d = i * k; d >= 0; --d) {
                 at[d] = (d >= k ? at[d - k] : 0) + at[d - size];
             }
@@ -32,10 +33,10 @@ static void gaussian_binomial(int64_t a, int64_t m, double *room, double *out)
     }
     double sum = 0;
     for (int64_t d = 0; d < size; ++d) {
-        sum += room[m * size + d];
+        sum += buffer[m * size + d];
     }
     for (int64_t d = 0; d < size; ++d) {
-        out[d] = room[m * size + d] / sum;
+        out[d] = buffer[m * size + d] / sum;
     }
 }
 
@@ -53,13 +54,13 @@ static cs_status inversions(int64_t groups, const int64_t *tied, int64_t *most, 
     double *sum = cs_calloc(*most + 1, sizeof *sum);
     double *next = cs_pool_take(&pool, *most + 1, sizeof *next);
     double *step = cs_pool_take(&pool, *most + 1, sizeof *step);
-    double *room = cs_pool_take(&pool, (largest + 1) * (*most + 1), sizeof *room);
+    double *buffer = cs_pool_take(&pool, (largest + 1) * (*most + 1), sizeof *buffer);
     cs_status status = sum ? pool.status : CS_ERR_MEMORY;
     if (status != CS_OK) goto done;
     sum[0] = 1;
     for (int64_t g = 0, before = 0, degree = 0; g < groups; before += tied[g++]) {
         const int64_t width = before * tied[g];
-        gaussian_binomial(before, tied[g], room, step);
+        gaussian_binomial(before, tied[g], buffer, step);
         memset(next, 0, (size_t)(*most + 1) * sizeof *next);
         for (int64_t d = 0; d <= degree; ++d) {
             for (int64_t w = 0; w <= width; ++w) {

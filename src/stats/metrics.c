@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/rng.h"
-#include "base/scored.h"
+#include "base/sort.h"
 #include "stats/jackknife.h"
 
 enum { BLOCKS = 200, COVERAGE_PERCENT = 95 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/scored.h"
+#include "base/sort.h"
 
 static const double series_from = 12;
 

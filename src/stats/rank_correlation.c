@@ -10,7 +10,7 @@
 
 enum { DRAWS = 400, QUANTITIES = 3 }; /* the error of a deviation over 400 draws is 3.5 % */
 
-/* The means of x, y and z, and room for what is computed from them. */
+/* The means of x, y and z, and buffers for the quantities computed from them. */
 typedef struct {
     int64_t n;
     int quantities; /* 2 without z */

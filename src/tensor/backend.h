@@ -105,7 +105,10 @@ cs_status cs_backend_cpu(int threads, cs_backend **out) CS_MUST_CHECK;
 void cs_backend_free(cs_backend **held); /* accepts NULL inside */
 
 /* Bytes of one item. */
-int64_t cs_real_size(cs_real_kind kind);
+static inline int64_t cs_real_size(cs_real_kind kind)
+{
+    return kind == CS_REAL_F64 ? 8 : kind == CS_REAL_BF16 ? 2 : 4;
+}
 
 /* Item i of an array of the kind; set: not of bf16. */
 static inline double cs_real_get(cs_real_kind kind, const void *x, int64_t i)

@@ -1,6 +1,6 @@
 /* The fast CPU backend: memory, scratch, the optimizer, the table of operations.
  *
- * Operations stand in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
+ * Operations are in cpu_linear.c, cpu_rows.c, cpu_norm.c, cpu_attention.c, cpu_pooled.c and
  * cpu_loss.c, the matrix product in cpu_gemm.c, everything that depends on the vector unit in
  * cpu_kernels.c. tests/backend_ref.c is the specification.
  *
@@ -15,15 +15,14 @@
  *   other activations and their gradients                            0.9
  *   gradients zeroed, measured, AdamW                                0.25
  * so with one tile of the AVX-512 kernels at 190 GFLOP/s a core, two cores need 0.23 s for the
- * products and the memory 0.04 s, most of it meanwhile. Measured: docs/results/bench.md.
- */
+ * products and the memory 0.04 s, most of it meanwhile. Measured: docs/results/bench.md. */
 #include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/simd.h"
 #include "base/threads.h"
+#include "base/vector_ops.h"
 #include "tensor/cpu_private.h"
 
 enum {
@@ -84,12 +83,12 @@ static cs_status grow(float **memory, int64_t *held, int64_t items, int64_t copi
     if (items <= *held) {
         return CS_OK;
     }
-    int64_t room = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    int64_t capacity = (items + items / 8 + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     cs_free_aligned(*memory);
     *held = 0;
-    *memory = cs_alloc_aligned(room * copies, (int64_t)sizeof **memory);
+    *memory = cs_alloc_aligned(capacity * copies, (int64_t)sizeof **memory);
     if (!*memory) return CS_ERR_MEMORY;
-    *held = room;
+    *held = capacity;
     return CS_OK;
 }
 

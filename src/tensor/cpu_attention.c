@@ -17,12 +17,12 @@
 
 #include "base/ints.h"
 #include "base/threads.h"
-#include "tensor/cpu_attention_private.h"
+#include "tensor/cpu_heads_private.h"
 #include "tensor/relative.h"
 
 enum {
     SLACK = 64,
-    SAME_SET = 256 /* rows of scores, so many floats apart, push each other out of the cache */
+    SAME_SET = 256 /* rows of scores at this distance in floats evict each other from the cache */
 };
 
 static int64_t take(float **at, float **field, int64_t items)
@@ -190,14 +190,6 @@ static void open_block(cs_cpu_head *c, int64_t block)
     c->seen = c->ranks.seen[c->from + c->rows - 1];
 }
 
-void cs_cpu_head_product(const cs_cpu_head *c, int64_t steps, cs_cpu_small product)
-{
-    const cs_cpu_kernels *kernels = c->t->cpu->kernels;
-    product.ldb = steps > 0 ? kernels->cols : product.ldb;
-    product.b_panel = kernels->cols * cs_most(steps, 1);
-    kernels->product(&product);
-}
-
 /* x[i] . y[j] of the block's rows x with the keys packed in y. */
 static void against_keys(const cs_cpu_head *c, const float *x, const float *y, float *out)
 {
@@ -301,7 +293,7 @@ static const float *keep_of(const cs_cpu_head *c, int64_t i)
     return ranked;
 }
 
-/* What a row does not see of what its block does. */
+/* Zeros the part of a row that its block computes but the row does not see. */
 static void zero_beyond(const cs_cpu_head *c, int64_t seen, float *row)
 {
     if (seen < c->seen) {

@@ -4,14 +4,14 @@
  * B is packed once for all workers, by panels of as many columns as a tile has; then the workers
  * take blocks of C, pack their rows of A block by block of k into scratch that stays in the second
  * level cache, and run the tiles. Where C is only a few panels wide, packing A costs a good part of
- * the product, and where it has few rows, packing B; the tiles then read them as they stand. What is
- * added when is a matter of the shape alone, so bits do not depend on the number of threads. Own kernels rather than BLAS: they leave the
- * threads of BLAS alone, allow work on A before and on C after a tile while it is in cache, and know
- * the vector unit where an older OpenBLAS does not know the processor.
+ * the product, and where it has few rows, packing B; the tiles then read them without packing. The
+ * order of additions depends on the shape alone, so bits do not depend on the number of threads.
+ * Own kernels rather than BLAS: they leave the threads of BLAS alone, allow work on A before and on
+ * C after a tile while it is in cache, and know the vector unit where an older OpenBLAS does not
+ * know the processor.
  *
  * Memory: at most MOST_PACKED floats of B (larger products run in parts of k or columns), and
- * BLOCK_ROWS x BLOCK_STEPS floats a worker.
- */
+ * BLOCK_ROWS x BLOCK_STEPS floats a worker. */
 #include "base/ints.h"
 #include "base/threads.h"
 #include "tensor/cpu_private.h"
@@ -19,24 +19,23 @@
 enum {
     BLOCK_STEPS = 384, /* a block of A: 192 KB of the second level cache with its rows */
     BLOCK_ROWS = 128,
-    BLOCK_COLS = 1024,   /* a block of C: 512 KB of the second level */
-    LEAST_BLOCKS = 8,    /* blocks are halved until there are so many, */
-    FAIR_WORK = 1 << 25, /* none has more multiplications (0.2 ms), */
-    MOST_BLOCKS = 64,    /* or there are so many */
+    BLOCK_COLS = 1024, /* a block of C: 512 KB of the second level */
+    /* Blocks are halved until there are LEAST_BLOCKS and none has more multiplications than
+     * FAIR_WORK (0.2 ms), or until there are MOST_BLOCKS. */
+    LEAST_BLOCKS = 8,
+    FAIR_WORK = 1 << 25,
+    MOST_BLOCKS = 64,
     MOST_PACKED = 1 << 24,
     SPLITS = 4,       /* items of packing in a block of k */
     AFTER_PANELS = 8, /* of B: columns of C from which `after` is called at once */
     SLACK = 16,       /* a kernel's pack may write past the end */
     LEAST_ROWS = 16,  /* of a block of C */
-    FEW_PANELS = 4,   /* of B, for which packing A does not pay, */
-    FEW_ROWS = 256,   /* or of C, for which packing B does not, */
-    SAME_SET = 512    /* unless rows, so many floats apart, push each other out of the cache */
+    /* Panels of B for which packing A does not pay, or rows of C for which packing B does not,
+     * unless rows at a distance of SAME_SET floats evict each other from the cache. */
+    FEW_PANELS = 4,
+    FEW_ROWS = 256,
+    SAME_SET = 512
 };
-
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 /* Part `i` of n items in `parts` parts whose sizes differ by at most one. */
 static int64_t part_start(int64_t n, int64_t parts, int64_t i)
@@ -54,7 +53,7 @@ int64_t cs_cpu_packed_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k)
 
 int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 {
-    return ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
+    return cs_ceiling(n, kernels->cols) * kernels->cols * k + SLACK;
 }
 
 /* Rows are shared evenly among the panels: a panel of few rows would keep the vector unit waiting
@@ -62,7 +61,7 @@ int64_t cs_cpu_packed_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k)
 void cs_cpu_pack_a(const cs_cpu_kernels *kernels, int64_t m, int64_t k, const float *a, int64_t lda,
                    bool along, float *out)
 {
-    int64_t panels = ceiling(m, kernels->rows);
+    int64_t panels = cs_ceiling(m, kernels->rows);
     if (!along && m > 0 && k > 0) {
         kernels->pack_across(m, panels, k, k, a, lda, out);
         return;
@@ -105,11 +104,11 @@ void cs_cpu_pack_b(const cs_cpu_kernels *kernels, int64_t n, int64_t k, const fl
 typedef struct {
     cs_cpu *cpu;
     const cs_cpu_product *p;
-    int64_t col, cols, k0, k;       /* the part at hand */
+    int64_t col, cols, k0, k;       /* the current part */
     int64_t row_blocks, col_blocks; /* of C */
     int64_t row_block, col_block;   /* their size */
     int64_t step_blocks, wide;      /* blocks of k; cols rounded up to panels */
-    bool bare;                      /* B is read as it stands */
+    bool bare;                      /* B is read without packing */
     bool before, after, add;
 } job;
 
@@ -219,8 +218,8 @@ static void choose_blocks(job *t)
     t->row_block = BLOCK_ROWS;
     t->col_block = BLOCK_COLS;
     for (;;) {
-        t->row_blocks = ceiling(t->p->m, t->row_block);
-        t->col_blocks = ceiling(t->cols, t->col_block);
+        t->row_blocks = cs_ceiling(t->p->m, t->row_block);
+        t->col_blocks = cs_ceiling(t->cols, t->col_block);
         int64_t blocks = t->row_blocks * t->col_blocks;
         int64_t work = cs_least(t->row_block, t->p->m) * cs_least(t->col_block, t->cols) * t->k;
         if (blocks >= MOST_BLOCKS || (blocks >= LEAST_BLOCKS && work <= FAIR_WORK)) {
@@ -248,9 +247,9 @@ static cs_status one_part(job *t)
 {
     cs_cpu *cpu = t->cpu;
     const cs_cpu_product *p = t->p;
-    const int64_t panels = ceiling(t->cols, cpu->kernels->cols);
+    const int64_t panels = cs_ceiling(t->cols, cpu->kernels->cols);
     t->wide = panels * cpu->kernels->cols;
-    t->step_blocks = ceiling(t->k, BLOCK_STEPS);
+    t->step_blocks = cs_ceiling(t->k, BLOCK_STEPS);
     choose_blocks(t);
     cs_status status = cs_cpu_shared(cpu, t->wide * t->k + SLACK);
     if (status == CS_OK) status = cs_cpu_local(cpu, (int64_t)BLOCK_ROWS * BLOCK_STEPS + SLACK);
@@ -274,8 +273,8 @@ cs_status cs_cpu_multiply(cs_cpu *cpu, const cs_cpu_product *product)
     const int64_t tile_cols = cpu->kernels->cols;
     job t = {.cpu = cpu, .p = product};
     cs_status status = CS_OK;
-    /* as deep as fits beside all columns, or beside BLOCK_COLS of them */
-    const int64_t wide = cs_least(ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
+    /* as deep as fits with all columns, or with BLOCK_COLS of them */
+    const int64_t wide = cs_least(cs_ceiling(product->n, tile_cols) * tile_cols, BLOCK_COLS);
     const int64_t step_part = cs_least(MOST_PACKED / wide, product->k);
     int64_t col_part = MOST_PACKED / step_part / tile_cols * tile_cols;
     for (t.col = 0; t.col < product->n && status == CS_OK; t.col += col_part) {

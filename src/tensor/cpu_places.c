@@ -1,17 +1,16 @@
-/* Scores by vectors of distances (cs_op_attention): two products more, of all queries and of all keys
- * with the vectors of the distances that occur, from which each score picks its two.
+/* Scores by vectors of distances (cs_op_attention): two products more, of all queries and of all
+ * keys with the vectors of the distances that occur, from which each score picks its two.
  *
  *   score'[i, j] = S',  Q'[i, d] = sum of place_scale S'[i, j] over the keys j at distance d, K'[j, d]
  *   likewise over queries:   q' += Q' place_k,  place_k' += Q'^T q,  k' += K' place_q,
  *   place_q' += K'^T k.
  *
  * Every sequence of the batch adds to the same vectors: a head goes through them in order, and has
- * gradients of its own, which are added in the order of heads. Heads alone run in parallel.
- */
+ * its own gradients, which are added in the order of heads. Heads alone run in parallel. */
 #include <string.h>
 
 #include "base/ints.h"
-#include "tensor/cpu_attention_private.h"
+#include "tensor/cpu_heads_private.h"
 #include "tensor/relative.h"
 
 int64_t cs_cpu_place_of(const cs_cpu_attend *t, int64_t distance)
@@ -21,7 +20,7 @@ int64_t cs_cpu_place_of(const cs_cpu_attend *t, int64_t distance)
     return cs_least(cs_most(place, 0), t->places - 1);
 }
 
-/* First vector of the head at hand: a table has all heads' side by side, or one for all. */
+/* First vector of the current head: a table has all heads' side by side, or one for all. */
 static const float *vectors(const cs_cpu_head *c, const cs_cpu_matrix *table)
 {
     return table->x + c->first_place * table->ld + (table->cols == c->t->width ? 0 : c->col);

@@ -63,13 +63,16 @@ typedef struct {
 typedef struct {
     int64_t m, n, k;
     const float *a, *b;
-    /* 0: A is packed by panels of rows (cs_cpu_pack_a). Otherwise its item (i, k) is */
+    /* 0: A is packed by panels of rows (cs_cpu_pack_a). Otherwise its item (i, k) is
+     * a[i * lda + k] if a_along is set, else a[k * lda + i]. */
     int64_t lda;
-    bool a_along; /* a[i * lda + k] if this is set, else a[k * lda + i] */
-    int64_t ldb;  /* from a step of B to the next; packed: the columns of a panel */
-    int64_t
-        b_panel; /* from one panel of B to the next; not packed: the columns of a panel. Steps */
-    float *c;    /* are read in whole vectors of half a panel */
+    bool a_along;
+    /* From a step of B to the next; packed: the columns of a panel. Steps are read in whole vectors
+     * of half a panel. */
+    int64_t ldb;
+    /* From one panel of B to the next; not packed: the columns of a panel. */
+    int64_t b_panel;
+    float *c;
     int64_t ldc;
     bool add;
     const float *bias; /* n; NULL: none */

@@ -1,8 +1,8 @@
-/* Rank masks made prefixes: keys sorted by vis, queries by the number of keys they see.
+/* Attention masks by rank become prefixes: keys sorted by vis, queries by the number of keys they
+ * see.
  *
  * Sorting (value, place) pairs packed in 64 bits gives one order whatever the method; most masks
- * come sorted already (causal: positions; bidirectional: zeros), which one look tells.
- */
+ * come sorted already (causal: positions; bidirectional: zeros), which is detected in one pass. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -15,7 +15,7 @@ typedef struct {
 } ranking;
 
 /* Floats (4 bytes each) of one sequence in cpu->ranked: results, then keys of the sort, twice. */
-static int64_t room(int64_t keys, int64_t queries)
+static int64_t capacity(int64_t keys, int64_t queries)
 {
     int64_t most = keys > queries ? keys : queries;
     return (keys + 2 * queries + 4 * most + 2 + 15) / 16 * 16;
@@ -73,9 +73,10 @@ static cs_status rank_sequence(void *ctx, int64_t item)
 {
     const ranking *t = ctx;
     const int64_t keys = t->vis.length, queries = t->lim.length;
-    int32_t *key = (int32_t *)(void *)t->cpu->ranked + item * room(keys, queries);
+    int32_t *key = (int32_t *)(void *)t->cpu->ranked + item * capacity(keys, queries);
     int32_t *query = key + keys, *seen = query + queries;
-    uintptr_t at = ((uintptr_t)(seen + queries) + 7) / 8 * 8; /* room was rounded up for it */
+    /* the size of the buffer includes this rounding */
+    uintptr_t at = ((uintptr_t)(seen + queries) + 7) / 8 * 8;
     uint64_t *a = (uint64_t *)at;
     const int32_t *vis = t->visible + item * keys, *lim = t->limit + item * queries;
     for (int64_t j = 0; j < keys; ++j) {
@@ -106,7 +107,7 @@ cs_status cs_cpu_rank(const cs_run *run, int vis, int lim)
                  .lim = cs_cpu_tensor(run, lim),
                  .visible = cs_run_ints(run, vis),
                  .limit = cs_run_ints(run, lim)};
-    cs_status status = cs_cpu_ranked(t.cpu, t.vis.batch * room(t.vis.length, t.lim.length));
+    cs_status status = cs_cpu_ranked(t.cpu, t.vis.batch * capacity(t.vis.length, t.lim.length));
     return status == CS_OK ? cs_parallel(t.vis.batch, t.cpu->threads, rank_sequence, &t) : status;
 }
 
@@ -114,6 +115,6 @@ cs_cpu_ranks cs_cpu_ranks_of(const cs_run *run, int vis, int lim, int64_t sequen
 {
     const int64_t keys = cs_run_matrix(run, vis).length, queries = cs_run_matrix(run, lim).length;
     const int32_t *key =
-        (const int32_t *)(const void *)cs_cpu_of(run)->ranked + sequence * room(keys, queries);
+        (const int32_t *)(const void *)cs_cpu_of(run)->ranked + sequence * capacity(keys, queries);
     return (cs_cpu_ranks){key, key + keys, key + keys + queries};
 }

@@ -10,13 +10,13 @@ typedef struct {
     int tables;
     cs_cpu_matrix table[CS_EMBED_TABLES];
     const int32_t *index[CS_EMBED_TABLES], *order[CS_EMBED_TABLES];
-    int at; /* the table whose gradient is at hand */
+    int at; /* the table whose gradient is computed */
 } rows_job;
 
 /* --- scatter: to[index[r]] += from[r] --------------------------------------------------------- */
 
-/* Rows of one stretch of the sorted list. An index belongs to the stretch where its first row
- * stands, so that its rows are added by one worker in rising order. */
+/* Rows of one stretch of the sorted list. An index belongs to the stretch of its first row, so that
+ * its rows are added by one worker in rising order. */
 static void scatter_chunk(const cs_cpu *cpu, int64_t chunk, const int32_t *index,
                           const int32_t *order, const cs_cpu_matrix *from, float *to, int64_t ld)
 {

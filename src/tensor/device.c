@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "tensor/backend.h"
-#include "tensor/plugin.h"
+#include "tensor/cuda_plugin.h"
 
 cs_status cs_plugin_open(const cs_plugin *plugin, const cs_device_options *options,
                          cs_backend **out)
@@ -60,23 +60,24 @@ cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options, 
 }
 
 cs_status cs_device_open(const char *device, const cs_device_options *options, char *why,
-                         int64_t room, cs_backend **out)
+                         int64_t capacity, cs_backend **out)
 {
     cs_device_kind kind = CS_DEVICE_CPU;
     cs_device_options o = options ? *options : (cs_device_options){0};
     int number = 0;
     cs_status status = cs_device_parse(device, &kind, &number);
-    if (why && room > 0) {
+    if (why && capacity > 0) {
         why[0] = '\0';
     }
     if (status != CS_OK || kind == CS_DEVICE_CPU)
         return status ? status : cs_backend_cpu(o.threads, out);
     o.number = number > 0 ? number : o.number;
-    bool clean = cs_reason()[0] == '\0'; /* the reason that will stand is ours to forget */
+    /* whether the reason of a failure is that of this call, and may be cleared */
+    bool clean = cs_reason()[0] == '\0';
     status = cs_backend_cuda(NULL, &o, out);
     if (kind == CS_DEVICE_CUDA || status != CS_ERR_DEVICE) return status;
-    if (why && room > 0) {
-        (void)snprintf(why, (size_t)room, "%s", cs_reason());
+    if (why && capacity > 0) {
+        (void)snprintf(why, (size_t)capacity, "%s", cs_reason());
     }
     if (clean) {
         cs_reason_clear();
@@ -91,17 +92,5 @@ void cs_backend_free(cs_backend **held)
     if (*held) {
         (*held)->free(*held);
         *held = NULL;
-    }
-}
-
-int64_t cs_real_size(cs_real_kind kind)
-{
-    switch (kind) {
-    case CS_REAL_F64:
-        return 8;
-    case CS_REAL_BF16:
-        return 2;
-    default:
-        return 4;
     }
 }

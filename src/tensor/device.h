@@ -34,7 +34,7 @@ cs_status cs_backend_cuda(const char *plugin, const cs_device_options *options,
                           cs_backend **out) CS_MUST_CHECK;
 
 /* device "cpu", "cuda", "cuda:N" (GPU N, else options->number) or "auto" (CS_ERR_USAGE: another
- * word). `auto` selects the GPU if there is one, else the CPU with the reason in why (`room` bytes,
+ * word). `auto` selects the GPU if there is one, else the CPU with the reason in why (`capacity` bytes,
  * truncated; "" without a fallback; why may be NULL). */
 cs_status cs_device_open(const char *device, const cs_device_options *options, char *why,
-                         int64_t room, cs_backend **out) CS_MUST_CHECK;
+                         int64_t capacity, cs_backend **out) CS_MUST_CHECK;

@@ -25,10 +25,10 @@ static int fail(cs_graph *graph, cs_status status, const char *format, ...)
     return CS_NONE;
 }
 
-/* Room for one more item of a growing array. */
-static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *room, size_t size)
+/* Grows an array by one item. */
+static bool grow(cs_graph *graph, void **array, int64_t used, int64_t *work, size_t size)
 {
-    bool grown = cs_reserve(array, room, used + 1, size) == CS_OK;
+    bool grown = cs_reserve(array, work, used + 1, size) == CS_OK;
     if (!grown) {
         cs_reason_clear();
         (void)fail(graph, CS_ERR_MEMORY, "out of memory for a network of %lld parts",
@@ -54,7 +54,7 @@ int cs_graph_rows(cs_graph *graph, int64_t batch, int64_t length)
         return fail(graph, CS_ERR_USAGE, "a row set of %lld x %lld rows is not in 1 .. 2^31 - 1",
                     (long long)batch, (long long)length);
     }
-    if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_room,
+    if (!grow(graph, (void **)&graph->row_set, graph->row_sets, &graph->row_set_capacity,
               sizeof *graph->row_set)) {
         return CS_NONE;
     }
@@ -76,7 +76,7 @@ static int new_tensor(cs_graph *graph, cs_tensor_space space, int row_set, int64
         return fail(graph, CS_ERR_USAGE, "%s: no matrix has %lld x %lld items", name,
                     (long long)rows, (long long)cols);
     }
-    if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_room,
+    if (!grow(graph, (void **)&graph->tensor, graph->tensors, &graph->tensor_capacity,
               sizeof *graph->tensor)) {
         return CS_NONE;
     }
@@ -115,7 +115,8 @@ int cs_graph_input(cs_graph *graph, int row_set, int64_t cols, const char *name)
 
 static int view(cs_graph *graph, int tensor, int64_t shift, int64_t rows, int64_t cols)
 {
-    for (int i = 0; i < graph->tensors; ++i) { /* one view one id: their gradients are told apart */
+    /* equal views share one id, since gradients are stored by id */
+    for (int i = 0; i < graph->tensors; ++i) {
         const cs_tensor *t = at(graph, i);
         if (t->parent == tensor && t->shift == shift && t->rows == rows && t->cols == cols) {
             return i;
@@ -169,7 +170,7 @@ void cs_graph_keep(cs_graph *graph, int tensor)
 
 /* --- checks ----------------------------------------------------------------------------------- */
 
-/* The operand is there, in one of two spaces, with the rows and columns asked for (-1: any). */
+/* Checks that the operand exists, in one of two spaces, with these rows and columns (-1: any). */
 static bool takes(cs_graph *graph, const char *what, int id, cs_tensor_space space, int row_set,
                   int64_t rows, int64_t cols)
 {
@@ -237,7 +238,7 @@ static cs_operand operand(int id)
 static int append(cs_graph *graph, const cs_op *op, int result)
 {
     if (graph->status != CS_OK ||
-        !grow(graph, (void **)&graph->op, graph->ops, &graph->op_room, sizeof *graph->op)) {
+        !grow(graph, (void **)&graph->op, graph->ops, &graph->op_capacity, sizeof *graph->op)) {
         return CS_NONE;
     }
     graph->op[graph->ops++] = *op;
@@ -422,8 +423,8 @@ int cs_graph_gate(cs_graph *graph, int x, int g, cs_activation act, double inner
     return append_output(graph, &op, &op.gate.y, like.row_set, like.cols, "gate");
 }
 
-/* What both kinds of attention take: k and v of equal rows, vis by these, lim by `rows` of the
- * output, equal batches, heads that divide the width. */
+/* The operands of both kinds of attention: k and v of equal rows, vis by these, lim by `rows` of
+ * the output, equal batches, heads that divide the width. */
 static int64_t key_heads(const cs_attention_options *o)
 {
     return o->kv_heads > 0 ? o->kv_heads : o->heads;
@@ -552,8 +553,9 @@ static int append_loss(cs_graph *graph, cs_op_kind kind, const char *what, cs_op
                     (long long)loss.classes, (long long)t->cols);
     }
     t->grad_in_place = t->wants_grad;
-    t->ld = (t->cols + 7) / 8 * 8; /* rows of every type begin at multiples of 16 bytes: matrix
-                                      instructions and vector loads want that of vocabularies too */
+    /* Rows of every type begin at multiples of 16 bytes: matrix instructions and vector loads want
+     * that of vocabularies too. */
+    t->ld = (t->cols + 7) / 8 * 8;
     int row_set = t->row_set;
     if ((loss.target != CS_NONE &&
          !takes(graph, what, loss.target, CS_SPACE_INDEX, row_set, -1, 1)) ||

@@ -46,9 +46,10 @@ typedef struct {
     int64_t ld; /* items from one row to the next; >= cols (logits of a loss: a multiple of 8) */
     int64_t offset; /* first item in its space, set by cs_graph_finish */
     int64_t made;   /* number of the operation that computes it; 0 for a leaf */
-    int64_t grad; /* first item of its gradient in the gradient space (activations) or the parameter
-                     gradients; -1: it has none. The gradient has the tensor's ld. */
-    int parent;   /* the tensor this is a view of, else CS_NONE */
+    /* First item of its gradient in the gradient space (activations) or the parameter gradients;
+     * -1: it has none. The gradient has the tensor's ld. */
+    int64_t grad;
+    int parent;         /* the tensor this is a view of, else CS_NONE */
     int64_t shift;      /* of a view: items from the parent's first */
     bool keep;          /* readable after forward in a graph without training */
     bool wants_grad;    /* a gradient reaches a parameter through it */
@@ -240,7 +241,7 @@ typedef struct {
 typedef struct {
     bool training; /* gradients and dropout */
     int64_t row_sets, tensors, ops;
-    int64_t row_set_room, tensor_room, op_room;
+    int64_t row_set_capacity, tensor_capacity, op_capacity;
     cs_row_set *row_set;
     cs_tensor *tensor;
     cs_op *op;

@@ -40,10 +40,11 @@ void cs_op_operands(cs_op *op, cs_operand_visit visit, void *ctx)
  * too. */
 typedef struct {
     cs_graph *graph;
-    int64_t op; /* at hand */
+    int64_t op; /* the current operation */
     int64_t *read;
-    uint8_t *written;  /* the gradient already has its first writer */
-    int shared_logits; /* read beside their loss, which would write over them; CS_NONE: none */
+    uint8_t *written; /* the gradient already has its first writer */
+    /* logits with another reader than their loss, which would overwrite them; CS_NONE: none */
+    int shared_logits;
 } dry_run;
 
 static void note_reader(void *ctx, cs_operand *operand)
@@ -68,8 +69,8 @@ static void note_writer(void *ctx, cs_operand *operand)
     d->written[operand->tensor] = 1;
 }
 
-/* Logits have one reader, their loss. Views of an activation that are read cover it once, and it is
- * not read beside them. */
+/* Logits have one reader, their loss. Views of an activation that are read cover it once, and it
+ * has no other reader. */
 static cs_status check_readers(const dry_run *d)
 {
     const cs_graph *g = d->graph;
@@ -116,8 +117,8 @@ typedef struct {
     int64_t offset, items;
 } placed;
 
-/* First fit beside those already placed whose intervals meet this one. `placed` is kept by offset.
- */
+/* First fit: below or between the placed tensors whose intervals meet this one. `placed` is kept by
+ * offset. */
 static void place(placed *list, int64_t *count, placed one, int64_t *offset, int64_t *total)
 {
     int64_t at = 0, i = 0;
@@ -184,7 +185,7 @@ static void place_rest(cs_graph *g)
     }
 }
 
-/* Operations after the one at hand left a gradient at this tensor or at its views. */
+/* Operations after the current one left a gradient at this tensor or at its views. */
 static bool gradient_left(const dry_run *d, int tensor)
 {
     bool left = d->written[tensor];

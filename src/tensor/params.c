@@ -11,7 +11,7 @@ enum { ALIGN = 16 }; /* items between the starts of matrices: 64 bytes of floats
 int64_t cs_params_add(cs_params *params, const char *name, int64_t rows, int64_t cols, bool decay)
 {
     char *copy = cs_strdup(name);
-    if (!copy || cs_reserve(&params->param, &params->room, params->count + 1,
+    if (!copy || cs_reserve(&params->param, &params->capacity, params->count + 1,
                             sizeof *params->param) != CS_OK) {
         cs_free(copy);
         return -1;
@@ -71,7 +71,7 @@ static cs_status put_decay(cs_params *params)
     return status;
 }
 
-/* What stays of streamed parameters. */
+/* Allocates the part of streamed parameters that is always in memory. */
 static cs_status allocate_places(cs_params *params)
 {
     cs_status status = CS_OK;

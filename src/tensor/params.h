@@ -38,7 +38,7 @@ typedef struct {
 
 typedef struct cs_params {
     cs_backend *backend; /* borrowed */
-    int64_t count, room, items;
+    int64_t count, capacity, items;
     cs_param *param;
     cs_params_source source; /* without `fetch` nothing is streamed */
     cs_param_place *place;   /* count: current memory, in place of `value` */

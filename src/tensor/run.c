@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/reals.h"
+#include "base/vector_ops.h"
 
 static int64_t space_bytes(const cs_graph *graph, const cs_backend *backend, cs_tensor_space space)
 {

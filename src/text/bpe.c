@@ -89,17 +89,17 @@ void cs_bpe_free(cs_bpe *bpe)
 
 static cs_status grow(cs_bpe_scratch *s, int64_t size)
 {
-    int64_t room = s->room > 0 ? s->room : 64;
-    while (room < size) {
-        room *= 2;
+    int64_t capacity = s->capacity > 0 ? s->capacity : 64;
+    while (capacity < size) {
+        capacity *= 2;
     }
     cs_bpe_scratch_free(s);
-    s->token = cs_alloc(room, sizeof *s->token);
-    s->next = cs_alloc(room, sizeof *s->next);
-    s->previous = cs_alloc(room, sizeof *s->previous);
-    s->heap = cs_alloc(3 * room, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
+    s->token = cs_alloc(capacity, sizeof *s->token);
+    s->next = cs_alloc(capacity, sizeof *s->next);
+    s->previous = cs_alloc(capacity, sizeof *s->previous);
+    s->heap = cs_alloc(3 * capacity, sizeof *s->heap); /* size - 1 pairs at first, then 2 a merge */
     if (!s->token || !s->next || !s->previous || !s->heap) return CS_ERR_MEMORY;
-    s->room = room;
+    s->capacity = capacity;
     return CS_OK;
 }
 
@@ -140,15 +140,15 @@ static void merge_all(const cs_bpe *bpe, cs_bpe_scratch *s)
     }
 }
 
-/* Room for `size` first tokens. */
-static cs_status make_room(cs_bpe_scratch *s, int64_t size)
+/* Makes the buffers large enough for `size` first tokens. */
+static cs_status make_space(cs_bpe_scratch *s, int64_t size)
 {
     if (size > 1 << 30) {
         return cs_fail(CS_ERR_INPUT,
                        "a piece of %lld bytes without a break exceeds the limit of 2^30 bytes",
                        (long long)size);
     }
-    return size > s->room ? grow(s, size) : CS_OK;
+    return size > s->capacity ? grow(s, size) : CS_OK;
 }
 
 /* Merges the first tokens token[0 .. count-1]. */
@@ -173,7 +173,7 @@ static void join(const cs_bpe *bpe, cs_bpe_scratch *s, int64_t count)
 
 cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bpe_scratch *s)
 {
-    cs_status status = make_room(s, size);
+    cs_status status = make_space(s, size);
     if (status != CS_OK) return status;
     for (int64_t i = 0; i < size; ++i) {
         s->token[i] = bpe->byte_token[(uint8_t)bytes[i]];
@@ -191,25 +191,19 @@ cs_status cs_bpe_apply(const cs_bpe *bpe, const char *bytes, int64_t size, cs_bp
 
 /* --- characters --- */
 
-static int32_t token_of(const cs_word_table *v, const char *word, int64_t size)
-{
-    const int32_t id = cs_word_table_get(v, word, size);
-    return id >= 0 && v->count[id] > 0 ? id : -1;
-}
-
 cs_status cs_bpe_start_init(cs_bpe_start *start, const cs_word_table *v)
 {
     enum { NEAR = 1 << 16 };
     char name[8];
     for (int b = 0; b < 256; ++b) {
         (void)snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        start->byte[b] = token_of(v, name, 6);
+        start->byte[b] = cs_word_table_token(v, name, 6);
     }
     start->near = cs_alloc(NEAR, sizeof *start->near);
     if (!start->near) return CS_ERR_MEMORY;
     for (int32_t c = 0; c < NEAR; ++c) {
         const utf8proc_ssize_t size = utf8proc_encode_char(c, (utf8proc_uint8_t *)name);
-        start->near[c] = token_of(v, name, size);
+        start->near[c] = cs_word_table_token(v, name, size);
     }
     return CS_OK;
 }
@@ -256,7 +250,7 @@ cs_status cs_bpe_start_part(cs_bpe_start *b, const cs_bpe *bpe, const cs_word_ta
 static bool has_token(const cs_bpe_start *b, const cs_word_table *v, const char *at, int length,
                       int32_t c)
 {
-    return (c < 1 << 16 ? b->near[c] : token_of(v, at, length)) >= 0;
+    return (c < 1 << 16 ? b->near[c] : cs_word_table_token(v, at, length)) >= 0;
 }
 
 int64_t cs_bpe_part(const cs_bpe_start *b, const cs_word_table *v, const char *text, int64_t size)
@@ -287,13 +281,13 @@ static int32_t first_token(const cs_bpe_start *b, const cs_word_table *v, const 
     const char *prefix = at > 0 ? b->prefix : NULL;
     const char *suffix = at + *length == size ? b->suffix : NULL;
     if (!prefix && !suffix) {
-        return c < 1 << 16 ? b->near[c] : token_of(v, text + at, *length);
+        return c < 1 << 16 ? b->near[c] : cs_word_table_token(v, text + at, *length);
     }
     char *to = prefix ? stpcpy(s->key, prefix) : s->key;
     memcpy(to, text + at, (size_t)*length);
     to += *length;
     to = suffix ? stpcpy(to, suffix) : to;
-    return token_of(v, s->key, to - s->key);
+    return cs_word_table_token(v, s->key, to - s->key);
 }
 
 /* The tokens of a character's bytes to token[*count ..]; false: one has none. */
@@ -347,8 +341,8 @@ cs_status cs_bpe_apply_chars(const cs_bpe *bpe, const cs_bpe_start *start, const
 {
     const size_t more =
         (start->prefix ? strlen(start->prefix) : 0) + (start->suffix ? strlen(start->suffix) : 0);
-    cs_status status = make_room(s, size);
-    if (status == CS_OK) status = cs_reserve(&s->key, &s->key_room, (int64_t)more + 8, 1);
+    cs_status status = make_space(s, size);
+    if (status == CS_OK) status = cs_reserve(&s->key, &s->key_capacity, (int64_t)more + 8, 1);
     if (status == CS_OK) join(bpe, s, start_chars(start, v, text, size, s));
     return status;
 }

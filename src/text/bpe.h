@@ -30,10 +30,10 @@ typedef struct {
     int32_t *token; /* the result, `count` long */
     int64_t count;
     char *key; /* a character with prefix and suffix */
-    int64_t key_room;
+    int64_t key_capacity;
     int32_t *next, *previous;
     struct cs_queued *heap; /* rank, position */
-    int64_t heap_size, room;
+    int64_t heap_size, capacity;
 } cs_bpe_scratch;
 
 /* Tokens of the `size` bytes, which start as byte_token[byte] each: applies the merge of lowest

@@ -1,6 +1,6 @@
 /* BPE training with counts kept up to date (Sennrich et al., ACL 2016, Algorithm 1 and the remark
  * on its data structures): a merge only touches the pieces that hold its pair, and changes the
- * counts of the pairs beside each occurrence.
+ * counts of the pairs next to each occurrence.
  *
  * A merge may spell a token that is there already, joined from other parts (a run of one character
  * grows by several ways): it then gives that token, and the vocabulary does not grow. Here we
@@ -44,16 +44,16 @@ typedef struct {
 
 typedef struct {
     bpe_pair *pair; /* by first appearance */
-    int64_t pairs, pair_room;
+    int64_t pairs, pair_capacity;
     int32_t *slot; /* open addressing: pair + 1, 0 when free */
     int64_t slots;
     pair_place *place;
-    int64_t places, place_room;
+    int64_t places, place_capacity;
     int32_t free_place; /* list of places that were freed, -1 when empty */
     int32_t *gained;    /* pairs that gained occurrences since the last queueing */
-    int64_t gains, gain_room;
+    int64_t gains, gain_capacity;
     cs_queued *heap;
-    int64_t heap_size, heap_room;
+    int64_t heap_size, heap_capacity;
 } pair_table;
 
 static void pair_table_init(pair_table *t)
@@ -67,9 +67,9 @@ static void pair_table_free(pair_table *t)
     memset(t, 0, sizeof *t);
 }
 
-static cs_status reserve(void *array, int64_t *room, int64_t wanted, size_t size)
+static cs_status reserve(void *array, int64_t *work, int64_t wanted, size_t size)
 {
-    return wanted < INT32_MAX ? cs_reserve(array, room, wanted, size)
+    return wanted < INT32_MAX ? cs_reserve(array, work, wanted, size)
                               : cs_fail(CS_ERR_INPUT,
                                         "the training text has more than %d pairs or occurrences "
                                         "of pairs; train on less text",
@@ -98,7 +98,7 @@ static cs_status grow_slots(pair_table *t)
 
 static cs_status find(pair_table *t, int32_t left, int32_t right, int32_t *out)
 {
-    cs_status status = reserve(&t->pair, &t->pair_room, t->pairs + 1, sizeof *t->pair);
+    cs_status status = reserve(&t->pair, &t->pair_capacity, t->pairs + 1, sizeof *t->pair);
     if (status == CS_OK && 2 * (t->pairs + 1) > t->slots) status = grow_slots(t);
     if (status != CS_OK) return status;
     uint64_t s = probe(t, left, right);
@@ -118,7 +118,7 @@ static cs_status new_place(pair_table *t, int32_t *out)
         t->free_place = t->place[t->free_place].next;
         return CS_OK;
     }
-    cs_status status = reserve(&t->place, &t->place_room, t->places + 1, sizeof *t->place);
+    cs_status status = reserve(&t->place, &t->place_capacity, t->places + 1, sizeof *t->place);
     if (status == CS_OK) *out = (int32_t)t->places++;
     return status;
 }
@@ -137,7 +137,7 @@ static cs_status pair_table_change(pair_table *t, int32_t left, int32_t right, i
         return CS_OK;
     }
     if (!pair->gained) {
-        status = reserve(&t->gained, &t->gain_room, t->gains + 1, sizeof *t->gained);
+        status = reserve(&t->gained, &t->gain_capacity, t->gains + 1, sizeof *t->gained);
         if (status != CS_OK) return status;
         t->gained[t->gains++] = p;
         pair->gained = true;
@@ -171,7 +171,7 @@ static int32_t pair_table_next_piece(pair_table *t, int32_t pair)
 static cs_status push(pair_table *t, int32_t number)
 {
     const bpe_pair *pair = &t->pair[number];
-    cs_status status = reserve(&t->heap, &t->heap_room, t->heap_size + 1, sizeof *t->heap);
+    cs_status status = reserve(&t->heap, &t->heap_capacity, t->heap_size + 1, sizeof *t->heap);
     if (status == CS_OK && pair->count > 0) {
         const uint64_t ids = (uint64_t)(uint32_t)pair->left << 32 | (uint32_t)pair->right;
         cs_queue_push(t->heap, &t->heap_size, (cs_queued){~(uint64_t)pair->count, ids});
@@ -202,7 +202,7 @@ static cs_status pair_table_top(pair_table *t, int32_t *pair)
         if (count == t->pair[*pair].count) {
             return CS_OK;
         }
-        /* A larger count has an entry of its own. */
+        /* A larger count has its own entry. */
         if (t->pair[*pair].count < count) {
             status = push(t, *pair);
         }
@@ -218,15 +218,15 @@ typedef struct {
     cs_tokenizer *made;
     cs_word_table pieces; /* distinct pieces and their counts */
     char *spaced;         /* a document with a blank before it */
-    int64_t spaced_room;
+    int64_t spaced_capacity;
     int32_t byte_token[256];
     int32_t *token;  /* the pieces as tokens, end to end in the places of their bytes */
     int32_t *length; /* pieces: tokens left */
     pair_table pairs;
     cs_bpe_merge *merge;
-    int64_t merges, merge_room;
+    int64_t merges, merge_capacity;
     char *spelling; /* of two tokens joined */
-    int64_t spelling_room;
+    int64_t spelling_capacity;
 } trainer;
 
 static void trainer_free(trainer *r)
@@ -306,7 +306,7 @@ static cs_status count_pieces(void *to, const char *text, int64_t size)
     trainer *r = to;
     cs_status status = CS_OK;
     if (r->options.add_prefix_space && size > 0 && text[0] != ' ') {
-        status = cs_reserve(&r->spaced, &r->spaced_room, size + 1, 1);
+        status = cs_reserve(&r->spaced, &r->spaced_capacity, size + 1, 1);
         if (status != CS_OK) return status;
         r->spaced[0] = ' ';
         memcpy(r->spaced + 1, text, (size_t)size);
@@ -359,7 +359,7 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
     cs_word_table *table = &r->made->table;
     int64_t a = table->start[left + 1] - table->start[left];
     int64_t b = table->start[right + 1] - table->start[right];
-    cs_status status = cs_reserve(&r->spelling, &r->spelling_room, a + b, 1);
+    cs_status status = cs_reserve(&r->spelling, &r->spelling_capacity, a + b, 1);
     if (status != CS_OK) return status;
     memcpy(r->spelling, table->text + table->start[left], (size_t)a);
     memcpy(r->spelling + a, table->text + table->start[right], (size_t)b);
@@ -375,12 +375,13 @@ static cs_status product_of(trainer *r, int32_t left, int32_t right, int32_t *ou
 
 static cs_status add_merge(trainer *r, const cs_bpe_merge *merge)
 {
-    cs_status status = cs_reserve(&r->merge, &r->merge_room, r->merges + 1, sizeof *r->merge);
+    cs_status status = cs_reserve(&r->merge, &r->merge_capacity, r->merges + 1, sizeof *r->merge);
     if (status == CS_OK) r->merge[r->merges++] = *merge;
     return status;
 }
 
-/* Merges one piece in place from the left, with the changes of the pairs beside each occurrence. */
+/* Merges one piece in place from the left, with the changes of the pairs next to each
+ * occurrence. */
 static cs_status merge_piece(trainer *r, int32_t piece, const cs_bpe_merge *m)
 {
     int32_t *token = r->token + r->pieces.start[piece];
@@ -458,7 +459,7 @@ static cs_status set_parts(cs_tokenizer *t, bool add_prefix_space)
 {
     cs_status status =
         cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, byte_level(add_prefix_space));
-    if (status == CS_OK) /* what a decoder of this kind is told has no effect */
+    if (status == CS_OK) /* this decoder's options have no effect */
         status = cs_tokenizer_set_part(t, CS_PART_DECODER, byte_level(true));
     if (status != CS_OK) return status;
     return cs_tokenizer_set_part(t, CS_PART_MODEL,

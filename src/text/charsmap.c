@@ -65,7 +65,7 @@ static uint32_t offset_of(uint32_t unit)
     return unit >> 10 << ((unit & 1U << 9) >> 6);
 }
 
-/* What the shortest beginning of the text that is in the table stands for; NULL: none is. */
+/* The replacement of the shortest beginning of the text that is in the table; NULL: none is. */
 static const char *look_up(const cs_charsmap *m, const uint8_t *text, int64_t size)
 {
     int64_t node = offset_of(m->unit[0]);
@@ -118,7 +118,7 @@ cs_status cs_charsmap_apply(const cs_charsmap *m, cs_pieces *p)
     const uint8_t *at = (const uint8_t *)p->text, *end = at + p->size;
     cs_status status = CS_OK;
     while (at < end && status == CS_OK) {
-        /* Most of most texts: a character of ASCII before another, a cluster but for CR LF. */
+        /* The common case: a character of ASCII before another is a cluster, except in CR LF. */
         const bool alone = *at < 0x80 && at + 1 < end && at[1] < 0x80 && *at != '\r';
         const int64_t length = alone ? 1 : cluster(at, end);
         if (length < SHORT && look_up(m, at, length)) {

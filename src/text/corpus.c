@@ -1,164 +1,14 @@
-/* Which reader a source needs, and what every corpus can do. */
+/* Memory of a corpus, parts of it, its identity, and the texts of its words and classes. */
 #include "text/corpus.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "base/rng.h"
-#include "base/threads.h"
-#include "io/file.h"
-#include "text/corpus_read_private.h"
-#include "text/law.h"
-
-const cs_corpus_source *cs_corpus_named(const char *source, const char **side)
-{
-    int count = 0;
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count; ++i) {
-        const size_t length = strlen(known[i].name);
-        if (strncmp(source, known[i].name, length) == 0 &&
-            (source[length] == '\0' || (side && source[length] == ':'))) {
-            if (strchr(source + length, ',') && cs_corpus_joined(source)) return NULL;
-            if (side) {
-                *side = source[length] ? source + length + 1 : NULL;
-            }
-            return &known[i];
-        }
-    }
-    return NULL;
-}
-
-cs_status cs_corpus_side(const char *source, const char *name, const char *side,
-                         cs_document_split *out)
-{
-    *out = !side                        ? CS_DOCUMENT_HASHED
-           : strcmp(side, "train") == 0 ? CS_DOCUMENT_TRAIN
-                                        : CS_DOCUMENT_TEST;
-    return !side || *out == CS_DOCUMENT_TRAIN || strcmp(side, "test") == 0
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE, "%s: expected %s:train or %s:test", source, name, name);
-}
-
-/* Where it is, prepared now when it is not there; *path is the caller's, whatever happens. */
-static cs_status ready(const char *name, char **path)
-{
-    cs_status status = cs_corpus_prepared_path(name, path);
-    return status == CS_OK && !cs_path_exists(*path) ? cs_corpus_prepare(name, false, NULL)
-                                                     : status;
-}
-
-/* By the ending in any case, less .gz; AUTO for another. */
-static cs_text_format format_of(const char *path)
-{
-    static const struct {
-        const char *ending;
-        cs_text_format format;
-    } known[] = {{".tsv", CS_FORMAT_TSV},
-                 {".txt", CS_FORMAT_TEXT},
-                 {".jsonl", CS_FORMAT_JSONL},
-                 {".ndjson", CS_FORMAT_JSONL},
-                 {".csv", CS_FORMAT_CSV}};
-    const size_t length = strlen(path) - (cs_has_suffix(path, ".gz") ? 3 : 0);
-    for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
-        const size_t size = strlen(known[i].ending);
-        if (length > size && strncasecmp(path + length - size, known[i].ending, size) == 0) {
-            return known[i].format;
-        }
-    }
-    return CS_FORMAT_AUTO;
-}
-
-cs_status cs_corpus_unknown(const char *source)
-{
-    int count = 0;
-    cs_hint hint = {0};
-    const cs_corpus_source *known = cs_corpus_sources(&count);
-    for (int i = 0; i < count && !strchr(source, '/'); ++i) {
-        cs_hint_consider(source, known[i].name, &hint);
-    }
-    cs_hint_consider(source, "markov:", &hint);
-    cs_hint_consider(source, "hmm:", &hint);
-    cs_hint_consider(source, "grammar:", &hint);
-    return cs_fail(CS_ERR_INPUT,
-                   "%s: no such file, no named text corpus and no synthetic language%s", source,
-                   cs_path_hint(source, &hint));
-}
-
-static cs_status read_path(const char *path, const cs_corpus_options *options, cs_corpus *out)
-{
-    if (cs_path_is_dir(path)) {
-        return cs_corpus_read_directory(path, options, out);
-    }
-    if (!cs_path_exists(path)) {
-        return cs_corpus_unknown(path);
-    }
-    if (cs_has_suffix(path, ".npy")) {
-        return cs_corpus_read_npy(path, options, out);
-    }
-    const cs_text_format format =
-        options->format == CS_FORMAT_AUTO ? format_of(path) : options->format;
-    if (format != CS_FORMAT_AUTO) {
-        return cs_corpus_read_lines(path, format, false, options, out);
-    }
-    const bool packed = cs_has_suffix(path, ".xz") || cs_has_suffix(path, ".zst");
-    return cs_fail(
-        CS_ERR_INPUT,
-        "%s: not a directory, .tsv, .csv, .txt, .jsonl (each also with .gz) or .npy, nor "
-        "pictures as IDX of bytes, .bin of CIFAR-10 or .npz; %s",
-        path, packed ? "unpack it first" : "for other file names give --format");
-}
-
-/* The last part of a path, without trailing slashes, in fresh memory. */
-static char *base_name(const char *path)
-{
-    size_t end = strlen(path);
-    while (end > 1 && path[end - 1] == '/') {
-        end -= 1;
-    }
-    const char *slash = memrchr(path, '/', end);
-    const char *start = slash ? slash + 1 : path;
-    return cs_format("%.*s", (int)(path + end - start), start);
-}
-
-cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, cs_corpus *out)
-{
-    cs_corpus_options resolved;
-    cs_corpus made = {0};
-    char *name = NULL, *path = NULL;
-    const char *side = NULL;
-    const cs_corpus_source *known = cs_corpus_named(source, &side);
-    cs_status status = cs_corpus_options_resolve(options, &resolved);
-    if (status == CS_OK && known)
-        status = cs_corpus_side(source, known->name, side, &resolved.side);
-    if (status != CS_OK) return status;
-    if (known) {
-        name = cs_strdup(source);
-        status = name ? ready(known->name, &path) : CS_ERR_MEMORY;
-        if (status == CS_OK)
-            status = cs_corpus_read_lines(path, CS_FORMAT_TSV, true, &resolved, &made);
-    } else {
-        const bool law = cs_law_named(source), joined = cs_corpus_joined(source);
-        name = law || joined ? cs_strdup(source) : base_name(source);
-        path = cs_strdup(source);
-        status = !name || !path ? CS_ERR_MEMORY
-                 : law          ? cs_law_read(source, &resolved, &made)
-                 : joined       ? cs_corpus_read_joined(source, &resolved, &made)
-                                : read_path(source, &resolved, &made);
-    }
-    if (status == CS_OK) {
-        made.name = name;
-        made.path = path;
-        *out = made;
-        return CS_OK;
-    }
-    cs_free(name);
-    cs_free(path);
-    return status;
-}
+#include "text/corpus_builder_private.h"
+#include "text/synthetic.h"
 
 cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made, cs_corpus *out)
 {
@@ -166,58 +16,6 @@ cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *mad
     made->path = cs_strdup(name);
     if (status == CS_OK && !(made->name && made->path)) status = CS_ERR_MEMORY;
     return CS_DELIVER(status, out, *made, cs_corpus_free);
-}
-
-static cs_status add_text(const char *name, int64_t number, cs_document document,
-                          cs_corpus_builder *builder)
-{
-    char *mended = NULL;
-    bool keeps = true;
-    cs_status status =
-        cs_text_admit(&builder->rules, document.text, &document.size, &mended, &keeps);
-    if (mended) document.text = mended;
-    if (status == CS_OK && keeps) status = cs_corpus_builder_add(builder, &document);
-    cs_free(mended);
-    return status == CS_ERR_INPUT ? cs_blame(status, "%s: text %lld", name, (long long)number)
-                                  : status;
-}
-
-cs_status cs_corpus_of_texts(const char *name, int64_t documents, const char *const *text,
-                             const int64_t *size, const cs_corpus_options *options, cs_corpus *out)
-{
-    enum { REPORT_EVERY = 4096 };
-    cs_corpus_options resolved;
-    cs_corpus_builder builder;
-    cs_corpus made = {0};
-    cs_status status = cs_corpus_options_resolve(options, &resolved);
-    if (status != CS_OK) return status;
-    cs_corpus_builder_init(&builder, &resolved);
-    for (int64_t d = 0; d < documents && status == CS_OK; ++d) {
-        status = add_text(name, d, (cs_document){.text = text[d], .size = size[d]}, &builder);
-        if (status == CS_OK && d % REPORT_EVERY == 0) {
-            cs_progress_report(resolved.progress, "texts", d, documents);
-            status = cs_interrupt_check();
-        }
-    }
-    if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&builder, &made), "%s", name);
-    cs_corpus_builder_free(&builder);
-    return cs_corpus_in_memory(status, name, &made, out);
-}
-
-cs_status cs_corpus_visit(const char *source, const cs_corpus_options *options, cs_corpus_take take,
-                          void *to, cs_corpus *about)
-{
-    cs_corpus_options visiting = options ? *options : (cs_corpus_options){.test_share = -1};
-    cs_corpus none = {0};
-    visiting.take = take;
-    visiting.to = to;
-    cs_status status = cs_corpus_load(source, &visiting, &none);
-    if (status == CS_OK && about) {
-        *about = none;
-    } else {
-        cs_corpus_free(&none);
-    }
-    return status;
 }
 
 cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus)
@@ -237,7 +35,7 @@ void cs_corpus_free(cs_corpus *corpus)
     if (!corpus->borrowed) cs_free(corpus->token);
     CS_FREE_FIELDS(corpus, name, path, doc_ptr, real, extra, label, held_out, weight);
     if (corpus->population) {
-        cs_law_free(&corpus->population->law);
+        cs_synthetic_free(&corpus->population->language);
         cs_free(corpus->population->start);
         cs_free(corpus->population);
     }

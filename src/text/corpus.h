@@ -11,7 +11,7 @@
  * - a directory: a subdirectory for each class and a file for each document, or plain files
  *   without classes. Names that start with a dot are ignored;
  * - FILE.npy: token ids, 1-D, or 2-D with a document in each row, whose end may be padded with -1;
- * - a synthetic language: `markov:...`, `hmm:...` or `grammar:...` (text/law.h);
+ * - a synthetic language: `markov:...`, `hmm:...` or `grammar:...` (text/synthetic.h);
  * - several of them except ids, separated by commas; the classes are then the sources.
  *
  * The formats are in docs/reference/corpora.md.
@@ -248,8 +248,8 @@ typedef struct {
     uint8_t *held_out;
     /** documents: how often each counts in a matrix; NULL: once. */
     double *weight;
-    /** Set if documents represent all texts of a synthetic language (text/law.h). */
-    struct cs_law_population *population;
+    /** Set if documents represent all texts of a synthetic language (text/synthetic.h). */
+    struct cs_synthetic_population *population;
     /** Number of classes; 0 if unlabelled. */
     int64_t labels;
     /** labels: names of the classes. */

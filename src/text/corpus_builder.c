@@ -1,6 +1,6 @@
-/* Tokenizes each document once into words numbered by first appearance, then renumbers by rank:
- * one pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a
- * text are read side by side, each thread with a builder of its own, whose words become one. Words of dropped
+/* Tokenizes each document once into words numbered by first appearance, then renumbers by rank: one
+ * pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a text
+ * are read side by side, each thread with its own builder, whose words are merged. Words of dropped
  * documents do not count towards the vocabulary; those of held-out documents do. */
 #include "text/corpus_builder_private.h"
 
@@ -78,18 +78,19 @@ void cs_corpus_builder_free(cs_corpus_builder *b)
 static cs_status reserve_tokens(cs_corpus_builder *b, int64_t more)
 {
     cs_corpus *c = &b->made;
-    return cs_reserve(&c->token, &b->token_room, c->tokens + more, sizeof *c->token);
+    return cs_reserve(&c->token, &b->token_capacity, c->tokens + more, sizeof *c->token);
 }
 
 static cs_status reserve_document(cs_corpus_builder *b)
 {
     cs_corpus *c = &b->made;
     const int64_t n = c->documents + 1;
-    cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_room, n + 1, sizeof *c->doc_ptr);
-    if (status == CS_OK) status = cs_reserve(&c->label, &b->label_room, n, sizeof *c->label);
-    if (status == CS_OK) status = cs_reserve(&c->held_out, &b->held_room, n, sizeof *c->held_out);
+    cs_status status = cs_reserve(&c->doc_ptr, &b->ptr_capacity, n + 1, sizeof *c->doc_ptr);
+    if (status == CS_OK) status = cs_reserve(&c->label, &b->label_capacity, n, sizeof *c->label);
+    if (status == CS_OK)
+        status = cs_reserve(&c->held_out, &b->held_capacity, n, sizeof *c->held_out);
     if (status == CS_OK && b->in_parts)
-        status = cs_reserve(&b->number, &b->number_room, n, sizeof *b->number);
+        status = cs_reserve(&b->number, &b->number_capacity, n, sizeof *b->number);
     if (status == CS_OK) c->doc_ptr[0] = 0;
     return status;
 }
@@ -222,7 +223,7 @@ typedef struct {
     int64_t token, document, number; /* the first */
 } place;
 
-/* What the words and labels of a builder are called in the whole. */
+/* The numbers of a builder's words and labels in the merged corpus. */
 typedef struct {
     int32_t *word, *label;
 } names;
@@ -239,7 +240,8 @@ void cs_corpus_builder_cut(cs_corpus_builder *b, int of, cs_corpus_part *out)
     *out = (cs_corpus_part){of, b->made, b->number};
     b->made = (cs_corpus){.unknown = b->made.unknown};
     b->number = NULL;
-    b->token_room = b->ptr_room = b->label_room = b->held_room = b->number_room = 0;
+    b->token_capacity = b->ptr_capacity = b->label_capacity = b->held_capacity =
+        b->number_capacity = 0;
 }
 
 void cs_corpus_part_free(cs_corpus_part *part)
@@ -461,7 +463,7 @@ done:
     return status;
 }
 
-/* Gives back the room that growth left over. */
+/* Frees the capacity that growth left over. */
 static void trim(void **p, int64_t count, size_t size)
 {
     void *smaller = cs_realloc(*p, count, size);

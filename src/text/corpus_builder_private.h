@@ -1,4 +1,5 @@
-/* Builds a corpus from documents: shared by every reader of text. */
+/* Builds a corpus from documents, for every reader of text; and the readers of each kind of corpus,
+ * which take resolved options and leave name and path of *out to the caller. */
 #pragma once
 
 #include <stdint.h>
@@ -28,11 +29,11 @@ typedef struct {
     /* Grows; until the end words and labels are numbered by first appearance, but the ids of an
      * encoder are final. */
     cs_corpus made;
-    int64_t token_room, ptr_room, label_room, held_room;
+    int64_t token_capacity, ptr_capacity, label_capacity, held_capacity;
     bool enough; /* no further document is wanted */
     /* in parts: by document, its number among the documents without key of the part, or -1 */
     int64_t *number;
-    int64_t number_room;
+    int64_t number_capacity;
     bool in_parts;       /* its documents are for cs_corpus_builder_join */
     bool in_order;       /* ids are final: the vocabulary was put into `words` before */
     cs_text_rules rules; /* counts of invalid text */
@@ -78,3 +79,21 @@ cs_status cs_corpus_take_vocabulary(const cs_tokenizer *encoder, cs_corpus *corp
  * caller). CS_ERR_INPUT when no document is left. */
 cs_status cs_corpus_builder_finish(cs_corpus_builder *builder, cs_corpus *out) CS_MUST_CHECK;
 void cs_corpus_builder_free(cs_corpus_builder *builder);
+
+/* --- readers --- */
+
+/* A file of lines of that format (not AUTO), or the output of the scripts in data/
+ * (docs/reference/corpora.md, "Prepared corpora"). */
+cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool prepared,
+                               const cs_corpus_options *options, cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_directory(const char *path, const cs_corpus_options *options,
+                                   cs_corpus *out) CS_MUST_CHECK;
+cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
+                             cs_corpus *out) CS_MUST_CHECK;
+
+/* Gives a corpus that is in no file its name, and delivers it. */
+cs_status cs_corpus_in_memory(cs_status status, const char *name, cs_corpus *made,
+                              cs_corpus *out) CS_MUST_CHECK;
+
+/* Allocates the arrays that every corpus has; the caller frees them in every case. */
+cs_status cs_corpus_allocate(int64_t documents, int64_t tokens, cs_corpus *corpus) CS_MUST_CHECK;

@@ -1,11 +1,11 @@
-/* Token ids from NumPy, in files and in memory: a 1-D array is one document, a 2-D array a document a row, whose end may be
- * padded with -1. Ids are taken as they are: no vocabulary is cut and there is no <unk>. Only where
- * a tokenizer has the numbers of such arrays for words, id v is its token "v": special tokens that
- * stand before the words have moved their ids.
+/* Token ids from NumPy, in files and in memory: a 1-D array is one document, a 2-D array a document
+ * a row, whose end may be padded with -1. Ids are taken as they are: no vocabulary is cut and there
+ * is no <unk>. Only where a tokenizer has the numbers of such arrays for words, id v is its token
+ * "v": special tokens before the words have moved their ids.
  *
  * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
  * number of tokens would cost memory for columns that no token has. Such ids are refused. */
-#include "text/corpus_read_private.h"
+#include "text/corpus_builder_private.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a time;
- * parts of a large one side by side, each thread with a builder of its own. A line ends at LF or CR LF; empty
- * lines are no documents. Columns of TSV are split at every tab, without quoting; records of CSV, which may
- * take several lines, are read on one thread. */
+/* Files of lines: plain text, columns, labels before a blank, JSON. The file in memory, a line at a
+ * time; parts of a large one side by side, each thread with its own builder. A line ends at LF or
+ * CR LF; empty lines are no documents. Columns of TSV are split at every tab, without quoting;
+ * records of CSV, which may take several lines, are read on one thread. */
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -11,7 +11,7 @@
 #include "io/csv.h"
 #include "io/json.h"
 #include "text/columns_private.h"
-#include "text/corpus_read_private.h"
+#include "text/corpus_builder_private.h"
 
 enum {
     REPORT_EVERY = 4096,  /* lines between looks at the interrupt flag */
@@ -63,7 +63,7 @@ static bool next_line(reader *r)
     return false;
 }
 
-/* Tells how far the reading is and looks at the interrupt flag, every so many lines. */
+/* Reports the progress of reading and checks for an interrupt, once in a fixed number of lines. */
 static cs_status pause_between(const reader *r, int64_t size)
 {
     if (r->number % REPORT_EVERY != 0) {
@@ -319,7 +319,7 @@ typedef struct {
     cs_text_file *file;         /* whose checksum is an item more, the first */
 } division;
 
-/* Where a part begins: behind the end of the line that stands at its share of the bytes. */
+/* The beginning of a part: after the end of the line at its share of the bytes. */
 static char *part_begin(const division *d, int64_t part)
 {
     const reader *r = d->whole;
@@ -394,12 +394,12 @@ static cs_status read_header(reader *r, cs_columns *found)
 {
     reader first = *r;
     cs_cell *cell = NULL;
-    int64_t cells = 0, room = 0;
+    int64_t cells = 0, capacity = 0;
     cs_status status = CS_OK;
     if (!next_line(&first)) return CS_OK; /* an empty file */
     for (const char *at = first.line, *end = at + first.size; status == CS_OK && at <= end;) {
         const char *tab = memchr(at, '\t', (size_t)(end - at));
-        status = cs_reserve(&cell, &room, cells + 1, sizeof *cell);
+        status = cs_reserve(&cell, &capacity, cells + 1, sizeof *cell);
         if (status == CS_OK) cell[cells++] = (cs_cell){at, (tab ? tab : end) - at};
         at = tab ? tab + 1 : end + 1;
     }

@@ -142,19 +142,24 @@ static cs_status byte_fallback(const cs_text_step *s, cs_pieces *p)
 
 /* --- marks --- */
 
-/* The mark is a blank, and nothing in the first token where one was put before the text. */
-static cs_status write_unmarked(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
+/* Marks of the token become blanks, or nothing. */
+static cs_status put_unmarked(const cs_text_step *s, cs_span token, bool blank, cs_pieces *p)
 {
     const char *at = p->text + token.from, *end = p->text + token.to;
-    const bool first = i == 0 && s->prepend != CS_PREPEND_NEVER;
     cs_status status = CS_OK;
     while (at < end && status == CS_OK) {
         const char *mark = memmem(at, (size_t)(end - at), s->content, (size_t)s->content_size);
         status = cs_pieces_put(p, at, (mark ? mark : end) - at);
-        if (status == CS_OK && mark && !first) status = cs_pieces_put(p, " ", 1);
+        if (status == CS_OK && mark && blank) status = cs_pieces_put(p, " ", 1);
         at = mark ? mark + s->content_size : end;
     }
     return status;
+}
+
+/* The mark is a blank, and nothing in the first token where one was put before the text. */
+static cs_status write_unmarked(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
+{
+    return put_unmarked(s, token, i > 0 || s->prepend == CS_PREPEND_NEVER, p);
 }
 
 static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
@@ -162,18 +167,10 @@ static cs_status metaspace(const cs_text_step *s, cs_pieces *p)
     return write_all(s, write_unmarked, p);
 }
 
-/* The end of a word is a blank, but for the last. */
+/* The end of a word becomes a blank, except the last. */
 static cs_status write_ended(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
-    const char *at = p->text + token.from, *end = p->text + token.to;
-    cs_status status = CS_OK;
-    while (at < end && status == CS_OK) {
-        const char *mark = memmem(at, (size_t)(end - at), s->content, (size_t)s->content_size);
-        status = cs_pieces_put(p, at, (mark ? mark : end) - at);
-        if (status == CS_OK && mark && i + 1 < p->spans) status = cs_pieces_put(p, " ", 1);
-        at = mark ? mark + s->content_size : end;
-    }
-    return status;
+    return put_unmarked(s, token, i + 1 < p->spans, p);
 }
 
 static cs_status bpe_ends(const cs_text_step *s, cs_pieces *p)
@@ -192,7 +189,8 @@ static cs_status read_suffix(const json_t *json, const char *field, cs_text_step
 
 static cs_status write_wordpiece(const cs_text_step *s, int64_t i, cs_span token, cs_pieces *p)
 {
-    cs_status status = cs_reserve(&p->made, &p->made_room, p->fresh + token.to - token.from + 2, 1);
+    cs_status status =
+        cs_reserve(&p->made, &p->made_capacity, p->fresh + token.to - token.from + 2, 1);
     if (status == CS_OK)
         p->fresh += cs_wordpiece_decode(s->content, s->cleanup, i == 0, p->text + token.from,
                                         token.to - token.from, p->made + p->fresh);
@@ -268,14 +266,14 @@ static cs_status read_strip(const json_t *json, const char *field, cs_text_step 
 
 static const cs_step_kind KINDS[] = {
     {"ByteLevel", "type, add_prefix_space, trim_offsets, use_regex", cs_step_read_byte_level,
-     byte_level},
-    {"ByteFallback", "type", NULL, byte_fallback},
+     byte_level, NULL},
+    {"ByteFallback", "type", NULL, byte_fallback, NULL},
     {"Metaspace", "type, replacement, add_prefix_space, prepend_scheme, split, str_rep",
-     cs_step_read_metaspace, metaspace},
-    {"WordPiece", "type, prefix, cleanup", read_wordpiece, wordpiece},
-    {"BPEDecoder", "type, suffix", read_suffix, bpe_ends},
-    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace},
-    {"Fuse", "type", NULL, fuse},
-    {"Strip", "type, content, start, stop", read_strip, strip},
+     cs_step_read_metaspace, metaspace, NULL},
+    {"WordPiece", "type, prefix, cleanup", read_wordpiece, wordpiece, NULL},
+    {"BPEDecoder", "type, suffix", read_suffix, bpe_ends, NULL},
+    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace, NULL},
+    {"Fuse", "type", NULL, fuse, NULL},
+    {"Strip", "type, content, start, stop", read_strip, strip, NULL},
 };
 const cs_stage cs_stage_decoder = {"decoder", "decoders", KINDS, sizeof KINDS / sizeof KINDS[0]};

@@ -35,7 +35,7 @@ void cs_encoder_free(cs_encoder *e)
 
 static cs_status append(cs_encoder *e, const int32_t *id, int64_t count)
 {
-    cs_status status = cs_reserve(&e->id, &e->room, e->count + count, sizeof *e->id);
+    cs_status status = cs_reserve(&e->id, &e->capacity, e->count + count, sizeof *e->id);
     if (status == CS_OK && count > 0) {
         memcpy(e->id + e->count, id, (size_t)count * sizeof *id);
         e->count += count;
@@ -52,9 +52,9 @@ static cs_status keep(cs_encoder *e, const char *piece, int64_t size, const int3
     int64_t words = e->pieces.words, used = words > 0 ? e->stored_start[words] : 0;
     int32_t w = 0;
     cs_status status =
-        cs_reserve(&e->stored_start, &e->stored_start_room, words + 2, sizeof *e->stored_start);
+        cs_reserve(&e->stored_start, &e->stored_start_capacity, words + 2, sizeof *e->stored_start);
     if (status == CS_OK)
-        status = cs_reserve(&e->stored, &e->stored_room, used + count, sizeof *e->stored);
+        status = cs_reserve(&e->stored, &e->stored_capacity, used + count, sizeof *e->stored);
     if (status == CS_OK) status = cs_word_table_find(&e->pieces, piece, size, &w);
     if (status == CS_OK) {
         e->stored_start[w] = used;
@@ -185,7 +185,7 @@ static const cs_added_token *match(const cs_tokenizer *t, bool normalized, const
     return index < 0 ? NULL : &t->added[index];
 }
 
-/* Whether characters of words stand on neither side of text[from .. to-1]. */
+/* Whether neither neighbour of text[from .. to-1] is a character of a word. */
 static bool is_single(const char *text, int64_t size, int64_t from, int64_t to)
 {
     const uint8_t *bytes = (const uint8_t *)text;
@@ -226,8 +226,8 @@ static int64_t blanks_after(const char *text, int64_t at, int64_t size)
     return at;
 }
 
-/* What is done with the text between added tokens; `lead`: it begins with the whole input's first
- * character. */
+/* Encodes the text between added tokens; `lead`: it begins with the first character of the whole
+ * input. */
 typedef cs_status (*between)(cs_encoder *e, const char *text, int64_t size, bool lead);
 
 /* Cuts a text at the added tokens of one kind: the next is looked for where the last one ended,

@@ -18,12 +18,12 @@ typedef struct {
     const cs_tokenizer *tokenizer;
     int32_t *id; /* of the last text, `count` long; overwritten by the next */
     int64_t count;
-    int64_t room;
+    int64_t capacity;
     /* cache of pieces, and their ids: stored[stored_start[w] .. stored_start[w + 1] - 1] */
     cs_word_table pieces;
-    int64_t *stored_start, stored_start_room;
+    int64_t *stored_start, stored_start_capacity;
     int32_t *stored;
-    int64_t stored_room;
+    int64_t stored_capacity;
     cs_bpe_scratch bpe;
     cs_wordpiece_scratch wordpiece;
     cs_unigram_scratch unigram;

@@ -6,12 +6,12 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "io/file.h"
 #include "io/npy.h"
 #include "io/number.h"
 #include "text/utf8_private.h"
@@ -24,7 +24,7 @@ typedef struct {
     bool split, test;
     bool begun, pairs; /* a document has been seen; of pairs, as all are */
     cs_word_table labels;
-    int64_t text_room, pair_room, value_room;
+    int64_t text_capacity, pair_capacity, value_capacity;
     cs_labelled_text made;
 } reader;
 
@@ -70,7 +70,7 @@ static cs_status class_of(reader *r, const char *label, int64_t size, double *ou
 static cs_status add_label(reader *r, const char *label, int64_t size)
 {
     cs_labelled_text *t = &r->made;
-    cs_status status = cs_reserve(&t->value, &r->value_room, t->count + 1, sizeof *t->value);
+    cs_status status = cs_reserve(&t->value, &r->value_capacity, t->count + 1, sizeof *t->value);
     if (status == CS_OK && !r->options->regression)
         return class_of(r, label, size, &t->value[t->count]);
     char *text = status == CS_OK ? cs_format("%.*s", (int)size, label) : NULL;
@@ -80,9 +80,9 @@ static cs_status add_label(reader *r, const char *label, int64_t size)
     return status;
 }
 
-static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *room, char ***list)
+static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *work, char ***list)
 {
-    cs_status status = cs_reserve(list, room, at + 1, sizeof **list);
+    cs_status status = cs_reserve(list, work, at + 1, sizeof **list);
     if (status != CS_OK) return status;
     (*list)[at] = cs_alloc(size + 1, 1);
     if (!(*list)[at]) return CS_ERR_MEMORY;
@@ -127,9 +127,9 @@ static cs_status take(void *to, const cs_document *d, bool held_out, bool *enoug
     }
     status = add_label(r, d->label, d->label_size);
     if (status == CS_OK && r->texts)
-        status = add_text(d->text, d->size, t->count, &r->text_room, &t->text);
+        status = add_text(d->text, d->size, t->count, &r->text_capacity, &t->text);
     if (status == CS_OK && r->pairs) {
-        status = add_text(d->pair, d->pair_size, t->count, &r->pair_room, &t->pair);
+        status = add_text(d->pair, d->pair_size, t->count, &r->pair_capacity, &t->pair);
         if (status != CS_OK) cs_free(t->text[t->count]); /* of no example */
     }
     t->count += status == CS_OK;
@@ -198,7 +198,7 @@ static cs_status begin(reader *r)
     return status;
 }
 
-/* What was read becomes *out. */
+/* Moves the texts read to *out. */
 static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
 {
     cs_labelled_text *t = &r->made;
@@ -216,7 +216,7 @@ static cs_status finish(cs_status status, reader *r, cs_labelled_text *out)
 
 /* --- sources ---------------------------------------------------------------------------------- */
 
-/* Which side of which source. */
+/* The side and the source that a name denotes. */
 static cs_status side_of(const char *source, reader *r, const char **name)
 {
     const cs_labelled_options *o = r->options;
@@ -294,7 +294,7 @@ cs_status cs_labelled_sides_read(const char *const source[2], const cs_labelled_
     if (status == CS_OK) status = cs_labelled_text_read(source[1], &o, &side[0], &side[1]);
     if (status == CS_ERR_INPUT && refused.files > 0 && side[0].count == 0 &&
         strcmp(source[0], source[1]) != 0) {
-        cs_reason_clear(); /* which other files are no UTF-8 is told in the same run */
+        cs_reason_clear(); /* other files that are no UTF-8 are reported in the same run */
         status = cs_labelled_text_read(source[1], &o, NULL, &unused);
         cs_labelled_text_free(&unused);
     }
@@ -369,7 +369,7 @@ cs_status cs_labels_of_array(const char *name, const cs_array *array, bool regre
 cs_status cs_label_file_read(const char *path, bool regression, const cs_labelled_text *classes_of,
                              cs_labelled_text *out)
 {
-    /* A line is a label: as the text it must not be empty, as the rest it is not looked at. */
+    /* A line is a label: as the text it must not be empty, as the rest it is not examined. */
     cs_refused refused = {0};
     const cs_labelled_options options = {.corpus = {.format = CS_FORMAT_TSV,
                                                     .label_column = 1,

@@ -99,12 +99,12 @@ static cs_status put_form(const char *text, int64_t size, int form, cs_pieces *p
     cs_status status = CS_OK;
     utf8proc_ssize_t count = 0;
     for (;;) {
-        count = utf8proc_decompose((const utf8proc_uint8_t *)text, size, p->point, p->point_room,
-                                   options);
-        if (count <= p->point_room) {
+        count = utf8proc_decompose((const utf8proc_uint8_t *)text, size, p->point,
+                                   p->point_capacity, options);
+        if (count <= p->point_capacity) {
             break;
         }
-        status = cs_reserve(&p->point, &p->point_room, count, sizeof *p->point);
+        status = cs_reserve(&p->point, &p->point_capacity, count, sizeof *p->point);
         if (status != CS_OK) return status;
     }
     if (count >= 0 && (form & UTF8PROC_COMPOSE)) {
@@ -119,7 +119,7 @@ static cs_status put_form(const char *text, int64_t size, int form, cs_pieces *p
     return status;
 }
 
-/* A character that has no form stands by itself, and nothing joins it. */
+/* A character that has no form is kept alone, and nothing joins it. */
 static cs_status put_known(const char *text, int64_t size, int form, cs_pieces *p)
 {
     cs_status status = CS_OK;
@@ -307,20 +307,20 @@ static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 }
 
 static const cs_step_kind KINDS[] = {
-    {"NFC", "type", read_nfc, normal_form},
-    {"NFD", "type", read_nfd, normal_form},
-    {"NFKC", "type", read_nfkc, normal_form},
-    {"NFKD", "type", read_nfkd, normal_form},
-    {"Lowercase", "type", NULL, lowercase},
-    {"StripAccents", "type", NULL, strip_accents},
+    {"NFC", "type", read_nfc, normal_form, NULL},
+    {"NFD", "type", read_nfd, normal_form, NULL},
+    {"NFKC", "type", read_nfkc, normal_form, NULL},
+    {"NFKD", "type", read_nfkd, normal_form, NULL},
+    {"Lowercase", "type", NULL, lowercase, NULL},
+    {"StripAccents", "type", NULL, strip_accents, NULL},
     {"BertNormalizer", "type, clean_text, handle_chinese_chars, strip_accents, lowercase",
-     read_bert, bert},
-    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace},
-    {"Prepend", "type, prepend", read_prepend, prepend},
-    {"Strip", "type, strip_left, strip_right", read_strip, strip},
-    {"Precompiled", "type, precompiled_charsmap", read_precompiled, precompiled},
-    {"Nmt", "type", NULL, nmt},
-    {"ByteLevel", "type", NULL, byte_level},
+     read_bert, bert, NULL},
+    {"Replace", "type, pattern, content", cs_step_read_replace, cs_step_replace, NULL},
+    {"Prepend", "type, prepend", read_prepend, prepend, NULL},
+    {"Strip", "type, strip_left, strip_right", read_strip, strip, NULL},
+    {"Precompiled", "type, precompiled_charsmap", read_precompiled, precompiled, NULL},
+    {"Nmt", "type", NULL, nmt, NULL},
+    {"ByteLevel", "type", NULL, byte_level, NULL},
 };
 const cs_stage cs_stage_normalizer = {"normalizer", "normalizers", KINDS,
                                       sizeof KINDS / sizeof KINDS[0]};

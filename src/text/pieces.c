@@ -21,8 +21,8 @@ cs_status cs_pieces_start(cs_pieces *p, const char *text, int64_t size, bool lea
 cs_status cs_pieces_put(cs_pieces *p, const char *bytes, int64_t size)
 {
     cs_status status = CS_OK;
-    if (p->fresh + size > p->made_room) {
-        status = cs_reserve(&p->made, &p->made_room, p->fresh + size, 1);
+    if (p->fresh + size > p->made_capacity) {
+        status = cs_reserve(&p->made, &p->made_capacity, p->fresh + size, 1);
     }
     if (status == CS_OK && size > 0) {
         memcpy(p->made + p->fresh, bytes, (size_t)size);
@@ -33,8 +33,8 @@ cs_status cs_pieces_put(cs_pieces *p, const char *bytes, int64_t size)
 
 cs_status cs_pieces_put_char(cs_pieces *p, int32_t c)
 {
-    if (p->fresh + 4 > p->made_room) {
-        cs_status status = cs_reserve(&p->made, &p->made_room, p->fresh + 4, 1);
+    if (p->fresh + 4 > p->made_capacity) {
+        cs_status status = cs_reserve(&p->made, &p->made_capacity, p->fresh + 4, 1);
         if (status != CS_OK) return status;
     }
     if (c < 0x80) {
@@ -47,8 +47,8 @@ cs_status cs_pieces_put_char(cs_pieces *p, int32_t c)
 
 cs_status cs_pieces_cut(cs_pieces *p, int64_t from, int64_t to)
 {
-    if (p->cuts == p->cut_room) {
-        cs_status status = cs_reserve(&p->cut, &p->cut_room, p->cuts + 1, sizeof *p->cut);
+    if (p->cuts == p->cut_capacity) {
+        cs_status status = cs_reserve(&p->cut, &p->cut_capacity, p->cuts + 1, sizeof *p->cut);
         if (status != CS_OK) return status;
     }
     p->cut[p->cuts++] = (cs_span){from, to};
@@ -58,25 +58,25 @@ cs_status cs_pieces_cut(cs_pieces *p, int64_t from, int64_t to)
 void cs_pieces_turn(cs_pieces *p)
 {
     cs_span *span = p->span;
-    int64_t room = p->span_room;
+    int64_t capacity = p->span_capacity;
     p->span = p->cut;
-    p->span_room = p->cut_room;
+    p->span_capacity = p->cut_capacity;
     p->spans = p->cuts;
     p->cut = span;
-    p->cut_room = room;
+    p->cut_capacity = capacity;
     p->cuts = 0;
 }
 
 void cs_pieces_turn_text(cs_pieces *p)
 {
     char *text = p->own;
-    int64_t room = p->own_room;
+    int64_t capacity = p->own_capacity;
     p->own = p->made;
-    p->own_room = p->made_room;
+    p->own_capacity = p->made_capacity;
     p->text = p->own ? p->own : "";
     p->size = p->fresh;
     p->made = text;
-    p->made_room = room;
+    p->made_capacity = capacity;
     p->fresh = 0;
     cs_pieces_turn(p);
 }

@@ -21,15 +21,15 @@ typedef struct {
     const char *text; /* now: borrowed, or `own` */
     int64_t size;
     cs_span *span; /* its pieces, in order; empty ones are ignored */
-    int64_t spans, span_room;
+    int64_t spans, span_capacity;
     /* the first character of the text comes from the first of the whole input */
     bool lead;
     char *own, *made; /* made: the next text, `fresh` bytes so far */
-    int64_t own_room, made_room, fresh;
+    int64_t own_capacity, made_capacity, fresh;
     cs_span *cut; /* the next pieces */
-    int64_t cuts, cut_room;
+    int64_t cuts, cut_capacity;
     int32_t *point; /* characters of a part that is being normalised */
-    int64_t point_room;
+    int64_t point_capacity;
     struct cs_regex_scratch *regex; /* memory of matching, made at the first match */
 } cs_pieces;
 

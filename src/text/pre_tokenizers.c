@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 #include "text/pretokenize.h"
 #include "text/steps_private.h"
 #include "text/unicode.h"
@@ -20,6 +20,11 @@ static cs_status cut_all(const cs_text_step *s, cutting cut, cs_pieces *p)
     }
     if (status == CS_OK) cs_pieces_turn(p);
     return status;
+}
+
+static cs_status cut_each(const cs_text_step *s, cs_pieces *p)
+{
+    return cut_all(s, s->kind->cut, p);
 }
 
 /* The same where the pieces are written anew. */
@@ -45,19 +50,9 @@ static cs_status cut_white_space(const cs_text_step *s, cs_span piece, cs_pieces
     return cs_class_cut(cs_char_is_space, CS_CUT_REMOVED, piece.from, piece.to, p);
 }
 
-static cs_status white_space_split(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_white_space, p);
-}
-
 static cs_status cut_digits(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_class_cut(cs_char_is_number, s->manner, piece.from, piece.to, p);
-}
-
-static cs_status digits(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_digits, p);
 }
 
 static cs_status read_digits(const json_t *json, const char *field, cs_text_step *out)
@@ -71,11 +66,6 @@ static cs_status read_digits(const json_t *json, const char *field, cs_text_step
 static cs_status cut_punctuation(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_class_cut(cs_char_is_mark, s->manner, piece.from, piece.to, p);
-}
-
-static cs_status punctuation(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_punctuation, p);
 }
 
 static cs_status read_manner(const json_t *json, const char *field, const char *fallback,
@@ -121,11 +111,6 @@ static cs_status cut_words(const cs_text_step *s, cs_span piece, cs_pieces *p)
     return status == CS_OK && before > 0 ? cs_pieces_cut(p, start, piece.to) : status;
 }
 
-static cs_status white_space(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_words, p);
-}
-
 static cs_status cut_bert(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     const uint8_t *text = (const uint8_t *)p->text, *at = text + piece.from, *end = text + piece.to;
@@ -141,21 +126,11 @@ static cs_status cut_bert(const cs_text_step *s, cs_span piece, cs_pieces *p)
     return status;
 }
 
-static cs_status bert(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_bert, p);
-}
-
 /* --- by pattern --- */
 
 static cs_status cut_pattern(const cs_text_step *s, cs_span piece, cs_pieces *p)
 {
     return cs_pattern_cut(&s->pattern, s->manner, s->inverted, piece.from, piece.to, p);
-}
-
-static cs_status split(const cs_text_step *s, cs_pieces *p)
-{
-    return cut_all(s, cut_pattern, p);
 }
 
 static cs_status read_split(const json_t *json, const char *field, cs_text_step *out)
@@ -252,16 +227,16 @@ static cs_status byte_level(const cs_text_step *s, cs_pieces *p)
 
 static const cs_step_kind KINDS[] = {
     {"ByteLevel", "type, add_prefix_space, trim_offsets, use_regex", cs_step_read_byte_level,
-     byte_level},
+     byte_level, NULL},
     {"Metaspace", "type, replacement, add_prefix_space, prepend_scheme, split, str_rep",
-     cs_step_read_metaspace, metaspace},
-    {"Split", "type, pattern, behavior, invert", read_split, split},
-    {"Digits", "type, individual_digits", read_digits, digits},
-    {"Punctuation", "type, behavior", read_punctuation, punctuation},
-    {"WhitespaceSplit", "type", NULL, white_space_split},
-    {"Whitespace", "type", NULL, white_space},
-    {"BertPreTokenizer", "type", NULL, bert},
-    {"CharDelimiterSplit", "type, delimiter", read_delimiter, split},
+     cs_step_read_metaspace, metaspace, NULL},
+    {"Split", "type, pattern, behavior, invert", read_split, cut_each, cut_pattern},
+    {"Digits", "type, individual_digits", read_digits, cut_each, cut_digits},
+    {"Punctuation", "type, behavior", read_punctuation, cut_each, cut_punctuation},
+    {"WhitespaceSplit", "type", NULL, cut_each, cut_white_space},
+    {"Whitespace", "type", NULL, cut_each, cut_words},
+    {"BertPreTokenizer", "type", NULL, cut_each, cut_bert},
+    {"CharDelimiterSplit", "type, delimiter", read_delimiter, cut_each, cut_pattern},
 };
 const cs_stage cs_stage_pre_tokenizer = {"pre_tokenizer", "pretokenizers", KINDS,
                                          sizeof KINDS / sizeof KINDS[0]};

@@ -1,5 +1,5 @@
 /* PCRE2 with its compiler to machine code where it has one. Unicode properties are those of its
- * version (10.42: Unicode 14), but for categories (regex_syntax.c). */
+ * version (10.42: Unicode 14), except categories (regex_syntax.c). */
 #include "text/regex_private.h"
 
 #include <string.h>

@@ -77,8 +77,8 @@ cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t s
     made.start = cs_alloc(made.count, sizeof *made.start);
     made.length = cs_alloc(made.count, sizeof *made.length);
     made.document = cs_alloc(made.count, sizeof *made.document);
-    const bool room = made.start && made.length && made.document;
-    cs_status status = room ? fill(corpus, &c, &made) : CS_ERR_MEMORY;
+    const bool allocated = made.start && made.length && made.document;
+    cs_status status = allocated ? fill(corpus, &c, &made) : CS_ERR_MEMORY;
     return CS_DELIVER(status, out, made, cs_sequences_free);
 }
 

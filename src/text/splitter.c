@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "text/unicode.h"
 
 static const char *const NAME[] = {[CS_SPLITTER_WORD] = "word",
@@ -32,7 +32,7 @@ static bool belongs(cs_splitter_kind kind, utf8proc_int32_t c)
 
 void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)
 {
-    for (int c = 1; s->room == 0 && c < 0x80; ++c) {
+    for (int c = 1; s->capacity == 0 && c < 0x80; ++c) {
         const bool upper = s->kind == CS_SPLITTER_WORD && c >= 'A' && c <= 'Z';
         s->ascii[c] = (char)(!belongs(s->kind, c) ? 0 : upper ? c + ('a' - 'A') : c);
     }
@@ -45,8 +45,8 @@ void cs_splitter_start(cs_splitter *s, const char *text, int64_t size)
 static cs_status append(cs_splitter *s, utf8proc_int32_t c)
 {
     enum { LONGEST = 4 }; /* bytes of a character in UTF-8 */
-    if (s->size + LONGEST > s->room) {
-        cs_status status = cs_reserve(&s->token, &s->room, s->size + LONGEST, 1);
+    if (s->size + LONGEST > s->capacity) {
+        cs_status status = cs_reserve(&s->token, &s->capacity, s->size + LONGEST, 1);
         if (status != CS_OK) return status;
     }
     if (c < 0x80) {
@@ -65,7 +65,7 @@ cs_status cs_splitter_next(cs_splitter *s, bool *found)
     s->size = 0;
     while (s->at < s->end) {
         while (s->kind != CS_SPLITTER_CHAR && s->at < s->end && *s->at < 0x80 && s->ascii[*s->at] &&
-               s->size < s->room) {
+               s->size < s->capacity) {
             s->token[s->size++] = s->ascii[*s->at++];
         }
         if (s->at == s->end) {

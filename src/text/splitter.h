@@ -39,7 +39,7 @@ typedef struct {
     /** Bytes of the token. */
     int64_t size;
     /** Capacity of `token`. */
-    int64_t room;
+    int64_t capacity;
 } cs_splitter;
 
 /** Sets the text: `size` bytes of valid UTF-8, borrowed. The buffer of the splitter is reused. */

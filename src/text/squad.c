@@ -9,7 +9,7 @@
 /* Where in the file: numbers from 1, 0: not so deep. */
 typedef struct {
     cs_squad *squad;
-    int64_t context_room, question_room, answer_room;
+    int64_t context_capacity, question_capacity, answer_capacity;
     size_t article, paragraph, question;
 } reading;
 
@@ -67,7 +67,7 @@ static cs_status read_answer(reading *r, const cs_squad_question *q, const json_
             "%s: question %s: its answer '%.80s' is not at character %lld of the context", s->path,
             q->id, a.text, (long long)json_integer_value(start));
     }
-    status = cs_reserve(&s->answer, &r->answer_room, s->answers + 1, sizeof *s->answer);
+    status = cs_reserve(&s->answer, &r->answer_capacity, s->answers + 1, sizeof *s->answer);
     if (status == CS_OK) s->answer[s->answers++] = a;
     return status;
 }
@@ -92,7 +92,8 @@ static cs_status read_question(reading *r, const json_t *json)
         status = read_answer(r, &q, json_array_get(answers, i));
     }
     if (status == CS_OK)
-        status = cs_reserve(&s->question, &r->question_room, s->questions + 1, sizeof *s->question);
+        status =
+            cs_reserve(&s->question, &r->question_capacity, s->questions + 1, sizeof *s->question);
     if (status == CS_OK) s->question[s->questions++] = q;
     return status;
 }
@@ -106,7 +107,7 @@ static cs_status read_paragraph(reading *r, const json_t *json)
     cs_status status = text_of(r, json, "context", &context);
     if (status == CS_OK) status = list_of(r, json, "qas", &questions);
     if (status == CS_OK)
-        status = cs_reserve(&s->context, &r->context_room, s->contexts + 1, sizeof *s->context);
+        status = cs_reserve(&s->context, &r->context_capacity, s->contexts + 1, sizeof *s->context);
     if (status == CS_OK) s->context[s->contexts++] = context;
     for (size_t i = 0; i < json_array_size(questions) && status == CS_OK; ++i) {
         r->question = i + 1;

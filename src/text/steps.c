@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/json.h"
 #include "text/bpe.h"
 #include "text/unicode.h"
@@ -184,7 +184,7 @@ static cs_status read_one(const json_t *json, const cs_stage *stage, const char 
     }
     cs_status status = cs_blame(cs_json_known(json, kind->keys), "%s", field);
     if (status == CS_OK)
-        status = cs_reserve(&out->step, &out->room, out->steps + 1, sizeof *out->step);
+        status = cs_reserve(&out->step, &out->capacity, out->steps + 1, sizeof *out->step);
     if (status != CS_OK) return status;
     cs_text_step *step = &out->step[out->steps++];
     *step = (cs_text_step){.kind = kind};

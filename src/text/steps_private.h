@@ -40,6 +40,8 @@ typedef struct cs_step_kind {
     cs_status (*read)(const json_t *json, const char *field,
                       cs_text_step *out); /* NULL: nothing more */
     cs_status (*run)(const cs_text_step *step, cs_pieces *p);
+    /* Of a pre-tokenizer that cuts each piece alone. */
+    cs_status (*cut)(const cs_text_step *step, cs_span piece, cs_pieces *p);
 } cs_step_kind;
 
 /* A kind of steps: its name in messages, the key of the list of a Sequence, and the kinds. */
@@ -52,7 +54,7 @@ extern const cs_stage cs_stage_normalizer, cs_stage_pre_tokenizer, cs_stage_deco
 
 typedef struct {
     cs_text_step *step;
-    int64_t steps, room;
+    int64_t steps, capacity;
 } cs_steps;
 
 /* null: no steps; a Sequence: those of its list. CS_ERR_INPUT names the first unknown key or value.

@@ -142,7 +142,7 @@ cs_status cs_text_admit(cs_text_rules *rules, const char *text, int64_t *size, c
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-/* By the rule; *refused when the file is told of at the end. */
+/* Applies the rule; *refused for a bad file, which is reported at the end. */
 static cs_status admit(const char *path, cs_text_rules *rules, char **bytes, int64_t *size,
                        bool *refused)
 {

@@ -65,7 +65,7 @@ typedef struct {
     const cs_tokenizer *tokenizer;
     bool plain;
     int32_t *id;
-    int64_t room;
+    int64_t capacity;
 } decoder;
 
 static bool is_blank(char c)
@@ -92,7 +92,7 @@ static cs_status read_ids(decoder *d, const char *line, int64_t size, int64_t *c
         char word[24];
         int64_t id = 0, length = at - start;
         (void)snprintf(word, sizeof word, "%.*s", (int)(length < 23 ? length : 23), start);
-        cs_status status = cs_reserve(&d->id, &d->room, *count + 1, sizeof *d->id);
+        cs_status status = cs_reserve(&d->id, &d->capacity, *count + 1, sizeof *d->id);
         if (status != CS_OK) return status;
         status = cs_int_parse(word, &id);
         if (status != CS_OK || id < INT32_MIN || id > INT32_MAX) {

@@ -117,83 +117,6 @@ cs_status cs_tokenizer_set_part(cs_tokenizer *t, cs_token_part part, json_t *jso
     return CS_OK;
 }
 
-/* The text that an added token is looked for by: that of `normalized` ones goes through the
- * normaliser, as the text does that it is looked for in. Of equal ones the first is found. */
-static cs_status find_by(cs_tokenizer *t, int32_t index, cs_pieces *p)
-{
-    const cs_added_token *a = &t->added[index];
-    const char *token = t->text + t->start[a->id];
-    int32_t there = 0;
-    cs_status status = cs_pieces_start(p, token, (int64_t)strlen(token), true);
-    if (status == CS_OK && a->normalized) status = cs_steps_run(&t->normalizer, p);
-    if (status == CS_OK && p->size == 0) {
-        status = cs_fail(CS_ERR_INPUT,
-                         "added_tokens: \"%s\": the normalizer removes the whole token", token);
-    }
-    if (status == CS_OK)
-        status = cs_trie_put(&t->find[a->normalized], p->text, p->size, index, &there);
-    if (status == CS_OK) t->begins[a->normalized][(uint8_t)p->text[0]] = 1;
-    return status;
-}
-
-/* Special tokens come before others, as in the `tokenizers` package. */
-static cs_status mark_added(cs_tokenizer *t)
-{
-    cs_pieces p = {0};
-    t->special = cs_calloc(t->table.words, sizeof *t->special);
-    cs_status status = t->special ? CS_OK : CS_ERR_MEMORY;
-    for (int special = 1; special >= 0; --special) {
-        for (int64_t i = 0; i < t->addeds && status == CS_OK; ++i) {
-            if (t->added[i].special == special) {
-                t->special[t->added[i].id] = (uint8_t)special;
-                status = find_by(t, (int32_t)i, &p);
-            }
-        }
-    }
-    cs_pieces_free(&p);
-    return status;
-}
-
-static void find_roles(cs_tokenizer *t)
-{
-    static const char *const name[CS_TOKEN_ROLES][6] = {
-        [CS_TOKEN_UNK] = {"<unk>", "[UNK]"},
-        [CS_TOKEN_PAD] = {"<pad>", "[PAD]", "<|pad|>"},
-        [CS_TOKEN_MASK] = {"<mask>", "[MASK]", "<|mask|>"},
-        [CS_TOKEN_BOS] = {"<s>", "[CLS]", "<bos>", "<|begin_of_text|>", "<|endoftext|>"},
-        [CS_TOKEN_EOS] = {"</s>", "[SEP]", "<eos>", "<|end_of_text|>", "<|endoftext|>"},
-    };
-    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
-        t->role[r] = -1;
-        for (int i = 0; name[r][i] && t->role[r] < 0; ++i) {
-            t->role[r] = cs_tokenizer_id(t, name[r][i]);
-        }
-    }
-    if (t->unknown >= 0) {
-        t->role[CS_TOKEN_UNK] = t->unknown;
-    }
-}
-
-cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model)
-{
-    static const struct {
-        cs_token_part part;
-        const cs_stage *stage;
-    } stages[] = {{CS_PART_NORMALIZER, &cs_stage_normalizer},
-                  {CS_PART_PRE_TOKENIZER, &cs_stage_pre_tokenizer},
-                  {CS_PART_DECODER, &cs_stage_decoder}};
-    cs_steps *const steps[] = {&t->normalizer, &t->pre_tokenizer, &t->decoder};
-    cs_status status = CS_OK;
-    for (int i = 0; i < 3 && status == CS_OK; ++i) {
-        status = cs_steps_read(t->part[stages[i].part], stages[i].stage, steps[i]);
-    }
-    if (status == CS_OK) status = cs_tokenizer_take_model(t, model);
-    if (status == CS_OK) status = mark_added(t);
-    if (status == CS_OK) status = cs_tokenizer_take_post(t);
-    if (status == CS_OK) find_roles(t);
-    return status;
-}
-
 /* --- looking --- */
 
 bool cs_tokenizer_is_byte_level(const cs_tokenizer *t)
@@ -311,7 +234,7 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
     char *out = status == CS_OK ? cs_alloc(p.size + 1, 1) : NULL;
     if (status == CS_OK && !out) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
-        memcpy(out, p.text, (size_t)p.size); /* tokens stand end to end after every step */
+        memcpy(out, p.text, (size_t)p.size); /* tokens are contiguous after every step */
         out[p.size] = '\0';
         *text = out;
         *size = p.size;

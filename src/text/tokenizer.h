@@ -138,10 +138,10 @@ typedef struct {
     int64_t befores;
     /** Number of ids after a text. */
     int64_t afters;
-} cs_around;
+} cs_special_tokens;
 
 /** The ids that the post-processor adds around a text. */
-cs_around cs_tokenizer_around(const cs_tokenizer *t);
+cs_special_tokens cs_tokenizer_around(const cs_tokenizer *t);
 
 enum {
     /** In a cs_text_piece: the first text. */

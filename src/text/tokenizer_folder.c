@@ -5,7 +5,7 @@
  * 1. added_tokens_decoder of tokenizer_config.json, by id; without that key added_tokens.json, by
  *    id. Only in the latter case special_tokens_map.json replaces members of tokenizer_config.json.
  * 2. Named special tokens: bos_token and the other six, then all other members X_token.
- * 3. extra_special_tokens, or additional_special_tokens, the name of before version 5.
+ * 3. extra_special_tokens, or additional_special_tokens, the name before version 5.
  *
  * A token that is in tokenizer.json keeps its id there. A new one takes the next free id: the ids
  * of 1 give the order only. The flags of 1 replace those of tokenizer.json. */
@@ -46,12 +46,6 @@ static bool flag_of(const json_t *token, int which)
 {
     const json_t *given = json_object_get(token, flags[which]);
     return given ? json_is_true(given) : which == NORMALIZED && !flag_of(token, SPECIAL);
-}
-
-static const char *content_of(const json_t *token)
-{
-    const char *text = json_string_value(json_object_get(token, "content"));
-    return text ? text : "";
 }
 
 static bool is_standard(const char *name)
@@ -103,7 +97,8 @@ static cs_status as_token(const json_t *value, const char *file, const char *key
 static bool is_listed(const json_t *list, const char *content)
 {
     size_t i = 0;
-    while (i < json_array_size(list) && strcmp(content_of(json_array_get(list, i)), content) != 0)
+    while (i < json_array_size(list) &&
+           strcmp(cs_json_string(json_array_get(list, i), "content"), content) != 0)
         ++i;
     return i < json_array_size(list);
 }
@@ -230,7 +225,8 @@ static cs_status mark_special(folder *f, json_t *value, const char *key)
     cs_status status = as_token(value, CONFIG, key, false, &token);
     json_array_foreach(f->list, i, item)
     {
-        if (status == CS_OK && strcmp(content_of(item), content_of(token)) == 0) {
+        if (status == CS_OK &&
+            strcmp(cs_json_string(item, "content"), cs_json_string(token, "content")) == 0) {
             const bool normalized = flag_of(item, NORMALIZED);
             status = cs_json_set(item, flags[SPECIAL], json_true());
             if (status == CS_OK)
@@ -247,10 +243,11 @@ static cs_status append_named(folder *f, json_t *value, const char *key)
 {
     json_t *token = NULL;
     cs_status status = as_token(value, CONFIG, key, false, &token);
-    bool there = status == CS_OK && is_listed(f->added, content_of(token));
+    bool there = status == CS_OK && is_listed(f->added, cs_json_string(token, "content"));
     for (size_t i = 0; i < json_array_size(f->list) && status == CS_OK; ++i) {
         const json_t *item = json_array_get(f->list, i);
-        there = there || (i < f->by_id ? strcmp(content_of(item), content_of(token)) == 0
+        there = there || (i < f->by_id ? strcmp(cs_json_string(item, "content"),
+                                                cs_json_string(token, "content")) == 0
                                        : json_equal(item, token));
     }
     if (status == CS_OK && !there) return append(f->list, token);
@@ -315,7 +312,7 @@ static bool has_id(const json_t *added, int64_t id)
 static bool names_token(const json_t *value, const char *content)
 {
     const bool of_map = json_equal(json_object_get(value, "__type"), json_null()) != 0;
-    const char *text = of_map ? content_of(value) : json_string_value(value);
+    const char *text = of_map ? cs_json_string(value, "content") : json_string_value(value);
     return text && strcmp(text, content) == 0;
 }
 
@@ -388,12 +385,12 @@ static int64_t next_id(const folder *f)
 /* One token into added_tokens. One that is there takes the new flags, but a special token stays one. */
 static cs_status add_token(folder *f, const json_t *root, const json_t *token)
 {
-    const char *content = content_of(token);
+    const char *content = cs_json_string(token, "content");
     json_t *there = NULL;
     cs_status status = read_ids(f, root);
     for (size_t i = 0; i < json_array_size(f->added) && !there; ++i) {
         json_t *item = json_array_get(f->added, i);
-        if (strcmp(content_of(item), content) == 0) there = item;
+        if (strcmp(cs_json_string(item, "content"), content) == 0) there = item;
     }
     if (status != CS_OK || !*content) return status;
     const bool was_special = there && flag_of(there, SPECIAL);
@@ -484,7 +481,8 @@ void cs_tokenizer_take_roles(cs_tokenizer *t, const json_t *config)
     bool taken[CS_TOKEN_ROLES] = {false};
     for (int i = 0; i < NAMES; ++i) {
         const json_t *value = json_object_get(config, named[i].name);
-        const char *text = json_is_object(value) ? content_of(value) : json_string_value(value);
+        const char *text =
+            json_is_object(value) ? cs_json_string(value, "content") : json_string_value(value);
         const int32_t id = text ? cs_tokenizer_id(t, text) : -1;
         const cs_token_role role = named[i].role;
         if (id >= 0 && !taken[role] && !(role == CS_TOKEN_UNK && t->unknown >= 0)) {

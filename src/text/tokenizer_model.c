@@ -2,7 +2,7 @@
  * lists. Anything else is refused by its name, since a tokenizer read half-way would give other ids
  * without a word.
  *
- * Limits: no dropout, no merge given twice, no prefix or suffix beside byte_fallback. */
+ * Limits: no dropout, no merge given twice, no prefix or suffix together with byte_fallback. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -202,7 +202,7 @@ static cs_status take_words(const json_t *model, const json_t *given, cs_tokeniz
 
 /* --- which --- */
 
-cs_status cs_tokenizer_take_model(cs_tokenizer *t, const json_t *given)
+static cs_status take_model(cs_tokenizer *t, const json_t *given)
 {
     static const struct {
         const char *type, *keys;
@@ -231,4 +231,83 @@ cs_status cs_tokenizer_take_model(cs_tokenizer *t, const json_t *given)
     return cs_fail(CS_ERR_INPUT,
                    "model.type: \"%s\" is not supported (BPE, Unigram, WordPiece, WordLevel)",
                    type);
+}
+
+/* --- completing a tokenizer -------------------------------------------------------------------- */
+
+/* The text that an added token is looked for by: that of `normalized` ones goes through the
+ * normaliser, as the text does that it is looked for in. Of equal ones the first is found. */
+static cs_status find_by(cs_tokenizer *t, int32_t index, cs_pieces *p)
+{
+    const cs_added_token *a = &t->added[index];
+    const char *token = t->text + t->start[a->id];
+    int32_t there = 0;
+    cs_status status = cs_pieces_start(p, token, (int64_t)strlen(token), true);
+    if (status == CS_OK && a->normalized) status = cs_steps_run(&t->normalizer, p);
+    if (status == CS_OK && p->size == 0) {
+        status = cs_fail(CS_ERR_INPUT,
+                         "added_tokens: \"%s\": the normalizer removes the whole token", token);
+    }
+    if (status == CS_OK)
+        status = cs_trie_put(&t->find[a->normalized], p->text, p->size, index, &there);
+    if (status == CS_OK) t->begins[a->normalized][(uint8_t)p->text[0]] = 1;
+    return status;
+}
+
+/* Special tokens come before others, as in the `tokenizers` package. */
+static cs_status mark_added(cs_tokenizer *t)
+{
+    cs_pieces p = {0};
+    t->special = cs_calloc(t->table.words, sizeof *t->special);
+    cs_status status = t->special ? CS_OK : CS_ERR_MEMORY;
+    for (int special = 1; special >= 0; --special) {
+        for (int64_t i = 0; i < t->addeds && status == CS_OK; ++i) {
+            if (t->added[i].special == special) {
+                t->special[t->added[i].id] = (uint8_t)special;
+                status = find_by(t, (int32_t)i, &p);
+            }
+        }
+    }
+    cs_pieces_free(&p);
+    return status;
+}
+
+static void find_roles(cs_tokenizer *t)
+{
+    static const char *const name[CS_TOKEN_ROLES][6] = {
+        [CS_TOKEN_UNK] = {"<unk>", "[UNK]"},
+        [CS_TOKEN_PAD] = {"<pad>", "[PAD]", "<|pad|>"},
+        [CS_TOKEN_MASK] = {"<mask>", "[MASK]", "<|mask|>"},
+        [CS_TOKEN_BOS] = {"<s>", "[CLS]", "<bos>", "<|begin_of_text|>", "<|endoftext|>"},
+        [CS_TOKEN_EOS] = {"</s>", "[SEP]", "<eos>", "<|end_of_text|>", "<|endoftext|>"},
+    };
+    for (int r = 0; r < CS_TOKEN_ROLES; ++r) {
+        t->role[r] = -1;
+        for (int i = 0; name[r][i] && t->role[r] < 0; ++i) {
+            t->role[r] = cs_tokenizer_id(t, name[r][i]);
+        }
+    }
+    if (t->unknown >= 0) {
+        t->role[CS_TOKEN_UNK] = t->unknown;
+    }
+}
+
+cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model)
+{
+    static const struct {
+        cs_token_part part;
+        const cs_stage *stage;
+    } stages[] = {{CS_PART_NORMALIZER, &cs_stage_normalizer},
+                  {CS_PART_PRE_TOKENIZER, &cs_stage_pre_tokenizer},
+                  {CS_PART_DECODER, &cs_stage_decoder}};
+    cs_steps *const steps[] = {&t->normalizer, &t->pre_tokenizer, &t->decoder};
+    cs_status status = CS_OK;
+    for (int i = 0; i < 3 && status == CS_OK; ++i) {
+        status = cs_steps_read(t->part[stages[i].part], stages[i].stage, steps[i]);
+    }
+    if (status == CS_OK) status = take_model(t, model);
+    if (status == CS_OK) status = mark_added(t);
+    if (status == CS_OK) status = cs_tokenizer_take_post(t);
+    if (status == CS_OK) find_roles(t);
+    return status;
 }

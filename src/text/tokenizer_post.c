@@ -96,7 +96,7 @@ static cs_status take_named(const cs_tokenizer *t, const json_t *post, bool bert
     return status;
 }
 
-/* What one post-processor makes of a text or a pair. */
+/* Reads the form that one post-processor gives to a text or a pair. */
 static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_text_form *f)
 {
     const char *type = json_string_value(json_object_get(post, "type"));
@@ -198,7 +198,7 @@ void cs_tokenizer_drop_post(cs_tokenizer *t)
     }
 }
 
-cs_around cs_tokenizer_around(const cs_tokenizer *t)
+cs_special_tokens cs_tokenizer_around(const cs_tokenizer *t)
 {
-    return (cs_around){t->around, t->around + t->befores, t->befores, t->afters};
+    return (cs_special_tokens){t->around, t->around + t->befores, t->befores, t->afters};
 }

@@ -80,7 +80,6 @@ cs_status cs_tokenizer_set_part(cs_tokenizer *t, cs_token_part part, json_t *jso
  * encoding. `model`: that of tokenizer.json, for its merges; NULL if they are in t->bpe already.
  * CS_ERR_INPUT names an unsupported part. */
 cs_status cs_tokenizer_finish(cs_tokenizer *t, const json_t *model) CS_MUST_CHECK;
-cs_status cs_tokenizer_take_model(cs_tokenizer *t, const json_t *model) CS_MUST_CHECK;
 
 /* Adds to added_tokens of `root`, the tokenizer.json of a model's folder, the tokens that the other
  * files of the folder list (tokenizer_folder.c). *config receives tokenizer_config.json with what

@@ -1,5 +1,5 @@
 /* tokenizer.json in: vocabulary, added tokens, and the parts that are read elsewhere (steps.c,
- * tokenizer_model.c, tokenizer_post.c). A key that is not known is refused wherever it stands. */
+ * tokenizer_model.c, tokenizer_post.c). An unknown key is refused everywhere. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,7 +221,7 @@ static cs_status name_type(const json_t *given, json_t *model)
     return cs_json_set(model, "type", json_string(type));
 }
 
-/* The parts as they are, and the model but for its two large members. */
+/* The parts as they are, and the model without its two large members. */
 static cs_status keep_parts(const json_t *root, cs_tokenizer *t)
 {
     static const char *const key[CS_PARTS] = {[CS_PART_NORMALIZER] = "normalizer",

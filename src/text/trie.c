@@ -36,9 +36,9 @@ static cs_status add_edge(cs_trie *t, int32_t node, uint8_t byte, int32_t *to)
         status = grow_slots(t);
     }
     if (status == CS_OK)
-        status = cs_reserve(&t->edge, &t->edge_room, t->edges + 1, sizeof *t->edge);
+        status = cs_reserve(&t->edge, &t->edge_capacity, t->edges + 1, sizeof *t->edge);
     if (status == CS_OK)
-        status = cs_reserve(&t->value, &t->value_room, t->edges + 2, sizeof *t->value);
+        status = cs_reserve(&t->value, &t->value_capacity, t->edges + 2, sizeof *t->value);
     if (status != CS_OK) return status;
     if (t->edges == 0) {
         t->value[0] = -1;

@@ -12,9 +12,9 @@ typedef struct {
 /* Node 0 is the root, node i + 1 the end of edge i. Zeroed: empty. */
 typedef struct {
     cs_trie_edge *edge;
-    int64_t edges, edge_room;
+    int64_t edges, edge_capacity;
     int32_t *value; /* of a node: the stored value, -1 for none */
-    int64_t value_room;
+    int64_t value_capacity;
     int32_t *slot; /* open addressing over (node, byte): edge + 1, 0 when free */
     int64_t slots; /* a power of two above 2 * edges */
 } cs_trie;

@@ -144,8 +144,8 @@ bool cs_char_has_no_form(int32_t c)
     return in_pages(FORM_PAGES, c) && AMONG(WITHOUT_FORM, c);
 }
 
-/* Alphabetic, M, Nd, Pc and Join_Control: what is Alphabetic beside L, Nl and marks are the letters
- * in circles and squares. */
+/* Alphabetic, M, Nd, Pc and Join_Control: Alphabetic has the letters in circles and squares in
+ * addition to L, Nl and marks. */
 bool cs_char_is_word(int32_t c)
 {
     if (c < 0x80) {

@@ -18,12 +18,6 @@ struct cs_unigram_best {
     int32_t token;
 };
 
-static int32_t token_of(const cs_word_table *v, const char *word, int64_t size)
-{
-    const int32_t id = cs_word_table_get(v, word, size);
-    return id >= 0 && v->count[id] > 0 ? id : -1;
-}
-
 cs_status cs_unigram_init(cs_unigram *m, const cs_word_table *v)
 {
     cs_status status = CS_OK;
@@ -41,7 +35,7 @@ cs_status cs_unigram_init(cs_unigram *m, const cs_word_table *v)
     for (int b = 0; b < 256; ++b) {
         char name[8];
         (void)snprintf(name, sizeof name, "<0x%02X>", (unsigned)b);
-        m->byte[b] = token_of(v, name, 6);
+        m->byte[b] = cs_word_table_token(v, name, 6);
     }
     return status;
 }
@@ -100,7 +94,7 @@ static void search(const cs_unigram *m, const char *text, int64_t size,
 static void put_unknown(const cs_unigram *m, const cs_word_table *v, const char *text, int64_t size,
                         cs_unigram_scratch *s)
 {
-    const int32_t whole = token_of(v, text, size);
+    const int32_t whole = cs_word_table_token(v, text, size);
     bool bytes = m->byte_fallback && whole < 0;
     for (int64_t i = 0; i < size && bytes; ++i) {
         bytes = m->byte[(uint8_t)text[i]] >= 0;
@@ -125,8 +119,9 @@ static void reverse(int32_t *token, int64_t count)
 cs_status cs_unigram_apply(const cs_unigram *m, const cs_word_table *v, const char *text,
                            int64_t size, cs_unigram_scratch *s)
 {
-    cs_status status = cs_reserve(&s->token, &s->room, size + 1, sizeof *s->token);
-    if (status == CS_OK) status = cs_reserve(&s->best, &s->best_room, size + 1, sizeof *s->best);
+    cs_status status = cs_reserve(&s->token, &s->capacity, size + 1, sizeof *s->token);
+    if (status == CS_OK)
+        status = cs_reserve(&s->best, &s->best_capacity, size + 1, sizeof *s->best);
     if (status != CS_OK) return status;
     search(m, text, size, s->best);
     s->count = 0;

@@ -25,9 +25,9 @@ void cs_unigram_free(cs_unigram *model);
 /* Memory of cs_unigram_apply, kept between calls. Zero-initialise. */
 typedef struct {
     int32_t *token; /* the result, `count` long */
-    int64_t count, room;
+    int64_t count, capacity;
     struct cs_unigram_best *best; /* by end */
-    int64_t best_room;
+    int64_t best_capacity;
 } cs_unigram_scratch;
 
 /* Tokens of valid UTF-8. Consecutive unknown characters are one token. Cost: at most the bytes

@@ -14,12 +14,13 @@ static int announced(uint8_t lead)
 }
 
 /* The bad sequence in hexadecimal, up to the first byte that does not continue it. */
-static void show(const uint8_t *bytes, int64_t size, char *text, size_t room)
+static void show(const uint8_t *bytes, int64_t size, char *text, size_t capacity)
 {
     int64_t length = announced(bytes[0]);
     size_t used = 0;
     for (int64_t i = 0; i < length && i < size; ++i) {
-        used += (size_t)snprintf(text + used, room - used, "%s0x%02X", i > 0 ? " " : "", bytes[i]);
+        used +=
+            (size_t)snprintf(text + used, capacity - used, "%s0x%02X", i > 0 ? " " : "", bytes[i]);
         if (i > 0 && (bytes[i] & 0xC0) != 0x80) {
             break;
         }

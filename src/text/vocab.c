@@ -10,19 +10,19 @@
 #include "base/ints.h"
 #include "base/mem.h"
 
-enum { FIRST_ROOM = 1024 };
+enum { FIRST_CAPACITY = 1024 };
 
 static cs_status grow_words(cs_word_table *t)
 {
-    int64_t room = t->room > 0 ? 2 * t->room : FIRST_ROOM;
-    int64_t *start = cs_realloc(t->start, room + 1, sizeof *start);
+    int64_t capacity = t->capacity > 0 ? 2 * t->capacity : FIRST_CAPACITY;
+    int64_t *start = cs_realloc(t->start, capacity + 1, sizeof *start);
     if (!start) return CS_ERR_MEMORY;
     t->start = start;
-    int64_t *count = cs_realloc(t->count, room, sizeof *count);
+    int64_t *count = cs_realloc(t->count, capacity, sizeof *count);
     if (!count) return CS_ERR_MEMORY;
     t->count = count;
     t->start[t->words] = t->text_size;
-    t->room = room;
+    t->capacity = capacity;
     return CS_OK;
 }
 
@@ -68,7 +68,7 @@ static cs_word_key key_of(const char *word, int64_t size)
 /* At most half of the slots are taken: short probes. */
 static cs_status grow_slots(cs_word_table *t)
 {
-    int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_ROOM;
+    int64_t slots = t->slots > 0 ? 2 * t->slots : (int64_t)2 * FIRST_CAPACITY;
     cs_word_slot *slot = cs_calloc(slots, sizeof *slot);
     if (!slot) return CS_ERR_MEMORY;
     uint64_t mask = (uint64_t)slots - 1;
@@ -87,16 +87,16 @@ static cs_status grow_slots(cs_word_table *t)
     return CS_OK;
 }
 
-static cs_status make_room(cs_word_table *t, int64_t size)
+static cs_status make_space(cs_word_table *t, int64_t size)
 {
     cs_status status = CS_OK;
     if (t->words >= INT32_MAX - 1) {
         return cs_fail(CS_ERR_INPUT, "more than %d distinct words", INT32_MAX - 1);
     }
-    if (t->words == t->room) {
+    if (t->words == t->capacity) {
         status = grow_words(t);
     }
-    if (status == CS_OK) status = cs_reserve(&t->text, &t->text_room, t->text_size + size, 1);
+    if (status == CS_OK) status = cs_reserve(&t->text, &t->text_capacity, t->text_size + size, 1);
     if (status == CS_OK && 2 * (t->words + 1) > t->slots) status = grow_slots(t);
     return status;
 }
@@ -136,10 +136,16 @@ int32_t cs_word_table_get(const cs_word_table *t, const char *word, int64_t size
     return t->slots == 0 ? -1 : probe(t, &key)->word - 1;
 }
 
+int32_t cs_word_table_token(const cs_word_table *t, const char *word, int64_t size)
+{
+    const int32_t id = cs_word_table_get(t, word, size);
+    return id >= 0 && t->count[id] > 0 ? id : -1;
+}
+
 cs_status cs_word_table_find_key(cs_word_table *t, const cs_word_key *key, int32_t *out)
 {
-    /* Room first, so that the free slot found below is the one to fill. */
-    cs_status status = make_room(t, key->size);
+    /* Grows the table first, so that the free slot found below is the one to fill. */
+    cs_status status = make_space(t, key->size);
     if (status != CS_OK) return status;
     cs_word_slot *slot = probe(t, key);
     if (slot->word != 0) {

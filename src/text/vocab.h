@@ -23,10 +23,10 @@ typedef struct {
 /* Words in order of first appearance. Zero-initialise; the table grows as needed. */
 typedef struct {
     char *text; /* the words, end to end */
-    int64_t text_size, text_room;
+    int64_t text_size, text_capacity;
     int64_t *start; /* words + 1 offsets into text */
     int64_t *count; /* words */
-    int64_t words, room;
+    int64_t words, capacity;
     cs_word_slot *slot; /* open addressing */
     int64_t slots;      /* a power of two */
 } cs_word_table;
@@ -43,6 +43,9 @@ cs_status cs_word_table_find_key(cs_word_table *table, const cs_word_key *key,
 
 /* The number of the word, -1 when the table lacks it. */
 int32_t cs_word_table_get(const cs_word_table *table, const char *word, int64_t size);
+
+/* The number of the word if it is a token, whose count is positive; else -1. */
+int32_t cs_word_table_token(const cs_word_table *table, const char *word, int64_t size);
 
 /* Word w in fresh memory, NULL when out of memory. */
 char *cs_word_table_text(const cs_word_table *table, int64_t w) CS_MUST_CHECK;

@@ -44,8 +44,8 @@ cs_status cs_wordpiece_apply(const cs_wordpiece *model, const cs_word_table *voc
                              const char *word, int64_t size, cs_wordpiece_scratch *s)
 {
     int64_t lead = (int64_t)strlen(model->prefix), chars = chars_of(word, size);
-    cs_status status = cs_reserve(&s->token, &s->room, size > 0 ? size : 1, sizeof *s->token);
-    if (status == CS_OK) status = cs_reserve(&s->word, &s->word_room, lead + size, 1);
+    cs_status status = cs_reserve(&s->token, &s->capacity, size > 0 ? size : 1, sizeof *s->token);
+    if (status == CS_OK) status = cs_reserve(&s->word, &s->word_capacity, lead + size, 1);
     if (status != CS_OK) return status;
     s->count = 0;
     for (int64_t from = 0; chars <= model->max_chars && from < size;) {

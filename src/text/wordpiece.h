@@ -15,9 +15,9 @@ typedef struct {
 /* Memory of cs_wordpiece_apply, kept between calls. Zero-initialise. */
 typedef struct {
     int32_t *token; /* the result, `count` long */
-    int64_t count, room;
+    int64_t count, capacity;
     char *word; /* prefix and rest of the word */
-    int64_t word_room;
+    int64_t word_capacity;
 } cs_wordpiece_scratch;
 
 /* Tokens of a word of valid UTF-8, as numbers of `vocabulary`; only its words of positive count are

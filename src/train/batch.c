@@ -1,8 +1,8 @@
-/* Building a batch: check, draw every plan, measure, lay out padding, let the form fill.
+/* Building a batch: check, draw every plan, measure, lay out padding, let the form fill rows and
+ * attention masks.
  *
- * Each sequence draws from generators of its own, indexed by step * 2^20 + row and separate for
- * plan, replacements and kept [MASK]s: nothing depends on which other sequences share the batch.
- */
+ * Each sequence draws from its own generators, indexed by step * 2^20 + row and separate for plan,
+ * replacements and kept [MASK]s: nothing depends on which other sequences share the batch. */
 #include "train/batch.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "train/batch_private.h"
 
-enum { ROW_BITS = 20, STEP_BITS = 43 };
+enum { STEP_BITS = 43 };
 
 /* Rows of one sequence. */
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
 
 static cs_rng draft_rng(const cs_draft *draft, cs_stream stream, int64_t b)
 {
-    uint64_t index = (uint64_t)draft->order->step << ROW_BITS | (uint64_t)draft->example[b].row;
+    uint64_t index = (uint64_t)draft->order->step << CS_ROW_BITS | (uint64_t)draft->example[b].row;
     return cs_rng_at(draft->order->seed, stream, index);
 }
 
@@ -150,15 +150,16 @@ static rows_taken single_rows(const cs_draft *draft, int64_t b)
     return rows;
 }
 
-/* What row `row` of sequence b predicts, place k or, with heads of offsets, the next ones from k on:
- * the head of each is its offset's, and they share the weight of the prefix (LA Eq. 3). */
+/* Sets the targets of row `row` of sequence b: place k or, with heads of offsets, the next ones
+ * from k on: the head of each is its offset's, and they share the weight of the prefix (LA Eq.
+ * 3). */
 static void predict_next(cs_draft *draft, int64_t b, int64_t row, int64_t k)
 {
     const cs_plan *plan = &draft->plan[b];
     const int64_t t = row_predicts(draft, b, k);
     for (int64_t d = 0; d < t; ++d) {
         if (!draft_scores(draft, b, k + d)) continue;
-        draft->batch->head[draft->batch->events] = (int32_t)d;
+        draft->batch->loss.head[draft->batch->events] = (int32_t)d;
         draft_predict(draft, b, row, k + d,
                       draft->ahead > 0 ? draft_prefix_weight(draft, b, k + d) / (double)t
                                        : plan->weight[k]);
@@ -178,8 +179,9 @@ static void fill_next(cs_draft *draft, int64_t b)
     for (int64_t i = 0; i < rows; ++i) {
         int64_t read = i - 1 + shift;
         if (read < 0) {
-            cs_batch_content(draft->batch, draft->config, b, i + draft->extra,
-                             draft->config->ids.bos, i + draft->extra, 0);
+            const cs_text_rows text = draft_text(draft, b);
+            cs_text_row_shown(&text, i + draft->extra, -1, draft->config->ids.bos, i + draft->extra,
+                              0);
         } else {
             const bool hides = plan->masks && draft_predicts(draft, b, read);
             draft_read(draft, b, i, read,
@@ -212,7 +214,7 @@ static void fill_masked(cs_draft *draft, int64_t b)
 
 static void single_fill(cs_draft *draft, int64_t b)
 {
-    if (cs_task_reads(draft->task) != CS_READS_MASKS) {
+    if (cs_task_reads(draft->task) != CS_ROWS_MASKED) {
         fill_next(draft, b);
     } else {
         fill_masked(draft, b);
@@ -267,7 +269,7 @@ static int64_t number_groups(const cs_draft *draft, int64_t b, int32_t *row)
 static rows_taken query_rows(const cs_draft *draft, int64_t b)
 {
     int64_t length = draft->plan[b].length;
-    bool offset = cs_task_reads(draft->task) == CS_READS_PREFIXES;
+    bool offset = cs_task_reads(draft->task) == CS_ROWS_PREFIXES;
     int64_t events = offset ? length - draft_first(draft) : draft_predicted(draft, b);
     int64_t queries = offset || placed(draft) ? events : number_groups(draft, b, draft->scratch);
     int64_t scored = 0;
@@ -302,7 +304,7 @@ static void fill_offsets(cs_draft *draft, int64_t b)
 
 static void query_fill(cs_draft *draft, int64_t b)
 {
-    if (cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+    if (cs_task_reads(draft->task) == CS_ROWS_PREFIXES) {
         fill_offsets(draft, b);
         return;
     }
@@ -353,61 +355,41 @@ static rows_taken mae_rows(const cs_draft *draft, int64_t b)
     return rows;
 }
 
-/* Decoder row i of sequence b represents place k, whose encoder row is `from` or -1. Returns the
- * row's number. */
-static int64_t add_row(cs_draft *draft, int64_t b, int64_t i, int64_t k, int64_t from)
-{
-    int32_t before = k > 0 ? draft->example[b].token[k - 1] : draft->config->ids.bos;
-    const int64_t extra = draft->config->decoder.attention == CS_DECODER_CROSS ? 0 : draft->extra;
-    return cs_batch_decoder(draft->batch, draft->config, b, i + extra, k + draft->extra, from,
-                            before);
-}
-
 static void mae_fill(cs_draft *draft, int64_t b)
 {
     const cs_plan *plan = &draft->plan[b];
     const cs_task *task = draft->task;
-    cs_decoder_attention attention = draft->config->decoder.attention;
+    const int64_t extra = draft->extra;
+    const cs_decoder_attention attention = draft->config->decoder.attention;
+    cs_mae_rows rows = {.text = draft_text(draft, b)};
     cs_rng keep = draft_rng(draft, CS_STREAM_KEPT, b);
     cs_rng replace = draft_rng(draft, CS_STREAM_REPLACE, b);
     int64_t masked = draft_predicted(draft, b), kept = cs_task_kept(task, masked);
     double share = task->objective.event_weight == CS_EVENT_MASK ? 1 / (double)plan->length : 1;
-    for (int64_t i = 0; i < draft->extra && attention != CS_DECODER_CROSS; ++i) {
-        (void)cs_batch_decoder(draft->batch, draft->config, b, i, i, b * draft->batch->length + i,
-                               -1);
+    for (int64_t i = 0; i < extra; ++i) {
+        (void)cs_mae_row(&rows, i, rows.text.before[i], i, false, attention != CS_DECODER_CROSS);
     }
-    for (int64_t k = 0, encoded = 0, decoded = 0, left = masked; k < plan->length; ++k) {
+    for (int64_t k = 0, left = masked; k < plan->length; ++k) {
         bool target = draft_predicts(draft, b, k);
         bool stays = target && kept > 0 && cs_rng_below(&keep, left) < kept;
         int32_t token = draft->example[b].token[k];
-        int64_t from = -1;
+        int32_t shown = !target ? token
+                        : stays ? cs_replacement_draw(&draft->replacement, &replace, token)
+                                : -1;
         left -= target;
         kept -= stays;
-        if (!target || stays) {
-            int32_t shown =
-                stays ? cs_replacement_draw(&draft->replacement, &replace, token) : token;
-            int64_t place = task->misaligned ? encoded : k;
-            draft_read(draft, b, encoded, k, shown, place, 0);
-            bool reset = stays && task->decoder_resets && shown == draft->config->ids.mask;
-            from = reset ? -1 : draft_row(draft, b, encoded);
-            ++encoded;
-        }
-        if (attention == CS_DECODER_CAUSAL_CROSS) {
-            int64_t row = add_row(draft, b, decoded++, k, -1);
-            if (masked > 0 && draft_scores(draft, b, k)) {
-                draft_predict(draft, b, row, k, share);
-            }
-        } else if (target || attention != CS_DECODER_CROSS) {
-            int64_t row =
-                add_row(draft, b, decoded++, k, attention == CS_DECODER_CROSS ? -1 : from);
-            if (target && draft_scores(draft, b, k)) {
-                draft_predict(draft, b, row, k, plan->weight[k]);
-            }
+        bool reset = stays && task->decoder_resets && shown == draft->config->ids.mask;
+        int64_t row =
+            cs_mae_row(&rows, k + extra, shown, task->misaligned ? rows.encoded : k + extra, reset,
+                       target || attention != CS_DECODER_CROSS);
+        bool all = attention == CS_DECODER_CAUSAL_CROSS;
+        if ((all ? masked > 0 : target) && draft_scores(draft, b, k)) {
+            draft_predict(draft, b, row, k, all ? share : plan->weight[k]);
         }
     }
 }
 
-/* What a form is: rows of sequence b, and its values over the padding. Neither fails. */
+/* The functions of a form: rows of sequence b, and its values over the padding. Neither fails. */
 static const struct {
     rows_taken (*rows)(const cs_draft *draft, int64_t b);
     void (*fill)(cs_draft *draft, int64_t b);
@@ -417,40 +399,6 @@ static const struct {
             [CS_FORM_LINEAR] = {query_rows, query_fill}};
 
 /* --- before the forms --- */
-
-static cs_status check_example(const cs_draft *draft, const cs_example *example)
-{
-    const cs_model_config *config = draft->config;
-    if (example->row < 0 || example->row >> ROW_BITS > 0) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
-                       (1 << ROW_BITS) - 1);
-    }
-    if ((example->real != NULL) != (config->shape.real_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
-                       example->row, example->real ? "real vectors" : "ids",
-                       example->real ? "ids" : "real rows");
-    }
-    if ((example->extra != NULL) != (config->shape.extra_width > 0)) {
-        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
-                       example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
-    }
-    const int64_t most = cs_model_config_positions(config);
-    if (most > 0 && example->length + draft->extra + cs_task_begins(draft->task, config) > most) {
-        return cs_fail(CS_ERR_USAGE,
-                       "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
-                       " positions of the model",
-                       example->row, example->length, most);
-    }
-    for (int64_t i = 0; i < example->length; ++i) {
-        if (example->token[i] < 0 || example->token[i] >= config->shape.vocab) {
-            return cs_fail(CS_ERR_INPUT,
-                           "row %" PRId64 ": token %" PRId32 " at position %" PRId64
-                           " is not in 0..%" PRId64 ", the vocabulary of the model",
-                           example->row, example->token[i], i, config->shape.vocab - 1);
-        }
-    }
-    return CS_OK;
-}
 
 /* A given plan as it is. */
 static cs_status take_plan(const cs_plan *given, cs_plan *plan)
@@ -482,7 +430,7 @@ static cs_status draw_plan(cs_draft *draft, int64_t b)
     if (!draft->factor[length]) {
         status = cs_target_factors(objective, length, &draft->factor[length]);
     }
-    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES) {
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_ROWS_PREFIXES) {
         plan->length = length;
         plan->factor = draft->factor[length];
         return CS_OK;
@@ -521,9 +469,9 @@ static cs_status draw_plans(cs_draft *draft)
     for (int64_t b = 0; b < draft->count && status == CS_OK; ++b) {
         int64_t length = draft->example[b].length;
         longest = length > longest ? length : longest;
-        status = check_example(draft, &draft->example[b]);
+        status = cs_example_check(draft->task, draft->config, &draft->example[b]);
     }
-    if (status == CS_OK && cs_task_reads(draft->task) == CS_READS_PREFIXES)
+    if (status == CS_OK && cs_task_reads(draft->task) == CS_ROWS_PREFIXES)
         status = cs_offsets_init(&draft->task->objective, longest, &draft->offsets);
     if (status == CS_OK) {
         draft->plan = cs_calloc(draft->count, sizeof *draft->plan);
@@ -562,14 +510,14 @@ static cs_status lay_out(cs_draft *draft)
     int64_t *have[] = {&o.batch, &o.length, &o.queries, &o.decoder_length, &o.predictions};
     const char *name[] = {"sequences", "rows", "query rows", "decoder rows", "loss rows"};
     for (int i = 0; i < 5 && pad_to; ++i) {
-        int64_t room[] = {pad_to->batch, pad_to->length, pad_to->queries, pad_to->decoder_length,
-                          pad_to->predictions};
-        if (*have[i] > room[i]) {
+        int64_t capacity[] = {pad_to->batch, pad_to->length, pad_to->queries,
+                              pad_to->decoder_length, pad_to->predictions};
+        if (*have[i] > capacity[i]) {
             return cs_fail(CS_ERR_USAGE,
                            "the batch needs %" PRId64 " %s, but its capacity is %" PRId64, *have[i],
-                           name[i], room[i]);
+                           name[i], capacity[i]);
         }
-        *have[i] = room[i];
+        *have[i] = capacity[i];
     }
     cs_status status = cs_batch_shape(&o, draft->config, batch);
     batch->tokens = tokens;

@@ -40,21 +40,24 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "model/batch.h"
+#include "model/network_input.h"
 #include "plan/objective.h"
 
 /* Shares of the masked tokens that a model reads: single and mae forms of the masked family. */
 typedef struct {
     cs_objective objective;
-    bool two_stream;     /* also if the objective has a form of one stream */
-    double keep, random; /* left as they are, replaced by random tokens (BERT 0.1, 0.1); the others
-                            become [MASK] */
+    bool two_stream; /* also if the objective has a form of one stream */
+    /* Left as they are, replaced by random tokens (BERT 0.1, 0.1); the others become [MASK]. */
+    double keep, random;
     /* mae only; 0 and false elsewhere. */
-    double delta;        /* share of masked tokens kept in the encoder */
-    bool decoder_resets; /* the decoder takes its mask vector, not the encoder's row, at those that
-                            are [MASK] */
-    bool misaligned;     /* encoder positions 0, 1, 2, ... over the rows that are left */
+    double delta; /* share of masked tokens kept in the encoder */
+    /* The decoder takes its mask vector, not the encoder's row, at those that are [MASK]. */
+    bool decoder_resets;
+    bool misaligned; /* encoder positions 0, 1, 2, ... over the rows that are left */
 } cs_task;
+
+/* Members that have the names of their options. */
+#define CS_TASK_SETTINGS keep, random, delta, decoder_resets, misaligned
 
 /* One training sequence, borrowed. `row` is its number within the step (over all micro-batches). */
 typedef struct {

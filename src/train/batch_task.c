@@ -1,8 +1,7 @@
-/* What a task asks of a model, and the sizes of its batches: both without looking at a text.
+/* The requirements of a task on a model, and the sizes of its batches: neither depends on a text.
  *
  * The largest sizes are those of the largest length, since every count below rises with the length:
- * round(rho s) clamped into 1..s-1 does, and so does what is left of s.
- */
+ * round(rho s) clamped into 1..s-1 does, and so does the rest of s. */
 #include <float.h>
 #include <inttypes.h>
 #include <string.h>
@@ -19,7 +18,7 @@ cs_objective_reading cs_task_reads(const cs_task *task)
 
 bool cs_task_masks(const cs_task *task)
 {
-    return cs_task_reads(task) == CS_READS_MASKS;
+    return cs_task_reads(task) == CS_ROWS_MASKED;
 }
 
 int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
@@ -31,7 +30,7 @@ int64_t cs_task_offsets(const cs_task *task, const cs_model_config *config)
 /* Plans of next tokens that mask are among its plans, and are read in one stream. */
 static bool masks_next(const cs_task *task, cs_form form)
 {
-    return form == CS_FORM_SINGLE && cs_task_reads(task) == CS_READS_NEXT &&
+    return form == CS_FORM_SINGLE && cs_task_reads(task) == CS_ROWS_SHIFTED &&
            cs_objective_masks(&task->objective) != CS_MASKS_NONE;
 }
 
@@ -49,7 +48,7 @@ cs_form cs_form_of(const cs_task *task, const cs_model_config *config)
     if (config->decoder.layers > 0) {
         return CS_FORM_MAE;
     }
-    bool single = cs_task_reads(task) == CS_READS_NEXT || cs_task_masks(task) ||
+    bool single = cs_task_reads(task) == CS_ROWS_SHIFTED || cs_task_masks(task) ||
                   cs_task_offsets(task, config) > 0;
     return single && !task->two_stream ? CS_FORM_SINGLE : CS_FORM_TWO_STREAM;
 }
@@ -74,7 +73,7 @@ bool cs_task_hides(const cs_task *task, const cs_model_config *config)
 
 /* --- checks --- */
 
-/* Nothing that is asked for may be ignored. */
+/* No given option may be ignored. */
 static cs_status check_shares(const cs_task *task, cs_form form)
 {
     const char *name = cs_objective_name(task->objective.kind);
@@ -238,5 +237,40 @@ cs_status cs_task_sizes(const cs_task *task, const cs_model_config *config, int6
         predicted = decoder == CS_DECODER_CAUSAL_CROSS ? length : predicted;
     }
     out->predictions = batch * cs_most(predicted, 1);
+    return CS_OK;
+}
+
+cs_status cs_example_check(const cs_task *task, const cs_model_config *config,
+                           const cs_example *example)
+{
+    if (example->row < 0 || example->row >> CS_ROW_BITS > 0) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 " of a step is not in 0..%d", example->row,
+                       (1 << CS_ROW_BITS) - 1);
+    }
+    if ((example->real != NULL) != (config->shape.real_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": contains %s, but the model reads %s",
+                       example->row, example->real ? "real vectors" : "ids",
+                       example->real ? "ids" : "real rows");
+    }
+    if ((example->extra != NULL) != (config->shape.extra_width > 0)) {
+        return cs_fail(CS_ERR_USAGE, "row %" PRId64 ": has %s extra vector, but the model needs %s",
+                       example->row, example->extra ? "an" : "no", example->extra ? "none" : "one");
+    }
+    const int64_t most = cs_model_config_positions(config);
+    if (most > 0 &&
+        example->length + cs_model_config_extra(config) + cs_task_begins(task, config) > most) {
+        return cs_fail(CS_ERR_USAGE,
+                       "row %" PRId64 ": length %" PRId64 " exceeds the %" PRId64
+                       " positions of the model",
+                       example->row, example->length, most);
+    }
+    for (int64_t i = 0; i < example->length; ++i) {
+        if (example->token[i] < 0 || example->token[i] >= config->shape.vocab) {
+            return cs_fail(CS_ERR_INPUT,
+                           "row %" PRId64 ": token %" PRId32 " at position %" PRId64
+                           " is not in 0..%" PRId64 ", the vocabulary of the model",
+                           example->row, example->token[i], i, config->shape.vocab - 1);
+        }
+    }
     return CS_OK;
 }

@@ -10,7 +10,8 @@ char *cs_train_budget_dir(const char *dir, int64_t steps)
     return cs_format("%s/budget-%lld", dir, (long long)steps);
 }
 
-/* The steps that a run of so many shares with a longer one, or with one of as many. */
+/* The steps that a run of `steps` steps shares with a longer one, or with one of the same
+ * number. */
 static int64_t shared(const cs_train_options *options, int64_t steps)
 {
     cs_train_options o = *options;
@@ -30,7 +31,8 @@ int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
 
 static cs_status check(const cs_train_options *o, int64_t count, const cs_train_budget *budget)
 {
-    if (count > 0 && (o->schedule != CS_SCHEDULE_CONSTANT || !(o->cool_down > 0) || !o->dir)) {
+    if (count > 0 &&
+        (o->rate.schedule != CS_SCHEDULE_CONSTANT || !(o->rate.cool_down > 0) || !o->dir)) {
         return cs_fail(CS_ERR_USAGE,
                        "budgets need a directory and a constant schedule with a cool-down, so that "
                        "the learning rate before the cool-down does not depend on the steps");
@@ -47,14 +49,14 @@ static cs_status check(const cs_train_options *o, int64_t count, const cs_train_
         }
         if (shared(o, budget[i].steps) < 1) {
             return cs_fail(CS_ERR_USAGE, "budget %lld consists of cool-down only (share %g)", steps,
-                           o->cool_down);
+                           o->rate.cool_down);
         }
     }
-    for (int64_t i = 0; i < o->keep.count; ++i) {
-        if (o->keep.step[i] > o->steps) {
+    for (int64_t i = 0; i < o->intervals.keep.count; ++i) {
+        if (o->intervals.keep.step[i] > o->steps) {
             return cs_fail(CS_ERR_USAGE,
                            "cannot keep a checkpoint at step %lld of a run of %lld steps",
-                           (long long)o->keep.step[i], (long long)o->steps);
+                           (long long)o->intervals.keep.step[i], (long long)o->steps);
         }
     }
     return CS_OK;
@@ -69,8 +71,8 @@ static cs_status train_budget(cs_model *model, const cs_corpus *corpus,
     char *dir = cs_train_budget_dir(options->dir, budget->steps);
     o.dir = dir;
     o.steps = budget->steps;
-    o.trunk = options->dir;
-    o.trunk_step = shared(options, budget->steps);
+    o.start.trunk = options->dir;
+    o.start.trunk_step = shared(options, budget->steps);
     o.begun = NULL;
     cs_status status =
         dir ? cs_train(model, corpus, tokenizer, &o, &budget->result) : CS_ERR_MEMORY;
@@ -87,16 +89,16 @@ cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_to
     *out = (cs_train_result){.loss = NAN, .eval_loss = NAN};
     cs_status status = check(&o, count, budget);
     if (status != CS_OK) return status;
-    int64_t *keep = cs_alloc(o.keep.count + count, sizeof *keep);
+    int64_t *keep = cs_alloc(o.intervals.keep.count + count, sizeof *keep);
     if (!keep) return CS_ERR_MEMORY;
-    for (int64_t i = 0; i < o.keep.count; ++i) {
-        keep[i] = o.keep.step[i];
+    for (int64_t i = 0; i < o.intervals.keep.count; ++i) {
+        keep[i] = o.intervals.keep.step[i];
     }
     for (int64_t i = 0; i < count; ++i) {
-        keep[o.keep.count + i] = shared(&o, budget[i].steps);
+        keep[o.intervals.keep.count + i] = shared(&o, budget[i].steps);
         budget[i].result = *out;
     }
-    o.keep = (cs_train_steps){o.keep.count + count, keep};
+    o.intervals.keep = (cs_train_steps){o.intervals.keep.count + count, keep};
     status = cs_train(model, corpus, tokenizer, &o, out);
     bool whole = out->finished;
     for (int64_t i = 0; i < count && whole && status == CS_OK; ++i) {

@@ -19,16 +19,15 @@
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "io/safetensors.h"
 #include "train/specials.h"
 #include "train/updates.h"
 
 #define INDEX "trainer.json"
 #define FORMAT "cospec-training"
-enum { VERSION = 1 };
 
-/* The files that the index has the hashes of; NULL-terminated. From SOME on they may be absent. */
-enum { SOME = 3 };
+/* The files that the index has the digests of, where they exist; NULL-terminated. */
 static const char *const files_of[] = {"model.safetensors",
                                        "config.json",
                                        "optimizer.safetensors",
@@ -153,7 +152,7 @@ static cs_status remove_finished(const char *folder)
     return status;
 }
 
-/* What an unfinished one holds was never read by anyone. */
+/* Removes an unfinished checkpoint, which nobody has read. */
 static void remove_unfinished(const char *folder)
 {
     DIR *d = opendir(folder);
@@ -285,51 +284,26 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
     return status;
 }
 
-/* {"model.safetensors": {"bytes", "sha256"}, ...} */
-static cs_status hash_files(const char *folder, json_t *files)
-{
-    cs_status status = CS_OK;
-    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
-        struct stat st = {0};
-        char hex[65] = "";
-        char *path = cs_path_join(folder, files_of[i]);
-        if (path && i >= SOME && !cs_path_exists(path)) {
-            cs_free(path);
-            continue;
-        }
-        status = path ? cs_sha256_file(path, hex) : CS_ERR_MEMORY;
-        if (status == CS_OK && stat(path, &st) != 0)
-            status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
-        if (status == CS_OK)
-            status = cs_json_set(
-                files, files_of[i],
-                json_pack("{s:I, s:s}", "bytes", (json_int_t)st.st_size, "sha256", hex));
-        cs_free(path);
-    }
-    return status;
-}
-
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
-    char hex[65];
-    json_t *files = json_object();
+    json_t *index = cs_run_header(FORMAT), *outputs = json_array();
     char *path = cs_path_join(folder, INDEX);
-    cs_status status = files && path ? hash_files(folder, files) : CS_ERR_MEMORY;
-    json_t *copy = status == CS_OK ? json_deep_copy(run) : NULL;
-    json_t *index =
-        copy ? json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "format", FORMAT,
-                         "version", VERSION, "step", (json_int_t)state->step, "tokens",
-                         (json_int_t)state->tokens, "skipped", (json_int_t)state->skipped, "bad",
-                         (json_int_t)state->bad, "loss", cs_json_number(state->loss), "eval_loss",
-                         cs_json_number(state->eval_loss), "run", copy, "files", files)
-             : NULL;
-    if (status == CS_OK && !index)
-        status = cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
-    if (status == CS_OK) status = cs_digest_json(index, hex);
-    if (status == CS_OK) status = cs_json_set(index, "sha256", json_string(hex));
-    if (status == CS_OK) status = cs_json_write(path, index);
+    cs_status status =
+        index && outputs && path ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
+        status = cs_digest_put(outputs, folder, files_of[i]);
+    }
+    cs_json_put(&status, index, "step", json_integer(state->step));
+    cs_json_put(&status, index, "tokens", json_integer(state->tokens));
+    cs_json_put(&status, index, "skipped", json_integer(state->skipped));
+    cs_json_put(&status, index, "bad", json_integer(state->bad));
+    cs_json_put(&status, index, "loss", cs_json_number(state->loss));
+    cs_json_put(&status, index, "eval_loss", cs_json_number(state->eval_loss));
+    cs_json_put(&status, index, "run", json_deep_copy(run));
+    cs_json_put(&status, index, "outputs", json_incref(outputs));
+    if (status == CS_OK) status = cs_digest_write(path, index);
     json_decref(index);
-    json_decref(files);
+    json_decref(outputs);
     cs_free(path);
     return status;
 }
@@ -378,51 +352,6 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
 
 /* --- reading the index ---------------------------------------------------------------------------------*/
 
-static cs_status check_digest(const char *path, json_t *index)
-{
-    char hex[65];
-    const char *recorded = json_string_value(json_object_get(index, "sha256"));
-    const char *format = json_string_value(json_object_get(index, "format"));
-    if (!recorded || !format || strcmp(format, FORMAT) != 0) {
-        return cs_fail(CS_ERR_INPUT, "%s: not part of a training checkpoint", path);
-    }
-    if (json_integer_value(json_object_get(index, "version")) != VERSION) {
-        return cs_fail(CS_ERR_INPUT, "%s: version %lld, but this program reads version %d", path,
-                       (long long)json_integer_value(json_object_get(index, "version")), VERSION);
-    }
-    cs_status status = cs_digest_json(index, hex);
-    if (status == CS_OK && strcmp(hex, recorded) != 0)
-        status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
-                         recorded);
-    return status;
-}
-
-static cs_status check_files(const char *folder, const json_t *files)
-{
-    cs_status status = CS_OK;
-    for (int i = 0; files_of[i] && status == CS_OK; ++i) {
-        char hex[65];
-        if (i >= SOME && !json_object_get(files, files_of[i])) {
-            continue;
-        }
-        char *path = cs_path_join(folder, files_of[i]);
-        const char *recorded =
-            json_string_value(json_object_get(json_object_get(files, files_of[i]), "sha256"));
-        if (!path) {
-            status = CS_ERR_MEMORY;
-        } else if (!cs_path_exists(path)) {
-            status = cs_fail(CS_ERR_INPUT, "%s is missing", path);
-        } else {
-            status = cs_sha256_file(path, hex);
-        }
-        if (status == CS_OK && (!recorded || strcmp(hex, recorded) != 0))
-            status = cs_fail(CS_ERR_INPUT, "%s: its SHA-256 is %s, but %s was recorded", path, hex,
-                             recorded ? recorded : "none");
-        cs_free(path);
-    }
-    return status;
-}
-
 /* A damaged checkpoint: says what can be done, and what that loses. */
 static cs_status advise(cs_status damage, const char *dir, int64_t step)
 {
@@ -450,8 +379,8 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
     char *folder = cs_train_folder(dir, step);
     char *path = folder ? cs_path_join(folder, INDEX) : NULL;
     cs_status status = path ? cs_json_read(path, &index) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = check_digest(path, index);
-    if (status == CS_OK) status = check_files(folder, json_object_get(index, "files"));
+    if (status == CS_OK) status = cs_run_header_check(path, index, FORMAT);
+    if (status == CS_OK) status = cs_digest_check_own(path, index, folder);
     if (status == CS_OK) {
         cs_json_reader r = {index, "", CS_OK};
         *state = (cs_train_state){
@@ -472,38 +401,6 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
 }
 
 /* --- its model ---------------------------------------------------------------------------------*/
-
-cs_status cs_train_match(const char *where, const char *what, const json_t *was, const json_t *now)
-{
-    const char *key = NULL;
-    json_t *value = NULL;
-    json_object_foreach((json_t *)now, key, value)
-    {
-        const json_t *before = json_object_get(was, key);
-        if (json_equal(before, value)) {
-            continue;
-        }
-        char *a = before ? json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-        char *b = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-        cs_status status = cs_fail(CS_ERR_USAGE, "%s belongs to a %s%s %s, not %s", where, what,
-                                   key, a ? a : "unset", b ? b : "?");
-        free(a);
-        free(b);
-        return status;
-    }
-    return CS_OK;
-}
-
-static cs_status match_config(const char *folder, const cs_model_config *saved,
-                              const cs_model_config *present)
-{
-    json_t *was = cs_model_config_json(saved), *now = cs_model_config_json(present);
-    cs_status status = was && now ? cs_train_match(folder, "model with ", was, now) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_train_match(folder, "model with ", now, was);
-    json_decref(was);
-    json_decref(now);
-    return status;
-}
 
 static cs_status match_tokenizer(const char *folder, const cs_tokenizer *tokenizer)
 {
@@ -564,7 +461,6 @@ cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *to
                        : tokenizer ? match_tokenizer(folder, tokenizer)
                                    : CS_OK;
     if (status == CS_OK) status = cs_model_read(folder, model->params.backend, false, &saved);
-    if (status == CS_OK) status = match_config(folder, &saved.config, &model->config);
     if (status == CS_OK) status = take_all(folder, &saved.params, &model->params);
     cs_model_free(&saved);
     cs_free(folder);

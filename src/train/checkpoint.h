@@ -37,7 +37,7 @@ bool cs_train_listed(const cs_train_steps *list, int64_t step);
 /* DIR/checkpoint-STEP in fresh memory, NULL when out of memory. */
 char *cs_train_folder(const char *dir, int64_t step);
 
-/* Writes DIR/checkpoint-STEP; `run` holds the settings that a resumed run must share.
+/* Writes DIR/checkpoint-STEP; `run` is the identity of the run (io/run_id.h).
  * CS_ERR_CONVERGE, and nothing is written, if a parameter is not finite; it is named. */
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
                         const json_t *run, const cs_train_state *state) CS_MUST_CHECK;
@@ -52,19 +52,15 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before) CS_MUST
 
 /* Reads DIR/checkpoint-STEP: the counters, and the recorded run (a new reference). Every file is
  * compared with its recorded SHA-256 first: CS_ERR_INPUT names the file and both, and how to
- * continue from the checkpoint before it. */
+ * continue from the checkpoint before it. CS_ERR_USAGE: a checkpoint of another version. */
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state,
                         json_t **run) CS_MUST_CHECK;
 
-/* Parameters and moments into the model. CS_ERR_USAGE if its configuration differs, naming the
- * setting; CS_ERR_INPUT if the tokenizer differs, naming a token. */
+/* Parameters and moments into the model, whose configuration is that of the recorded run.
+ * CS_ERR_INPUT if the tokenizer differs, naming a token. */
 cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
                            cs_model *model) CS_MUST_CHECK;
 
 /* Removes all checkpoints except those of `listed` (NULL: none) and the last `keep` of the others,
  * and remains of incomplete ones. */
 cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *listed) CS_MUST_CHECK;
-
-/* CS_ERR_USAGE names the first setting of `now` that has changed: "WHERE is of a WHATkey ...". */
-cs_status cs_train_match(const char *where, const char *what, const json_t *was,
-                         const json_t *now) CS_MUST_CHECK;

@@ -8,14 +8,14 @@
 typedef struct {
     cs_cloze *cloze;
     cs_encoder encoder;
-    int64_t room;
+    int64_t capacity;
     int32_t unknown; /* the tokenizer's word for words that it lacks */
 } work;
 
 static cs_status add(work *w, int32_t token)
 {
     cs_cloze *c = w->cloze;
-    cs_status status = cs_reserve(&c->piece, &w->room, c->pieces + 1, sizeof *c->piece);
+    cs_status status = cs_reserve(&c->piece, &w->capacity, c->pieces + 1, sizeof *c->piece);
     if (status == CS_OK) c->piece[c->pieces++] = (cs_text_piece){token, 0};
     return status;
 }

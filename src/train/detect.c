@@ -78,11 +78,11 @@ cs_status cs_detector_draw(cs_detector *detector, const cs_batch *masked, const 
     for (int64_t r = 0; r < masked->events; ++r) {
         detector->u[r] = cs_rng_uniform(&rng);
     }
-    cs_status status = cs_run_get_f32(from->run, from->network.logits, detector->logits);
+    cs_status status = cs_run_get_f32(from->run, from->network.loss.logits, detector->logits);
     return status == CS_OK ? cs_parallel(masked->events, 0, draw_row, &d) : status;
 }
 
-/* The masked batch with the drawn tokens, every row of which is a loss row. */
+/* The masked batch with the drawn tokens; every row is a loss row. */
 static cs_status fill_in(cs_detector *d, const cs_batch *masked)
 {
     const int64_t rows = masked->batch * masked->length;
@@ -96,11 +96,11 @@ static cs_status fill_in(cs_detector *d, const cs_batch *masked)
     memcpy(batch->vis, masked->vis, bytes);
     memcpy(batch->lim, masked->lim, bytes);
     for (int64_t r = 0; r < masked->events; ++r) {
-        batch->token[masked->predict[r]] = d->drawn[r];
+        batch->token[masked->loss.predict[r]] = d->drawn[r];
     }
     for (int64_t r = 0, event = 0; r < rows; ++r) {
-        const bool was_masked = event < masked->events && masked->predict[event] == r;
-        const bool replaced = was_masked && masked->target[event] != d->drawn[event];
+        const bool was_masked = event < masked->events && masked->loss.predict[event] == r;
+        const bool replaced = was_masked && masked->loss.target[event] != d->drawn[event];
         event += was_masked;
         if (masked->token[r] >= 0) {
             cs_batch_predict(batch, r, replaced, d->weight, 0, 0);
@@ -117,7 +117,7 @@ cs_status cs_detector_step(cs_detector *detector, const cs_batch *masked, int64_
     cs_status status = fill_in(detector, masked);
     if (status == CS_OK) status = cs_pass_forward(pass, 1 / (double)rows, key);
     if (status == CS_OK && read) {
-        status = cs_run_sum(pass->run, pass->network.loss, &loss);
+        status = cs_run_sum(pass->run, pass->network.loss.value, &loss);
         detector->loss += loss / detector->weight;
     }
     return status == CS_OK ? cs_run_backward(pass->run) : status;

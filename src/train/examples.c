@@ -1,4 +1,4 @@
-/* Sequences of the split at hand, their order by Fisher and Yates, and the exact distribution of
+/* Sequences of the current split, their order by Fisher and Yates, and the exact distribution of
  * their targets (spectra.md: a column's mass). */
 #include "train/examples.h"
 
@@ -6,8 +6,8 @@
 
 #include "base/ints.h"
 #include "base/mem.h"
-#include "base/reals.h"
 #include "base/rng.h"
+#include "base/vector_ops.h"
 #include "plan/pairs.h"
 #include "text/sequences.h"
 

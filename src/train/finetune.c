@@ -58,7 +58,7 @@ typedef struct {
     const cs_texts *texts;
     const cs_content_masks *masks;
     int32_t *rank;         /* texts->longest */
-    double smoothing, own; /* share that each text keeps of its own; 1: it is not mixed */
+    double smoothing, own; /* share of a text's own vector in mixup; 1: no mixing */
     double *z;             /* of spans: outputs of all rows, then their gradient */
     cs_pass pass;
 } machine;
@@ -123,7 +123,7 @@ static cs_status machine_make(cs_model *model, const cs_texts *texts, const int6
     return status == CS_OK && (!m->rank || (texts->span && !m->z)) ? CS_ERR_MEMORY : status;
 }
 
-/* What text t is to be: its value, or the shares of the classes. */
+/* The target of text t: its value, or the shares of the classes. */
 static void set_goal(const machine *m, int64_t t, int64_t classes, double *goal)
 {
     goal[0] = m->texts->value[t];
@@ -159,8 +159,8 @@ static cs_status fill_text(machine *m, int64_t b, int64_t t, int64_t draw)
     }
     const int64_t read = s->place ? s->place[t] : c->head.readout == CS_READ_LAST ? n - 1 : 0;
     cs_batch_predict(x, first + read, s->classes > 0 ? (int32_t)s->value[t] : -1, 1, t, 0);
-    x->readout_lim[b] = INT32_MAX - 1; /* all but padding */
-    set_goal(m, t, x->goal_width, x->goal + b * x->goal_width);
+    x->loss.readout_lim[b] = INT32_MAX - 1; /* all but padding */
+    set_goal(m, t, x->loss.goal_width, x->loss.goal + b * x->loss.goal_width);
     return status;
 }
 
@@ -176,15 +176,16 @@ static void mix_floats(int64_t count, double own, float *x, float *y)
 
 static void mix_pictures(const cs_batch *x, int64_t count, double own)
 {
-    const int64_t values = x->length * x->real_width;
+    const int64_t values = x->length * x->real.width;
     for (int64_t b = 0, c = count - 1; b < c; ++b, --c) {
-        mix_floats(values, own, x->real + b * values, x->real + c * values);
-        if (x->extra) {
-            mix_floats(x->extra_width, own, x->extra + b * x->extra_width,
-                       x->extra + c * x->extra_width);
+        mix_floats(values, own, x->real.values + b * values, x->real.values + c * values);
+        if (x->extra.values) {
+            mix_floats(x->extra.width, own, x->extra.values + b * x->extra.width,
+                       x->extra.values + c * x->extra.width);
         }
-        for (int64_t k = 0; k < x->goal_width; ++k) {
-            double *p = x->goal + b * x->goal_width + k, *q = x->goal + c * x->goal_width + k;
+        for (int64_t k = 0; k < x->loss.goal_width; ++k) {
+            double *p = x->loss.goal + b * x->loss.goal_width + k,
+                   *q = x->loss.goal + c * x->loss.goal_width + k;
             const double was = *p;
             *p = own * was + (1 - own) * *q;
             *q = own * *q + (1 - own) * was;
@@ -241,14 +242,15 @@ static double span_loss(double *z, int h, int64_t n, int64_t right, double scale
     return loss;
 }
 
-/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward begins. On
- * a device too the loss is taken here: 2 numbers a row each way, beside a pass. */
+/* The sum of the losses of the batch, whose gradient divided by `count` is put where backward
+ * begins. On a device too the loss is taken here: 2 numbers a row each way, little compared with a
+ * pass. */
 static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool train,
                             double *loss)
 {
     cs_run *run = m->pass.run;
     const int64_t length = m->pass.batch.length, rows = m->pass.batch.batch;
-    cs_status status = cs_run_get(run, m->pass.network.logits, m->z);
+    cs_status status = cs_run_get(run, m->pass.network.loss.logits, m->z);
     *loss = 0;
     for (int64_t b = 0; b < count && status == CS_OK; ++b) {
         const int64_t *start = m->texts->start + text[b], n = start[1] - start[0];
@@ -260,7 +262,8 @@ static cs_status spans_loss(machine *m, const int64_t *text, int64_t count, bool
     }
     /* a batch of one shape has sequences behind the texts */
     memset(m->z + 2 * count * length, 0, (size_t)(2 * (rows - count) * length) * sizeof *m->z);
-    return status == CS_OK && train ? cs_run_put_grad(run, m->pass.network.logits, m->z) : status;
+    return status == CS_OK && train ? cs_run_put_grad(run, m->pass.network.loss.logits, m->z)
+                                    : status;
 }
 
 /* --- training ----------------------------------------------------------------------------------*/
@@ -338,7 +341,7 @@ static cs_status one_step(session *s, int64_t count)
         (status = forward(&s->m, s->batch, count, step, 1.0 / (double)count, key,
                           &s->result.tokens)) == CS_OK &&
         (status = s->m.z ? spans_loss(&s->m, s->batch, count, true, &loss)
-                         : cs_run_sum(run, s->m.pass.network.loss, &loss)) == CS_OK &&
+                         : cs_run_sum(run, s->m.pass.network.loss.value, &loss)) == CS_OK &&
         (status = cs_run_backward(run)) == CS_OK &&
         (status = cs_updates_add(&s->updates, &s->o->adamw, rate, step)) == CS_OK &&
         (status = cs_updates_read(&s->updates, s->o->bad_limit, &s->norm, &s->bad,
@@ -439,7 +442,7 @@ static cs_status take(const machine *m, const cs_by_length *item, int64_t count,
     return CS_OK;
 }
 
-/* Outputs and loss of a batch, means over the draws of its masks. z: room for two batches. */
+/* Outputs and loss of a batch, means over the draws of its masks. z: a buffer of two batches. */
 static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t count, int64_t *text,
                                float *z, double *predicted, double *loss)
 {
@@ -455,8 +458,9 @@ static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t cou
         int64_t tokens = 0;
         double sum = 0;
         status = forward(m, text, count, d, 1, (cs_run_key){0}, &tokens);
-        if (status == CS_OK && (status = cs_run_sum(run, m->pass.network.loss, &sum)) == CS_OK)
-            status = cs_run_get_f32(run, m->pass.network.logits, d == 0 ? z : once);
+        if (status == CS_OK &&
+            (status = cs_run_sum(run, m->pass.network.loss.value, &sum)) == CS_OK)
+            status = cs_run_get_f32(run, m->pass.network.loss.logits, d == 0 ? z : once);
         for (int64_t i = 0; i < outputs && d > 0 && status == CS_OK; ++i) {
             z[i] += (once[i] - z[i]) / (float)(d + 1);
         }
@@ -508,7 +512,7 @@ static cs_status rows_batch(machine *m, const int64_t *text, int64_t count, floa
         int64_t tokens = 0;
         double sum = 0;
         status = forward(m, text, count, d, 1, (cs_run_key){0}, &tokens);
-        if (status == CS_OK) status = cs_run_get(m->pass.run, m->pass.network.logits, m->z);
+        if (status == CS_OK) status = cs_run_get(m->pass.run, m->pass.network.loss.logits, m->z);
         for (int64_t b = 0; b < count && status == CS_OK; ++b) {
             const int64_t *start = m->texts->start + text[b];
             float *to = logits + 2 * start[0];

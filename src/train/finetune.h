@@ -46,6 +46,9 @@ typedef struct {
     const char *stage; /* of the progress */
 } cs_finetune_options;
 
+/* Members that have the names of their options; the results of a run depend on all of them. */
+#define CS_FINETUNE_SETTINGS epochs, batch, warmup, label_smoothing, mixup
+
 /* Defaults with their sources in docs/reference/fine-tuning-options.md. */
 cs_finetune_options cs_finetune_defaults(void);
 

@@ -37,7 +37,7 @@ static cs_status kept(const char *path, const char *text, int64_t step, int64_t 
     return CS_OK;
 }
 
-/* What the log begins with, in one atomic write. */
+/* Writes the beginning of the log, in one atomic write. */
 static cs_status begin(const char *path, int64_t step)
 {
     if (step == 0 || !cs_path_exists(path)) {

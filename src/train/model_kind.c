@@ -1,10 +1,10 @@
-/* Limit: the record is taken at its word; a model that was changed afterwards keeps its kind. */
+/* Limit: the record is trusted; a model that was changed afterwards keeps its kind. */
 #include "train/model_kind.h"
 
 #include <string.h>
 
+#include "base/enum_names.h"
 #include "base/mem.h"
-#include "base/names.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "plan/spec.h"
@@ -67,9 +67,9 @@ static cs_status set_objective(const cs_objective *objective, cs_model_kind *kin
 cs_attention cs_kind_attention(cs_kind kind, const cs_objective_row *objective)
 {
     const bool heads = kind == CS_KIND_CAUSAL && objective == cs_objective_table(CS_OBJ_DIVERSE_AR),
-               causal = !objective || heads || objective->reads == CS_READS_PREFIXES ||
+               causal = !objective || heads || objective->reads == CS_ROWS_PREFIXES ||
                         objective == cs_objective_table(CS_OBJ_AR);
-    const bool masks = objective && objective->reads == CS_READS_MASKS;
+    const bool masks = objective && objective->reads == CS_ROWS_MASKED;
     return (kind != CS_KIND_TWO_STREAM && kind != CS_KIND_CAUSAL) || masks
                ? CS_ATTENTION_BIDIRECTIONAL
            : causal ? CS_ATTENTION_CAUSAL
@@ -86,7 +86,7 @@ cs_status cs_model_kind_of(const cs_task *task, const cs_model_config *config, c
     const cs_form form = cs_form_of(task, config);
     const cs_objective_row *row = cs_objective_table(task->objective.kind);
     const bool next =
-        form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) != CS_READS_MASKS;
+        form == CS_FORM_SINGLE && cs_objective_reads(&task->objective) != CS_ROWS_MASKED;
     static const cs_kind NEXT[] = {[CS_MASKS_NONE] = CS_KIND_CAUSAL,
                                    [CS_MASKS_SOME] = CS_KIND_HYBRID,
                                    [CS_MASKS_ALL] = CS_KIND_MNTP};
@@ -183,7 +183,7 @@ static const char *query_position(cs_kind kind, bool blind)
     return kind != CS_KIND_TWO_STREAM ? NULL : blind ? "off" : "on";
 }
 
-/* What config.json says. */
+/* The kind by config.json. */
 static cs_status take_own(const json_t *own, cs_model_kind *out)
 {
     const char *kind = json_string_value(json_object_get(own, "kind")),
@@ -209,8 +209,8 @@ static cs_status take_own(const json_t *own, cs_model_kind *out)
     return status == CS_ERR_USAGE ? cs_blame(CS_ERR_INPUT, "'trained'") : status;
 }
 
-/* A training run of before: its objective in `record`, loss and shares among `options`, where no
- * loss means the objective's own. */
+/* A training run of an older version: its objective in `record`, loss and shares among `options`,
+ * where no loss means the objective's own. */
 static cs_status take_record(const json_t *record, const json_t *options,
                              const cs_model_config *config, cs_model_kind *out)
 {
@@ -257,8 +257,8 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
     out->spectral_factor = 2;
 }
 
-/* The record of a run beside config.json: train.json, whose options are the manifest's, or a
- * checkpoint's trainer.json, which has both under "run". */
+/* The record of a run in the folder of config.json: train.json, whose options are the manifest's,
+ * or a checkpoint's trainer.json, which has both under "run". */
 static cs_status take_neighbour(const char *dir, const cs_model_config *config, bool *there,
                                 cs_model_kind *out)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/names.h"
+#include "base/enum_names.h"
 
 static const char *const names[] = {"one-cycle", "cosine", "linear", "constant"};
 

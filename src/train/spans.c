@@ -17,17 +17,18 @@ typedef struct {
     cs_encoder encoder;
     int32_t *id; /* of all contexts, one behind the other */
     int32_t *question;
-    int64_t id_room, place_room, question_room, questions;
-    int64_t window_room, start_room, span_room, token_room, type_room;
+    int64_t id_capacity, place_capacity, question_capacity, questions;
+    int64_t window_capacity, start_capacity, span_capacity, token_capacity, type_capacity;
 } work;
 
 /* --- contexts --------------------------------------------------------------------------------- */
 
 static cs_status keep(work *w, int64_t at, int64_t count, const int32_t *id)
 {
-    cs_status status = cs_reserve(&w->id, &w->id_room, at + count, sizeof *w->id);
+    cs_status status = cs_reserve(&w->id, &w->id_capacity, at + count, sizeof *w->id);
     if (status == CS_OK)
-        status = cs_reserve(&w->spans->place, &w->place_room, at + count, sizeof *w->spans->place);
+        status =
+            cs_reserve(&w->spans->place, &w->place_capacity, at + count, sizeof *w->spans->place);
     if (status == CS_OK && count > 0) memcpy(w->id + at, id, (size_t)count * sizeof *id);
     return status;
 }
@@ -144,7 +145,8 @@ static cs_status encode_question(work *w, const char *text)
     cs_status status = cs_encoder_encode(&w->encoder, text, (int64_t)strlen(text), false);
     w->questions = cs_least(w->encoder.count, w->options->max_question);
     if (status == CS_OK)
-        status = cs_reserve(&w->question, &w->question_room, w->questions + 1, sizeof *w->question);
+        status =
+            cs_reserve(&w->question, &w->question_capacity, w->questions + 1, sizeof *w->question);
     if (status == CS_OK && w->questions > 0)
         memcpy(w->question, w->encoder.id, (size_t)w->questions * sizeof *w->question);
     return status;
@@ -173,13 +175,15 @@ static cs_status add_window(work *w, int64_t question, int64_t token, int64_t to
     const int64_t n = t->count, rows = w->questions + tokens + w->form.count;
     int64_t at = n > 0 ? t->start[n] : 0;
     cs_span_window window = {.question = question, .tokens = tokens, .token = token};
-    cs_status status = cs_reserve(&t->start, &w->start_room, n + 2, sizeof *t->start);
-    if (status == CS_OK) status = cs_reserve(&t->span, &w->span_room, 2 * n + 2, sizeof *t->span);
+    cs_status status = cs_reserve(&t->start, &w->start_capacity, n + 2, sizeof *t->start);
     if (status == CS_OK)
-        status = cs_reserve(&w->spans->window, &w->window_room, n + 1, sizeof window);
+        status = cs_reserve(&t->span, &w->span_capacity, 2 * n + 2, sizeof *t->span);
     if (status == CS_OK)
-        status = cs_reserve(&t->token, &w->token_room, at + rows, sizeof *t->token);
-    if (status == CS_OK) status = cs_reserve(&t->type, &w->type_room, at + rows, sizeof *t->type);
+        status = cs_reserve(&w->spans->window, &w->window_capacity, n + 1, sizeof window);
+    if (status == CS_OK)
+        status = cs_reserve(&t->token, &w->token_capacity, at + rows, sizeof *t->token);
+    if (status == CS_OK)
+        status = cs_reserve(&t->type, &w->type_capacity, at + rows, sizeof *t->type);
     if (status != CS_OK) return status;
     t->start[n] = at;
     for (int64_t p = 0; p < w->form.count; ++p) {
@@ -217,24 +221,24 @@ static cs_status add_question(work *w, const cs_squad *squad, int64_t i)
     for (int64_t p = 0; p < w->form.count; ++p) {
         specials += w->form.piece[p].token >= 0;
     }
-    const int64_t room = w->options->max_length - specials - w->questions;
-    if (room < 1) {
+    const int64_t capacity = w->options->max_length - specials - w->questions;
+    if (capacity < 1) {
         return cs_fail(
             CS_ERR_USAGE,
             "length %lld is too short for %lld special tokens, %lld question tokens and a context",
             (long long)w->options->max_length, (long long)specials, (long long)w->questions);
     }
-    const int64_t step = cs_least(w->options->stride, room);
+    const int64_t step = cs_least(w->options->stride, capacity);
     for (int64_t at = start[0]; status == CS_OK; at += step) {
-        status = add_window(w, i, at, cs_least(room, start[1] - at), from, to);
-        if (at + room >= start[1]) {
+        status = add_window(w, i, at, cs_least(capacity, start[1] - at), from, to);
+        if (at + capacity >= start[1]) {
             break;
         }
     }
     return status;
 }
 
-/* What pairs have, and of a causal model a last row that sees all. */
+/* The form of pairs; a causal model needs a last row that sees all. */
 static cs_status choose_form(work *w)
 {
     const cs_spans_options *o = w->options;
@@ -283,7 +287,7 @@ void cs_spans_free(cs_spans *spans)
     *spans = (cs_spans){0};
 }
 
-/* --- answers ---------------------------------------------------------------------------------- */
+/* --- spans that answer questions -------------------------------------------------------------- */
 
 /* The best span of a window's context; its score goes up with it. */
 static void best_of(const cs_spans *s, const cs_span_window *w, const float *z, int64_t longest,

@@ -15,7 +15,6 @@
 #include "base/range.h"
 #include "base/threads.h"
 #include "train/batch_private.h"
-#include "train/log_private.h"
 #include "train/trainer_private.h"
 
 /* --- setting up --------------------------------------------------------------------------------*/
@@ -25,25 +24,27 @@ static cs_status check_options(const cs_train_options *o)
     /* Dropout's counter has 32 bits for the step and 16 for the micro-batch (tensor/dropout.h). */
     const cs_range range[] = {
         {"steps", (double)o->steps, 0, UINT32_MAX},
-        {"batch", (double)o->batch, 1, 1 << 20},
-        {"accumulate", (double)o->accumulate, 1, UINT16_MAX},
-        {"sequences a step", (double)o->batch * (double)o->accumulate, 1, (1 << 20) - 1},
-        {"max-length", (double)o->length, 1, 1 << 20},
+        {"batch", (double)o->data.batch, 1, 1 << 20},
+        {"accumulate", (double)o->data.accumulate, 1, UINT16_MAX},
+        {"sequences a step", (double)o->data.batch * (double)o->data.accumulate, 1, (1 << 20) - 1},
+        {"max-length", (double)o->data.length, 1, 1 << 20},
         /* The untrained network of a recipe (steps 0) keeps the recipe's other numbers. */
-        {"warmup", (double)o->warmup, 0, o->steps > 0 ? (double)o->steps : 1e12},
-        {"lr", o->learning_rate, 0, 1e300},
-        {"final-share", o->final_share, 0, 1},
-        {"cool-down", o->cool_down, 0, 1},
-        {"beta1", o->beta1, 0, 1 - 1e-9},
-        {"beta2", o->beta2, 0, 1 - 1e-9},
-        {"adam-eps", o->adam_eps, 1e-30, 1}, /* 0 divides by 0, as a float that is less does */
-        {"weight-decay", o->weight_decay, 0, 1e3},
-        {"clip", o->clip, 0, 1e300},
-        {"log-every", (double)o->log_every, 0, 1e12},
-        {"eval-every", (double)o->eval_every, 0, 1e12},
-        {"save-every", (double)o->save_every, 0, 1e12},
-        {"eval-batches", (double)o->eval_batches, 0, 1e6},
-        {"evaluated sequences", (double)o->batch * (double)o->eval_batches, 0, (1 << 20) - 1},
+        {"warmup", (double)o->rate.warmup, 0, o->steps > 0 ? (double)o->steps : 1e12},
+        {"lr", o->rate.learning_rate, 0, 1e300},
+        {"final-share", o->rate.final_share, 0, 1},
+        {"cool-down", o->rate.cool_down, 0, 1},
+        {"beta1", o->adamw.beta1, 0, 1 - 1e-9},
+        {"beta2", o->adamw.beta2, 0, 1 - 1e-9},
+        {"adam-eps", o->adamw.adam_eps, 1e-30,
+         1}, /* 0 divides by 0, as a float that is less does */
+        {"weight-decay", o->adamw.weight_decay, 0, 1e3},
+        {"clip", o->adamw.clip, 0, 1e300},
+        {"log-every", (double)o->intervals.log_every, 0, 1e12},
+        {"eval-every", (double)o->intervals.eval_every, 0, 1e12},
+        {"save-every", (double)o->intervals.save_every, 0, 1e12},
+        {"eval-batches", (double)o->intervals.eval_batches, 0, 1e6},
+        {"evaluated sequences", (double)o->data.batch * (double)o->intervals.eval_batches, 0,
+         (1 << 20) - 1},
         {"bad-limit", (double)o->bad_limit, 1, 1e12},
         {"time-limit", o->time_limit, 0, 1e12},
         {"replaced-token", o->replaced_token, 0, 1e6},
@@ -52,21 +53,21 @@ static cs_status check_options(const cs_train_options *o)
     if (status == CS_OK && o->phases && o->loss == CS_LOSS_SPECTRAL)
         status = cs_fail(CS_ERR_USAGE, "the spectral loss needs one distribution of targets, but a "
                                        "schedule of objectives has one per phase");
-    if (status == CS_OK && o->cool_down > 0 && o->schedule != CS_SCHEDULE_CONSTANT)
+    if (status == CS_OK && o->rate.cool_down > 0 && o->rate.schedule != CS_SCHEDULE_CONSTANT)
         status = cs_fail(CS_ERR_USAGE, "a cool-down needs a constant schedule, not %s",
-                         cs_schedule_name(o->schedule));
+                         cs_schedule_name(o->rate.schedule));
     return status;
 }
 
 int64_t cs_train_cool(const cs_train_options *options)
 {
-    return llround(options->cool_down * (double)options->steps);
+    return llround(options->rate.cool_down * (double)options->steps);
 }
 
 double cs_trainer_rate(const cs_train_options *o, int64_t step)
 {
-    return cs_schedule_rate(o->schedule, o->learning_rate, o->final_share, o->warmup,
-                            cs_train_cool(o), o->steps, step);
+    return cs_schedule_rate(o->rate.schedule, o->rate.learning_rate, o->rate.final_share,
+                            o->rate.warmup, cs_train_cool(o), o->steps, step);
 }
 
 void cs_trainer_phase(cs_trainer *t, int64_t step)
@@ -86,12 +87,12 @@ static cs_status open_pass(const cs_trainer *t, bool training, int64_t longest, 
                                 .training = training};
     const cs_model_config *c = &t->model->config;
     cs_status status = o->phases
-                           ? cs_phases_sizes(o->phases, &o->task, c, o->batch, longest, &sizes)
-                           : cs_task_sizes(&o->task, c, o->batch, longest, &sizes);
+                           ? cs_phases_sizes(o->phases, &o->task, c, o->data.batch, longest, &sizes)
+                           : cs_task_sizes(&o->task, c, o->data.batch, longest, &sizes);
     return status == CS_OK ? cs_pass_open(t->model, &sizes, out) : status;
 }
 
-/* The detector's pass beside the step's. */
+/* The detector's pass, in addition to the step's. */
 static cs_status open_detector(const cs_trainer *t, cs_detector *out)
 {
     const cs_train_options *o = &t->options;
@@ -99,7 +100,7 @@ static cs_status open_detector(const cs_trainer *t, cs_detector *out)
         return CS_OK;
     }
     if (o->phases || o->loss != CS_LOSS_CROSS_ENTROPY || !cs_task_masks(&t->task) ||
-        cs_task_reads(&t->task) == CS_READS_NEXT || t->step.sizes.form != CS_FORM_SINGLE ||
+        cs_task_reads(&t->task) == CS_ROWS_SHIFTED || t->step.sizes.form != CS_FORM_SINGLE ||
         t->model->config.shape.real_width > 0) {
         return cs_fail(CS_ERR_USAGE, "replaced tokens need a single masked objective on text, one "
                                      "stream and the cross-entropy");
@@ -140,13 +141,13 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
     cs_examples_options wanted = {
         .objective = o->phases ? o->phases->objective : &o->task.objective,
         .objectives = o->phases ? o->phases->count : 1,
-        .length = o->length,
-        .pack = o->pack,
+        .length = o->data.length,
+        .pack = o->data.pack,
         .end_token = tokenizer ? cs_tokenizer_special(tokenizer, CS_TOKEN_EOS) : -1,
         .seed = o->seed,
-        .group = o->by_length ? o->batch : 0};
+        .group = o->data.by_length ? o->data.batch : 0};
     cs_status status = cs_examples_of(corpus, &wanted, &t->train);
-    if (status == CS_OK && t->train.count == 0) status = nothing(corpus, &t->train, o->length);
+    if (status == CS_OK && t->train.count == 0) status = nothing(corpus, &t->train, o->data.length);
     if (status == CS_OK) {
         wanted.held_out = true;
         wanted.group = 0; /* the first of a window would be of some lengths only */
@@ -158,11 +159,11 @@ static cs_status order_examples(cs_trainer *t, const cs_corpus *corpus,
 static cs_status allocate(cs_trainer *t)
 {
     const cs_train_options *o = &t->options;
-    t->micro = cs_calloc(o->accumulate, sizeof *t->micro);
-    t->example = cs_calloc(o->batch, sizeof *t->example);
+    t->micro = cs_calloc(o->data.accumulate, sizeof *t->micro);
+    t->example = cs_calloc(o->data.batch, sizeof *t->example);
     if (!t->micro || !t->example) return CS_ERR_MEMORY;
-    if (o->view.take) {
-        t->seen = cs_alloc(o->batch * t->train.longest * t->train.real_width, sizeof *t->seen);
+    if (o->data.view.take) {
+        t->seen = cs_alloc(o->data.batch * t->train.longest * t->train.real_width, sizeof *t->seen);
         if (!t->seen) return CS_ERR_MEMORY;
     }
     cs_status status = cs_updates_init(&t->model->params, &t->updates);
@@ -183,8 +184,8 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
                     .options = *options,
                     .state = {.loss = NAN, .eval_loss = NAN},
                     .norm = NAN};
-    if (t.options.warmup < 0) {
-        t.options.warmup = cs_schedule_warmup(t.options.schedule, t.options.steps);
+    if (t.options.rate.warmup < 0) {
+        t.options.rate.warmup = cs_schedule_warmup(t.options.rate.schedule, t.options.steps);
     }
     cs_trainer_phase(&t, 1);
     cs_status status = check_options(&t.options);
@@ -207,7 +208,7 @@ cs_status cs_trainer_init(cs_model *model, const cs_corpus *corpus, const cs_tok
 void cs_trainer_free(cs_trainer *t)
 {
     cs_updates_free(&t->updates);
-    for (int64_t i = 0; t->micro && i < t->options.accumulate; ++i) {
+    for (int64_t i = 0; t->micro && i < t->options.data.accumulate; ++i) {
         cs_batch_free(&t->micro[i]);
     }
     cs_pass_close(&t->step);
@@ -229,7 +230,7 @@ typedef struct {
 /* The vectors of sequence `at` of the training side as row i of a slice reads them. */
 static cs_status see(cs_trainer *t, int64_t at, const slice *part, int64_t i, cs_example *example)
 {
-    const cs_train_view *view = &t->options.view;
+    const cs_train_view *view = &t->options.data.view;
     float *to = t->seen + i * t->train.longest * t->train.real_width;
     example->real = to;
     return view->take(view->ctx, t->train.start[at], t->train.length[at], part->step, part->row + i,
@@ -252,7 +253,7 @@ static cs_status build_batch(cs_trainer *t, cs_examples *examples, slice part, c
                                                   : NULL,
                          .length = examples->length[at],
                          .row = part.row + i};
-        if (examples == &t->train && t->options.view.take) {
+        if (examples == &t->train && t->options.data.view.take) {
             status = see(t, at, &part, i, &t->example[i]);
             if (status != CS_OK) return status;
         }
@@ -272,12 +273,13 @@ static cs_status build_step(cs_trainer *t, int64_t step, double *weight)
     cs_status status = CS_OK;
     *weight = 0.0;
     t->detector.rows = 0;
-    for (int64_t m = 0; m < o->accumulate && status == CS_OK; ++m) {
-        int64_t row = m * o->batch;
-        slice part = {(step - 1) * o->batch * o->accumulate + row, o->batch, row, step};
+    for (int64_t m = 0; m < o->data.accumulate && status == CS_OK; ++m) {
+        int64_t row = m * o->data.batch;
+        slice part = {(step - 1) * o->data.batch * o->data.accumulate + row, o->data.batch, row,
+                      step};
         cs_batch_free(&t->micro[m]);
         status = build_batch(t, &t->train, part, &t->step, &t->micro[m]);
-        *weight += t->micro[m].weight_sum;
+        *weight += t->micro[m].loss.weight_sum;
         t->detector.rows += cs_detector_rows(&t->micro[m]);
         t->state.tokens += t->micro[m].tokens;
     }
@@ -295,7 +297,7 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
     cs_status status = cs_batch_load(&t->micro[m], &t->step.network, scale, t->mass, key, run);
     if (status == CS_OK) status = cs_run_forward(run);
     if (status == CS_OK && read) {
-        status = cs_run_sum(run, t->step.network.loss, &loss);
+        status = cs_run_sum(run, t->step.network.loss.value, &loss);
         t->state.loss += loss;
     }
     const bool detects = t->detector.weight > 0;
@@ -310,8 +312,7 @@ static cs_status micro_step(cs_trainer *t, int64_t m, int64_t step, double scale
 static cs_status update(cs_trainer *t, int64_t step)
 {
     const cs_train_options *o = &t->options;
-    const cs_adamw_recipe recipe = {o->beta1, o->beta2, o->adam_eps, o->weight_decay, o->clip};
-    return cs_updates_add(&t->updates, &recipe, cs_trainer_rate(o, step), step);
+    return cs_updates_add(&t->updates, &o->adamw, cs_trainer_rate(o, step), step);
 }
 
 cs_status cs_trainer_step(cs_trainer *t, bool read)
@@ -330,7 +331,7 @@ cs_status cs_trainer_step(cs_trainer *t, bool read)
         t->detector.loss = 0;
     }
     if (status == CS_OK && some) status = cs_params_zero_grad(&t->model->params);
-    for (int64_t m = 0; m < t->options.accumulate && some && status == CS_OK; ++m) {
+    for (int64_t m = 0; m < t->options.data.accumulate && some && status == CS_OK; ++m) {
         status = micro_step(t, m, step, 1.0 / weight, read);
     }
     if (waits) cs_interrupt_hold(true);
@@ -362,21 +363,21 @@ static cs_status eval_batch(cs_trainer *t, int64_t first, int64_t count, double 
     cs_batch_free(batch);
     /* Step 0: plans that no step of training draws. */
     cs_status status = build_batch(t, &t->held, (slice){first, count, first, 0}, &t->eval, batch);
-    if (status == CS_OK && batch->weight_sum > 0.0 &&
+    if (status == CS_OK && batch->loss.weight_sum > 0.0 &&
         (status = cs_batch_load(batch, &t->eval.network, 1.0, t->mass, key, t->eval.run)) ==
             CS_OK &&
         (status = cs_run_forward(t->eval.run)) == CS_OK) {
-        status = cs_run_sum(t->eval.run, t->eval.network.loss, &sum);
+        status = cs_run_sum(t->eval.run, t->eval.network.loss.value, &sum);
     }
     *loss += sum;
-    *weight += batch->weight_sum;
+    *weight += batch->loss.weight_sum;
     return status;
 }
 
 cs_status cs_trainer_evaluate(cs_trainer *t, double *out)
 {
-    const int64_t batch = t->options.batch;
-    const int64_t count = cs_least(t->held.count, batch * t->options.eval_batches);
+    const int64_t batch = t->options.data.batch;
+    const int64_t count = cs_least(t->held.count, batch * t->options.intervals.eval_batches);
     double loss = 0.0, weight = 0.0;
     cs_status status = CS_OK;
     for (int64_t at = 0; at < count && status == CS_OK; at += batch) {
@@ -409,8 +410,8 @@ static cs_status unigram_of(const cs_examples *train, int64_t vocab, double **ou
 
 cs_status cs_trainer_unigram(cs_trainer *t, double *out)
 {
-    const int64_t size = t->options.batch;
-    const int64_t count = cs_least(t->held.count, size * t->options.eval_batches);
+    const int64_t size = t->options.data.batch;
+    const int64_t count = cs_least(t->held.count, size * t->options.intervals.eval_batches);
     double loss = 0.0, weight = 0.0, *log_share = NULL;
     cs_batch *batch = &t->eval.batch;
     cs_status status = unigram_of(&t->train, t->model->config.shape.vocab, &log_share);
@@ -419,9 +420,11 @@ cs_status cs_trainer_unigram(cs_trainer *t, double *out)
         cs_batch_free(batch);
         status = build_batch(t, &t->held, part, &t->eval, batch);
         for (int64_t i = 0; i < batch->predictions && status == CS_OK; ++i) {
-            loss -= batch->target[i] < 0 ? 0.0 : batch->weight[i] * log_share[batch->target[i]];
+            loss -= batch->loss.target[i] < 0
+                        ? 0.0
+                        : batch->loss.weight[i] * log_share[batch->loss.target[i]];
         }
-        weight += batch->weight_sum;
+        weight += batch->loss.weight_sum;
     }
     cs_free(log_share);
     *out = weight > 0.0 ? loss / weight : NAN;
@@ -457,11 +460,11 @@ static void count(const cs_trainer *t, cs_train_estimate *e)
     if (t->eval.run) {
         e->bytes += cs_run_bytes(&t->eval.network.graph, t->backend);
     }
-    e->flops = 3.0 * (double)t->options.accumulate * cs_network_flops(&t->step.network);
+    e->flops = 3.0 * (double)t->options.data.accumulate * cs_network_flops(&t->step.network);
     if (t->detector.weight > 0) {
         const cs_network *second = &t->detector.pass.network;
         e->bytes += cs_run_bytes(&second->graph, t->backend);
-        e->flops += 3.0 * (double)t->options.accumulate * cs_network_flops(second);
+        e->flops += 3.0 * (double)t->options.data.accumulate * cs_network_flops(second);
     }
 }
 

@@ -40,24 +40,25 @@ cs_status cs_texts_form(const cs_tokenizer *t, bool special, bool begin, bool pa
 
 typedef struct {
     cs_text_piece *piece;
-    int64_t pieces, piece_room;
+    int64_t pieces, piece_capacity;
     int64_t specials; /* tokens around the texts */
     int64_t gap;      /* the piece that the place is; pieces: the last row */
     cs_encoder encoder;
-    int32_t *id; /* of the texts at hand, one behind the other */
-    int64_t id_room, token_room, type_room;
+    int32_t *id; /* of the current texts, one after the other */
+    int64_t id_capacity, token_capacity, type_capacity;
 } work;
 
 static cs_status add_pieces(work *w, int64_t count, const cs_text_piece *piece)
 {
-    cs_status status = cs_reserve(&w->piece, &w->piece_room, w->pieces + count, sizeof *w->piece);
+    cs_status status =
+        cs_reserve(&w->piece, &w->piece_capacity, w->pieces + count, sizeof *w->piece);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         w->piece[w->pieces++] = piece[i];
     }
     return status;
 }
 
-/* A template stands where a single text would; where it ends at the gap nothing comes behind it. */
+/* A template replaces a single text; a template that ends at the gap has nothing after it. */
 static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, bool pair, work *w)
 {
     const cs_cloze *cloze = o->cloze;
@@ -84,12 +85,12 @@ static cs_status choose_form(const cs_tokenizer *t, const cs_texts_options *o, b
                : status;
 }
 
-/* Lengths a and b cut to a sum of `room`: the longer one first. */
-static void cut(int64_t room, int64_t *a, int64_t *b)
+/* Lengths a and b cut to a sum of `capacity`: the longer one first. */
+static void cut(int64_t capacity, int64_t *a, int64_t *b)
 {
     int64_t *shorter = *a > *b ? b : a, *longer = *a > *b ? a : b;
-    *shorter = cs_least(*shorter, room / 2);
-    *longer = cs_least(*longer, room - *shorter);
+    *shorter = cs_least(*shorter, capacity / 2);
+    *longer = cs_least(*longer, capacity - *shorter);
 }
 
 /* Ids of a text behind the first `from`. */
@@ -97,7 +98,8 @@ static cs_status encode_one(work *w, const char *text, int64_t from, int64_t *co
 {
     const cs_encoder *e = &w->encoder;
     cs_status status = cs_encoder_encode(&w->encoder, text, (int64_t)strlen(text), false);
-    if (status == CS_OK) status = cs_reserve(&w->id, &w->id_room, from + e->count, sizeof *w->id);
+    if (status == CS_OK)
+        status = cs_reserve(&w->id, &w->id_capacity, from + e->count, sizeof *w->id);
     if (status == CS_OK && e->count > 0) {
         memcpy(w->id + from, e->id, (size_t)e->count * sizeof *w->id);
         *count = e->count;
@@ -120,8 +122,9 @@ static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_
         ++out->truncated;
     }
     const int64_t need = at + a + b + w->specials;
-    status = cs_reserve(&out->token, &w->token_room, need, sizeof *out->token);
-    if (status == CS_OK) status = cs_reserve(&out->type, &w->type_room, need, sizeof *out->type);
+    status = cs_reserve(&out->token, &w->token_capacity, need, sizeof *out->token);
+    if (status == CS_OK)
+        status = cs_reserve(&out->type, &w->type_capacity, need, sizeof *out->type);
     if (status != CS_OK) return status;
     for (int64_t p = 0; p < w->pieces; ++p) {
         const cs_text_piece *piece = &w->piece[p];

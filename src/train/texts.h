@@ -43,8 +43,8 @@ typedef struct {
      * text */
     const float *real;
     int64_t real_width;
-    const float
-        *extra; /* count x extra_width, borrowed: read by the token before each; NULL: none */
+    /* count x extra_width, borrowed: read by the token before each; NULL: none. */
+    const float *extra;
     int64_t extra_width;
 } cs_texts;
 

@@ -1,7 +1,7 @@
 /* The loop around the steps: log, evaluation, checkpoints, interrupts.
  *
  * Interrupts are held while it runs, so that no parallel loop of a step stops halfway; the flag is
- * looked at between steps. A checkpoint is written after its step's log row, so that the log of a
+ * checked between steps. A checkpoint is written after its step's log row, so that the log of a
  * resumed run has every row once. */
 #include "train/trainer.h"
 
@@ -14,7 +14,8 @@
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"
-#include "plan/spec.h"
+#include "io/result.h"
+#include "io/run_id.h"
 #include "train/log_private.h"
 #include "train/model_kind.h"
 #include "train/trainer_private.h"
@@ -29,21 +30,21 @@ cs_train_options cs_train_defaults(void)
         .loss = CS_LOSS_CROSS_ENTROPY,
         .spectral_factor = 2,
         .steps = 1000,
-        .batch = 64,
-        .accumulate = 1,
-        .length = 128,
-        .schedule = CS_SCHEDULE_ONE_CYCLE,
-        .learning_rate = 1e-3,
-        .warmup = -1,
-        .beta1 = 0.9,
-        .beta2 = 0.98,
-        .adam_eps = 1e-12,
-        .weight_decay = 0.01,
-        .clip = 0.5,
-        .log_every = 10,
-        .eval_every = 100,
-        .save_every = 500,
-        .eval_batches = 16,
+        .data.batch = 64,
+        .data.accumulate = 1,
+        .data.length = 128,
+        .rate.schedule = CS_SCHEDULE_ONE_CYCLE,
+        .rate.learning_rate = 1e-3,
+        .rate.warmup = -1,
+        .adamw.beta1 = 0.9,
+        .adamw.beta2 = 0.98,
+        .adamw.adam_eps = 1e-12,
+        .adamw.weight_decay = 0.01,
+        .adamw.clip = 0.5,
+        .intervals.log_every = 10,
+        .intervals.eval_every = 100,
+        .intervals.save_every = 500,
+        .intervals.eval_batches = 16,
         .bad_limit = 20,
     };
 }
@@ -60,87 +61,63 @@ typedef struct {
 
 /* --- the record --------------------------------------------------------------------------------*/
 
-static void put_task(const cs_train_options *o, const cs_model_config *config, json_t *record,
-                     cs_status *status)
-{
-    const char *query_position = cs_task_query_position(&o->task, config);
-    char *objective =
-        o->phases ? cs_phases_describe(o->phases) : cs_objective_describe(&o->task.objective);
-    char plan[65 * CS_PHASES_MOST] = "";
-    if (!objective) {
-        *status = CS_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < (o->phases ? o->phases->count : 1) && *status == CS_OK; ++i) {
-        const cs_objective *each = o->phases ? &o->phases->objective[i] : &o->task.objective;
-        if (each->file) *status = cs_plan_file_digest(each->file, plan + strlen(plan));
-    }
-    cs_json_put(status, record, "objective", json_string(objective ? objective : ""));
-    cs_json_put(status, record, "plan-file", json_string(plan));
-    cs_json_put(status, record, "query-position",
-                query_position ? json_string(query_position) : json_null());
-    cs_json_put(status, record, "loss", json_string(cs_loss_name(o->loss)));
-    cs_json_put(status, record, "spectral-factor", cs_json_number(o->spectral_factor));
-    cs_json_put(status, record, "keep", cs_json_number(o->task.keep));
-    cs_json_put(status, record, "random", cs_json_number(o->task.random));
-    cs_json_put(status, record, "delta", cs_json_number(o->task.delta));
-    if (o->replaced_token > 0) {
-        cs_json_put(status, record, "replaced-token", cs_json_number(o->replaced_token));
-    }
-    cs_json_put(status, record, "decoder-resets", json_boolean(o->task.decoder_resets));
-    cs_json_put(status, record, "augmentation", json_string(o->view.what ? o->view.what : ""));
-    cs_json_put(status, record, "misaligned", json_boolean(o->task.misaligned));
-    cs_free(objective);
-}
-
-static void put_recipe(const cs_train_options *o, const cs_backend *backend, json_t *record,
-                       cs_status *status)
-{
-    static const char *const precision[] = {
-        [CS_REAL_F32] = "fp32", [CS_REAL_F64] = "fp64", [CS_REAL_BF16] = "bf16"};
-    cs_json_put(status, record, "device", json_string(backend->name));
-    cs_json_put(status, record, "precision", json_string(precision[backend->activation]));
-    cs_json_put(status, record, "search-products", json_boolean(backend->by_clock));
-    cs_json_put(status, record, "steps", json_integer(o->steps));
-    cs_json_put(status, record, "batch", json_integer(o->batch));
-    cs_json_put(status, record, "accumulate", json_integer(o->accumulate));
-    cs_json_put(status, record, "max-length", json_integer(o->length));
-    cs_json_put(status, record, "pack", json_boolean(o->pack));
-    cs_json_put(status, record, "by-length", json_boolean(o->by_length));
-    cs_json_put(status, record, "schedule", json_string(cs_schedule_name(o->schedule)));
-    cs_json_put(status, record, "lr", cs_json_number(o->learning_rate));
-    cs_json_put(status, record, "final-share", cs_json_number(o->final_share));
-    cs_json_put(status, record, "warmup", json_integer(o->warmup));
-    cs_json_put(status, record, "cool-down", cs_json_number(o->cool_down));
-    cs_json_put(status, record, "beta1", cs_json_number(o->beta1));
-    cs_json_put(status, record, "beta2", cs_json_number(o->beta2));
-    cs_json_put(status, record, "adam-eps", cs_json_number(o->adam_eps));
-    cs_json_put(status, record, "weight-decay", cs_json_number(o->weight_decay));
-    cs_json_put(status, record, "clip", cs_json_number(o->clip));
-    cs_json_put(status, record, "seed", json_integer((json_int_t)o->seed));
-}
-
 cs_status cs_train_begin_with(const cs_model *model, cs_train_options *options)
 {
     cs_hasher h = {0};
     cs_status status = cs_hasher_make(0, &h);
     if (status == CS_OK && (status = cs_params_hash(&model->params, &h)) == CS_OK)
-        cs_hash_hex(cs_hasher_value(&h), options->from);
+        cs_hash_hex(cs_hasher_value(&h), options->start.from);
     cs_hasher_free(&h);
     return status;
 }
 
-/* What a run is: everything that its numbers follow from but the model's own configuration. Keys
- * are the names of the command's options. How often a run logs, evaluates and saves is not in it. */
+/* The SHA-256 of all plan files of the objectives, one after the other. */
+static cs_status hash_plans(const cs_train_options *o, char hex[65 * CS_PHASES_MOST])
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < (o->phases ? o->phases->count : 1) && status == CS_OK; ++i) {
+        const cs_objective *each = o->phases ? &o->phases->objective[i] : &o->task.objective;
+        if (each->file) status = cs_plan_file_digest(each->file, hex + strlen(hex));
+    }
+    return status;
+}
+
+/* The identity of the run (io/run_id.h), by the names of options. How often a run logs, evaluates and
+ * saves is not in it. */
 static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_t **out)
 {
+    static const char *const precision[] = {
+        [CS_REAL_F32] = "fp32", [CS_REAL_F64] = "fp64", [CS_REAL_BF16] = "bf16"};
     const cs_train_options *o = &t->options;
-    char hex[33] = "";
-    cs_status status = cs_corpus_hash(corpus, hex);
-    *out = json_object();
-    cs_json_put(&status, *out, "corpus", json_string(hex));
-    cs_json_put(&status, *out, "init-from", json_string(o->from));
-    put_task(o, &t->model->config, *out, &status);
-    put_recipe(o, t->backend, *out, &status);
+    const cs_backend *backend = t->backend;
+    char text[33] = "", plans[65 * CS_PHASES_MOST] = "";
+    cs_result *record = cs_result_new();
+    cs_item *run = cs_result_root(record), *inputs = cs_item_object(run, "inputs");
+    cs_status status = cs_corpus_hash(corpus, text);
+    if (status == CS_OK) status = hash_plans(o, plans);
+    cs_item_text(inputs, "corpus", text);
+    cs_item_text(inputs, "init-from", o->start.from);
+    cs_item_take(run, "objective",
+                 o->phases ? cs_phases_describe(o->phases)
+                           : cs_objective_describe(&o->task.objective));
+    cs_item_text(run, "plan_file", plans);
+    cs_item_text(run, "query_position", cs_task_query_position(&o->task, &t->model->config));
+    CS_ITEM_FIELDS(run, &o->task, CS_TASK_SETTINGS);
+    cs_item_text(run, "loss", cs_loss_name(o->loss));
+    cs_item_text(run, "augmentation", o->data.view.what);
+    cs_item_text(run, "device", backend->name);
+    cs_item_text(run, "precision", precision[backend->activation]);
+    cs_item_flag(run, "search_products", backend->by_clock);
+    cs_item_int(run, "max_length", o->data.length);
+    cs_item_text(run, "schedule", cs_schedule_name(o->rate.schedule));
+    cs_item_real(run, "lr", o->rate.learning_rate);
+    cs_item_int(run, "seed", (int64_t)o->seed);
+    CS_ITEM_FIELDS(run, o, spectral_factor);
+    CS_ITEM_FIELDS(run, &o->rate, warmup);
+    CS_TRAIN_SETTINGS(CS_ITEM_FIELDS, run, o);
+    (void)cs_item_json(run, "model", cs_model_config_json(&t->model->config));
+    if (status == CS_OK) status = cs_result_json(record, out);
+    cs_result_free(&record);
     return status;
 }
 
@@ -150,7 +127,8 @@ static int64_t flat_steps(const json_t *run)
 {
     const char *schedule = json_string_value(json_object_get(run, "schedule"));
     const cs_train_options o = {.steps = json_integer_value(json_object_get(run, "steps")),
-                                .cool_down = json_number_value(json_object_get(run, "cool-down"))};
+                                .rate.cool_down =
+                                    json_number_value(json_object_get(run, "cool_down"))};
     const char *objective = json_string_value(json_object_get(run, "objective"));
     bool constant = schedule && strcmp(schedule, "constant") == 0 &&
                     !(objective && strstr(objective, " until "));
@@ -159,67 +137,22 @@ static int64_t flat_steps(const json_t *run)
 
 /* At a constant rate the first steps of runs of different lengths are one run's: there the recorded
  * length is made that of now. */
-static cs_status match_steps(const char *where, json_t *recorded, const json_t *now, int64_t step)
-{
-    json_int_t was = json_integer_value(json_object_get(recorded, "steps"));
-    json_int_t is = json_integer_value(json_object_get(now, "steps"));
-    if (step <= flat_steps(recorded) && step <= flat_steps(now)) {
-        cs_status status =
-            cs_json_set(recorded, "steps", json_incref(json_object_get(now, "steps")));
-        return status == CS_OK ? cs_json_set(recorded, "cool-down",
-                                             json_incref(json_object_get(now, "cool-down")))
-                               : status;
-    }
-    return was == is ? CS_OK
-                     : cs_fail(CS_ERR_USAGE,
-                               "%s belongs to a run with --steps %lld, not %lld: learning rates "
-                               "and phases \"until\" a share depend on it (with --schedule "
-                               "constant, steps may be added before the cool-down)",
-                               where, (long long)was, (long long)is);
-}
-
-/* A setting younger than some runs, which had none of it, or which their model's configuration
- * says too. */
-static cs_status young(json_t *recorded, const char *key, json_t *value)
-{
-    if (json_object_get(recorded, key)) {
-        json_decref(value);
-        return CS_OK;
-    }
-    return cs_json_set(recorded, key, value);
-}
-
-/* CS_ERR_INPUT: its hash is another. */
-static cs_status match_input(const char *where, const json_t *recorded, const json_t *now,
-                             const char *key, const char *what)
-{
-    const json_t *was = json_object_get(recorded, key), *is = json_object_get(now, key);
-    return json_equal(was, is)
-               ? CS_OK
-               : cs_fail(CS_ERR_INPUT, "%s belongs to a run %s have XXH3 %s, but here %s", where,
-                         what, was ? json_string_value(was) : "none", json_string_value(is));
-}
-
-/* CS_ERR_USAGE names the option that is not as recorded. CS_ERR_INPUT: another corpus, other weights
- * to begin with. */
 static cs_status match_record(const char *where, json_t *recorded, const json_t *now, int64_t step)
 {
-    cs_status status =
-        match_input(where, recorded, now, "corpus", "on other text: its tokens and split");
-    if (status == CS_OK)
-        status = young(recorded, "init-from", json_incref(json_object_get(now, "init-from")));
-    if (status == CS_OK)
-        status = match_input(where, recorded, now, "init-from",
-                             "from another model (--init-from): its weights");
-    if (status == CS_OK) status = young(recorded, "cool-down", cs_json_number(0));
-    if (status == CS_OK)
-        status =
-            young(recorded, "query-position", json_incref(json_object_get(now, "query-position")));
-    if (status == CS_OK) status = young(recorded, "augmentation", json_string(""));
-    if (status == CS_OK) status = young(recorded, "search-products", json_false());
-    if (status == CS_OK) status = cs_objective_renew(recorded, "objective");
-    if (status == CS_OK) status = match_steps(where, recorded, now, step);
-    return status == CS_OK ? cs_train_match(where, "run with --", recorded, now) : status;
+    json_int_t was = json_integer_value(json_object_get(recorded, "steps")),
+               is = json_integer_value(json_object_get(now, "steps"));
+    cs_status status = CS_OK;
+    if (step <= flat_steps(recorded) && step <= flat_steps(now)) {
+        cs_json_put(&status, recorded, "steps", json_integer(is));
+        cs_json_put(&status, recorded, "cool_down", json_incref(json_object_get(now, "cool_down")));
+    } else if (was != is) {
+        status = cs_fail(CS_ERR_USAGE,
+                         "%s belongs to a run with --steps %lld, not %lld: learning rates "
+                         "and phases \"until\" a share depend on it (with --schedule "
+                         "constant, steps may be added before the cool-down)",
+                         where, (long long)was, (long long)is);
+    }
+    return status == CS_OK ? cs_run_same(where, "run with --", recorded, now) : status;
 }
 
 /* --- beginning ---------------------------------------------------------------------------------*/
@@ -231,10 +164,10 @@ static cs_status resume(session *s)
     int64_t last = -1, before = -1;
     json_t *recorded = NULL;
     char *folder = NULL;
-    cs_status status = o->resume ? cs_train_last(dir, &last, &before) : CS_OK;
-    if (status == CS_OK && last < 0 && o->trunk) {
-        dir = o->trunk;
-        last = o->trunk_step;
+    cs_status status = o->start.resume ? cs_train_last(dir, &last, &before) : CS_OK;
+    if (status == CS_OK && last < 0 && o->start.trunk) {
+        dir = o->start.trunk;
+        last = o->start.trunk_step;
     }
     if (status != CS_OK || last < 0) return status;
     if ((status = cs_train_open(dir, last, &s->t.state, &recorded)) == CS_OK) {
@@ -252,7 +185,7 @@ static cs_status resume(session *s)
     return status;
 }
 
-/* What the model says of itself: that of the phase at hand. */
+/* The kind of the model in the current phase. */
 static cs_status describe(const cs_trainer *t)
 {
     cs_model *model = t->model;
@@ -274,17 +207,21 @@ static cs_status begin(session *s, const cs_corpus *corpus)
 {
     const cs_train_options *o = &s->t.options;
     if (!o->dir) {
-        return o->resume ? cs_fail(CS_ERR_USAGE, "nothing to resume: give a directory") : CS_OK;
+        return o->start.resume ? cs_fail(CS_ERR_USAGE, "nothing to resume: give a directory")
+                               : CS_OK;
     }
     cs_status status = make_record(&s->t, corpus, &s->record);
-    if (status == CS_OK && (o->resume || o->trunk)) status = resume(s);
+    if (status == CS_OK && (o->start.resume || o->start.trunk)) status = resume(s);
     if (status == CS_OK) status = cs_dir_make(o->dir);
-    if (status == CS_OK) { /* a fresh run does not leave checkpoints of an older one behind it, nor
-                              anything at all where one is refused */
-        status = cs_train_prune(o->dir, o->resume ? KEPT : 0, o->resume ? &o->keep : NULL);
+    /* A fresh run does not leave checkpoints of an older one behind it, nor anything at all where
+     * one is refused. */
+    if (status == CS_OK) {
+        status = cs_train_prune(o->dir, o->start.resume ? KEPT : 0,
+                                o->start.resume ? &o->intervals.keep : NULL);
     }
     if (status == CS_OK && o->begun) status = o->begun(o->begun_ctx);
-    if (status == CS_OK) status = cs_log_open(o->dir, o->resume ? s->t.state.step : 0, &s->log);
+    if (status == CS_OK)
+        status = cs_log_open(o->dir, o->start.resume ? s->t.state.step : 0, &s->log);
     s->log.tokens = s->t.state.tokens;
     return status;
 }
@@ -321,7 +258,7 @@ static cs_status log_step(session *s)
                       .data_seconds = t->data};
     cs_status status = CS_OK;
     t->data = 0;
-    if (due(o->eval_every, step, o->steps)) {
+    if (due(o->intervals.eval_every, step, o->steps)) {
         double before = cs_seconds();
         status = cs_trainer_evaluate(t, &row.eval_loss);
         s->log.since += cs_seconds() - before;
@@ -338,7 +275,7 @@ static cs_status save(session *s, bool stop)
 {
     const cs_train_options *o = &s->t.options;
     double before = cs_seconds();
-    bool listed = cs_train_listed(&o->keep, s->t.state.step);
+    bool listed = cs_train_listed(&o->intervals.keep, s->t.state.step);
     if (!o->dir || (s->t.state.bad > 0 && !stop && !listed) || s->saved == s->t.state.step) {
         return CS_OK;
     }
@@ -348,7 +285,7 @@ static cs_status save(session *s, bool stop)
         status = cs_train_save(o->dir, s->t.model, s->tokenizer, s->record, &s->t.state);
     if (status == CS_OK) {
         s->saved = s->t.state.step;
-        status = cs_train_prune(o->dir, KEPT, &o->keep);
+        status = cs_train_prune(o->dir, KEPT, &o->intervals.keep);
     }
     s->log.since += cs_seconds() - before;
     return status;
@@ -359,8 +296,10 @@ static cs_status one_step(session *s, bool *stop)
     const cs_train_options *o = &s->t.options;
     int64_t step = s->t.state.step + 1;
     bool late = o->time_limit > 0.0 && cs_seconds() - s->start > o->time_limit;
-    bool log = due(o->log_every, step, o->steps) || due(o->eval_every, step, o->steps);
-    bool keep = due(o->save_every, step, o->steps) || cs_train_listed(&o->keep, step);
+    bool log =
+        due(o->intervals.log_every, step, o->steps) || due(o->intervals.eval_every, step, o->steps);
+    bool keep =
+        due(o->intervals.save_every, step, o->steps) || cs_train_listed(&o->intervals.keep, step);
     *stop = late || cs_interrupted();
     cs_status status =
         cs_trainer_step(&s->t, log || keep || *stop || step == 1 || !s->t.backend->asynchronous);
@@ -394,7 +333,7 @@ static cs_status loop(session *s)
 
 /* --- ending ------------------------------------------------------------------------------------*/
 
-/* A model whose last steps changed nothing is not the one that was asked for. */
+/* Fails if the last steps changed nothing, since the model is then not the requested one. */
 static cs_status finish(const session *s)
 {
     const char *dir = s->t.options.dir;

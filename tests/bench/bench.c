@@ -22,6 +22,7 @@
 
 #include <cblas.h>
 
+#include "../auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
@@ -45,17 +46,15 @@ static double now(void)
 
 static cs_status components(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     cs_status status = cs_matrix_read(path, &a);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_components parts = {0};
+        AUTO(cs_components) parts = {0};
         double start = now();
         status = cs_components_of(&a, &parts);
         (void)json_array_append_new(seconds, json_real(now() - start));
         (void)json_object_set_new(result, "components", json_integer(parts.count));
-        cs_components_free(&parts);
     }
-    cs_csr_free(&a);
     return status;
 }
 
@@ -72,14 +71,14 @@ static double processor(double *peak)
 static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, json_t *seconds,
                      json_t *result)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     double peak = 0;
     json_t *spent = json_array();
     cs_status status = cs_matrix_read(path, &a);
     (void)processor(&peak);
     (void)json_object_set_new(result, "before", json_real(peak));
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_spectrum s = {0};
+        AUTO(cs_spectrum) s = {0};
         cs_spectrum_options options = {.k = k,
                                        .normalised = true,
                                        .tol = 1e-10,
@@ -99,24 +98,23 @@ static cs_status svd(const char *path, int repeats, int64_t k, bool reduced, jso
         (void)json_object_set_new(result, "sigma", sigma);
         (void)json_object_set_new(result, "residual", json_real(worst));
         (void)json_object_set_new(
-            result, "certified", json_boolean(s.converged && s.cert_probe.state == CS_CERT_PASSED));
-        cs_spectrum_free(&s);
+            result, "certified",
+            json_boolean(s.solution.converged && s.cert.probe.state == CS_CERT_PASSED));
     }
     (void)json_object_set_new(result, "processor", spent);
     (void)json_object_set_new(result, "peak", json_real(peak));
-    cs_csr_free(&a);
     return status;
 }
 
 static cs_status density(const char *path, int repeats, int64_t samples, json_t *seconds,
                          json_t *result)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     double peak = 0;
     json_t *spent = json_array();
     cs_status status = cs_matrix_read(path, &a);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_spectrum_density d = {0};
+        AUTO(cs_spectrum_density) d = {0};
         cs_spectrum_density_options options = {
             .spectrum = {.normalised = true, .moment4_budget = DBL_MIN, .seed = (uint64_t)r},
             .samples = samples,
@@ -131,16 +129,14 @@ static cs_status density(const char *path, int repeats, int64_t samples, json_t 
             (void)json_object_set_new(result, "low", json_real(d.sum4.low));
             (void)json_object_set_new(result, "high", json_real(d.sum4.high));
         }
-        cs_spectrum_density_free(&d);
     }
     (void)json_object_set_new(result, "processor", spent);
-    cs_csr_free(&a);
     return status;
 }
 
 static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     cs_moment4_cost cost = {0};
     cs_status status = cs_matrix_read(path, &a);
     json_t *processor = json_array();
@@ -157,20 +153,19 @@ static cs_status moment4(const char *path, int repeats, json_t *seconds, json_t 
     (void)json_object_set_new(result, "processor_seconds", processor);
     (void)json_object_set_new(result, "multiply_adds", json_real(cost.multiply_adds));
     (void)json_object_set_new(result, "bytes", json_real(cost.bytes));
-    cs_csr_free(&a);
     return status;
 }
 
 static cs_status count(const char *path, int repeats, int64_t window, const char *spec,
                        json_t *seconds, json_t *result)
 {
-    cs_corpus corpus = {0};
+    AUTO(cs_corpus) corpus = {0};
     cs_corpus_options options = {0};
     cs_objective objective;
     cs_status status = cs_objective_parse(spec, &objective);
     status = status ? status : cs_corpus_load(path, &options, &corpus);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_cooc cooc = {0};
+        AUTO(cs_cooc) cooc = {0};
         cs_cooc_options build = {.objective = objective,
                                  .context = {CS_CONTEXT_EACH, window, false, 0}};
         double start = now();
@@ -181,9 +176,7 @@ static cs_status count(const char *path, int repeats, int64_t window, const char
             (void)json_object_set_new(result, "contributions", json_integer(cooc.contributions));
             (void)json_object_set_new(result, "mass", json_real(cooc.mass));
         }
-        cs_cooc_free(&cooc);
     }
-    cs_corpus_free(&corpus);
     return status;
 }
 
@@ -191,7 +184,7 @@ static cs_status count(const char *path, int repeats, int64_t window, const char
 static void blas_rates(const float *x, int64_t n, int64_t d, json_t *result)
 {
     const int rows = (int)(n < 8192 ? n : 8192), cols = (int)d;
-    float *c = cs_calloc(d * d, sizeof *c);
+    AUTO_FREE float *c = cs_calloc(d * d, sizeof *c);
     double best[2] = {1e300, 1e300};
     for (int r = 0; r < 10 && c; ++r) {
         double start = now();
@@ -208,12 +201,11 @@ static void blas_rates(const float *x, int64_t n, int64_t d, json_t *result)
     (void)json_object_set_new(result, "ssyrk", json_real(flops / best[0]));
     (void)json_object_set_new(result, "sgemm", json_real(2.0 * flops / best[1]));
     (void)json_object_set_new(result, "kernel", json_string(openblas_get_corename()));
-    cs_free(c);
 }
 
 static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *result)
 {
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     const cs_gram_options options = {0};
     cs_status status = cs_npy_read(path, 0, &a);
     if (status == CS_OK && (a.dtype != CS_F32 || a.ndim != 2)) {
@@ -221,7 +213,7 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
     }
     cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_gram g = {0};
+        AUTO(cs_gram) g = {0};
         double start = now();
         status = cs_gram_init(rows.cols, 1, &options, &g);
         if (status == CS_OK) status = cs_gram_add(&g, &rows, NULL, &options);
@@ -232,23 +224,21 @@ static cs_status gram(const char *path, int repeats, json_t *seconds, json_t *re
         }
         (void)json_object_set_new(result, "trace", json_real(trace));
         (void)json_object_set_new(result, "corner", json_real(g.cols ? g.block[g.cols - 1] : 0.0));
-        cs_gram_free(&g);
     }
     if (status == CS_OK) blas_rates(a.data, a.shape[0], a.shape[1], result);
-    cs_array_free(&a);
     return status;
 }
 
 static cs_status pairs(const char *path, int repeats, int64_t k, json_t *seconds, json_t *result)
 {
-    cs_array a = {0};
+    AUTO(cs_array) a = {0};
     const double quantile[] = {0.01, 0.25, 0.5, 0.75, 0.99};
     const cs_top_pairs_options options = {
         .count = k, .cosine = true, .quantiles = 5, .quantile = quantile};
     cs_status status = cs_npy_read(path, 0, &a);
     cs_rows rows = cs_rows_of_f32(a.shape[0], a.shape[1], a.data, path);
     for (int r = 0; r < repeats && status == CS_OK; ++r) {
-        cs_top_pairs top = {0};
+        AUTO(cs_top_pairs) top = {0};
         double start = now();
         status = cs_top_pairs_of(&rows, &options, &top);
         (void)json_array_append_new(seconds, json_real(now() - start));
@@ -257,9 +247,7 @@ static cs_status pairs(const char *path, int repeats, int64_t k, json_t *seconds
             (void)json_object_set_new(result, "last",
                                       json_real((double)top.pair[top.count - 1].value));
         }
-        cs_top_pairs_free(&top);
     }
-    cs_array_free(&a);
     return status;
 }
 

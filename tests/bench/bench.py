@@ -206,7 +206,7 @@ with tempfile.TemporaryDirectory() as work:
                seconds, f"{ids.size / statistics.median(mine['seconds']) / 1e6:.2f} Mtok/s ours")
 
     # OpenBLAS chooses its kernel when it is loaded, and an old one does not know a new processor: numpy runs as it is
-    # installed and, where there is AVX-512, told of it; a newer one as it is and held to AVX2, as ours then is too.
+    # installed and, where there is AVX-512, forced to use it; a newer one as it is and limited to AVX2, as ours then is too.
     with open("/proc/cpuinfo") as f:
         wide = " avx512f " in f.read()
     peers = list(numpys())
@@ -217,7 +217,7 @@ with tempfile.TemporaryDirectory() as work:
         for name, python, kernel in kernels:
             env = dict(os.environ, **({"OPENBLAS_CORETYPE": kernel} if kernel else {}))
             mine, peer = None, None
-            for _ in range(3):  # in turns: the machine's other work meets both
+            for _ in range(3):  # interleaved, so that other work of the machine affects both
                 for side, line in (("ours", [program, what, path, 1, *more]), ("peer", [python, here, form, path, 1, *more])):
                     got = json.loads(subprocess.run([*map(str, line)], check=True, capture_output=True, text=True, env=env).stdout)
                     if side == "ours":

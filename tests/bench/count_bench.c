@@ -10,8 +10,8 @@
  * seconds and cpu: of the count alone; pairs: contributions; peak_mib: largest resident size of the
  * process, base_mib: before the count; collect_cpu: cpu until the sort and merge of what is left;
  * bits: a hash of all that the count returns, witnesses included; entries and pattern: sums over
- * the entries of hashes of (row's token, column, value) and (row's token, column), the same in
- * whatever order the rows stand (each:W). */
+ * the entries of hashes of (row's token, column, value) and (row's token, column), the same for
+ * every order of the rows (each:W). */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "../auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "cooc/builder.h"
@@ -99,7 +100,7 @@ static cs_status reference(const cs_corpus *corpus, char **argv, json_t *result)
                                          .symmetric = strcmp(argv[1], "symmetric") == 0,
                                          .units = 2520, /* the least common multiple of 1..10 */
                                          .gib = atof(argv[2])};
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     int64_t pairs = 0, files = 0;
     double wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
     cs_status status = glove_style_count(corpus, &options, &a, &pairs, &files);
@@ -108,7 +109,6 @@ static cs_status reference(const cs_corpus *corpus, char **argv, json_t *result)
         put_entries(result, &a, NULL);
         (void)json_object_set_new(result, "files", json_integer(files));
     }
-    cs_csr_free(&a);
     return status;
 }
 
@@ -125,7 +125,7 @@ static void note_merge(void *ctx, const char *stage, int64_t done, int64_t total
 
 static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *result)
 {
-    cs_cooc cooc = {0};
+    AUTO(cs_cooc) cooc = {0};
     cs_cooc_options options = {.threads = atoi(argv[2]),
                                .memory_budget = argc > 3 ? atoll(argv[3]) << 20 : 0,
                                .draws = argc > 4 ? atoll(argv[4]) : 0,
@@ -147,7 +147,6 @@ static cs_status ours(const cs_corpus *corpus, int argc, char **argv, json_t *re
         (void)json_object_set_new(result, "rows", json_integer(cooc.matrix.a.rows));
         (void)json_object_set_new(result, "runs", json_integer(cooc.runs));
     }
-    cs_cooc_free(&cooc);
     return status;
 }
 

@@ -2,7 +2,7 @@
 
 usage: count_bench.py COUNT_BENCH_PROGRAM OUT.json [--small]
 
-A process a measurement, in turns, so that the machine's other work meets both sides. The text is made in the process
+A process a measurement, alternating, so that other work of the machine affects both sides. The text is made in the process
 (Zipf with topics, tests/bench/zipf_text.h) and not timed; both sides start from its token ids and end with a sparse matrix
 in memory.
 """

@@ -63,7 +63,7 @@ static double chi_square(cs_rng *rng, int freedom)
     return sum;
 }
 
-/* Student's points are asked for again and again. */
+/* Points of Student's distribution are cached, since the same ones are needed many times. */
 static double point(double alpha, double freedom)
 {
     enum { KEPT = 512 };

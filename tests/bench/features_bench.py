@@ -5,7 +5,7 @@ usage: features_bench.py COSPEC OUT.json [--small] [--texts N] [--turns N] [FAMI
 The first Python of BENCH_TORCH (default: /usr/bin/python3 and python3) that has torch and transformers makes a model of random weights a family, of MiniLM's
 size (6 layers of 384), and is the peer: batches of 32 texts in their order, padded to the longest, no gradients, the mean of the last layer over each text's
 tokens. Its seconds are those of the loop alone, tokenizer included, imports and loading left out; ours are the process with all that it reads and writes.
-In turns, twice each. Both give the same means, or the row is an error.
+Interleaved, twice each. Both give the same means, or the row is an error.
 """
 import argparse
 import json
@@ -95,7 +95,7 @@ def loop(family, folder, path, out):
 
 
 def serve(threads):
-    """Lines of FAMILY FOLDER TEXTS make a model there; with OUT its loop is run. A line of JSON answers each: imports are paid once."""
+    """Lines of FAMILY FOLDER TEXTS make a model there; with OUT its loop is run. Each gives a line of JSON: imports are paid once."""
     import torch
     import transformers
     torch.set_num_threads(int(threads))
@@ -132,7 +132,7 @@ def texts(path, count):
 
 
 class Peer:
-    """The process that answers, and what it answered first."""
+    """The process that runs the loop, and its first line."""
 
     def __init__(self, python, environment, threads):
         self.process = subprocess.Popen([python, __file__, "--serve", threads], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

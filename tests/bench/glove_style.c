@@ -22,7 +22,7 @@ typedef struct {
     int64_t *start;         /* vocab + 1: of each row of the table */
     double *table;
     record *buffer;
-    int64_t room, held, pairs;
+    int64_t capacity, held, pairs;
     FILE *file[FILES];
     int64_t files;
 } counter;
@@ -105,7 +105,7 @@ static cs_status count(counter *c, const cs_corpus *corpus)
         for (int64_t i = corpus->doc_ptr[d]; i < corpus->doc_ptr[d + 1]; ++i) {
             int64_t first = i - o->window;
             first = first > corpus->doc_ptr[d] ? first : corpus->doc_ptr[d];
-            if (c->held + 2 * o->window >= c->room) {
+            if (c->held + 2 * o->window >= c->capacity) {
                 status = spill(c);
                 if (status != CS_OK) return status;
             }
@@ -150,21 +150,21 @@ static void sift(source *heap, int64_t count, int64_t i)
 
 typedef struct {
     cs_csr a;
-    int64_t held, room;
+    int64_t held, capacity;
 } result;
 
 static cs_status take(result *r, const record *x)
 {
-    if (r->held == r->room) {
-        int64_t room = r->room + r->room / 2 + (1 << 20);
-        int32_t *col = cs_realloc(r->a.col, room, sizeof *col);
+    if (r->held == r->capacity) {
+        int64_t capacity = r->capacity + r->capacity / 2 + (1 << 20);
+        int32_t *col = cs_realloc(r->a.col, capacity, sizeof *col);
         r->a.col = col ? col : r->a.col;
-        double *val = col ? cs_realloc(r->a.val, room, sizeof *val) : NULL;
+        double *val = col ? cs_realloc(r->a.val, capacity, sizeof *val) : NULL;
         r->a.val = val ? val : r->a.val;
         if (!col || !val) {
             return CS_ERR_MEMORY;
         }
-        r->room = room;
+        r->capacity = capacity;
     }
     ++r->a.ptr[x->row + 1];
     r->a.col[r->held] = x->col;
@@ -221,9 +221,9 @@ static cs_status plan_memory(counter *c)
         n = limit / (log(n) + 0.1544313298);
     }
     c->product = (int64_t)n;
-    c->room = (int64_t)(limit / 6);
+    c->capacity = (int64_t)(limit / 6);
     c->start = cs_calloc(c->vocab + 1, sizeof *c->start);
-    c->buffer = cs_alloc(c->room, sizeof *c->buffer);
+    c->buffer = cs_alloc(c->capacity, sizeof *c->buffer);
     if (!c->start || !c->buffer) {
         return CS_ERR_MEMORY;
     }

@@ -23,7 +23,7 @@ typedef struct {
     double units, gib;
 } glove_style_options;
 
-/* *files: sorted files written beside that of the table; *pairs: contributions. CS_ERR_IO when a
- * temporary file cannot be made, written or read. */
+/* *files: sorted files written in addition to that of the table; *pairs: contributions. CS_ERR_IO
+ * when a temporary file cannot be made, written or read. */
 cs_status glove_style_count(const cs_corpus *corpus, const glove_style_options *options,
                             cs_csr *out, int64_t *pairs, int64_t *files) CS_MUST_CHECK;

@@ -1,11 +1,11 @@
-"""Which Pythons with a numpy are at hand: this one and, where $BENCH_NUMPY (default: python3) names others, those; PyPI's numpy has an OpenBLAS of its own."""
+"""Which Pythons with a numpy are installed: this one and, where $BENCH_NUMPY (default: python3) names others, those; PyPI's numpy has its own OpenBLAS."""
 import os
 import subprocess
 import sys
 
 
 def numpys():
-    """(name, Python) of every numpy at hand."""
+    """(name, Python) of every installed numpy."""
     ask = "import numpy; print(numpy.__version__, numpy.__file__)"
     found = {}
     for python in [sys.executable, *os.environ.get("BENCH_NUMPY", "python3").split(":")]:

@@ -1,5 +1,5 @@
 /* Coverage of the intervals of the distinct-document estimate. Corpora are drawn from synthetic
- * languages whose population is known (text/law.h): independent words, and Markov chains of two
+ * languages whose population is known (text/synthetic.h): independent words, and Markov chains of two
  * strengths. Prints the tables of docs/results/population.md: sums, and sigma_j and tails.
  *
  *     make build/release/tests/bench/population_coverage
@@ -13,15 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../auto.h"
 #include "analysis/measures/population_rows.h"
 #include "base/mem.h"
 #include "plan/spec.h"
 #include "stats/student.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 
 typedef struct {
     const char *name, *source;
-} law;
+} language;
 
 static void check(cs_status status)
 {
@@ -43,24 +44,21 @@ static const cs_population_row *row_of(const cs_population_rows *rows, const cha
     abort();
 }
 
-/* What COUNT metrics are of the law's own matrix. */
-static void truth_of(const law *l, cs_cooc_options build, const char *const *metric, int count,
+/* The values of COUNT metrics for the language's own matrix. */
+static void truth_of(const language *l, cs_cooc_options build, const char *const *metric, int count,
                      double *truth)
 {
     const cs_connectivity_options spectrum = {.threads = 1, .k = CS_LEADING + 1};
-    cs_corpus population = {0};
-    cs_cooc cooc = {0};
-    cs_population_rows rows = {0};
+    AUTO(cs_corpus) population = {0};
+    AUTO(cs_cooc) cooc = {0};
+    AUTO(cs_population_rows) rows = {0};
     build.max_length = build.objective.kind == CS_OBJ_AR ? 2 : build.max_length;
-    check(cs_law_population_of(l->source, build.max_length, build.stride, &population));
+    check(cs_synthetic_population_of(l->source, build.max_length, build.stride, &population));
     check(cs_cooc_build(&population, &build, &cooc));
     check(cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     for (int j = 0; j < count; ++j) {
         truth[j] = row_of(&rows, metric[j], "plug-in")->value;
     }
-    cs_population_rows_free(&rows);
-    cs_cooc_free(&cooc);
-    cs_corpus_free(&population);
 }
 
 /* --- sigma_j and tails ------------------------------------------------------------------------ */
@@ -68,23 +66,22 @@ static void truth_of(const law *l, cs_cooc_options build, const char *const *met
 static const char *const leading[] = {"sigma_2", "sigma_4", "sigma_8", "tail_1", "tail_4"};
 enum { LEADING = sizeof leading / sizeof *leading };
 
-static cs_corpus draw(const law *l, int64_t documents, int sample)
+static cs_corpus draw(const language *l, int64_t documents, int sample)
 {
     cs_corpus corpus = {0};
-    char *source =
+    AUTO_FREE char *source =
         cs_format("%s,documents=%lld,sample=%d", l->source, (long long)documents, sample);
     check(source ? cs_corpus_load(source, NULL, &corpus) : CS_ERR_MEMORY);
-    cs_free(source);
     return corpus;
 }
 
 /* Over the corpora of one setting. */
 typedef struct {
     double value, square, middle, plug_in, cross_fit, beyond, beyond_square;
-    int known;                /* extrapolated */
-    int covered, plain, held, /* intervals that hold the truth: of the value, value -+ width, of the
-                                 extrapolated */
-        below;                /* those that end below it */
+    int known; /* extrapolated */
+    /* Intervals that contain the truth: of the value, value -+ width, of the extrapolated. */
+    int covered, plain, held;
+    int below; /* intervals that end below the truth */
 } tally;
 
 static void count(tally *t, const cs_population_rows *rows, const char *metric,
@@ -125,8 +122,8 @@ static const char *context_name(const char *spec, bool given)
     return *spec == 'a' ? "" : given ? ", given" : ", blind";
 }
 
-static void run_leading(const law *l, const char *spec, bool given, int64_t documents, int corpora,
-                        int64_t blocks)
+static void run_leading(const language *l, const char *spec, bool given, int64_t documents,
+                        int corpora, int64_t blocks)
 {
     static const char *const estimate[] = {"cross-fit", "distinct-document"};
     double truth[LEADING], value[2][LEADING] = {{0}}, square[LEADING] = {0}, low[LEADING] = {0},
@@ -136,8 +133,8 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
     plan.spectrum = (cs_connectivity_options){.threads = 1, .k = CS_LEADING + 1};
     truth_of(l, plan.build, leading, LEADING, truth);
     for (int i = 0; i < corpora; ++i) {
-        cs_corpus corpus = draw(l, documents, i);
-        cs_population_rows rows = {0};
+        AUTO(cs_corpus) corpus = draw(l, documents, i);
+        AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         for (int j = 0; j < LEADING; ++j) {
             const cs_population_row *r = row_of(&rows, leading[j], estimate[1]);
@@ -149,8 +146,6 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
             covered[j] += r->low <= truth[j] && truth[j] <= r->high;
             below[j] += r->high < truth[j];
         }
-        cs_population_rows_free(&rows);
-        cs_corpus_free(&corpus);
     }
     for (int j = 0; j < LEADING; ++j) {
         printf("| %s | %s%s | %lld | %s | %.3f | %.3f | %.3f +- %.3f | %.3f to %.3f | %.1f %% | "
@@ -162,7 +157,7 @@ static void run_leading(const law *l, const char *spec, bool given, int64_t docu
     (void)fflush(stdout);
 }
 
-static void run(const law *l, const char *spec, bool given, int64_t documents, int corpora,
+static void run(const language *l, const char *spec, bool given, int64_t documents, int corpora,
                 int64_t blocks)
 {
     static const char *const sums[] = {"sum_sigma2", "sum_sigma4"};
@@ -173,15 +168,13 @@ static void run(const law *l, const char *spec, bool given, int64_t documents, i
     plan.sizes = 1;
     truth_of(l, plan.build, sums, 2, truth);
     for (int i = 0; i < corpora; ++i) {
-        cs_corpus corpus = draw(l, documents, i);
-        cs_population_rows rows = {0};
+        AUTO(cs_corpus) corpus = draw(l, documents, i);
+        AUTO(cs_population_rows) rows = {0};
         check(cs_population_rows_of(&corpus, &plan, &rows));
         seen += row_of(&rows, "mass_seen_halves", "distinct-document")->value / corpora;
         const double quantile = cs_student_width(0.95, (double)(blocks - 1));
         count(&t[0], &rows, "sum_sigma2", "sum_sigma2_extrapolated", truth[0], quantile);
         count(&t[1], &rows, "sum_sigma4", "sum_sigma4_extrapolated", truth[1], quantile);
-        cs_population_rows_free(&rows);
-        cs_corpus_free(&corpus);
     }
     for (int j = 0; j < 2; ++j) {
         const double mean = t[j].value / corpora, beyond = t[j].beyond / t[j].known;
@@ -203,7 +196,7 @@ int main(int count_of, char **word)
     const int corpora = count_of > 1 ? atoi(word[1]) : 300;
     const int64_t blocks = count_of > 2 ? atoi(word[2]) : 20;
     static const struct {
-        int law, documents;
+        int language, documents;
         const char *spec;
         bool given;
     } setting[] = {{0, 40, "ar", false},
@@ -229,7 +222,7 @@ int main(int count_of, char **word)
                    {2, 100, "masked:unmasked=1", false},
                    {2, 100, "masked:unmasked=1", true}};
     enum { FIRST_LEADING = 16 }; /* from here on the second table */
-    static const law laws[] = {
+    static const language languages[] = {
         {"independent, 60 words", "markov:order=0,concentration=inf,states=60"},
         {"weak chain, 40 states", "markov:states=40,concentration=2"},
         {"strong chain, 40 states", "markov:states=40,concentration=0.1"},
@@ -257,8 +250,8 @@ int main(int count_of, char **word)
                    "below |\n"
                    "|---|---|---|---|---|---|---|---|---|---|\n");
         }
-        (leads ? run_leading : run)(&laws[setting[i].law], setting[i].spec, setting[i].given,
-                                    setting[i].documents, corpora, blocks);
+        (leads ? run_leading : run)(&languages[setting[i].language], setting[i].spec,
+                                    setting[i].given, setting[i].documents, corpora, blocks);
     }
     return 0;
 }

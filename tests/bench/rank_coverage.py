@@ -1,4 +1,4 @@
-"""What intervals about rank_tau and rank_tau_corrected cover of the population's value (docs/explanation/effective-rank.md).
+"""The coverage of confidence intervals about rank_tau and rank_tau_corrected (docs/explanation/effective-rank.md).
 
 usage: rank_coverage.py [SAMPLES] [SEED]      (400, 1: the table of docs/explanation/effective-rank.md; about 20 minutes on a core)
 

@@ -1,9 +1,9 @@
-"""The truncated SVD against scipy svds and SLEPc, in turns: rows for bench.py.
+"""The truncated SVD against scipy svds and SLEPc, interleaved: rows for bench.py.
 
 usage: svd_bench.py BENCH_PROGRAM OUT.json MATRIX.npz K [TURNS]
 
-The peers are asked for residuals of 1e-10, as ours is; scipy by the loosest power of ten of its `tol` that gives them (it asks ARPACK for tol^2 on A'A).
-The search is not timed, but for its last run. Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each. A peer that
+The peers run with residuals of 1e-10, as ours is; scipy by the loosest power of ten of its `tol` that gives them (it asks ARPACK for tol^2 on A'A).
+The search is not timed, except its last run. Ours counts its certificates and vectors, theirs their vectors. Two threads or two ranks each. A peer that
 takes more than 10 seconds runs once.
 """
 import json

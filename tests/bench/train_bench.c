@@ -1,12 +1,10 @@
-/* One training step of a GPT on the CPU backend, timed beside PyTorch by train_bench.py.
+/* One training step of a GPT on the CPU backend, timed together with PyTorch by train_bench.py.
  *
- * train_bench FILE THREADS [--profile]
- * FILE: seven int64 (layers, width, heads, vocabulary, batch, length, parameters), then the
- * parameters as floats in the order of gpt_graph.h, then batch x length tokens and as many targets as
- * int32. Reads lines "steps N" and answers each with one line of JSON: the seconds of each step
- * (forward, backward, AdamW) and the loss of the last; with --profile the seconds of each operation
- * at the end.
- */
+ * train_bench FILE THREADS [--profile] FILE: seven int64 (layers, width, heads, vocabulary, batch,
+ * length, parameters), then the parameters as floats in the order of gpt_graph.h, then batch x
+ * length tokens and as many targets as int32. Reads lines "steps N" and replies to each with one
+ * line of JSON: the seconds of each step (forward, backward, AdamW) and the loss of the last; with
+ * --profile the seconds of each operation at the end. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../auto.h"
 #include "../gpt_graph.h"
 #include "../tensor_support.h"
 #include "tensor/cpu_private.h"
@@ -39,7 +38,7 @@ static void fill(gpt *g, int64_t parameters, FILE *in)
     int64_t total = 0;
     for (int64_t i = 0; i < g->params.count; ++i) {
         int64_t items = g->params.param[i].rows * g->params.param[i].cols;
-        float *value = cs_tensor_room(items, sizeof *value);
+        float *value = cs_tensor_zeros(items, sizeof *value);
         read_items(in, value, sizeof *value, items);
         cs_tensor_must(cs_params_set(&g->params, i, CS_PARAM_VALUE, value), "parameters");
         free(value);
@@ -156,7 +155,7 @@ int main(int argc, char **argv)
         return 2;
     }
     bool profile = argc > 3 && strcmp(argv[3], "--profile") == 0;
-    cs_backend *backend = NULL;
+    AUTO(cs_backend) *backend = NULL;
     int64_t parameters = 0;
     read_items(in, &g.s, sizeof(int64_t), sizeof g.s / sizeof(int64_t));
     read_items(in, &parameters, sizeof parameters, 1);
@@ -176,6 +175,5 @@ int main(int argc, char **argv)
     cs_run_free(&g.run);
     cs_params_free(&g.params);
     cs_graph_free(&g.graph);
-    cs_backend_free(&backend);
     return 0;
 }

@@ -3,7 +3,7 @@
 usage: train_bench.py TRAIN_BENCH OUT_JSON [--small]     (called by bench.py; a development aid, skipped where no torch is found)
 
 Every Python named in BENCH_TORCH (default: /usr/bin/python3 and python3) that has torch is a peer. Each is first tried with several
-settings of threads, waiting and BLAS kernel, a few steps each; its best one then runs in turns with ours.
+settings of threads, waiting and BLAS kernel, a few steps each; its best one then alternates with ours.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 """The step of train_bench.c in PyTorch: started by train_bench.py, one process a setting.
 
-usage: train_torch.py FILE THREADS      (answers "steps N" as train_bench.c does)
+usage: train_torch.py FILE THREADS      (handles "steps N" as train_bench.c does)
 """
 import json
 import math

@@ -4,7 +4,7 @@ usage: vit_bench.py COSPEC OUT_JSON [--small]     (called by bench.py; a develop
 
 One stream, 75 % of the patches masked, pixels predicted (SimMIM), on the corpus `scenes`: 64 patches of 4 x 4 x 3 and a class token. Ours is
 the whole of a step of `cospec train` (patches, draws of masks, forward, backward, AdamW), by the tokens a second of its log; the peer, a Python
-named in BENCH_TORCH (default: /usr/bin/python3 and python3), has its batches in memory. Both run in turns, on as many threads. That both compute
+named in BENCH_TORCH (default: /usr/bin/python3 and python3), has its batches in memory. Both alternate, on the same number of threads. That both compute
 the same network is tests/oracle/pictures_parity.py's to say.
 """
 import csv

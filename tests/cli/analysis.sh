@@ -31,7 +31,7 @@ test_cheeger_bounds_hold() {
         for bound in cheeger_upper sweep_cut; do between "$(cell c/connectivity.csv value ,cheeger_lower,)" "$(cell c/connectivity.csv value ,sweep_cut,)" "$(cell c/connectivity.csv value ",$bound,")" || return 1; done
 }
 
-# Beside the matrix of the corpus stand the estimates of its language, a null and smaller corpora, by name.
+# After the matrix of the corpus come the estimates of its language, a null and smaller corpora, by name.
 test_connectivity_estimates() {
     small_corpus c.tsv
     set -- --corpus c.tsv --context all --max-length 3 --stride 1 --jackknife 4 -k 3
@@ -53,7 +53,7 @@ test_connectivity_estimates() {
     exits 0 "$COSPEC" connectivity "$@" --compare ar --json && grep -q '"rows": \[' out && grep -q '"estimate": "distinct-document"' out || return 1
     # no interval of a share or of a sigma leaves [0, 1]: uncut, those of cross-fit sigma_1 and mass_seen_halves would
     awk -F, '$4 ~ /^(mass_seen|sigma_)/ && $1 == "ar" && $(NF - 3) != "" { n += $(NF - 3) == 1; bad = bad || $(NF - 4) < 0 || $(NF - 3) > 1 } END { exit bad || n < 2 }' rows.csv || { fail "out of range: $(grep -E ',(mass_seen|sigma_)' rows.csv)"; return 1; }
-    # blocks beside the table, whose jackknife is its error; contexts held back; verdicts
+    # blocks in addition to the table, whose jackknife is its error; contexts held back; verdicts
     exits 0 "$COSPEC" connectivity "$@" --compare ar --compare masked:unmasked=1 --null 3 --curve 1 --hold-back -o e || return 1
     for row in 'ar,blind,all,sum_sigma4,plug-in' 'ar,given,all,sum_sigma4_corrected,distinct-document' 'ar,blind,all,sum_sigma2_drift_4,distinct-document'; do
         near "$(sed -n "s/^\($row,[0-9]*\),/\1,/p;1p" e/connectivity-blocks.csv > few-blocks.csv && awk -F, '{ print $6 }' few-blocks.csv | sort -n | tail -1 | { read n; blocks few value "^$row,$n,"; })" \
@@ -70,14 +70,14 @@ test_connectivity_estimates() {
         refuses 2 "1 jackknife block:" "$COSPEC" connectivity --corpus c.tsv --compare ar --jackknife 1
 }
 
-# What a stored matrix says of the language is what connectivity says of its corpus; the density counts the same eigenvalues.
+# connectivity reports the same of a stored matrix as of its corpus; the density counts the same eigenvalues.
 test_language_of_a_folder() {
     built ar m "" && exits 0 "$COSPEC" connectivity --corpus c.tsv --context all --max-length 3 --stride 1 --compare ar --jackknife 4 -k 3 -o c &&
         exits 0 "$COSPEC" svd m -k 3 --estimate distinct-document --jackknife 4 --vectors -o s && cp out text || return 1
     of() { awk -F, -v m="$1" -v c="$2" '$1 == "ar" && $2 == "blind" && $4 == m && $5 == "distinct-document" { print $(NF - c); exit }' c/connectivity.csv; }
     near "$(sed -n 3p s/svd.csv | cut -d, -f2)" "$(of sigma_2 6)" 1e-7 && near "$(sed -n 2p s/svd.csv | cut -d, -f10)" "$(of tail_1 6)" 1e-7 &&
         near "$(sed -n 2p s/svd.csv | cut -d, -f11)" "$(of tail_1 4)" 1e-5 && [ -s s/v.npy ] && [ ! -f s/u.npy ] || { fail "${why:-$(cat s/svd.csv)}"; return 1; }
-    # beside sigma stands its own interval, the roots of that of lambda, cut to [0, 1]
+    # sigma has its own interval, the roots of that of lambda, cut to [0, 1]
     awk -F, 'function root(x) { x = x < 0 ? 0 : x > 1 ? 1 : x; return sqrt(x) } NR == 1 { head = $2 $3 $4 $7 $8 } NR > 1 { bad = bad || ($3 - root($7)) ^ 2 > 1e-24 || ($4 - root($8)) ^ 2 > 1e-24 }
         END { exit bad || NR != 4 || head != "sigmasigma_lowsigma_highlambda_lowlambda_high" }' s/svd.csv || { fail "$(cat s/svd.csv)"; return 1; }
     exits 0 "$COSPEC" density m -k 3 --estimate distinct-document --jackknife 0 --csv && [ "$(head -1 out)" = lambda,density,density_low,density_high,above,above_low,above_high ] || { fail "${why:-$(head -1 out)}"; return 1; }
@@ -146,7 +146,7 @@ test_connectivity_resumes() {
     cp c.tsv same.tsv && sed 1d same.tsv > c.tsv
     refuses 2 "part/unfinished.json: matrix 1 was measured on other data" "$COSPEC" connectivity "$@" -o part --resume || return 1
     mv same.tsv c.tsv
-    refuses 2 "other options" "$COSPEC" connectivity "$@" --compare diverse-ar:t=4 -o part --resume &&
+    refuses 2 "part/unfinished.json belongs to a run with --compare" "$COSPEC" connectivity "$@" --compare diverse-ar:t=4 -o part --resume &&
         exits 0 "$COSPEC" connectivity "$@" -o part --resume && cmp -s whole/connectivity.csv part/connectivity.csv &&
         cmp -s whole/spectrum.csv part/spectrum.csv && [ ! -f part/unfinished.json ] || fail "resumed run differs: $(cat err)"
 }
@@ -159,7 +159,7 @@ test_inspect() {
         refuses 3 "aardvark" "$COSPEC" inspect m --neighbours aardvark
 }
 
-# A = (1 2; 2 1): sigma 1 with the constant vector, and 1/3 with (1, -1). Only the second tells a from b.
+# A = (1 2; 2 1): sigma 1 with the constant vector, and 1/3 with (1, -1). Only the second distinguishes a from b.
 test_neighbours_leave_out_the_ones() {
     printf 'x\ta b a a b b a\n' > two.tsv
     exits 0 "$COSPEC" cooc --corpus two.tsv --objective ar --context nearest:1 --max-length 7 -o two &&
@@ -247,7 +247,7 @@ test_plot_checks_the_figure() {
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o f || return 1
         grep -q "gnuplot wrote no complete" err && [ ! -e f ] || { fail "$spoil: $(cat err)"; return 1; }
         PATH=$PWD/bin:$PATH exits 3 "$COSPEC" plot training a.csv -o good/f --force || return 1
-        tail -n 2 good/f/training.svg | grep -q "^</svg>" || { fail "$spoil: the drawing of before is gone"; return 1; }
+        tail -n 2 good/f/training.svg | grep -q "^</svg>" || { fail "$spoil: the earlier drawing is gone"; return 1; }
     done
 }
 
@@ -256,7 +256,7 @@ test_plot() {
         exits 0 "$COSPEC" plot toy-spectra ar,none=t/toy.csv -o f && [ -s f/toy-spectra.svg ] && [ -s f/toy-spectra.png ] && [ -s f/toy-spectra.pdf ] &&
         grep -q '^ar none,' f/toy-spectra.csv && (cd f && rm toy-spectra.svg && gnuplot toy-spectra.gp && [ -s toy-spectra.svg ]) || { fail "$(cat err)"; return 1; }
     printf 'a,b\n1,2\n' > other.csv
-    # a legend says an objective in words, or what it is told to
+    # a legend has the objective in words, or the given text
     printf 'series,next_token_weight,tail\nar,1,9\ndiverse-ar(t=4),.3,4\n"masked(mask-ratio=0.15:0.3,event-weight=mask)",.1,1\nmine (own),.1,1\nmix:0.5*ar+0.5*masked(unmasked=2),.2,2\n' > o.csv
     exits 0 "$COSPEC" plot heavy-tails o.csv --label 'diverse-ar(t=4)=four,,at,most' -o words && [ "$(sed -n 's/^LABEL.*= //p' words/heavy-tails.gp | tr '\n' ' ')" = '"autoregressive" "four, at most" "masked, 15 to 30 %, event-weight mask" "mine (own)" "mix:0.5*ar+0.5*masked, 2 shown" ' ] || { fail "$(cat err; grep LABEL words/heavy-tails.gp)"; return 1; }
     # a label names an object or an outcome of correlate, and keeps its comma; the ends are named in the figure

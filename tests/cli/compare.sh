@@ -14,7 +14,7 @@ models() {
 
 compare() { "$COSPEC" compare "$@" --read="--split all --limit 60" --pairs 40 --probe="--penalties 0.1 --limit 60" --finetune="--epochs 1 --seeds 1 --lr 1e-2 --max-length 16"; }
 
-# The whole: files, numbers that are those of the commands, paired differences, and a report that answers.
+# The whole run: files, the same numbers as the commands, paired differences, and a report with verdicts.
 test_two_models() {
     models || return 1
     # what it will take, before there is anything: every step, and the whole within a factor of five (of two where nothing else runs)
@@ -27,13 +27,13 @@ test_two_models() {
     # the estimates have the forms of every table
     exits 0 compare ar masked c.tsv --tasks tasks --dry-run --csv && head -1 out | grep -q '^step,seconds,command$' && exits 0 compare ar masked c.tsv --dry-run --json && grep -q '"schema"' out &&
         says 'a single step within a factor of five' && refuses 2 "--json needs --dry-run" "$COSPEC" compare ar masked c.tsv --json -o e || return 1
-    # how long the rest takes is told once a step of each command that is left has ended, not before
+    # the remaining time is reported once a step of each remaining command has ended, not before
     ! sed '/: cospec finetune/q' err | grep -q ' left\]' || { fail "$(grep ' left\]' err | head -1)"; return 1; }
     for f in scores.csv claims.csv models.csv study.json manifest.json fig-alike-cka/alike.svg fig-length/length.svg fig-mask/mask-rank.svg fig-probe-kind/by-layer.svg; do
         [ -s d/$f ] || { fail "no $f"; return 1; }
     done
     ! grep -q '{{' d/report.html && grep -q '<title>cospec: models compared</title>' d/report.html && grep -q 'Predicting the next token: bits per byte' d/report.html && grep -q 'Linear probe of kind: accuracy' d/report.html && grep -q 'below 1 where one dimension alone holds more than 90 % of the squares' d/report.html || { fail report; return 1; }
-    # what stands in scores.csv is what the command itself prints
+    # the numbers of scores.csv are those that the command itself prints
     for m in ar masked; do
         ask=prefix; [ $m = ar ] || ask=append
         [ "$(cell d/scores.csv value "^better.next,.*,$m,")" = "$(cell d/$m.perplexity/perplexity.csv value ",$ask,bits_per_byte,")" ] &&
@@ -49,7 +49,7 @@ test_two_models() {
     near "$(awk -F, '/^shape.entropy/ { for (i = 1; i <= NF; i++) if ($i ~ /^95 %/) { print ($(i - 1) - $(i - 2)) / 2; exit } }' d/claims.csv)" "$(cat width)" 1e-4
 }
 
-# One fine-tuning seed declares no winner; a measure of which more is neither better nor worse has no best, and
+# One fine-tuning seed declares no winner; a measure without a better direction has no best model, and
 # counts are in words.
 test_words() {
     models || return 1

@@ -1,4 +1,4 @@
-# cospec connectivity --pairs: closed forms, true matrices beside it, figures, bad input.
+# cospec connectivity --pairs: closed forms, comparison with true matrices, figures, bad input.
 . tests/cli/lib.sh
 
 # Two directions, three rows and two: 4 pairs of 10 are 1.

@@ -41,7 +41,7 @@ test_split_sides() {
     DICTD_DIR=$PWD/dict exits 0 sh "$root/data/prepare-foldoc.sh" again.tsv && cmp -s out.tsv again.tsv || fail "another run gives other bytes"
 }
 
-# Several corpora are one: the documents, and the sides, of each; the same as one file of both without a split of its own.
+# Several corpora are one: the documents, and the sides, of each; the same as one file of both without a split.
 test_joined() {
     small_corpus a.tsv && printf 'x\tone more of two\ny\tand the last one\n' > b.tsv
     exits 0 "$COSPEC" data stats a.tsv,b.tsv && says '82 documents, ' && grep -q '^a.tsv  *80 ' out && grep -q '^b.tsv  *2 ' out || { fail "$(cat out err)"; return 1; }

@@ -7,7 +7,7 @@ blocks() {
         for (b = 0; b < n; ++b) for (i = 1; i <= 2; ++i) for (j = 1; j <= 2; ++j) print 2 * b + i, 2 * b + j, i == j ? 3 : 1 }' > blocks.mtx
 }
 
-# With the ones known in closed form the rest is 1/2 times the identity on its complement: counts are exact but for a vector's length.
+# With the ones known in closed form the rest is 1/2 times the identity on its complement: counts are exact up to a vector's length.
 test_closed_form() {
     blocks
     exits 0 "$COSPEC" density blocks.mtx -k 60 --bins 4 --json -o d || return 1

@@ -52,7 +52,7 @@ test_interrupted() {
     "$COSPEC" design "$@" -o part > out 2> err & pid=$!
     sleep 0.3; kill -INT $pid 2> /dev/null; wait $pid; code=$?
     [ $code = 130 ] && [ -f part/unfinished.json ] && [ ! -f part/plan.json ] && says "steps, kept in part/unfinished.json; run the same command" || { fail "exits with $code: $(cat err)"; return 1; }
-    refuses 2 "other options" "$COSPEC" design "$@" --fixed targets -o part --resume &&
+    refuses 2 'part/unfinished.json belongs to a run with --fixed "contexts", not "targets"; give --force' "$COSPEC" design "$@" --fixed targets -o part --resume &&
         exits 0 "$COSPEC" design "$@" -o part --resume && cmp -s whole/design.csv part/design.csv && cmp -s whole/plan.json part/plan.json && [ ! -f part/unfinished.json ] || { fail "${why:-the resumed run differs}"; return 1; }
     set -- --length 16 --frontier 8 --gap 1e-9 --quiet --compare ar
     exits 0 "$COSPEC" design "$@" -o all || return 1
@@ -62,13 +62,13 @@ test_interrupted() {
     exits 0 "$COSPEC" design "$@" -o some --resume && cmp -s all/frontier.csv some/frontier.csv || fail "the resumed frontier differs"
 }
 
-# The registry and its variants are beside the frontier, none that is of the family below it.
+# The registry and its variants are listed with the frontier; no member of the family is below it.
 test_frontier() {
     exits 0 "$COSPEC" design --length 8 --frontier 8 -o f && exits 0 "$COSPEC" plot pareto f/frontier.csv -o p && [ -s p/pareto.svg ] || return 1
     [ "$(grep -c '^frontier,' f/frontier.csv)" = 8 ] && [ "$(grep -c '^objective,' f/frontier.csv)" -ge 20 ] || { fail "$(cut -d, -f1,2 f/frontier.csv)"; return 1; }
     # The weight of `ar` is the frontier's first, and the optimum there is `ar`.
     near "$(awk -F, '$2 == "ar" { print $11 }' f/frontier.csv)" "$(awk -F, '$1 == "frontier" { print $11; exit }' f/frontier.csv)" 1e-9 || return 1
-    # The objective beside a point of the frontier at its own weight is no better than the bound there.
+    # The objective compared with a point of the frontier at its own weight is no better than the bound there.
     for spec in 'diverse-ar(t=4)' 'offset-ar(offset-weights=mix:0.5)' 'offset-ar(offset-weights=power:1)'; do
         weight=$(awk -F, -v s="$spec" '$2 == s { print $8 }' f/frontier.csv) value=$(awk -F, -v s="$spec" '$2 == s { print $11 }' f/frontier.csv)
         exits 0 "$COSPEC" design --length 8 --next-token "$weight" --json && holds "$(number bound out) <= $value && $(number value out) < $value" || { fail "$spec: ${why:-$(cat out)}"; return 1; }

@@ -48,7 +48,7 @@ test_plot_ends_with_its_child() {
 
 test_preparation_ends_with_its_child() {
     waiting_program awk && cp bin/awk bin/sh && sed -i '1s|.*|#!/bin/bash|' bin/sh
-    [ -x /bin/bash ] || { skip preparation_ends_with_its_child "no bash to stand for sh"; return 0; }
+    [ -x /bin/bash ] || { skip preparation_ends_with_its_child "no bash to replace sh"; return 0; }
     export COSPEC_CACHE=$PWD/cache
     for s in TERM INT KILL; do signalled $s "$COSPEC" data prepare wordnet || return 1; done
 }

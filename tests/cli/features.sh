@@ -126,7 +126,7 @@ test_notes_of_published_files() {
     mkdir lora && mv other/adapter_config.json lora && refuses 3 "lora: not a model directory: no config.json, only adapter_config.json" "$COSPEC" features lora texts.npy -o no
 }
 
-# What the encoder reads beside a decoder's text: that text, another, one for each, nothing.
+# The texts that the encoder reads with a decoder's text: the same text, another, one for each, nothing.
 test_sources_of_a_decoder() {
     two_stacks "$golden" t5 && cut -f2 c.tsv > c.txt && yes 'the cat' | head -120 > same.txt && head -7 c.txt > few.txt || return 1
     nll() { exits 0 "$COSPEC" perplexity t5 c.tsv --stack decoder --json "$@" && number nll out | head -1; }
@@ -176,7 +176,7 @@ test_special_tokens() {
     rm -r model && trained model ar --empty-prefix shared && want=1 && rows model c.tsv && want=0 && rows model c.tsv --special no && want=$tokens && asks model c.tsv
 }
 
-# A model is read as it was trained, wherever it lies: its folder, a checkpoint, fine-tuned, one of before that has train.json alone.
+# A model is read as it was trained, in every form: its folder, a checkpoint, fine-tuned, an older one that has train.json alone.
 test_a_model_says_how_it_is_read() {
     small_corpus c.tsv
     trained model masked --arch gpt2 --save-every 3 && exits 0 "$COSPEC" features model c.tsv --layers last --json -o a && grep -q '"attention": "bidirectional"' out || { fail "${why:-$(cat out)}"; return 1; }
@@ -187,10 +187,10 @@ test_a_model_says_how_it_is_read() {
     exits 0 "$COSPEC" finetune model c.tsv c.tsv --attention causal --epochs 1 --seeds 1 --save-model -o causal && exits 0 "$COSPEC" features causal/runs/lr-* c.tsv --layers last --json -o d && grep -q '"attention": "causal"' out || { fail "fine-tuned causal: ${why:-$(cat out)}"; return 1; }
     edited model
     # whose checkpoint has no digests
-    tr '\n' ' ' < model/checkpoint-6/trainer.json | sed 's/"files":/"were":/; s/"sha256": \("[0-9a-f]*" *}\) *$/"was": \1/' > plain && mv plain model/checkpoint-6/trainer.json
+    tr '\n' ' ' < model/checkpoint-6/trainer.json | sed 's/"outputs":/"were":/; s/"sha256": \("[0-9a-f]*" *}\) *$/"was": \1/' > plain && mv plain model/checkpoint-6/trainer.json
     for f in model model/checkpoint-6; do
         tr '\n' ' ' < $f/config.json | sed 's/, *"trained": {[^}]*}//' > plain && mv plain $f/config.json
-        ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "$f of before: ${why:-$(cat out $f/config.json)}"; return 1; }
+        ! grep -q '"trained"' $f/config.json && exits 0 "$COSPEC" features $f c.tsv --layers last --json --force -o b && grep -q '"attention": "bidirectional"' out || { fail "older $f: ${why:-$(cat out $f/config.json)}"; return 1; }
         for g in $f/train*.json; do grep -q "\"path\": \"$g\"" b/manifest.json || { fail "$g is no input"; return 1; }; done
     done
 }
@@ -249,8 +249,8 @@ test_query_position() {
     done
     [ "$(sort -u nll | wc -l)" = 4 ] || { fail "likelihoods: $(tr '\n' ' ' < nll)"; return 1; }
     grep -q '"blind_queries": true' masked-off/config.json && ! grep -q blind_queries masked-on/config.json || { fail "$(cat masked-off/config.json)"; return 1; }
-    # another query position is another run; --init-from keeps the model's, or takes the one that is asked for
-    refuses 2 "masked-off contains a run with another --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
+    # another query position is another run; --init-from keeps the model's, or takes the given one
+    refuses 2 "masked-off belongs to a run with --query-position" "$COSPEC" train --corpus c.tsv --width 16 --layers 2 --heads 2 --batch 8 --max-length 16 --steps 6 --eval-every 3 --eval-batches 1000 --objective masked --mask-ratio 0.4 --query-position on --save-every 3 --resume -o masked-off || return 1
     from() { exits 0 "$COSPEC" train --corpus c.tsv --max-length 16 --steps 1 --init-from "$@" --force -o next; }
     from masked-off --objective gvp && grep -q '"query_position": "off"' next/config.json && from masked-off --objective gvp --query-position on && grep -q '"query_position": "on"' next/config.json &&
         from masked-off --objective masked && grep -q '"query_position": null' next/config.json || { fail "init-from: ${why:-$(cat next/config.json)}"; return 1; }

@@ -66,7 +66,7 @@ test_against() {
     near "$(awk -F, '$3 == "accuracy" { print $5 }' rows)" "$(sed -n 4p want | cut -d' ' -f1)" 1e-8 && near "$(awk -F, '$3 == "accuracy" { print $10 }' rows)" "$(sed -n 4p want | cut -d' ' -f2)" 1e-8 || return 1
     # the first seed's p, without error or interval
     near "$(awk -F, '$3 == "mcnemar_p" { print $5 }' rows)" "$(sed -n 1p want | cut -d' ' -f1)" 1e-8 && grep -q ',mcnemar_p,,[^,]*,,,,,,80,difference$' rows || { fail "${why:-$(cat rows)}"; return 1; }
-    # cospec probe writes files of the same form; a table for the eye tells scores from differences
+    # cospec probe writes files of the same form; a table for people separates scores from differences
     exits 0 "$COSPEC" probe model c.tsv c.tsv -o states && exits 0 "$COSPEC" $fine $quick --epochs 6 --against states/predictions.csv || return 1
     [ "$(head -1 out | awk '{ print $NF }')" = seed ] && [ "$(grep -c ' median$' out)" = 2 ] && [ "$(grep -c ' difference$' out)" = 3 ] || { fail "$(cat out)"; return 1; }
     exits 0 "$COSPEC" finetune model values.tsv values.tsv --regression $quick --seeds 1 --epochs 2 -o v && exits 0 "$COSPEC" finetune model values.tsv values.tsv \
@@ -88,6 +88,20 @@ test_rates() {
     [ "$(number learning_rate out)" = 0.01 ] && [ "$(grep -c '"learning_rate"' out)" = 3 ] && [ -s d/runs/trial-1e-07-seed-0/run.json ] && [ -s d/runs/lr-0.01-seed-0/run.json ] || { fail "$(cat out)"; return 1; }
     # 10 % of each class was kept from the trials: 72 examples are 9 batches
     [ "$(tail -1 d/runs/trial-0.01-seed-0/log.csv | cut -d, -f1)" = 54 ] || fail "$(cat d/runs/trial-0.01-seed-0/log.csv)"
+}
+
+# Each trial has its own folder and key, however close its rate is to another's.
+test_close_rates() {
+    task; trained model masked
+    run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv --epochs 1 --seeds 1 --batch 8 --lr 0.01,0.010000001 -o d --json "$@"; }
+    run && cp out whole && [ -s d/runs/trial-0.01-seed-0/run.json ] && [ -s d/runs/trial-0.010000001-seed-0/run.json ] || { fail "${why:-$(ls d/runs)}"; return 1; }
+    # interrupted before the second trial; the folder of one trial is not taken for the other
+    rm -r d/finetune.* d/predictions.csv d/runs/trial-0.010000001-seed-0
+    cp -r d/runs/trial-0.01-seed-0 d/runs/trial-0.010000001-seed-0
+    sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/' d/manifest.json
+    touch -d '2001-01-01' d/runs/trial-*/run.json
+    run --resume && cmp out whole || { fail "${why:-other numbers}"; return 1; }
+    [ "$(find d/runs/trial-* -name run.json -newermt 2002-01-01)" = d/runs/trial-0.010000001-seed-0/run.json ] || fail "made again: $(find d/runs -name run.json -newermt 2002-01-01)"
 }
 
 test_untrained_and_threads() {
@@ -114,14 +128,14 @@ test_resume() {
     [ "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" = "" ] || { fail "a finished run was made again"; return 1; }
     # finished: printed again; another recipe: refused; other texts: every run is made anew
     exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json && says "already finished" && cmp -s out whole/finetune.json || { fail "${why:-kept}"; return 1; }
-    refuses 2 "another --epochs" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
+    refuses 2 "part belongs to a run with --epochs 6, not 7; give --force to start again" "$COSPEC" finetune model c.tsv c.tsv $quick --seeds 3 --epochs 7 -o part --resume || return 1
     refuses 2 "--force" "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part || return 1
     sed -i 's/mat/log/' c.tsv
     exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 6 --seeds 3 -o part --resume --json || return 1
     [ -n "$(find part/runs/lr-0.01-seed-0/run.json -newermt 2002-01-01)" ] || fail "a run of other texts was kept"
 }
 
-# What is kept of a run is what it wrote: another run's model or numbers are no part of it.
+# A resumed run keeps only files that it wrote: another run's model or numbers are not part of it.
 test_damaged_runs() {
     task; trained model masked
     run() { exits 0 "$COSPEC" finetune model c.tsv c.tsv $quick --epochs 2 --seeds 2 --save-model -o d "$@"; }
@@ -142,7 +156,7 @@ test_damaged_runs() {
     # also where the study was not finished, so that its manifest has no digests
     rm d/finetune.* d/predictions.csv && sed -i 's/"finished": true/"finished": false/; s/^  "sha256"/  "sha256 before"/; s/"outputs"/"outputs before"/' d/manifest.json
     cp $runs-0/model.safetensors $runs-1/ && made "$runs-1/run.json " unfinished || return 1
-    # of before there were digests: whether the model is the run's is not known
+    # older runs have no digests: whether the model is the run's is not known
     sed -i 's/"outputs"/"outputs before"/; s/"sha256"/"sha256 before"/' $runs-0/run.json && made "$runs-0/run.json " "without digests"
 }
 
@@ -178,7 +192,7 @@ test_plugin() {
     done
 }
 
-# A head of spans on a device: batches of one shape, the last one not full, windows of several lengths; the same loss and answers (of one epoch: Adam lets rounding grow).
+# A head of spans on a device: batches of one shape, the last one not full, windows of several lengths; the same loss and predicted spans (of one epoch: Adam lets rounding grow).
 test_spans_on_a_device() {
     [ -f "$plugin" ] || { skip spans_on_a_device "no C++ compiler"; return 0; }
     task; squad s.json
@@ -187,7 +201,7 @@ test_spans_on_a_device() {
         spans="--head spans --max-length 10 --stride 3 --epochs 1 --batch 7 --lr 1e-2 --seeds 1 --json"
         # shellcheck disable=SC2086
         exits 0 "$COSPEC" finetune "$kind" s.json s.json $spans -o "cpu-$kind" && cp out cpu && exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" finetune "$kind" s.json s.json $spans --device cuda -o "cuda-$kind" || return 1
-        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-5 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-5 && cmp "cpu-$kind/runs/seed-0/predictions.json" "cuda-$kind/runs/seed-0/predictions.json" || { fail "$kind: ${why:-other answers}"; return 1; }
+        near "$(number train_loss out)" "$(number train_loss cpu)" 1e-5 && near "$(number test_loss out)" "$(number test_loss cpu)" 1e-5 && cmp "cpu-$kind/runs/seed-0/predictions.json" "cuda-$kind/runs/seed-0/predictions.json" || { fail "$kind: ${why:-other predictions}"; return 1; }
     done
 }
 
@@ -227,8 +241,8 @@ test_cloze() {
         dir=${m%% *} template=${m#* }
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --json -o $dir-zero || return 1
         grep -q '"pooling": "cloze"' out && [ "$(number steps out)" = 0 ] && [ "$(number n out)" = 80 ] || { fail "$dir: $(tr -d '\n ' < out)"; return 1; }
-        # no seed bears on an answer without a step
-        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed answers otherwise}"; return 1; }
+        # without steps no seed affects a prediction
+        exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --epochs 0 --seeds 1 --seed 9 -o $dir-again && cmp -s $dir-zero/predictions.csv $dir-again/predictions.csv || { fail "${why:-$dir: another seed predicts otherwise}"; return 1; }
         exits 0 "$COSPEC" finetune $dir c.tsv c.tsv --template "$template" --verbalisers $words --few 20 $quick --epochs 15 --seeds 2 --json --save-model -o $dir-few && [ "$(metric accuracy)" = 1.0 ] || { fail "${why:-$dir: $(tr -d '\n ' < out)}"; return 1; }
         kept=$dir-few/runs/lr-0.01-seed-0
         grep -q '"cloze": true' $kept/config.json && grep -q '"model_type": "cospec"' $kept/config.json && exits 0 "$COSPEC" features $kept c.tsv --limit 5 --force -o f || { fail "${why:-$dir: $(cat $kept/config.json)}"; return 1; }
@@ -244,7 +258,7 @@ test_cloze() {
         refuses 2 "--regression cannot be combined with --template" "$COSPEC" finetune model values.tsv values.tsv --regression --template "{1} {mask}" --verbalisers $words
 }
 
-# squad FILE: 36 questions which number stands in a context; every third context has none.
+# squad FILE: 36 questions for the number in a context; every third context has none.
 squad() {
     {
         printf '{"data": [{"paragraphs": ['
@@ -264,7 +278,8 @@ squad() {
     } > "$1"
 }
 
-# Answers in contexts: learned by a masked and a causal model, in the files of SQuAD's scorer, kept with their head, and what is refused.
+# Extractive question answering: learned by a masked and a causal model, in the files of SQuAD's scorer, kept with their head, and
+# what is refused.
 test_spans() {
     task; squad s.json
     for objective in masked ar; do
@@ -272,7 +287,7 @@ test_spans() {
         [ "$(metric exact)" = 1.0 ] && [ "$(metric f1-answered)" = 1.0 ] && [ "$(metric exact-unanswerable)" = 1.0 ] && [ "$(number n out)" = 36 ] && [ "$(number windows_test out)" -gt 36 ] ||
             { fail "$objective: $(tr -d '\n ' < out)"; return 1; }
         grep -q '"q0": "one"' d-$objective/runs/seed-0/predictions.json && grep -q '"q9": ""' d-$objective/runs/seed-1/predictions.json && grep -q '"q9": [0-9]' d-$objective/runs/seed-1/null_odds.json || { fail "predictions"; return 1; }
-        # the head that was kept answers as it did
+        # the saved head predicts the same
         exits 0 "$COSPEC" finetune d-$objective/runs/seed-1 s.json s.json --head spans --max-length 10 --stride 3 --epochs 0 --seeds 1 -o again --force --json && [ "$(metric exact)" = 1.0 ] &&
             cmp again/runs/seed-0/predictions.json d-$objective/runs/seed-1/predictions.json || return 1
     done
@@ -293,4 +308,4 @@ test_spans() {
         refuses 2 "--max-length 40 exceeds the positions of the model: m-ar has 16" "$COSPEC" finetune m-ar s.json s.json --head spans --max-length 40
 }
 
-for t in cloze spans every_kind_of_model files against rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done
+for t in cloze spans every_kind_of_model files against rates close_rates untrained_and_threads resume damaged_runs interrupt kept_models plugin spans_on_a_device refusals; do check $t; done

@@ -1,4 +1,4 @@
-# The folder of -o: what stands there is another's, links are not followed, one run at a time.
+# The folder of -o: existing files belong to another run, links are not followed, one run at a time.
 . tests/cli/lib.sh
 
 toy="toy --objective ar --classes 2 --length 4 --tokens 2"
@@ -43,7 +43,7 @@ toy.json" ] || { fail "left: $(ls -A d)"; return 1; }
     [ $? = 3 ] && says "d: another run is writing to this folder; wait for it or choose another folder" && exits 0 "$COSPEC" $toy -o d --force
 }
 
-# What a killed run has begun, as its lock file says, is the next one's to replace; what it has not, is not.
+# Files that a killed run has begun, by its lock file, may be replaced by the next one; other files may not.
 test_a_killed_run_is_repeated_without_force() {
     small_corpus c.tsv
     exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --heads 1 --batch 2 -o m || return 1

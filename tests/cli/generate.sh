@@ -19,7 +19,7 @@ test_texts_of_every_kind() {
         [ "$(head -1 drawn/generate.csv)" = number,text,nll ] && [ "$(wc -l < drawn/generate.csv)" = 3 ] || fail "${why:-$(cat drawn/generate.csv)}"
 }
 
-# Greedy is one text, whatever the seed; a prompt stands in front.
+# Greedy decoding gives one text for every seed; the prompt comes first.
 test_prompts_and_greedy() {
     small_corpus c.tsv
     word=$(head -1 c.tsv | cut -f2 | cut -d' ' -f1)

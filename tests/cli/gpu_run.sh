@@ -4,7 +4,7 @@ gpu=$PWD/tests/gpu
 . tests/cli/lib.sh
 build=$(dirname "$COSPEC") emulated=$(dirname "$COSPEC")/tests/cuda_emulation/cospec-emulated.so
 
-# A program of the bundle whose answers are the cases given.
+# A program of the bundle that replies with the given cases.
 stub() { printf '#!/bin/sh\ncase "$*" in\n%s\n*) echo "ok all of it" ;;\nesac\n' "$2" > "$1"; chmod +x "$1"; }
 
 # stubs TEST_GPU TEST_SVD TRAIN
@@ -47,7 +47,7 @@ test_hangs() {
     runs 1 A && unset SHORTER && grep -q 'FAILED check: .*bf16-launched: more than 2 s' out && grep -q '^12 passed, 1 failed' out && grep -q '^ok before' kept/gpu-A.log || fail "$(cat out)"
 }
 
-# What a step leaves behind may hold its output open; a peer that skips a part and then dies has failed.
+# A process that a step leaves behind may hold its output open; a peer that skips a part and then dies has failed.
 test_left_behind() {
     stubs 'agree*) echo "ok agree"; setsid sleep 20 & exit 0 ;;
 check*) printf half; echo "not ok b" ;;' "" 'echo "ok train"'
@@ -59,7 +59,7 @@ check*) printf half; echo "not ok b" ;;' "" 'echo "ok train"'
     exits 0 env PATH="$PWD/tools:$PATH" OUT="$PWD/kept" ./run D && grep -q '^6 passed, 0 failed, 3 skipped$' out || fail "$(cat out)"
 }
 
-# What the sanitizer finds fails whatever its exit status; our library path is for our programs alone.
+# An error found by the sanitizer is a failure whatever the exit status; our library path is for our programs alone.
 test_sanitizer() {
     stubs 'check*) echo "$LD_LIBRARY_PATH" > path; echo "ok x" ;;' 'check*) echo "ok y"; echo "========= RACECHECK SUMMARY: 4 hazards displayed (4 errors, 0 warnings)" ;;' ""
     mkdir -p tools nvidia/cu13/lib

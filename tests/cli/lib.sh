@@ -1,5 +1,5 @@
 # Sourced by the end-to-end tests: each test is a function that returns 0 or sets `why`.
-# $COSPEC is the program. Everything happens in a folder of its own, removed at the end.
+# $COSPEC is the program. Everything happens in a separate folder, removed at the end.
 set -u
 : "${COSPEC:?}"
 export LC_ALL=C.UTF-8 TERM=dumb
@@ -49,7 +49,7 @@ edited() { sed -i 's/"outputs"/"outputs before"/; s/^  "sha256"/  "sha256 before
 # number KEY FILE: the number that follows "KEY": in a JSON file.
 number() { sed -n "s/^ *\"$1\": *\([-+0-9.eE]*\),\{0,1\}\$/\1/p" "$2" | head -1; }
 
-# members PATTERN FILE: how many lines of a JSON match, but for those of its table ("schema" and "data").
+# members PATTERN FILE: how many lines of a JSON match, except those of its table ("schema" and "data").
 members() { sed '/^  "schema": {$/,$d' "$2" | grep -c "$1"; }
 
 # The checks of numbers. holds CONDITION: one of numbers, in the language of awk; where a number is missing it does not hold.

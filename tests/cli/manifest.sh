@@ -58,14 +58,14 @@ test_resume() {
     exits 0 "$COSPEC" toy $toy --resume --json -o d && cp out first && cp d/manifest.json m || return 1
     exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first && cmp -s d/manifest.json m && says "kept" || { fail "${why:-not kept}"; return 1; }
     exits 0 "$COSPEC" toy $toy --resume --csv -o d && cmp -s out d/toy.csv || { fail "${why:-csv differs}"; return 1; }
-    sed -i '/"token-sets":/d; s/^  "sha256"/  "sha256 before"/' d/manifest.json && exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first || { fail "${why:-an option younger than the manifest}"; return 1; }
-    refuses 2 "another --token-sets" "$COSPEC" toy $toy --token-sets literal --resume -o d || return 1
-    refuses 2 "another --classes" "$COSPEC" toy --objective masked --unmasked 2 --classes 5 --length 4 --tokens 3 --resume -o d || return 1
+    sed -i '/"token-sets":/d; s/^  "sha256"/  "sha256 before"/' d/manifest.json && exits 0 "$COSPEC" toy $toy --resume --json -o d && cmp -s out first || { fail "${why:-an option added after the manifest}"; return 1; }
+    refuses 2 "d belongs to a run with --token-sets" "$COSPEC" toy $toy --token-sets literal --resume -o d || return 1
+    refuses 2 "d belongs to a run with --classes" "$COSPEC" toy --objective masked --unmasked 2 --classes 5 --length 4 --tokens 3 --resume -o d || return 1
     refuses 2 "--resume needs -o" "$COSPEC" toy $toy --resume || return 1
     exits 0 "$COSPEC" toy $toy --resume --force -o d && ! cmp -s d/manifest.json m
 }
 
-# What svd and density say of a matrix is in matrix.json.
+# The record of svd and density describes a matrix by its matrix.json.
 test_changed_sidecar() {
     small_corpus c.tsv
     exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar --context nearest:1 -o m && cp m/matrix.json whole || return 1
@@ -153,7 +153,7 @@ test_all_or_nothing_of_vectors() {
     leaves_nothing 20 svd m.mtx -k 20 --vectors && [ -f d/u.npy ]
 }
 
-# What stood in the folder before is not the run's to remove.
+# A run does not remove files that were in the folder before.
 # shellcheck disable=SC2086
 test_failure_spares_other_files() {
     mkdir -p d/manifest.json && echo mine > d/mine.txt && echo mine > d/toy.csv

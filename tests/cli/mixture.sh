@@ -9,7 +9,7 @@ texts() {
         "parameters": {"unmasked": [{"value": 1, "share": 1}, {"value": "s-2", "share": "s-2"}]}}]}' > mix.json
 }
 
-# plans S: the same law at length 3 or 4 as a list of plans, probabilities in units of 1/(S (S-1)).
+# plans S: the same distribution at length 3 or 4 as a list of plans, probabilities in units of 1/(S (S-1)).
 plans() {
     case $1 in
     2) printf '{"probability": 1, "groups": [0, 1]}, {"probability": 0.5, "groups": [0, 1]}, {"probability": 0.5, "groups": [1, 0]}';;
@@ -22,7 +22,7 @@ plans() {
     esac
 }
 
-# same A B: Matrix Market files with equal places and values but for rounding of the units.
+# same A B: Matrix Market files with equal places and values up to rounding of the units.
 same() {
     [ "$(wc -l < "$1")" = "$(wc -l < "$2")" ] && [ "$(wc -l < "$1")" -gt 8 ] || { fail "$(head -3 "$1") against $(head -3 "$2")"; return 1; }
     paste -d' ' "$1" "$2" | awk '/^%/ || NF < 6 { next } { d = $3 - $6; if (d < 0) d = -d; if ($1 != $4 || $2 != $5 || d > 1e-9) { print; exit 1 } }' > differ ||

@@ -14,7 +14,7 @@ blocks() {
 
 built() { small_corpus c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 2 --context all --max-length 4 --stride 1 -o m; }
 
-# 0, next to nothing, one below the cost, the cost: told, flagged, and the same in every command.
+# 0, next to nothing, one below the cost, the cost: reported, flagged, and the same in every command.
 test_budget_edges() {
     blocks
     for budget in 0 1e-9 359 360 1e300; do
@@ -34,7 +34,7 @@ test_budget_edges() {
     done
 }
 
-# What connectivity says of an estimate holds the exact sum; resampling says nothing of it.
+# The interval of connectivity's estimate holds the exact sum; resampling does not report it.
 test_connectivity() {
     built || return 1
     exits 0 "$COSPEC" connectivity m -k 4 -o exact && exits 0 "$COSPEC" connectivity m -k 4 --moment-budget 0 -o estimate --json || return 1

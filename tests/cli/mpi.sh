@@ -50,7 +50,7 @@ test_certificates_are_those_of_one_process() {
     done
 }
 
-# What is known when a solver gives up is printed whole, though the other ranks end meanwhile.
+# The results known when a solver gives up are printed completely, though the other ranks end meanwhile.
 test_unfinished_results_are_printed_whole() {
     matrix || return 1
     for turn in 1 2 3 4; do

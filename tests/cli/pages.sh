@@ -72,3 +72,16 @@ test_prose_of_reports() {
     done
 }
 check prose_of_reports
+
+# Comments of sources, tests and scripts, strings of several words, and the lines of scripts that fail.
+test_prose_of_sources() {
+    printf '/* A buffer. */\nint room; /* a_room */\nconst char *s = "room";\n' > good.c
+    exits 0 /usr/bin/python3 "$root/tests/prose.py" good.c || return 1
+    mark='#' command=fail
+    for case in 'c|/* A room. */' 'c|/* What it is. */' 'c|const char *s = "a room";' 'cu|// a room' "py|x = 1  $mark a room" 'py|"""What it is."""' "sh|$mark a room" "sh|$command 'a room'"; do
+        printf '%s\n' "${case#*|}" | tr "'" '"' > "bad.${case%%|*}"
+        exits 1 /usr/bin/python3 "$root/tests/prose.py" "bad.${case%%|*}"
+        grep -q "'room'\|'What'" out || { fail "$case: $(cat out err)"; return 1; }
+    done
+}
+check prose_of_sources

@@ -47,7 +47,7 @@ test_regression() {
     near "$(metric mse)" 0.17 1e-12 && near "$(metric pearson)" 0.6 1e-12 && near "$(metric spearman)" 0.6 1e-12
 }
 
-# Words tell the classes of the small corpus, whatever the weights are.
+# Words determine the classes of the small corpus, whatever the weights are.
 test_texts() {
     small_corpus labelled.tsv
     cut -f2 labelled.tsv > plain.txt
@@ -123,7 +123,7 @@ test_against() {
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 1 -o a || return 1
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --against a/predictions.csv --json &&
         [ "$(number only_this out)" = 0 ] && near "$(number p out)" 1 0 || { fail "${why:-$(number p out)}"; return 1; }
-    # Another run that has the last four wrong, of which this one has two right.
+    # Another run that has the last four wrong; this one has two of them right.
     sed '8s/,[01]$/,1/; 9s/,[01]$/,0/' a/predictions.csv > b.csv
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 0.1 --against b.csv --json || return 1
     [ "$(number only_this out)" = 2 ] && near "$(number p out)" 0.5 1e-12 || { fail "p $(number p out)"; return 1; }
@@ -142,14 +142,14 @@ test_against() {
     refuses 3 "no.csv: not a predictions.csv" "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --against no.csv
 }
 
-# The result is printed, the exit code tells.
+# The result is printed; the exit code reports the failure.
 test_unconverged() {
     toy
     exits 4 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --penalties 1e-3 --max-iterations 1 --json &&
         grep -qF 'stopped with a gradient above' err && grep -q '"converged": false' out || fail "${why:-$(cat err)}"
 }
 
-# One note for all seeds; the class that is alone has its name; numbers of TEST are looked at before the training.
+# One note for all seeds; the class that is alone has its name; numbers of TEST are checked before the training.
 test_notes() {
     toy
     exits 0 "$COSPEC" probe x.npy x.npy --labels y.npy --test-labels y.npy --few 4 --seeds 3 --penalties 1e-4,1e-5 --folds 2 && [ "$(grep -c 'of the grid' err)" = 1 ] &&
@@ -196,7 +196,7 @@ test_bad_input() {
     }
 }
 
-# The second stack of t5, beside a probe of its states in files; and what has no stacks.
+# The second stack of t5, compared with a probe of its states in files; and a model without stacks.
 test_decoder() {
     two_stacks "$golden" t5 && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last --split train -o a && exits 0 "$COSPEC" features t5 c.tsv --stack decoder --layers last --split test -o b &&
         exits 0 "$COSPEC" probe a/layer-3.npy b/layer-3.npy --labels a/labels.npy --test-labels b/labels.npy --penalties 0.1 -o files && exits 0 "$COSPEC" probe t5 c.tsv --stack decoder --layer 3 --penalties 0.1 -o p &&

@@ -21,7 +21,7 @@ test_module_against_numpy() {
     [ "$(cat out)" = ok ] || { fail "commands: $(cat out err | tail -3)"; return 1; }
 }
 
-# The module and the program are of one version. It needs no numpy where nothing is computed but imports it, so a stand-in will do.
+# The module and the program are of one version. It needs no numpy where nothing is computed but imports it, so an empty module suffices.
 test_version() {
     make -s -C "$root" install-python PYTHON=/usr/bin/python3 PYTHON_SITE="$PWD/site" > log 2>&1 || { fail "make install-python: $(tail -3 log)"; return 1; }
     /usr/bin/python3 -c 'import numpy' 2> /dev/null || printf 'float64 = int64 = int32 = None\n' > site/numpy.py

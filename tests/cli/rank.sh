@@ -31,14 +31,14 @@ test_constant_rows() {
     exits 0 "$COSPEC" rank same.npy --center --json && grep -q 'alpha of sigma_k^2 ~ k^-alpha needs two sigma above the floor' out || fail "$(grep alpha out)"
 }
 
-# B theta - (B - 1) mean_b theta_b beside rank_tau, wherever that is, within its range and with its own error; without blocks there is none.
+# B theta - (B - 1) mean_b theta_b in addition to rank_tau, wherever that is, within its range and with its own error; without blocks there is none.
 test_corrected_rank() {
     f32 1 0 0  0 1 0  0 0 1  2 0 0  0 1 0  0 0 1 | npy six.npy '<f4' '(6, 3)'
     # lambda 5 2 2; without two rows after the other 4 2 1, 2 1 1, 5 1 1
     exits 0 "$COSPEC" rank six.npy --blocks 3 --csv && awk -F, '$2 == "rank_tau_interpolated" { t = $(NF - 3) } $2 == "rank_tau_corrected" { c = $(NF - 3) } { e[$2] = $(NF - 2) }
         function tau(a, b, d) { s = 0.9 * (a + b + d); return s <= a ? s / a : s <= a + b ? 1 + (s - a) / b : 2 + (s - a - b) / d }
         END { m = (tau(4, 2, 1) + tau(2, 1, 1) + tau(5, 1, 1)) / 3; x = 3 * t - 2 * m; x = (x > 2.7 ? 2.7 : x) - c # 0.9 of 3 columns at most
-            # its own error: two rows alone have 1 1, 4 1 or 1 1, of which two pairs each miss a part
+            # its own error: two rows alone have 1 1, 4 1 or 1 1; two pairs each miss a part
             p = 2 * tau(4, 2, 1) - (1.8 + 1.5) / 2; q = 2 * tau(2, 1, 1) - 1.8; r = 2 * tau(5, 1, 1) - (1.5 + 1.8) / 2; n = (p + q + r) / 3
             b = (9 * t - 8 * m + (1.8 + 1.5 + 1.8) / 3) / 2 - (3 * t - 2 * m)
             y = sqrt(2 / 3 * ((p - n) ^ 2 + (q - n) ^ 2 + (r - n) ^ 2) + b * b) - e["rank_tau_corrected"]; exit !(t != "" && x < 1e-9 && x > -1e-9 && y < 1e-9 && y > -1e-9) }' out || { fail "${why:-$(cat out)}"; return 1; }
@@ -113,7 +113,7 @@ test_shards() {
     exits 0 "$COSPEC" rank cube.npy --blocks 1 --json && cp out whole || return 1
     exits 0 "$COSPEC" rank a.npy --blocks 1 --save-blocks -o d || return 1
     exits 0 "$COSPEC" rank d/blocks.npz b.npy --merge --blocks 1 --json || return 1
-    for f in whole out; do # the floor counts the sums that were added, of which shards have more
+    for f in whole out; do # the floor counts the sums that were added; shards have more of them
         sed '/"file"/d;/"matrix"/d;/"name": "\(cube.npy\|merged\)"/d;/"floor"/d;s/floor [0-9.e-]* are/floor are/' $f > $f.same
     done
     cmp -s whole.same out.same || { fail "$(diff whole.same out.same | head -5)"; return 1; }
@@ -122,7 +122,8 @@ test_shards() {
     refuses 2 "must be given to the run that stores blocks" "$COSPEC" rank d/blocks.npz --row-norm
 }
 
-# The hash is made beside the Gram matrix: it is that of the file, with one thread or two, and what was damaged is refused, before what else is wrong with it.
+# The hash is made along with the Gram matrix: it is that of the file, with one thread or two, and a damaged file is refused, before
+# other errors in it.
 test_hash_beside() {
     cube
     for t in 1 2; do
@@ -205,7 +206,7 @@ test_shape_blocks() {
     f32 0 1 2 -1 0.5 1 | npy three.npy '<f4' '(3, 2)' && refuses 3 "3 rows in 3 blocks: leaving out one block leaves 2 rows" "$COSPEC" similarity three.npy --dimension --blocks 3
 }
 
-# What is no regular file is refused before it is read, and a signal ends the hashing of a large one.
+# A file that is not regular is refused before it is read, and a signal ends the hashing of a large one.
 test_inputs_that_do_not_end() {
     mkfifo pipe.npy
     ln -s /dev/zero zero.npy

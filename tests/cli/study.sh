@@ -43,7 +43,7 @@ f,,plot toy-spectra ar=r/t/toy.csv" ] && [ ! -e r/f ] || { fail "${why:-$(cat ou
         study own.json "\"a\": \"toy --objective ar $o\""
         refuses 3 "own.json: step a: leave ${o% x} out; -o @a is added to the step" "$COSPEC" reproduce --steps own.json --template t.html -o b || return 1
     done
-    # quotes hold a word together; its end is asked for
+    # quotes hold a word together; the closing one must be there
     study quoted.json '"a": "train --corpus wordnet --vocab 50 --width 4 --layers 1 --heads 1 --steps 2 --objective '"'ar until 0.5, masked'"' --seed 3"'
     exits 0 "$COSPEC" reproduce --steps quoted.json --template steps.html -o q && grep -q '"objective": "masked' q/a/config.json && grep -q "ar until 0.5, masked" q/a/train.json || { fail "quotes: $(cat err)"; return 1; }
     study quoted.json '"a": "toy --objective '"'ar --length 4"'"'
@@ -137,7 +137,7 @@ steps='"whole": "verify 3.1", "ar": "toy --objective ar --classes 2 --length $le
 where='"value": "multiplicity where=index:1"'
 ones='{"label": "ones of ar", "file": "ar/toy.csv", '$where', "exact": true}'
 
-# A study of two scales, and claims held against it: all three verdicts, and errors with their place.
+# A study of two scales, and its claims: all three verdicts, and errors with their place.
 test_scales_and_claims() {
     printf '<p>{{scale}} {{text of a,b-c length $length}} {{tally}}{{claims}}\n' > t.html
     run="reproduce --steps s.json --template t.html"
@@ -153,7 +153,7 @@ test_scales_and_claims() {
         [ "$(grep -c '<h3>S</h3>' r/report.html)" = 1 ] && [ "$(grep -c '<tr class="claim">' r/report.html)" = 4 ] && ! grep -q 'nan' r/report.html && grep -q '<li id="scope-1">exact</li>' r/report.html && [ "$(grep -c '<li id="scope' r/report.html)" = 2 ] || { fail "$(cat r/report.html)"; return 1; }
     exits 0 "$COSPEC" $run --scale small -o small && grep -q '^a,S,.*,4,0,>,5,5,0,,-1,-1,-1,.*,opposite at this scale' small/claims.csv && grep -q '^b,S,.*undetermined,this scale is too small' small/claims.csv || { fail "$(cat small/claims.csv)"; return 1; }
     cp s.json good
-    # families: t = 2.2 with 19 degrees of freedom has p = .0404, told by itself and not as one of two; the least that would be is 2.433 (.025)
+    # families: t = 2.2 with 19 degrees of freedom has p = .0404, significant alone and not as one of two; the least significant t would be 2.433 (.025)
     one() { echo '"'$1'": {"source": "S", "says": "-", "family": "'$2'", "left": {"label": "l", "file": "ar/toy.csv", '$where', "se": "sigma"}, "want": ">", "right": '$3', "scope": "-"}'; }
     study s.json "$steps" "$scaled, \"claims\": {$(one alone G 3.8), $(one first F 3.8), $(one second F 5.9),
         \"u\": {\"source\": \"S\", \"says\": \"-\", \"statement\": \"whole 3.1 printed\", \"scope\": \"-\"}}"
@@ -177,7 +177,7 @@ test_scales_and_claims() {
             \"needs\": [{\"left\": $ones, \"want\": \">\", \"right\": 1}, {\"left\": ${need% "$sign" *}, \"want\": \"$sign\", \"right\": ${need#* "$sign" }}]}}"
         exits 0 "$COSPEC" $run -o r --resume --force && grep -q ",${case%%|*}" r/claims.csv || { fail "$case: $(cat err r/claims.csv)"; return 1; }
     done
-    # joined by "or": one of both is enough, whichever; a third that stands alone is not made good by them
+    # joined by "or": one of both is enough, whichever; a third that is not joined still counts
     met="{\"left\": $ones, \"want\": \">\", \"right\": 5" unmet="{\"left\": $ones, \"want\": \">\", \"right\": 8"
     for case in "reproduced,|$met}, $unmet, \"or\": true}" "reproduced,|$unmet}, $met, \"or\": true}" "not tested,\"ones of ar (6) is not above 8, and ones of ar (6) is not above 8\"|$unmet}, $unmet, \"or\": true}" "not tested,ones of ar (6) is not above 8|$met}, $met, \"or\": true}, $unmet}"; do
         study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S\", \"says\": \"more than 5\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\", \"needs\": [${case#*|}]}}"
@@ -195,8 +195,8 @@ test_scales_and_claims() {
         [ -s r/differences/differences.png ] && grep -q 'data:image/svg+xml;base64,.*All of them\.' r/report.html || { fail "$(cat err r/differences.csv)"; return 1; }
     study s.json "$steps" "$scaled, \"claims\": {\"b\": {\"source\": \"S, 1\", \"says\": \"-\", \"left\": $ones, \"want\": \">\", \"right\": 5, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o without --force && [ ! -e without/differences ] && ! grep -q 'All of them' without/report.html || { fail "$(cat err)"; return 1; }
-    exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of claims of before: $(cat err)"; return 1; }
-    # labels stand left of the panel, whose x axis says what it has; panels of one unit have one scale, each its numbers right of it, and its commas
+    exits 0 "$COSPEC" $run -o r --resume --force && [ ! -e r/differences ] && [ ! -e r/differences.csv ] && ! grep -q 'All of them' r/report.html && ! grep -q differences r/manifest.json || { fail "a figure of earlier claims: $(cat err)"; return 1; }
+    # labels are left of the panel, whose x axis says what it has; panels of one unit have one scale, each its numbers right of it, and its commas
     unit='"metric": "nats, all", '
     study s.json "$steps" "$scaled, \"claims\": {\"a\": {\"source\": \"S, 1\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \"<\", \"right\": $three, \"scope\": \"-\"}, \"b\": {\"source\": \"T\", $unit \"says\": \"-\", \"left\": $wide, \"want\": \">\", \"right\": 99, \"scope\": \"-\"}}"
     exits 0 "$COSPEC" $run -o scale --force && grep -q ',nats$' scale/differences.csv && [ "$(grep -c 'difference in nats (right of 0: as claimed)' scale/differences/differences.svg)" = 2 ] && [ "$(grep -c '>-80<' scale/differences/differences.svg)" = 2 ] && grep -q '>S‚ 1<' scale/differences/differences.svg && grep -q '>3.0 ([-0-9.]* to [0-9.]*)<' scale/differences/differences.svg && grep -B1 '<text>three . ones of ar<' scale/differences/differences.svg | grep -q 'text-anchor="end"' || { fail "${why:-$(cat err scale/differences.csv)}"; return 1; }
@@ -252,7 +252,7 @@ test_seeds_and_blocks() {
     study s.json "$steps" "\"variables\": {\"seeds\": \"2 3 4 5\"}, \"claims\": {$(claim far "$(side 't-#' '"exact": true')" 1)}" && sed 's/{"run"/{"seeds": "3", "run"/' s.json > w.json
     exits 0 "$COSPEC" reproduce --steps w.json --template t.html -o three && [ -f three/t-4/toy.csv ] && [ ! -e three/t-5 ] && grep -q '^far,.*,9,0,>,1,1,0,3,8,0\.5475[0-9]*,15\.4524[0-9]*,.*,reproduced,' three/claims.csv || { fail "${why:-$(cat err three/claims.csv)}"; return 1; }
     sed -i 's/"seeds": "3"/"seeds": "5"/' w.json && refuses 3 'w.json: seeds: expected N in 0..4 or A-B in 1..4, got 5' "$COSPEC" reproduce --steps w.json --template t.html -o x || return 1
-    # a row of a table has seeds of its own
+    # a row of a table has its own seeds
     cat > rows.json << 'END'
 {"variables": {"seeds": "2 3 4", "few": "1"}, "tables": {"rows": [{"name": "ar", "seeds": "$few"}, {"name": "prefix-lm", "seeds": "3"}]},
  "steps": [{"each": "rows", "seeds": "{seeds}", "run": {"t-{name}-#": "toy --objective {name} --classes # --length 4 --tokens 2"}}]}
@@ -309,7 +309,7 @@ test_claims_over_budgets() {
     # claims at two budgets are a table without a figure
     study s.json "$steps" "$scaled, \"claims\": {$(over always '2 4' '>' 5)}"
     exits 0 "$COSPEC" $run -o two --force && [ "$(wc -l < two/claims-budgets.csv)" = 3 ] && [ ! -e two/curves ] && ! grep -q 'All of them' two/report.html || { fail "${why:-$(ls two)}"; return 1; }
-    # other claims of the same steps: the manifest of the first run does not speak of their tables
+    # other claims of the same steps: the manifest of the first run does not name their tables
     study s.json "$steps" "$scaled, \"claims\": {$(over turns '$budgets' '>' 7 ', "title": "T"'), $(over same '2' '>' 7 ', "title": "T"'), $(over other '2' '>' 6 ', "title": "T"')}"
     exits 0 "$COSPEC" $run -o r --resume --force && [ "$(cut -d, -f1 r/claims-budgets.csv | tr '\n' '|' | tr -d '\200-\377')" = 'series|T (turns): ones  7|T (turns): ones  7|T (turns): ones  7|T (same): ones  7|T: ones  6|' ] && grep -q claims-budgets.csv r/manifest.json || { fail "$(cat err)"; return 1; }
     # an exact p in place of an error: of the seeds the largest
@@ -356,7 +356,7 @@ test_begun() {
     begun && rm r/m/.cospec.lock && exits 0 "$COSPEC" reproduce --steps s.json --template t.html -o r --resume && grep -q '"force": true' r/m/manifest.json || fail "an archive: ${why:-$(cat err r/m/stderr.txt)}"
 }
 
-# A folder that was moved, or unpacked from an archive of records and tables, goes on where it stands.
+# A folder that was moved, or unpacked from an archive of records and tables, is resumed in its new place.
 test_moved_folder() {
     printf '{{steps}}\n' > t.html
     printf 'the cat sat\nthe dog ran\nthe cat ran\n%.0s' 1 2 3 4 > c.txt
@@ -379,7 +379,7 @@ test_names_are_restricted() {
     done
 }
 
-# What files say stands in the page as text.
+# Texts of files appear in the page as text, not as markup.
 test_fields_are_escaped() {
     study s.json '"whole": "verify 3.1"' '"claims": {"<i>": {"source": "<i>&", "says": "\"<i>", "scope": "<i>", "statement": "whole 3.1 printed"}}'
     printf '{{command whole}} {{claims}} {{steps}}\n' > t.html
@@ -413,7 +413,7 @@ test_nul_is_refused() {
         refuses 3 "rows.txt:2: a NUL byte" "$COSPEC" rank x.npy --blocks 2 --drop-rows rows.txt
 }
 
-# Steps run after those that they read, wherever these stand; circles are refused.
+# Steps run after those that they read, in any order of the file; cycles are refused.
 test_order() {
     printf '{{steps}}\n' > t.html
     study s.json '"f": "plot toy-spectra ar=@t-ar/toy.csv m=@t-permuted-ar/toy.csv", "t-permuted-ar": "toy --objective permuted-ar --classes 2 --length 4 --tokens 2", "t-ar": "toy --objective ar --classes 2 --length 4 --tokens 2"'
@@ -464,7 +464,7 @@ test_only_some_claims() {
     # Another part, or all, goes on in the same folder.
     exits 0 "$COSPEC" reproduce --steps s.json --claims A,B -o r --resume && [ "$(sed -n 's/^\[[^]]*\] \([^:]*\):.*/\1/p' err)" = v ] && [ "$(sed -n 's/,.*//p' r/claims.csv | tr '\n' ' ')" = 'claim A-1 B-1 ' ] || { fail "${why:-$(cat err)}"; return 1; }
     refuses 2 "no claim has a name that starts with C,x" "$COSPEC" reproduce --steps s.json --claims C,x -o c && [ ! -e c ] || return 1
-    # A scale may have claims of its own, in the variable of that name; --claims chooses others, and an empty one is all.
+    # A scale may have its own claims, in the variable of that name; --claims chooses others, and an empty one is all.
     sed 's/^{/{"scales": ["some", "all"], "variables": {"claims": ["B-", ""]}, /' s.json > scales.json
     printf '{{claims}}{{if u}}toy{{end}}{{if v}}audit{{end}}\n' > t.html
     exits 0 "$COSPEC" reproduce --steps scales.json --template t.html --scale some -o some && [ "$(sed -n 's/,.*//p' some/claims.csv | tr '\n' ' ')" = 'claim B-1 ' ] && [ ! -e some/t ] && [ ! -e some/u ] && grep -q 'audit$' some/report.html && ! grep -q 'toy' some/report.html || { fail "$(cat err; ls some)"; return 1; }

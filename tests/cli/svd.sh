@@ -15,7 +15,7 @@ test_closed_form() {
         [ "$(grep -c '"state": "passed"' out)" -ge 3 ] || fail "${why:-$(tr -d '\n ' < out | head -c 600)}"
 }
 
-# Two blocks of it: sigma 1 twice, 1/2 twice. What is counted behind the ones, and what there is no room for.
+# Two blocks of it: sigma 1 twice, 1/2 twice. Values counted after the ones, and values beyond --k.
 test_after_ones() {
     mtx 4 4 "1 1 3" "1 2 1" "2 1 1" "2 2 3" "3 3 3" "3 4 1" "4 3 1" "4 4 3" > four.mtx
     exits 0 svd four.mtx --after-ones 1 --json && sigmas out > s && [ "$(grep -c . s)" = 3 ] && near "$(sed -n 3p s)" 0.5 1e-14 || { fail "${why:-$(cat s)}"; return 1; }
@@ -130,8 +130,8 @@ test_not_converged_is_printed() {
     [ $got = 4 ] && says "not converged" && grep -q '"converged": false' out || fail "exit $got: $(head -c 200 err)"
 }
 
-# Cycles of 700 and four times 40 nodes a side, sigma = |cos(pi j / n)|: ARPACK, when named, serves the large one,
-# and the small ones, of which all 40 may be wanted, do not refuse the matrix.
+# Cycles of 700 and four times 40 nodes a side, sigma = |cos(pi j / n)|: ARPACK, when named, solves the large one,
+# and the small ones, whose 40 values may all be wanted, do not refuse the matrix.
 test_arpack_with_small_components() {
     awk 'BEGIN { split("700 40 40 40 40", size, " "); print "%%MatrixMarket matrix coordinate real general"; print 860, 860, 1720
         for (c = 1; c <= 5; ++c) { n = size[c]; for (i = 1; i <= n; ++i) { print at + i, at + i, 0.5; print at + i, at + i % n + 1, 0.5 } at += n } }' > c.mtx
@@ -148,7 +148,7 @@ test_certificates_say_what_they_prove() {
     mtx 4 4 "1 1 3" "1 2 1" "2 1 1" "2 2 3" "3 3 3" "3 4 1" "4 3 1" "4 4 3" "1 3 1e-11" > near.mtx
     exits 0 "$COSPEC" svd near.mtx -k all --json && [ "$(number near_ones out)" = 1 ] && [ "$(number multiplicity_of_one out)" = 1 ] &&
         tr -d ' \n' < out | grep -q '"components":{"state":"inconclusive"' || { fail "a value near 1 passed as proof"; return 1; }
-    # Signs: diag(1, 1) turned, of one component; the theorem does not apply, and the values speak.
+    # Signs: diag(1, 1) turned, of one component; the theorem does not apply, and the signs follow the values.
     mtx 2 2 "1 1 0.6" "1 2 0.8" "2 1 -0.8" "2 2 0.6" > signed.mtx
     exits 0 "$COSPEC" svd signed.mtx -k all --normalised --json && [ "$(number multiplicity_of_one out)" = 2 ] &&
         tr -d ' \n' < out | grep -q '"components":{"state":"notrun"' || fail "a signed matrix has the certificate"
@@ -279,7 +279,8 @@ test_what_is_not_computed_is_not_said() {
     exits 0 svd two.mtx -k all --certify none -o all --vectors --json && [ -f all/tail.csv ] && says "vectors: ||X^T X - I||" && grep -q '"departure": [0-9]' out || fail "${why:-$(cat err)}"
 }
 
-# 65 bytes that claim 200 million rows: the empty ones cost nothing, where the result has none of them; their vectors are refused by number, and columns take room.
+# 65 bytes that claim 200 million rows: the empty ones cost nothing where the result has none of them; their vectors are refused by
+# number, and columns take memory.
 test_claimed_rows() {
     for n in 200000000 20000000000; do
         printf '%%%%MatrixMarket matrix coordinate real general\n%s 3 3\n1 1 1\n%s 1 2\n1000 2 3\n' $n $n > tall.mtx

@@ -41,7 +41,7 @@ test_layouts() {
         -v r="$(v STS-B pearson)" -v s="$(v STS-B spearman)" -v o="$(v own accuracy)" -v la="$(v average look-ahead)" -v mae="$(v average mae-lm)" '
     function off(x, y) { return (x > y ? x - y : y - x) > 1e-12 }
     BEGIN { if (off((c + m + mm + f + r + o) / 6, la) || off((c + (m + mm) / 2 + a + s + o) / 5, mae)) print la, mae }' > wrong
-    # The jackknife over the blocks of an average is its standard error; a task's blocks are those of its own run.
+    # The jackknife over the blocks of an average is its standard error; a task has the blocks of its run.
     awk -F, -v se="$(at average look-ahead 6 p/tasks.csv)" '$1 == "average" && $2 == "look-ahead" { x[++n] = $4; sum += $4 }
     END { for (i = 1; i <= n; i++) s += (x[i] - sum / n) ^ 2; s = sqrt((n - 1) / n * s); if (n != 40 || s - se > 1e-9 || se - s > 1e-9 || !(se > 0)) print n, s, se }' p/tasks-blocks.csv >> wrong
     [ "$(awk -F, '$1 == "MRPC" && $2 == "f1" { print $3, $4, $5 }' p/tasks-blocks.csv)" = "$(awk -F, '$3 == "linear" && $4 == "f1" { print $5, $6, $7 }' p/MRPC/probe-blocks.csv)" ] ||

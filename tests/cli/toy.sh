@@ -75,7 +75,7 @@ test_sweep_leaves_out_what_does_not_exist() {
     refuses 2 "no point of the sweep is possible" "$COSPEC" toy --objective masked --unmasked 7:9:1 --classes 2 --length 4 --tokens 2 -q
 }
 
-# What no other option makes valid is refused in a sweep as it is alone.
+# A combination that is invalid alone is refused in a sweep too.
 test_sweep_refuses_what_never_exists() {
     rest="--length 4 --tokens 2 -q"
     # shellcheck disable=SC2086

@@ -25,7 +25,7 @@ test_table() {
 
 small_plan() { printf '{"plans": [{"probability": 2, "groups": [0, 1, 2, 1]}, {"probability": 1, "groups": [1, 0, 2, 2]}]}\n' > p.json; }
 
-# A phase that no step is of is told before the first step; one that has some is not.
+# A phase without steps is reported before the first step; one that has some is not.
 test_phases_without_steps() {
     small_corpus c.tsv
     exits 0 train --objective "ar until 0.001, masked" --steps 10 -o a && says "phase 1 (ar) of --objective gets 0 of the 10 steps" && ! grep -q "phase 2" err &&
@@ -111,14 +111,14 @@ test_rotary() {
         refuses 2 "exceeds the 8 positions" "$COSPEC" train --corpus c.tsv $size --arch llama --positions 8 --objective mae-lm -o g
 }
 
-# The second loss of replaced tokens: told in the result, kept in the model, part of what a run is.
+# The second loss of replaced tokens: reported in the result, kept in the model, part of a run's identity.
 test_replaced_tokens() {
     small_corpus c.tsv
     # shellcheck disable=SC2086
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 -o r && grep -q '"detect_loss": 0' r/train.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective masked --replaced-token 5 --steps 6 --save-every 3 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r contains a run with another --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r belongs to a run with --replaced-token" "$COSPEC" train --corpus c.tsv $size --objective masked --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" train --corpus c.tsv --init-from r --objective masked --batch 8 --max-length 16 --steps 1 -o on && exits 0 "$COSPEC" features r c.tsv --layers last -o s || return 1
     refuses 2 "replaced tokens need a single masked objective on text" "$COSPEC" train --corpus c.tsv $size --objective ar --replaced-token 5 --steps 1 -o b
 }
@@ -130,7 +130,7 @@ test_multi_token() {
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 -o r && grep -q '"offset_heads": *3' r/config.json && grep -q '"model_type": *"gpt2"' r/config.json || return 1
     cp -r r half && rm -r half/checkpoint-6 half/model.safetensors half/train.json half/losses.csv half/manifest.json
     exits 0 train --objective multi-token --t 3 --steps 6 --save-every 3 --threads 2 --resume -o half && cmp r/model.safetensors half/model.safetensors || { fail "resumed to other bytes"; return 1; }
-    refuses 2 "r contains a run with another --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
+    refuses 2 "r belongs to a run with --" "$COSPEC" train --corpus c.tsv $size --objective diverse-ar --t 3 --steps 6 --save-every 3 --resume -o r || return 1
     exits 0 "$COSPEC" features r c.tsv --layers last -o s && exits 0 "$COSPEC" perplexity r c.tsv --json && grep -q '"kind": *"causal"' out && exits 0 "$COSPEC" generate r --prompt a --n 1 --length 3 || return 1
     for next in "multi-token --t 2" ar; do
         # shellcheck disable=SC2086
@@ -178,10 +178,10 @@ test_interrupt_and_resume() {
             says "interrupted after step" && says "--resume continues from it" || return 1
             [ ! -e torn/model.safetensors ] && grep -q '"finished": false' torn/manifest.json && [ ! -e torn/train.json ] || { fail "an interrupted run left a result"; return 1; }
             mv torn/log.csv held && refuses 2 "give --resume to continue from the last checkpoint: torn/checkpoint-" "$COSPEC" train --corpus c.tsv $size $args --steps 400 -o torn && mv held torn/log.csv && says "exists; give --force to overwrite it" || return 1
-            refuses 2 "torn contains a run with another --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --lr" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --lr 0.002 --resume -o torn || return 1
             refuses 2 "--steps 400, not 500" "$COSPEC" train --corpus c.tsv $size $args --steps 500 --resume -o torn || return 1
-            refuses 2 "torn contains a run with another --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
-            refuses 2 "torn contains a run with another --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --inner" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --inner 40 --resume -o torn || return 1
+            refuses 2 "torn belongs to a run with --vocab" "$COSPEC" train --corpus c.tsv $size $args --steps 400 --vocab 5 --resume -o torn || return 1
         else
             [ $got = 0 ] || { fail "exit $got: $(cat err)"; return 1; }
         fi
@@ -231,7 +231,7 @@ test_more_steps() {
     refuses 2 "with --schedule constant, steps may be added" "$COSPEC" train --corpus c.tsv --layers 2 --width 16 --heads 2 --batch 8 --max-length 16 --objective ar --steps 12 --resume -o f
 }
 
-# Budgets are the runs of so many steps, also taken up after an interrupt; kept checkpoints are models.
+# Budgets are runs of these numbers of steps, also resumed after an interrupt; kept checkpoints are models.
 test_budgets() {
     small_corpus c.tsv
     args="--objective ar --schedule constant --cool-down 0.25 --log-every 1 --save-every 3"
@@ -258,7 +258,7 @@ test_damaged_checkpoint() {
     printf x | dd of=d/checkpoint-6/optimizer.safetensors bs=1 seek=3000 conv=notrunc 2> /dev/null
     # shellcheck disable=SC2086
     refuses 3 "d/checkpoint-6/optimizer.safetensors: its SHA-256 is" "$COSPEC" train --corpus c.tsv $size --objective ar --steps 6 --save-every 3 --resume -o d &&
-        says "was recorded" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps must be repeated)" || return 1
+        says "but trainer.json says" && says "Remove d/checkpoint-6 to resume from checkpoint-3 (3 steps must be repeated)" || return 1
     rm -r d/checkpoint-6
     exits 0 train --objective ar --steps 6 --save-every 3 --resume -o d && [ "$(number step out)" = 6 ] || return 1
     # what reads a checkpoint holds its files against trainer.json
@@ -289,7 +289,7 @@ test_init_from() {
         refuses 2 "query" "$COSPEC" train --corpus c.tsv --init-from d --objective gvp --max-length 16 -o f
 }
 
-# What --init-from reads is held against its manifest, and is an input of the run.
+# The files that --init-from reads are checked against their manifest, and are inputs of the run.
 test_init_from_changed() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 4 -o d && exits 0 train --objective masked --steps 4 --seed 9 -o other || return 1
@@ -304,15 +304,15 @@ test_init_from_changed() {
     for f in config.json model.safetensors tokenizer.json; do grep -q "\"path\": \"m/$f\"" e/manifest.json || { fail "$f is no input"; return 1; }; done
     rm -r m && cp -r other m && cp e/model.safetensors before
     refuses 3 "an input has changed since the run: m/model.safetensors: its SHA-256 was " "$COSPEC" rerun e/manifest.json -o f &&
-        refuses 3 "e/checkpoint-3 belongs to a run from another model (--init-from): its weights have XXH3" next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
+        refuses 3 'e/checkpoint-3 belongs to a run with inputs: init-from "' next --init-from m -o e --resume && cmp e/model.safetensors before || { fail "${why:-another model}"; return 1; }
     # stopped before its end: its checkpoints are of the first model too
     rm -r m && cp -r d m && exits 0 next --init-from m --time-limit 1e-9 -o g && [ -e g/checkpoint-1 ] && rm -r m && cp -r other m &&
-        refuses 3 "from another model (--init-from)" next --init-from m -o g --resume || return 1
+        refuses 3 'with inputs: init-from "' next --init-from m -o g --resume || return 1
     rm -r m && cp -r d m && exits 0 next --init-from m -o e --resume && says "already finished; kept" && exits 0 next --init-from m -o g --resume && cmp g/model.safetensors e/model.safetensors || { fail "${why:-not the same}"; return 1; }
     exits 0 "$COSPEC" rerun e/manifest.json -o f && cmp f/model.safetensors e/model.safetensors || fail "${why:-rerun}"
 }
 
-# What a shorthand of --objective says of the model must be so.
+# The settings that a shorthand of --objective implies for the model must hold.
 test_init_from_another_kind() {
     small_corpus c.tsv
     exits 0 train --objective masked --steps 2 -o d && exits 0 train --objective mae-lm --steps 2 -o m || return 1
@@ -471,7 +471,7 @@ test_bpe() {
     # Nothing else changed, for training shows nothing around a text.
     for t in bpe d; do sed '/"post_processor"/,/"decoder"/d' $t/tokenizer.json > $t.rest; done
     cmp -s bpe.rest d.rest || { fail "the tokenizer changed: $(diff bpe.rest d.rest | head -5)"; return 1; }
-    # What comes with a model stays, also where --tokenizer names the same words.
+    # Files that belong to a model are kept, also where --tokenizer names the same words.
     edited d; cp bpe/tokenizer.json d/
     for own in "" "--tokenizer bpe/tokenizer.json"; do
         # shellcheck disable=SC2086
@@ -485,7 +485,7 @@ test_words_stand_bare() {
         grep -q '"post_processor": null' d/checkpoint-2/tokenizer.json || fail "${why:-tokens go around a text: $(grep -A3 post_processor d/tokenizer.json)}"
 }
 
-# A share is refused where the corpus has a split of its own.
+# A share is refused where the corpus has its own split.
 test_own_split() {
     refuses 2 "--test-share 0.5 does not apply to 'wordnet', which has its own split" "$COSPEC" train --corpus wordnet --test-share 0.5 --objective ar -o d &&
         refuses 2 "--test-share 0.3 does not apply to 'wordnet'" "$COSPEC" data stats wordnet --test-share 0.3

@@ -50,13 +50,13 @@ test_search_products() {
     grep -q '"search-products": true' d/manifest.json && grep -q '"search-products": true' d/checkpoint-5/trainer.json && grep -q '"search-products": false' first/checkpoint-5/trainer.json ||
         { fail "not recorded"; return 1; }
     # shellcheck disable=SC2086
-    refuses 2 "d contains a run with another --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
+    refuses 2 "d belongs to a run with --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
         refuses 2 "--search-products needs --precision bf16" env COSPEC_PLUGIN="$plugin" "$COSPEC" train $small $form --device cuda --precision fp32 --search-products -o e &&
         refuses 2 "--search-products needs --device cuda" "$COSPEC" train $small $form --device auto --search-products -o e &&
         exits 0 env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --search-products --resume -o d
 }
 
-# The library has no algorithm: told, by the product's sizes.
+# The library has no algorithm: reported, with the product's sizes.
 test_refused_products() {
     [ -f "$plugin" ] || { skip refused_products "no C++ compiler"; return 0; }
     [ -z "${CUDA_PLUGIN:-}" ] || { skip refused_products "a GPU cannot be made to refuse"; return 0; }

@@ -26,7 +26,7 @@ test_left_vectors_are_not_at_hand() {
         refuses 2 "m is a Gram form" "$COSPEC" verify 4.1 --matrix m && exits 0 "$COSPEC" angles m m -k 2
 }
 
-# With the position every context has one target; blind and given stand side by side in connectivity.
+# With the position every context has one target; blind and given are both in the result of connectivity.
 test_given() {
     two_documents && exits 0 "$COSPEC" cooc --corpus c.tsv --objective masked --unmasked 1 --context unique --target-position given -o g &&
         says "every singular value will be 1" && exits 0 "$COSPEC" svd g -k all --json && [ "$(number multiplicity_of_one out)" = 2 ] &&

@@ -230,7 +230,7 @@ test_plurals() {
 
 test_option_without_meaning() { refuses 2 "not apply to 'help'" "$COSPEC" help --seed 3; }
 
-# What stands in another's place, or is nearly a name.
+# Swapped arguments, and misspelled names.
 test_mistaken() {
     exits 0 "$COSPEC" toy --objective ar --classes 2 --length 3 --tokens 2 -o toy || return 1
     mkdir model && echo '{}' > model/config.json
@@ -258,7 +258,7 @@ test_mistaken() {
         refuses 3 "x.npy: not a folder written by cospec cooc, but a matrix" "$COSPEC" inspect x.npy &&
         refuses 3 "gone: not a folder written by cospec cooc: no such file or directory" "$COSPEC" inspect gone &&
         refuses 3 "x.npy: not a folder written by cospec cooc, but a matrix" "$COSPEC" angles x.npy x.npy || return 1
-    # a model of which a part is missing
+    # a model with a missing part
     for part in model.safetensors tokenizer.json vocab.txt; do
         rm -rf part && mkdir part && : > part/$part
         refuses 3 "part: not a model directory: no config.json, only $part" "$COSPEC" features part l.tsv -o f &&
@@ -266,7 +266,7 @@ test_mistaken() {
     done
 }
 
-# Values are suggested as options are: names of every list, and files beside the one that is not there.
+# Values get suggestions as options do: names of every list, and files in the folder of the missing one.
 test_suggestions() {
     printf 'a\tb c\n' > d.tsv && mkdir model && echo '{}' > model/config.json || return 1
     refuses 3 "w0rd: no such file, no named corpus (wordnet, bible-kjv, gcide, manpages, foldoc, glyphs, emoji, scenes, field) and no synthetic corpus (markov:..., hmm:..., grammar:..., field:...); did you mean wordnet?" \
@@ -311,7 +311,7 @@ test_suggestions() {
     exits 0 "$COSPEC" svd wordnet -k 1 -q && exits 0 "$COSPEC" rerun wordnet -o again -q && cmp -s wordnet/matrix.npz again/matrix.npz || fail "${why:-rerun of a folder}"
 }
 
-# What is printed does not depend on where it goes: a pipe, a terminal, a file; --csv and files have all.
+# The printed result is the same for a pipe, a terminal and a file; --csv and files have all.
 test_selection() {
     toy="toy --objective masked --unmasked 1:20:1 --classes 2 --length 21 --tokens 2"
     # shellcheck disable=SC2086
@@ -325,7 +325,7 @@ test_selection() {
     fi
 }
 
-# A mistyped metric is told before the work; one that this result has no rows of costs no result.
+# A mistyped metric is reported before the work; one without rows in this result costs no result.
 test_metrics() {
     f32 0 1 2 -1 | npy x.npy '<f4' '(2, 2)'
     refuses 2 "--metric: unknown metric 'rank_tua' (rank_tau," "$COSPEC" rank gone.npy --metric rank_tua && says "did you mean rank_tau?" || return 1

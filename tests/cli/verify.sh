@@ -176,7 +176,7 @@ test_refinement() {
         refuses 2 '--objective' verify refinement --corpus r.txt && refuses 2 'it does not accept --matrix' verify refinement --matrix r
 }
 
-# The language's bound from the folder of a law of text: its class told by its words, the bound below the trivial one.
+# The language's bound from the folder of a synthetic language: its class determined by its words, the bound below the trivial one.
 test_language() {
     exits 0 "$COSPEC" cooc --corpus hmm:states=2,words=6,classes=2,emission=0.05,concentration=0.2,zipf=0.5,seed=2,length=4,documents=3000 --objective ar --context nearest:2 -o law &&
         exits 0 verify 4.1 --matrix law --estimate distinct-document -k 3 -o v && grep -q '^4.1-language,corrected,PASS,' v/statements.csv && [ "$(grep -c '^law,' v/theorem41_curve.csv)" = 3 ] || { fail "${why:-$(cat v/statements.csv)}"; return 1; }

@@ -32,7 +32,7 @@ test_trained() {
         exits 0 "$COSPEC" verify 4.3 --model linear --against ar --corpus c.tsv --split test --max-length 6 --masks 100 -o b --csv && sound &&
         grep -q '^4.3-order-against,printed,' out && awk -F, 'NR > 1 && $8 == "" { exit 1 }' b/theorem43_curve.csv &&
         exits 0 "$COSPEC" verify 4.3 --model ar --unmasked 3 --corpus c.tsv --limit 10 --csv && sound || return 1
-    # What the loss of a prefix is stands in the loss of the other model too, when that is the same.
+    # The loss of a prefix is in the loss of the other model too, when both are the same.
     exits 0 "$COSPEC" verify 4.3 --model linear --against linear --corpus c.tsv --limit 10 -o same &&
         awk -F, 'NR > 1 && ($6 != $8 || $9 != 0) { exit 1 }' same/theorem43_curve.csv || { fail "a model differs from itself"; return 1; }
     # its masking is read from train.json

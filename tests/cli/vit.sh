@@ -27,7 +27,7 @@ test_training() {
     exits 0 "$COSPEC" train --corpus p --objective masked --mask-ratio 0.5 --init-from a --steps 5 --batch 8 -o c || return 1
 }
 
-# What --arch vit implies stands in the manifest, and gives way to what is given.
+# The settings that --arch vit implies are in the manifest, and given ones take precedence.
 test_recipe() {
     pictures
     vit="--corpus p --objective masked --mask-ratio 0.5 --arch vit --patch 2"
@@ -41,7 +41,7 @@ test_recipe() {
         exits 0 "$COSPEC" train $vit --save-every 2 --resume -o r && exits 0 "$COSPEC" train $vit -o s && cmp r/model.safetensors s/model.safetensors || { fail "${why:-$(tr -d '\n ' < r/manifest.json)}"; return 1; }
     sha256sum s/* > before
     exits 0 "$COSPEC" train $vit -o s --resume && sha256sum -c --quiet before || return 1
-    refuses 2 "a run with another --lr" "$COSPEC" train $vit --lr 1e-3 -o s --resume || return 1
+    refuses 2 "s belongs to a run with --lr 0.002, not 0.001" "$COSPEC" train $vit --lr 1e-3 -o s --resume || return 1
     exits 0 "$COSPEC" probe s p p -o q && exits 0 "$COSPEC" probe s p p -o q --resume || fail "${why:-probe}"
 }
 
@@ -106,7 +106,7 @@ test_blocks() {
         refuses 2 "phase 1: block-masked needs patches in raster order, not in the order hilbert" "$COSPEC" train $of_parts --objective "$phases" --order hilbert -o b
 }
 
-# What a model that predicts codes says of held-out pictures one by one is what its evaluation says, and so is the unigram.
+# The losses of a model that predicts codes, picture by picture, are those of its evaluation, and so is the unigram.
 test_codes() {
     pictures
     for input in pixels codes; do
@@ -131,7 +131,7 @@ test_codes() {
     refuses 2 "it has no codes.safetensors" "$COSPEC" perplexity codes p
 }
 
-# What follows what in a picture: the model keeps it, and commands read pictures by it.
+# The order of the patches of a picture: the model keeps it, and commands read pictures by it.
 test_orders() {
     pictures
     for order in random hilbert squares:2; do
@@ -190,7 +190,7 @@ test_tokenizer() {
         refuses 3 "k/tokenizer.safetensors" "$COSPEC" cooc --corpus p --tokenizer k/tokenizer.safetensors --objective ar -o e
 }
 
-# Both sides of a corpus with a split; the untrained network and the pixels stand beside the model.
+# Both sides of a corpus with a split; the untrained network and the pixels are listed with the model.
 test_classes() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 10 -o a || return 1
@@ -282,7 +282,7 @@ same_fit() { # the first layers of two records have the same fit, to the bit
 }
 first_fit() { tr -d '\n ' < "$1" | grep -o '"layers":.*' | grep -o '"gradient_norm":[^,]*' | head -1; }
 # The probe of pictures takes the layer and the pooling of least loss of all candidates, for the model and without training, and is then
-# the probe of these; where a layer is given it is that of the mean, and folds that are asked for are made.
+# the probe of these; where a layer is given it is that of the mean, and requested folds are made.
 test_choice() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a && exits 0 "$COSPEC" probe a p --seeds 1 --json && cp out chosen.json || return 1

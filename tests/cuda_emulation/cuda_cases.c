@@ -170,7 +170,7 @@ const cs_tensor_case cs_cuda_cases[] = {
     {"width 64, relative, positions in any order", NULL, attention,
      &(const attention_setting){2, 70, 130, 2, 64, cs_fill_padded_vis, cs_fill_constant, 0, 0, 0,
                                 24, 40, true, true}},
-    {"width 32, relative, more buckets than shared memory has room for", NULL, attention,
+    {"width 32, relative, more buckets than shared memory has memory for", NULL, attention,
      &(const attention_setting){1, 30, 30, 1, 32, cs_fill_position, cs_fill_position, 0, 0, 0, 400,
                                 600, true, false}},
     {"width 8, padding", NULL, attention,

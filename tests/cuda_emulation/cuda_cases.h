@@ -1,5 +1,5 @@
-/* Cases beside the shared ones: shapes that reach the tensor-core attention, several tiles of it,
- * long scatters and packed rows. For the emulation and for a GPU. */
+/* Cases in addition to the shared ones: shapes that reach the tensor-core attention, several tiles
+ * of it, long scatters and packed rows. For the emulation and for a GPU. */
 #pragma once
 
 #include "../tensor_support.h"

@@ -1,4 +1,4 @@
-/* What the tests of the emulated backend share (test_cuda_emulation.c). */
+/* Shared by the tests of the emulated backend (test_cuda_emulation.c). */
 #pragma once
 
 #include "cuda_cases.h"

@@ -10,7 +10,7 @@
  */
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-/* What a called function must keep, and the stack: some nanoseconds, where swapcontext makes two
+/* The registers that a called function preserves, and the stack: some nanoseconds, where swapcontext makes two
  * system calls. */
 struct Turn {
     void *stack;
@@ -102,7 +102,7 @@ unsigned mix(unsigned x)
     return x ^ (x >> 16);
 }
 
-/* The i-th of n in the order asked for. */
+/* The numbers below n in the requested order. */
 std::vector<unsigned> arranged(unsigned n)
 {
     std::vector<unsigned> list(n);

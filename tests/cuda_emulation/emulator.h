@@ -56,7 +56,7 @@ extern EmulatedPlace emulated; /* of the fiber that runs */
 #define blockDim emulated.block_size
 #define gridDim emulated.grid_size
 
-/* What a warp may meet at. */
+/* The points where the threads of a warp meet. */
 enum EmulatedMeeting { MEET_NONE, MEET_BLOCK, MEET_WARP, MEET_SHUFFLE, MEET_MATRIX, MEET_LOAD };
 
 constexpr size_t EMULATED_SHARED = 227 * 1024; /* bytes of a block, at most */

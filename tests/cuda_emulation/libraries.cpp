@@ -1,6 +1,6 @@
 /* cuBLAS and cuSOLVER (cuSPARSE: libraries_sparse.cpp) on the CPU, as far as src/cuda/linalg*.cu calls them: LAPACKE,
  * cblas and plain loops behind NVIDIA's argument lists, on the emulated stream. Arguments are
- * checked as the manuals demand; workspaces are asked for and then written over to their last byte,
+ * checked as the manuals demand; workspaces are requested and then overwritten to their last byte,
  * so that one that is too small runs into its guard page; what a call destroys is destroyed; the
  * half of a symmetric matrix that must not be read is not-a-number when it would be.
  */

@@ -1,4 +1,4 @@
-/* What the emulated libraries share. */
+/* Shared by the emulated libraries. */
 #pragma once
 
 /* Whether this call is the one that emulate_library_failure has asked to fail. */

@@ -59,7 +59,7 @@ void set_item(cudaDataType type, void *x, int64_t i, float value)
     }
 }
 
-/* What memory holds that nobody has written (runtime.cpp). */
+/* Whether an item has the pattern of unwritten memory (runtime.cpp). */
 bool unwritten(cudaDataType type, const void *x, int64_t i)
 {
     static const unsigned char fresh[] = {0xff, 0xff, 0xff, 0xff};

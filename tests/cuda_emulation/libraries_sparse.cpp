@@ -102,7 +102,7 @@ cusparseStatus_t cusparseDestroyDnMat(cusparseConstDnMatDescr_t dnMatDescr)
 
 namespace
 {
-/* What CUSPARSE_SPMM_CSR_ALG3 takes, and alone has bits that repeat: A as it stands. */
+/* The products of CUSPARSE_SPMM_CSR_ALG3, the only algorithm with reproducible bits: A not transposed. */
 bool product_fits(cusparseHandle_t handle, cusparseOperation_t opA, cusparseOperation_t opB,
                   cusparseConstSpMatDescr_t a, cusparseConstDnMatDescr_t b,
                   cusparseConstDnMatDescr_t c, cudaDataType compute, cusparseSpMMAlg_t alg)

@@ -24,7 +24,7 @@ struct EmulatedGraph {
 };
 
 struct EmulatedEvent {
-    uint64_t after; /* so many pieces of work */
+    uint64_t after; /* pieces of work */
 };
 
 namespace
@@ -148,20 +148,20 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *all)
 /* Filled with not-a-number: what is read before it is written shows. */
 static cudaError_t map_pages(void **out, size_t bytes)
 {
-    size_t room = (bytes + 255) / 256 * 256, all = pages_of(room) + pages_of(1);
+    size_t capacity = (bytes + 255) / 256 * 256, all = pages_of(capacity) + pages_of(1);
     void *pages = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED || mprotect(static_cast<unsigned char *>(pages) + pages_of(room),
+    if (pages == MAP_FAILED || mprotect(static_cast<unsigned char *>(pages) + pages_of(capacity),
                                         pages_of(1), PROT_NONE) != 0) {
         return cudaErrorMemoryAllocation;
     }
     Piece piece = {static_cast<unsigned char *>(pages), all, 0};
-    *out = piece.pages + pages_of(room) - room;
-    memset(*out, 0xff, room);
+    *out = piece.pages + pages_of(capacity) - capacity;
+    memset(*out, 0xff, capacity);
     pieces[*out] = piece;
     return cudaSuccess;
 }
 
-/* What still reads or writes there, a replayed graph for one, ends the program. */
+/* A later read or write there, by a replayed graph for example, ends the program. */
 cudaError_t cudaFree(void *p)
 {
     if (p) {
@@ -234,7 +234,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, int)
 cudaError_t cudaStreamDestroy(cudaStream_t)
 {
     if (!the_stream.waiting.empty()) {
-        emulate_stop("a stream goes with work that nobody waited for");
+        emulate_stop("a stream is destroyed with work that nobody waited for");
     }
     emulate_forget_fibers();
     for (const Piece &piece : freed) {

@@ -1,4 +1,5 @@
 #include "svd_cases.h"
+#include "../auto.h"
 
 #include <float.h>
 #include <math.h>
@@ -44,7 +45,7 @@ static cs_status of_triplets(int64_t rows, int64_t cols, int64_t n,
                              cs_csr *out)
 {
     int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    double *val = cs_alloc(n, sizeof *val);
+    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     cs_status status = row && col && val ? CS_OK : CS_ERR_MEMORY;
     for (int64_t t = 0; status == CS_OK && t < n; ++t) {
         draw(t, &row[t], &col[t], &val[t]);
@@ -52,7 +53,6 @@ static cs_status of_triplets(int64_t rows, int64_t cols, int64_t n,
     status = status ? status : cs_csr_from_triplets(rows, cols, n, row, col, val, out);
     cs_free(row);
     cs_free(col);
-    cs_free(val);
     return status;
 }
 
@@ -73,10 +73,9 @@ static cs_status sparse(cs_csr *out)
 
 static cs_status sparse_wide(cs_csr *out)
 {
-    cs_csr a = {0};
+    AUTO(cs_csr) a = {0};
     cs_status status = sparse(&a);
     status = status ? status : cs_csr_transpose(&a, out);
-    cs_csr_free(&a);
     return status;
 }
 
@@ -106,7 +105,7 @@ static cs_status blocks(cs_csr *out)
     return of_triplets(200, 120, 600, draw_blocks, out);
 }
 
-/* A diagonal from 1 to 1e-9: below what A^T A can tell from 0. */
+/* A diagonal from 1 to 1e-9: its end is not distinguishable from 0 in A^T A. */
 static void draw_falling(int64_t t, int64_t *row, int64_t *col, double *val)
 {
     *row = (t * 7 + 3) % 160;

@@ -9,7 +9,7 @@
 #include "../test.h"
 #include "base/status.h"
 #include "emulated.h"
-#include "tensor/plugin.h"
+#include "tensor/cuda_plugin.h"
 
 const cs_plugin *cs_cuda_plugin(void);
 void emulate_shuffle(bool on);
@@ -84,8 +84,8 @@ static const cs_tensor_case *case_of(const cs_tensor_case *list, const char *nam
     return list;
 }
 
-/* A library without an algorithm for odd rows: the numbers stay right, and it is told. Logits of
- * any vocabulary have even ones. */
+/* A library without an algorithm for odd rows: the numbers stay right, and the refusal is reported.
+ * Logits of any vocabulary have even ones. */
 TEST(refused_products)
 {
     static const char *const names[] = {"vocabulary of 50257", "vocabulary of 30522",
@@ -93,14 +93,13 @@ TEST(refused_products)
     emulate_strict(true);
     for (int f32 = 0; f32 < 2; ++f32) {
         for (int i = 0; i < 3; ++i) {
-            cs_backend *backend = open_with((cs_device_options){.f32 = f32});
+            AUTO(cs_backend) *backend = open_with((cs_device_options){.f32 = f32});
             const cs_tensor_case *c = case_of(i < 2 ? cs_cuda_cases : cs_tensor_cases, names[i]);
             char why[CS_TENSOR_WHY] = "";
             if (!cs_tensor_compare(backend, c, why)) {
                 fail_msg("%s: %s", c->name, why);
             }
             assert_int_equal(refused(backend) > 0, i == 2);
-            cs_backend_free(&backend);
         }
     }
     emulate_strict(false);
@@ -109,7 +108,7 @@ TEST(refused_products)
 /* Every launch between two events. */
 TEST(kernels_are_timed)
 {
-    cs_backend *backend = open_with((cs_device_options){.timed = true});
+    AUTO(cs_backend) *backend = open_with((cs_device_options){.timed = true});
     cs_backend_count row = {.what = ""};
     char why[CS_TENSOR_WHY] = "";
     int kernels = 0, products = 0;
@@ -121,17 +120,17 @@ TEST(kernels_are_timed)
         assert_true(!row.what || (row.times > 0 && row.seconds > 0));
     }
     assert_true(kernels > 2 && products > 0);
-    cs_backend_free(&backend);
 }
 
-/* The gradient of relative positions is no pass of its own but where it has to be. */
+/* The gradient of relative positions takes a separate pass only where it has to. */
 TEST(relative_positions_on_the_way)
 {
     static const char *const names[] = {
         "width 32, relative, dropout",
-        "width 32, relative, more buckets than shared memory has room for"};
+        "width 32, relative, more buckets than shared memory has memory for"};
     for (int i = 0; i < 2; ++i) {
-        cs_backend *backend = open_with((cs_device_options){.timed = true, .own_products = true});
+        AUTO(cs_backend) *backend =
+            open_with((cs_device_options){.timed = true, .own_products = true});
         cs_backend_count row = {.what = ""};
         char why[CS_TENSOR_WHY] = "";
         int own_pass = 0;
@@ -143,7 +142,6 @@ TEST(relative_positions_on_the_way)
             own_pass += row.what && strcmp(row.what, "table gradient") == 0;
         }
         assert_int_equal(own_pass, i);
-        cs_backend_free(&backend);
     }
 }
 
@@ -171,21 +169,20 @@ TEST(own_cases_bf16)
 TEST(updates)
 {
     for (int f32 = 0; f32 < 2; ++f32) {
-        cs_backend *backend = open_backend(f32, false);
+        AUTO(cs_backend) *backend = open_backend(f32, false);
         char why[CS_TENSOR_WHY] = "";
         for (int clip = 0; clip < 2; ++clip) {
             if (!cs_tensor_check_adamw(backend, clip ? 0.5 : 0, why)) {
                 fail_msg("%s", why);
             }
         }
-        cs_backend_free(&backend);
     }
 }
 
 /* No bit of a row's output depends on a key that it must not see. */
 static void leaks(const cs_tensor_case *list, bool f32)
 {
-    cs_backend *backend = open_backend(f32, true);
+    AUTO(cs_backend) *backend = open_backend(f32, true);
     for (const cs_tensor_case *c = list; c->name; ++c) {
         char why[CS_TENSOR_WHY] = "";
         int64_t hidden = 0, seen = 0;
@@ -199,7 +196,6 @@ static void leaks(const cs_tensor_case *list, bool f32)
             assert_true(hidden > 0 && seen > 0);
         }
     }
-    cs_backend_free(&backend);
 }
 
 TEST(no_leaks)
@@ -294,25 +290,23 @@ TEST(two_sizes_on_one_run)
 TEST(scratch_grows_between_replays)
 {
     cs_tensor_world small, larger;
-    cs_backend *backend = open_backend(false, false);
+    AUTO(cs_backend) *backend = open_backend(false, false);
     cs_tensor_result first = {.blocks = 0}, other = {.blocks = 0};
     cs_tensor_open(&small, &small_case, backend, true);
     cs_tensor_open(&larger, &larger_case, backend, true);
     step_from_zero(&small, &first);
     for (int i = 0; i < 6; ++i) {
-        cs_tensor_result again = {.blocks = 0};
+        AUTO(cs_tensor_result) again = {.blocks = 0};
         if (i == 2) {
             step_from_zero(&larger, &other);
         }
         step_from_zero(&small, &again);
         assert_true(equal(&first, &again));
-        cs_tensor_result_free(&again);
     }
     cs_tensor_result_free(&first);
     cs_tensor_result_free(&other);
     cs_tensor_close(&small);
     cs_tensor_close(&larger);
-    cs_backend_free(&backend);
 }
 
 /* More than the pinned slots hold, before anything has arrived: no slot is written over too early.
@@ -320,20 +314,19 @@ TEST(scratch_grows_between_replays)
 TEST(many_puts_in_flight)
 {
     enum { PUTS = 100 };
-    cs_backend *backend = open_backend(false, false);
-    void *room = NULL;
+    AUTO(cs_backend) *backend = open_backend(false, false);
+    void *work = NULL;
     int64_t got[PUTS];
-    cs_tensor_must(backend->alloc(backend, sizeof got, &room), "memory");
+    cs_tensor_must(backend->alloc(backend, sizeof got, &work), "memory");
     for (int64_t i = 0; i < PUTS; ++i) {
         int64_t sent = 3 * i;
-        cs_tensor_must(backend->put(backend, (int64_t *)room + i, &sent, sizeof sent), "put");
+        cs_tensor_must(backend->put(backend, (int64_t *)work + i, &sent, sizeof sent), "put");
     }
-    cs_tensor_must(backend->get(backend, got, room, sizeof got), "get");
+    cs_tensor_must(backend->get(backend, got, work, sizeof got), "get");
     for (int64_t i = 0; i < PUTS; ++i) {
         assert_int_equal(got[i], 3 * i);
     }
-    backend->release(backend, room);
-    cs_backend_free(&backend);
+    backend->release(backend, work);
 }
 
 static void output_now(cs_tensor_world *world, double out[2 * 30 * 16])
@@ -362,12 +355,12 @@ TEST(copies_of_parameters_follow)
     static const cs_adamw hyper = {
         .learning_rate = 0.1F, .beta1 = 0.9F, .beta2 = 0.9F, .eps = 1e-6F, .bias1 = 1, .bias2 = 1};
     cs_tensor_world world;
-    cs_backend *backend = open_backend(false, false);
+    AUTO(cs_backend) *backend = open_backend(false, false);
     double before[2 * 30 * 16];
     cs_tensor_open(&world, &small_case, backend, true);
     cs_params *p = &world.net.params;
     int64_t bytes = p->items * (int64_t)sizeof(float);
-    float *value = cs_tensor_room(p->items, sizeof *value);
+    float *value = cs_tensor_zeros(p->items, sizeof *value);
     cs_tensor_must(cs_params_zero_grad(p), "gradients");
     output_now(&world, before);
     for (int i = 0; i < 3; ++i) { /* by the optimizer */
@@ -389,5 +382,4 @@ TEST(copies_of_parameters_follow)
     parameters_are_seen(&world, before);
     free(value);
     cs_tensor_close(&world);
-    cs_backend_free(&backend);
 }

@@ -74,10 +74,10 @@ static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
 {
     enum { B = CS_PANEL };
     cs_panel *p[80], *y = NULL;
-    cs_dense c;
+    AUTO(cs_dense) c = {0};
     OK(cs_dense_init(&c, (int64_t)panels * B, (int64_t)(panels - 1) * B));
     fill_normal(&c, 77);
-    double *h = cs_alloc((int64_t)panels * B * B, sizeof *h);
+    AUTO_FREE double *h = cs_alloc((int64_t)panels * B * B, sizeof *h);
     assert_non_null(h);
     for (int q = 0; q < panels; ++q) {
         OK(s->create(s, CS_RIGHT, &p[q]));
@@ -107,8 +107,6 @@ static void walk(cs_space *s, int panels, double *entries, cs_dense *out)
     }
     s->destroy(y);
     s->destroy(NULL);
-    cs_dense_free(&c);
-    cs_free(h);
 }
 
 TEST(space_as_in_memory)
@@ -261,7 +259,7 @@ TEST(too_little_memory)
     OK(cs_gpu_estimate(gpu, &w.a, 5, &bytes));
     assert_true(bytes.dense > 8 * (2 * 400 + 230) * 230 && bytes.gram > 8 * 230 * 230);
     assert_true(bytes.sparse > 24 * cs_csr_nnz(&w.a) && bytes.free_bytes > bytes.dense);
-    /* Too little for a dense copy: the Gram matrix stands in, as its floor tells. */
+    /* Too little for a dense copy: the Gram matrix replaces it, as the floor shows. */
     emulate_memory(bytes.dense - 1);
     cs_svd_options o = {.k = 5, .solver = CS_SOLVER_CUSOLVER, .gpu = gpu};
     emulate_memory(bytes.gram + 8 * 1024 < bytes.dense ? bytes.gram + 8 * 1024 : bytes.dense - 1);

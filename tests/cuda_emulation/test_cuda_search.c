@@ -1,7 +1,6 @@
-/* Weight gradients by the fastest of cuBLASLt's algorithms (gemm.cu), of a stand-in whose algorithms
- * take emulated time (libraries_products.cpp): which one is called how often, what the search leaves
- * alone, and what becomes of algorithms, memory and calls that fail.
- */
+/* Weight gradients by the fastest of cuBLASLt's algorithms (gemm.cu), replaced here by an emulation
+ * whose algorithms take emulated time (libraries_products.cpp): which one is called how often, what
+ * the search leaves alone, and what becomes of algorithms, memory and calls that fail. */
 #include "../test.h"
 #include "base/mem.h"
 #include "emulated.h"
@@ -12,8 +11,8 @@ int64_t emulate_pieces(void);
 void emulate_usable_algorithms(int count);
 int64_t emulate_algorithm_calls(int algorithm);
 
-/* Of the stand-in (libraries_products.cpp): the first offered, two that cannot be used, one that
- * fails when run, the fastest, the second fastest. */
+/* The emulated algorithms (libraries_products.cpp): the first offered, two that cannot be used, one
+ * that fails when run, the fastest, the second fastest. */
 enum { FIRST, REFUSED, TOO_LARGE, FAILING, FASTEST, SECOND, ALGORITHMS };
 
 static const cs_device_options searching = {.search_products = true};
@@ -77,13 +76,13 @@ TEST(fastest_products)
     }
 }
 
-/* Not asked for, or of products in float. */
+/* Not requested, or products in float. */
 TEST(first_products)
 {
     static const cs_device_options plain[] = {{.f32 = false},
                                               {.f32 = true, .search_products = true}};
     for (int i = 0; i < 2; ++i) {
-        cs_backend *backend = open_with(plain[i]);
+        AUTO(cs_backend) *backend = open_with(plain[i]);
         cs_tensor_result result;
         cs_tensor_world world;
         assert_false(backend->by_clock);
@@ -91,7 +90,6 @@ TEST(first_products)
         assert_calls(calls_of(&world, &result), 3, 0, 0, 0);
         cs_tensor_result_free(&result);
         cs_tensor_close(&world);
-        cs_backend_free(&backend);
     }
 }
 
@@ -117,7 +115,7 @@ static const cs_tensor_case alone_case = {"alone", alone_net, NULL, NULL};
 /* The search for another shape leaves what was captured: it is replayed, without a call. */
 TEST(search_between_replays)
 {
-    cs_backend *backend = open_with(searching);
+    AUTO(cs_backend) *backend = open_with(searching);
     cs_tensor_world small, other;
     cs_tensor_result first, again;
     cs_tensor_open(&small, &small_case, backend, true);
@@ -135,7 +133,6 @@ TEST(search_between_replays)
     cs_tensor_result_free(&again);
     cs_tensor_close(&small);
     cs_tensor_close(&other);
-    cs_backend_free(&backend);
 }
 
 enum { ALONE = 160 * 24 };
@@ -143,7 +140,7 @@ enum { ALONE = 160 * 24 };
 /* The gradient of w, where the algorithms from `usable` on fail in backward; products refused. */
 static calls alone(cs_device_options options, int usable, int refusals, double out[ALONE])
 {
-    cs_backend *backend = open_with(options);
+    AUTO(cs_backend) *backend = open_with(options);
     cs_tensor_world world;
     cs_tensor_open(&world, &alone_case, backend, true);
     cs_tensor_must(cs_params_zero_grad(&world.net.params), "gradients");
@@ -157,11 +154,11 @@ static calls alone(cs_device_options options, int usable, int refusals, double o
     cs_tensor_must(cs_params_get64(&world.net.params, w, CS_PARAM_GRAD, out), "gradient");
     assert_int_equal(refused(backend), refusals);
     cs_tensor_close(&world);
-    cs_backend_free(&backend);
     return made;
 }
 
-/* The next best; our own kernel where none is left, which is told. Sums of these numbers are exact. */
+/* The next best; our own kernel where none is left, which is reported. Sums of these numbers are
+ * exact. */
 TEST(products_that_fail_when_timed)
 {
     double own[ALONE], got[ALONE];

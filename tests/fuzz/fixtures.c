@@ -8,10 +8,11 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "cooc/checkpoint_private.h"
+#include "cooc/build_checkpoint_private.h"
 #include "cooc/store.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/run_id.h"
 #include "io/safetensors.h"
 #include "plan/spec.h"
 #include "text/corpus.h"
@@ -168,16 +169,16 @@ const char *fuzz_result_folder(const char *bytes, int64_t size)
 const char *fuzz_counts_folder(const char *bytes, int64_t size)
 {
     static char dir[PATH];
-    char path[PATH], name[64], index[512], digest[CS_CHECKPOINT_DIGEST];
+    char path[PATH], name[64], index[512], digest[33];
     if (!dir[0]) (void)folder(dir, "counts");
     (void)snprintf(name, sizeof name, "counts/%s", cs_checkpoint_records[0]);
     put(in_root(path, name), bytes, (size_t)size);
-    cs_checkpoint_digest(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
+    cs_hash_hex(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
     (void)snprintf(index, sizeof index,
                    "{\"format\": \"%s\", \"version\": %d, \"build\": {}, \"records\": \"%s\", "
                    "\"bytes\": %lld, \"digest\": \"%s\"}",
-                   CS_CHECKPOINT_FORMAT, CS_CHECKPOINT_VERSION, cs_checkpoint_records[0],
-                   (long long)size, digest);
+                   CS_CHECKPOINT_FORMAT, CS_RUN_VERSION, cs_checkpoint_records[0], (long long)size,
+                   digest);
     put(in_root(path, "counts/" CS_CHECKPOINT_INDEX), index, strlen(index));
     return dir;
 }

@@ -1,5 +1,5 @@
-/* Folders of which an input is one file, and what readers need beside it. All is in one folder,
- * removed when the program ends; each function aborts when it cannot be made. */
+/* Folders with an input as one of their files, and the other files that readers need. All is in one
+ * folder, removed when the program ends; each function aborts when it cannot be made. */
 #pragma once
 
 #include <stddef.h>
@@ -12,12 +12,11 @@ const char *fuzz_folder(void);
 /* A file of these bytes whose name ends so. */
 const char *fuzz_file(const char *ending, const void *bytes, size_t size);
 
-/* Folders with the input in its place: model.safetensors.index.json beside one shard with tensors
- * "a" and "b"; config.json beside the weights of a golden GPT-2; trainer.json of checkpoint-5,
- * whose own digest is put right first, beside files of one letter "x"; one file of a built matrix,
- * which the first byte chooses (cs_cooc_file), beside the others as they were built; manifest.json,
- * its own digest put right, beside a table; the records of a checkpoint of counts, their digest in
- * its checkpoint.json. */
+/* Folders with the input in its place: model.safetensors.index.json with one shard of tensors "a"
+ * and "b"; config.json with the weights of a golden GPT-2; trainer.json of checkpoint-5, its own
+ * digest corrected, with files of one letter "x"; one file of a built matrix, chosen by the first
+ * byte (cs_cooc_file), with the others as they were built; manifest.json, its own digest corrected,
+ * with a table; the records of a checkpoint of counts, their digest in its checkpoint.json. */
 const char *fuzz_index_folder(const char *bytes, int64_t size);
 const char *fuzz_model_folder(const char *bytes, int64_t size);
 const char *fuzz_trainer_folder(const char *bytes, int64_t size);

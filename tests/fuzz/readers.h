@@ -9,7 +9,8 @@
 
 typedef struct {
     const char *name;
-    /* What cospec would call the file, for readers that go by the ending; NULL: bytes in memory. */
+    /* The name that cospec would give the file, for readers that depend on the ending; NULL: bytes
+     * in memory. */
     const char *ending;
     /* path: of a file with these bytes, NULL without an ending. `bytes` have a NUL behind them. */
     cs_status (*read)(const char *path, const char *bytes, int64_t size);

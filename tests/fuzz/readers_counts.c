@@ -3,7 +3,7 @@
 #include <jansson.h>
 
 #include "../auto.h"
-#include "cooc/checkpoint_private.h"
+#include "cooc/build_checkpoint_private.h"
 #include "readers_private.h"
 
 cs_status fuzz_counts(const char *path, const char *bytes, int64_t size)

@@ -24,7 +24,7 @@
 #include "readers_private.h"
 #include "tensor/backend.h"
 #include "text/labelled_text.h"
-#include "text/law.h"
+#include "text/synthetic.h"
 #include "train/checkpoint.h"
 #include "train/model_kind.h"
 
@@ -73,7 +73,7 @@ cs_status fuzz_npy(const char *path, const char *bytes, int64_t size)
         AUTO(cs_labelled_text) labels = {0};
         fuzz_also(cs_label_file_read(path, true, NULL, &labels));
         AUTO(cs_dense) vectors = {0};
-        const cs_kept_rows all = cs_kept_rows_all(3);
+        const cs_nonempty_rows all = cs_nonempty_rows_all(3);
         fuzz_also(cs_vectors_read(path, &all, &vectors));
     }
     return status == CS_OK ? CS_OK : cs_npy_read(path, 0, &a);
@@ -118,7 +118,7 @@ cs_status fuzz_matrix(const char *path, const char *bytes, int64_t size)
 {
     (void)bytes, (void)size;
     AUTO(cs_csr) a = {0};
-    AUTO(cs_kept_rows) rows = {0};
+    AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read(path, &a);
     if (status == CS_OK) {
         touch_csr(&a);
@@ -200,7 +200,7 @@ cs_status fuzz_config(const char *path, const char *bytes, int64_t size)
     return status;
 }
 
-/* config.json beside weights that are what they are. */
+/* config.json with unchanged weights. */
 cs_status fuzz_model(const char *path, const char *bytes, int64_t size)
 {
     (void)path;
@@ -305,14 +305,14 @@ cs_status fuzz_template(const char *path, const char *bytes, int64_t size)
 cs_status fuzz_law(const char *path, const char *bytes, int64_t size)
 {
     const bool rules = size > 0 && memmem(bytes, (size_t)size, "rules", 5);
-    AUTO(cs_law) law = {0};
+    AUTO(cs_synthetic) language = {0};
     AUTO_FREE char *source =
         cs_format("%s:length=4,documents=3,file=%s", rules ? "grammar" : "hmm", path);
-    const cs_status status = source ? cs_law_parse(source, &law) : CS_ERR_MEMORY;
+    const cs_status status = source ? cs_synthetic_parse(source, &language) : CS_ERR_MEMORY;
     for (int64_t d = 0; status == CS_OK && d < 3; ++d) {
         int64_t label = 0;
         int32_t token[4];
-        cs_law_draw(&law, d, &label, token);
+        cs_synthetic_draw(&language, d, &label, token);
     }
     return status;
 }

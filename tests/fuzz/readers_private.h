@@ -1,4 +1,4 @@
-/* What the files of readers share: the readers themselves. */
+/* Shared by the files of readers: the readers themselves. */
 #pragma once
 
 #include "fixtures.h"
@@ -56,7 +56,7 @@
 FUZZ_READERS(FUZZ_DECLARED)
 #undef FUZZ_DECLARED
 
-/* Every byte is looked at. */
+/* Reads every byte. */
 void fuzz_touch(const void *memory, int64_t size);
 
 /* A further reading of the same input, whose status is not the result; its reason is forgotten. */

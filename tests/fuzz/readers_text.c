@@ -124,7 +124,7 @@ cs_status fuzz_labels(const char *path, const char *bytes, int64_t size)
     const double one[] = {1, 1, 1};
     const int64_t row[] = {0, 1, 2}, col[] = {0, 0, 0};
     AUTO(cs_labelled) m = {0};
-    const cs_kept_rows all = cs_kept_rows_all(3);
+    const cs_nonempty_rows all = cs_nonempty_rows_all(3);
     cs_status status = cs_csr_from_triplets(3, 1, 3, row, col, one, &m.a);
     if (status == CS_OK) status = cs_labels_read(path, &all, &m);
     return status;

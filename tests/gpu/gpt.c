@@ -15,7 +15,7 @@ static void fill(gpt *g)
     const int64_t rows = g->s.batch * g->s.length;
     for (int64_t i = 0; i < g->params.count; ++i) {
         const cs_param *p = &g->params.param[i];
-        AUTO_FREE float *value = cs_tensor_room(p->rows * p->cols, sizeof *value);
+        AUTO_FREE float *value = cs_tensor_zeros(p->rows * p->cols, sizeof *value);
         for (int64_t k = 0; k < p->rows * p->cols; ++k) {
             value[k] = (float)(p->rows > 1 ? 0.04 * (cs_rng_uniform(&rng) - 0.5) : 1.0);
         }
@@ -173,7 +173,7 @@ int gpt_kernels(const char *mode, char **word, int64_t count)
 /* Loss and every gradient: a block of doubles. */
 static double *step_once(gpt *g, int64_t *n)
 {
-    double *x = cs_tensor_room(1 + g->params.items, sizeof *x), *to = x + 1;
+    double *x = cs_tensor_zeros(1 + g->params.items, sizeof *x), *to = x + 1;
     cs_tensor_must(cs_params_zero_grad(&g->params), "gradients");
     cs_tensor_must(cs_run_upload(g->run, (cs_run_key){.seed = 1}), "batch");
     cs_tensor_must(cs_run_forward(g->run), "forward");
@@ -199,8 +199,8 @@ static double distance(int64_t n, const double *a, const double *b)
 
 /* Of loss and gradient as a whole, as cs_tensor_compare has it, but rounding errors of a sum of n
  * terms add up as sqrt(n), with a factor of 4 (Higham and Mary 2019). Gradients of a single matrix
- * (gains of norms) may cancel: HALF of its norm tells rounding from what is missing, added twice or
- * transposed, which is off by 1 or more. */
+ * (gains of norms) may cancel: HALF of its norm separates rounding from a gradient that is missing,
+ * added twice or transposed, which is off by 1 or more. */
 static const double HALF = 0.5;
 
 static double agreement(const gpt *g)
@@ -216,7 +216,7 @@ static double agreement(const gpt *g)
 
 static bool compare_with(const gpt *g, const double *x, int64_t n, const char *path)
 {
-    double *y = cs_tensor_room(n, sizeof *y), most = agreement(g), worst = 0;
+    double *y = cs_tensor_zeros(n, sizeof *y), most = agreement(g), worst = 0;
     FILE *f = fopen(path, "rb");
     int64_t worst_at = 0, offset = 1;
     if (!f || fread(y, sizeof *y, (size_t)n, f) != (size_t)n || fgetc(f) != EOF) {

@@ -1,4 +1,4 @@
-/* What test_gpu.c and gpt.c share. */
+/* Shared by test_gpu.c and gpt.c. */
 #pragma once
 
 #include <stdint.h>

@@ -192,11 +192,11 @@ static bool parity_one(int64_t i, char why[CASE_WHY])
     }
     cs_tensor_must(parity_open(what, &backend_now, &w), "model");
     cs_tensor_must(parity_step(&w), "step");
-    cs_tensor_must(cs_run_sum(w.run, w.net.loss, &loss), "loss");
+    cs_tensor_must(cs_run_sum(w.run, w.net.loss.value, &loss), "loss");
     for (int64_t p = -1; p < w.model.params.count; ++p) { /* -1: the loss */
         const cs_param *param = p < 0 ? NULL : &w.model.params.param[p];
         int64_t n = param ? param->rows * param->cols : 1;
-        AUTO_FREE double *x = cs_tensor_room(n, sizeof *x);
+        AUTO_FREE double *x = cs_tensor_zeros(n, sizeof *x);
         x[0] = loss;
         if (param) {
             cs_tensor_must(cs_params_get64(&w.model.params, p, CS_PARAM_GRAD, x), "gradient");

@@ -267,7 +267,7 @@ static void field(const char *name, double x)
 static int dense(char **word)
 {
     int64_t rows = strtoll(word[0], NULL, 10), cols = strtoll(word[1], NULL, 10);
-    int64_t repeats = strtoll(word[2], NULL, 10), need = 0, room = 0, all = 0;
+    int64_t repeats = strtoll(word[2], NULL, 10), need = 0, available = 0, all = 0;
     bool jacobi = strcmp(word[3], "gesvdj") == 0;
     AUTO_BY(cs_gpu_close, cs_gpu) *gpu = open_or_skip();
     AUTO(cs_csr) a = {0}, at = {0};
@@ -284,11 +284,11 @@ static int dense(char **word)
     must(cs_csr_transpose(&a, &at), "transpose");
     cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
     must(gpu->need(gpu, method, &op, &need), "estimate");
-    must(gpu->memory(gpu, &room, &all), "memory");
-    if (need > room) {
+    must(gpu->memory(gpu, &available, &all), "memory");
+    if (need > available) {
         (void)printf("SKIP %lld x %lld takes %.1f GiB of GPU memory, %.1f are free\n",
                      (long long)rows, (long long)cols, (double)need / 0x1p30,
-                     (double)room / 0x1p30);
+                     (double)available / 0x1p30);
         return 0;
     }
     s.sigma = cs_alloc(cols, sizeof *s.sigma);

@@ -1,7 +1,7 @@
 """Spectral densities against numpy's full spectra of matrices from real text.
 
 Windows of 4 words of WordNet's glosses, several objectives; the full spectrum of the normalised matrix by a dense
-eigenproblem on the token side. Every curve and every tail is held against the truth over seeds: at a level of 95% at most one
+eigenproblem on the token side. Every curve and every tail is compared with the truth over seeds: at a level of 95% at most one
 in ten may be missed (points of one run are correlated), and a level of 0.9999 misses none in a hundred.
 """
 import csv

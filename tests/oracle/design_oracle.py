@@ -1,8 +1,8 @@
 """Designed objectives against scipy: the same programmes with the singular values of numpy's SVD and SLSQP.
 
-The matrix over (S, k) is written down from the law alone and its sigma are an SVD's: no position kernel, no
+The matrix over (S, k) is written down from the distribution alone and its sigma are an SVD's: no position kernel, no
 gradient and no linear programme of ours. SLSQP finds a local minimum, which is the global one if the sum is
-convex; it must lie between bound and value, and no random law may lie below the bound.
+convex; it must lie between bound and value, and no random distribution may lie below the bound.
 """
 import json
 import os
@@ -21,7 +21,7 @@ def events_of(s):
 
 
 def tail(w, events, s):
-    """sum_{j>1} sigma_j^4 of the matrix of a law of events, prefixes by targets."""
+    """sum_{j>1} sigma_j^4 of the matrix of a distribution of events, prefixes by targets."""
     a = np.zeros((s, s))
     for x, (i, k) in zip(w, events):
         a[i, k] += max(x, 0)
@@ -32,7 +32,7 @@ def tail(w, events, s):
 
 
 def solve(s, least, fixed):
-    """By SLSQP, from the law that is as even as the constraints allow."""
+    """By SLSQP, from the distribution that is as even as the constraints allow."""
     events = events_of(s)
     index = 0 if fixed == "contexts" else 1
     blocks = [[e for e, pair in enumerate(events) if pair[index] == b] for b in range(1, s)]
@@ -80,7 +80,7 @@ def one(s, least, fixed, rng):
         return f"the plan's SVD has {of_plan}, printed {result['value']}"
     if not result["bound"] - 1e-7 <= reference <= result["value"] + 1e-6 or reference < result["value"] - 2e-8:
         return f"SLSQP {reference}, value {result['value']}, bound {result['bound']}"
-    return None if least_random >= result["bound"] else f"a random law has {least_random}, below the bound"
+    return None if least_random >= result["bound"] else f"a random distribution has {least_random}, below the bound"
 
 
 def main():

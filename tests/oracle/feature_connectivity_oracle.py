@@ -58,7 +58,7 @@ def check_features(x, path, groups, pairs, **flags):
 
 
 def orders(value, se, freedom, i, j):
-    """Which is larger, where it is told at 5 %; freedom infinite: a standard error that is known."""
+    """Which is larger, where the difference is significant at 5 %; freedom infinite: a standard error that is known."""
     quantile = np.where(np.isinf(freedom), scipy.stats.norm.ppf(0.975), scipy.stats.t.ppf(0.975, freedom))[[i, j]]
     gap = value[i] - value[j]
     return np.sign(gap) if abs(gap) > np.sqrt(np.sum((quantile * se[[i, j]]) ** 2)) else 0

@@ -126,10 +126,10 @@ def stored(arch, form):
 def pieces_of(t, arch, length, split):
     """(document, piece, ids with special tokens) in the order of the corpus."""
     around = arch != "gpt2"
-    room = length - 2 * around
+    budget = length - 2 * around
     for document, line in enumerate(LINES):
         ids = t.encode(line, add_special_tokens=False).ids
-        cuts = [ids[i:i + room] for i in range(0, len(ids), room)]
+        cuts = [ids[i:i + budget] for i in range(0, len(ids), budget)]
         for piece, part in enumerate(cuts if split else cuts[:1]):
             yield document, piece, ([0] + part + [2] if around else part)
 

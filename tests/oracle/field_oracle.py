@@ -27,7 +27,7 @@ def error(shown, target):
 
 
 def over_masks(shown):
-    """Any other patch, from any set of so many."""
+    """Any other patch, from any set of this size."""
     every = set(range(COUNT))
     return np.mean([error(s, sorted(every - set(s))) for s in combinations(range(COUNT), shown)])
 

@@ -302,15 +302,15 @@ def cloze(folder, arch):
     at, total, wrong = [word(v)[0] for v in CLOZE.values()], 0.0, 0
     for row, guess in zip(rows, ours):
         parts = (word("then it"), word("was"), []) if causal else ([], word("was") + [mask], word("there"))
-        room = LENGTH - len(around[0]) - len(around[1]) - sum(map(len, parts))
-        ids = around[0] + parts[0] + word(row[1])[:room] + parts[1] + parts[2] + around[1]
+        budget = LENGTH - len(around[0]) - len(around[1]) - sum(map(len, parts))
+        ids = around[0] + parts[0] + word(row[1])[:budget] + parts[1] + parts[2] + around[1]
         place = len(ids) - 1 if causal else ids.index(mask)
         with torch.no_grad():
             z = torch.log_softmax(model(torch.tensor([ids])).logits[0, place, at], dim=0)
         total -= z[list(CLOZE).index(row[0])].item() / len(rows)
         top = z.sort(descending=True).values
         wrong += top[0] - top[1] > 1e-4 and guess != list(CLOZE)[int(z.argmax())]
-    return f"{wrong} answers differ, loss {loss}, expected {total}" if wrong or abs(loss - total) > 1e-4 else None
+    return f"{wrong} predictions differ, loss {loss}, expected {total}" if wrong or abs(loss - total) > 1e-4 else None
 
 
 def states(folder, arch):

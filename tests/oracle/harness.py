@@ -1,4 +1,4 @@
-"""What every oracle shares: running the program, reporting checks, reading spectra."""
+"""Shared by the oracles: running the program, reporting checks, reading spectra."""
 import json
 import os
 import subprocess

@@ -111,7 +111,7 @@ def our_case(directory, model, ids, mask, backend):
              "predict": np.flatnonzero(mask).tolist(), "target": ids[mask].tolist(),
              "weight": [1.0 / n] * n}
     return {"model": directory, "form": "single", "loss": "cross-entropy", "factor": 2.0,
-            "evaluate": True, "salt": 0, "room": 0, "batch": batch, "backend": backend}
+            "evaluate": True, "salt": 0, "spare": 0, "batch": batch, "backend": backend}
 
 
 def our_logits(directory, model, ids, mask):
@@ -291,7 +291,7 @@ def write(folder, name, conf, salt):
              "predict": [0], "target": [0], "weight": [1.0]}
     # the architecture's own model_type: extra tensors do not change what the class computes
     tool([{"config": conf, "form": "single", "loss": "cross-entropy", "factor": 2.0, "salt": salt,
-           "room": 0, "batch": batch, "backend": "ref64", "write": directory}])
+           "spare": 0, "batch": batch, "backend": "ref64", "write": directory}])
     return directory
 
 

@@ -207,7 +207,7 @@ def decode(model, ids, mask, decoder_ids, decoder_mask):
 
 
 def decoder_reference(cls, folder, ids, mask, length, seed):
-    """The arrays of a model with a decoder, which reads texts of its own behind its start token; {}: it has none."""
+    """The arrays of a model with a decoder, which reads its own texts after its start token; {}: it has none."""
     if cls is not transformers.T5ForConditionalGeneration:
         return {}
     model = cls.from_pretrained(folder, attn_implementation="eager").double().eval()
@@ -224,7 +224,7 @@ def decoder_reference(cls, folder, ids, mask, length, seed):
 
 
 def labelled(model, seed):
-    """Two texts of 17 tokens, read by both stacks: transformers shifts labels right itself; then beside sources of the encoder,
+    """Two texts of 17 tokens, read by both stacks: transformers shifts labels right itself; then with sources of the encoder,
     one for both and one for each, one of them longer than the texts."""
     ids, _ = random_text(model.config, 1, 34, 2000 + seed)
     ids = ids.reshape(2, 17)
@@ -297,7 +297,7 @@ def rounding(cls, folder, model, ids, mask):
 
 def golden_read(only):
     """Three rows of 17 tokens, one of them padded to 11 on the right, one on the left to 13, a fourth of one token; and 600
-    tokens in long.npz, of which the last states alone are kept."""
+    tokens in long.npz, where the last states alone are kept."""
     for number, (name, (cls, keys)) in enumerate(READ.items()):
         if only and name.split("-switched")[0] not in only and name not in only:
             continue

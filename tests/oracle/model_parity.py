@@ -6,7 +6,7 @@ the network amplifies rounding: the largest distance from float64, relative to e
 arrays, of the same PyTorch program in float32 and of float64 with every parameter moved by 2^-24 of itself, up or down at random,
 three times. ref and cpu may be 16 e off: evaluations of one expression in different order err alike; the factor covers the spread
 of a maximum over few draws, and a backward pass that takes softmax weights anew from the log of their sum (12 e seen in 240
-random networks, 4 e but for one).
+random networks, 4 e except for one).
 
   model_parity.py            the checks
   model_parity.py --random N [SEED]   networks of N random configurations
@@ -210,7 +210,7 @@ def cases():
         long = c.positions and c.positions > 30
         sizes = (2, 29 if long else 5, 4, 6, 7) if number % 3 or golden else (3, 7, 5, 8, 11)
         case = {"name": name, "config": conf, "form": form, "loss": loss, "salt": 1000 + number,
-                "factor": 1.0 if "printed" in name else 2.0, "room": number % 4,
+                "factor": 1.0 if "printed" in name else 2.0, "spare": number % 4,
                 "batch": random_batch(form, c, rng, sizes)}
         if loss == SP:
             total = c.vocab * (c.vocab + 1) / 2
@@ -244,7 +244,7 @@ def ours(case, dtype, batch=None, nudge=None):
 
 
 def both(case, batch=None):
-    """What is expected, and the yardstick of float."""
+    """The expected values, and the error of the same computation in float."""
     import torch
 
     expected = ours(case, torch.float64, batch)
@@ -255,7 +255,7 @@ def both(case, batch=None):
 
 
 def scales(results):
-    """What differences of an array are relative to: its largest entry. Losses share the largest; a gradient is taken for no smaller than
+    """The scale of differences of an array: its largest entry. Losses share the largest; a gradient is taken for no smaller than
     1e-2 of the largest of all, since some vanish by cancellation (of a row's only key, of a bias that shifts all scores of a row)."""
     grads = max(np.abs(x).max() for name, x in results.items() if name.startswith("grad."))
     loss = np.abs(results["losses"]).sum()
@@ -341,7 +341,7 @@ def random_cases(count, seed):
         mass = [rng.random() for _ in range(c.vocab)]
         yield {"name": f"random {seed}.{number} {arch}, {form}", "config": conf, "form": form,
                "loss": rng.choice([CE, SP]), "salt": rng.randrange(2 ** 31), "mass": mass,
-               "factor": rng.choice([1.0, 2.0]), "room": rng.randrange(2) if positions else 0,
+               "factor": rng.choice([1.0, 2.0]), "spare": rng.randrange(2) if positions else 0,
                "batch": random_batch(form, c, rng, shape)}
 
 
@@ -427,7 +427,7 @@ def batch_of(found):
 
 
 def cut(batch, row, text, example):
-    """What is left of a batch when the rows that a query row does not see are taken out of it: they can then have no influence,
+    """A batch without the rows that a query row does not see: they can then have no influence,
     however many layers there are."""
     length, queries = batch["length"], batch["queries"]
     b = row // queries
@@ -452,7 +452,7 @@ def check_objectives(checks):
         c = Settings(conf)
         texts = [[rng.randrange(4, c.vocab) for _ in range(n)] for n in (7, 6, 8)]
         case = {"name": spec, "config": conf, "form": form, "loss": CE, "salt": 77 + number,
-                "factor": 2.0, "room": number % 3, "objective": spec, "sequences": texts,
+                "factor": 2.0, "spare": number % 3, "objective": spec, "sequences": texts,
                 "seed": 3, "step": 11}
         label = f"batch of {spec}, {form}"
 

@@ -2,7 +2,7 @@
 
 Matrices of real text (WordNet's glosses, windows of four, several objectives), and random ones with Zipf's frequencies on both
 sides, dense corners and empty rows, wide and tall. The exact sum has to agree to 1e-12; of 40 estimates at 95% at least 33 have
-to hold it (38 expected, deviation 1.4; five standing for what skew is left: hundreds of seeds are in tests/test_moments.c).
+to hold it (38 expected, deviation 1.4; five allow for the remaining skew: hundreds of seeds are in tests/test_moments.c).
 """
 import os
 import sys

@@ -1,5 +1,5 @@
 """Multiple singular values: COUNT disjoint connected blocks give COUNT singular values 1, every one to
-be returned, with nothing else above them. What scipy finds of the same matrix is printed, not judged.
+be returned, with nothing else above them. The result of scipy for the same matrix is printed, not checked.
 """
 import os
 import tempfile
@@ -11,7 +11,7 @@ from scipy.sparse.linalg import svds
 
 from harness import Checks, cospec, differ
 
-EXTRA = 8  # triplets asked for beyond the copies
+EXTRA = 8  # triplets requested beyond the copies
 
 
 def block(rng, kind):

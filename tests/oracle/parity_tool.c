@@ -1,4 +1,4 @@
-/* What a network gives, for checks against other implementations (development only).
+/* The outputs of a network, for checks against other implementations (development only).
  *
  *   parity_tool CASES.json OUT_PREFIX
  *
@@ -11,8 +11,7 @@
  *             before each), values after the last, gradients before it
  *   write     a directory to write the model to, by cs_model_write
  *
- * Ends with 0, or 1 and the reason on stderr.
- */
+ * Ends with 0, or 1 and the reason on stderr. */
 #include <stdio.h>
 
 #include "base/mem.h"
@@ -29,7 +28,7 @@ typedef struct {
     int count;
 } results;
 
-static double *room(results *r, int64_t n)
+static double *reserve(results *r, int64_t n)
 {
     double *x = r->count < HELD ? cs_alloc(n, sizeof *x) : NULL;
     if (x) {
@@ -51,7 +50,7 @@ static cs_status add_tensor(results *r, parity_world *w, const char *name, int t
     const cs_tensor *t = &w->net.graph.tensor[tensor];
     int64_t rows =
         t->row_set == CS_NONE ? t->rows : w->run->batch[t->row_set] * w->run->length[t->row_set];
-    double *x = room(r, t->rows * t->cols);
+    double *x = reserve(r, t->rows * t->cols);
     cs_status status = x ? cs_run_get(w->run, tensor, x) : CS_ERR_MEMORY;
     return status == CS_OK ? add(r, name, rows, t->cols, x) : status;
 }
@@ -61,7 +60,7 @@ static cs_status add_params(results *r, const parity_world *w, const char *prefi
 {
     for (int64_t p = 0; p < w->model.params.count; ++p) {
         const cs_param *param = &w->model.params.param[p];
-        double *x = room(r, param->rows * param->cols);
+        double *x = reserve(r, param->rows * param->cols);
         char name[256];
         (void)snprintf(name, sizeof name, "%s.%s", prefix, param->name);
         cs_status status = x ? cs_params_get64(&w->model.params, p, what, x) : CS_ERR_MEMORY;
@@ -83,18 +82,18 @@ static cs_status add_batch(results *r, const cs_batch *b)
                  {"position", b->position, rows},
                  {"vis", b->vis, rows},
                  {"lim", b->lim, rows},
-                 {"query_position", b->query_position, queries},
-                 {"query_lim", b->query_lim, queries},
-                 {"decoder_from", b->decoder_from, decoder},
-                 {"decoder_token", b->decoder_token, decoder},
-                 {"decoder_position", b->decoder_position, decoder},
-                 {"decoder_vis", b->decoder_vis, decoder},
-                 {"decoder_lim", b->decoder_lim, decoder},
-                 {"decoder_cross_lim", b->decoder_cross_lim, decoder},
-                 {"predict", b->predict, p},
-                 {"target", b->target, p},
-                 {"example", b->example, p},
-                 {"place", b->place, p}};
+                 {"query_position", b->query.position, queries},
+                 {"query_lim", b->query.lim, queries},
+                 {"decoder_from", b->decoder.from, decoder},
+                 {"decoder_token", b->decoder.token, decoder},
+                 {"decoder_position", b->decoder.position, decoder},
+                 {"decoder_vis", b->decoder.vis, decoder},
+                 {"decoder_lim", b->decoder.lim, decoder},
+                 {"decoder_cross_lim", b->decoder.cross_lim, decoder},
+                 {"predict", b->loss.predict, p},
+                 {"target", b->loss.target, p},
+                 {"example", b->loss.example, p},
+                 {"place", b->loss.place, p}};
     char name[64];
     for (size_t i = 0; i < sizeof array / sizeof *array; ++i) {
         (void)snprintf(name, sizeof name, "batch.%s", array[i].name);
@@ -102,7 +101,7 @@ static cs_status add_batch(results *r, const cs_batch *b)
             return CS_ERR_IO;
         }
     }
-    double *size = room(r, 6);
+    double *size = reserve(r, 6);
     if (!size) {
         return CS_ERR_MEMORY;
     }
@@ -111,9 +110,9 @@ static cs_status add_batch(results *r, const cs_batch *b)
     size[2] = (double)b->queries;
     size[3] = (double)b->decoder_length;
     size[4] = (double)p;
-    size[5] = b->weight_sum;
+    size[5] = b->loss.weight_sum;
     cs_status status = add(r, "batch.sizes", 1, 6, size);
-    return status == CS_OK ? add(r, "batch.weight", 1, p, b->weight) : status;
+    return status == CS_OK ? add(r, "batch.weight", 1, p, b->loss.weight) : status;
 }
 
 static cs_adamw settings(const json_t *u)
@@ -132,7 +131,7 @@ static cs_status steps(results *r, const json_t *what, parity_world *w)
     const json_t *updates = json_object_get(what, "updates");
     int64_t n = (int64_t)json_array_size(updates);
     cs_status status = parity_step(w);
-    double *norm = n > 0 ? room(r, n) : NULL;
+    double *norm = n > 0 ? reserve(r, n) : NULL;
     if (n > 0 && !norm) {
         return CS_ERR_MEMORY;
     }
@@ -151,7 +150,7 @@ static cs_status add_results(results *r, parity_world *w)
 {
     cs_status status = add_batch(r, &w->batch);
     if (status == CS_OK) status = add_params(r, w, "value", CS_PARAM_VALUE);
-    if (w->net.loss == CS_NONE) {
+    if (w->net.loss.value == CS_NONE) {
         if (status == CS_OK) status = add_tensor(r, w, "top", w->net.top);
         for (int i = 0; i < w->net.hiddens && status == CS_OK; ++i) {
             char name[32];
@@ -160,10 +159,11 @@ static cs_status add_results(results *r, parity_world *w)
         }
         return status;
     }
-    double *loss = room(r, 1);
-    if (status == CS_OK) status = loss ? cs_run_sum(w->run, w->net.loss, loss) : CS_ERR_MEMORY;
+    double *loss = reserve(r, 1);
+    if (status == CS_OK)
+        status = loss ? cs_run_sum(w->run, w->net.loss.value, loss) : CS_ERR_MEMORY;
     if (status == CS_OK) status = add(r, "loss", 1, 1, loss);
-    if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss);
+    if (status == CS_OK) status = add_tensor(r, w, "losses", w->net.loss.value);
     return status == CS_OK && w->net.options.training ? add_params(r, w, "grad", CS_PARAM_GRAD)
                                                       : status;
 }
@@ -176,7 +176,7 @@ static cs_status finish(results *r, const json_t *what, parity_world *w)
     if (status == CS_OK && w->net.options.training) {
         status = cs_run_forward(w->run);
     }
-    return status == CS_OK ? add_tensor(r, w, "logits", w->net.logits) : status;
+    return status == CS_OK ? add_tensor(r, w, "logits", w->net.loss.logits) : status;
 }
 
 static cs_status one(const json_t *what, const char *path)

@@ -30,7 +30,7 @@ def formula(salt, name, n):
 
 
 class Settings:
-    """What a network needs to know of config.json, by our own reading of its keys."""
+    """The settings of config.json that a network needs, by our own reading of its keys."""
 
     def __init__(self, config):
         ours = config.get("cospec", {})

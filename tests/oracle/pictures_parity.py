@@ -105,7 +105,7 @@ def read():
 
 
 def write():
-    """What cospec trains is loaded by the classes without a missing tensor, and computes the same."""
+    """A model that cospec trained is loaded by the classes without a missing tensor, and computes the same."""
     train = ["train", "--corpus", "pictures.npy", "--objective", "masked", "--mask-ratio", "0.5", "--arch", "vit",
              "--patch", "2", "--width", "16", "--layers", "2", "--heads", "2", "--batch", "2", "--steps", "3"]
     run(*train, "-o", "one")

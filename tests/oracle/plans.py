@@ -146,11 +146,11 @@ def shuffled(objective, s):
 
 
 def events_of(objective, s, every_order=None):
-    events, predicted, _ = law_of(objective, s, every_order)
+    events, predicted, _ = distribution_of(objective, s, every_order)
     return events, predicted
 
 
-def law_of(objective, s, every_order=None):
+def distribution_of(objective, s, every_order=None):
     """events_of, and what the events of one plan weigh in expectation: their number under `token`, the
     probability that there are any under `mask`. In a mixture a part counts by share times this."""
     name, empty = objective["name"], objective["empty"] != "none"
@@ -159,7 +159,7 @@ def law_of(objective, s, every_order=None):
     if name == "mix":
         events, predicted = defaultdict(float), 0.0
         for share, part in parts_of(objective):
-            listed, tokens, weight = law_of(part, s, every_order)
+            listed, tokens, weight = distribution_of(part, s, every_order)
             predicted += share * tokens
             for e, w in listed.items():
                 events[e] += share * weight * w

@@ -1,7 +1,7 @@
 """Scores, jackknife errors and linear probes against scipy and scikit-learn.
 
-Scores come out of predictions.csv, so that both sides judge the same predictions. Coefficients are not printed; the
-probe's loss and its predictions are held against a LogisticRegression (C = 1 / (n penalty), 2 / (n penalty) of two
+Scores come out of predictions.csv, so that both sides evaluate the same predictions. Coefficients are not printed; the
+probe's loss and its predictions are compared with those of a LogisticRegression (C = 1 / (n penalty), 2 / (n penalty) of two
 classes) and a Ridge (alpha = n penalty) on standardised features.
 """
 import csv
@@ -148,7 +148,7 @@ def check_paired_seeds(folder, rng):
     with open(os.path.join(folder, "out", "probe.csv")) as f:
         (row,) = [r for r in csv.DictReader(f) if r["metric"] == "mcnemar_p"]
     if len(set(p)) < 2:
-        return "the seeds are alike: nothing to tell apart"
+        return "the seeds are alike: nothing to distinguish"
     for value, got, what in ((np.median(right.std(axis=1, ddof=1)) / np.sqrt(120), told_se, "se"),
                              (np.median(d.mean(axis=1)), paired["value"], "difference"),
                              (np.median(d.std(axis=1, ddof=1)) / np.sqrt(120), paired["se"], "its se"),

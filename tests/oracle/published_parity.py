@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The keys of published config.json in tests/golden/published_configs.json bear on no state.
+"""The keys of published config.json in tests/golden/published_configs.json affect no state.
 
     published_parity.py [GOLDEN]
 

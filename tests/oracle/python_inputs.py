@@ -26,7 +26,7 @@ counts.data = np.ceil(9 * counts.data)
 
 
 def rows_of(x):
-    """What three functions of rows make of x."""
+    """The results of three functions of rows for x."""
     return (list(cospec.rank(x, **quiet)["eigenvalues"]), cospec.similarity(x, h, **quiet)["procrustes"],
             cospec.probe(x, h, labels=labels, test_labels=labels, penalties=1, **quiet)["metrics"][0]["value"])
 

@@ -233,7 +233,7 @@ def plain(record):
 
 
 def same(function, stored, arrays, **pairs):
-    """What the program makes of files the library makes of the arrays. pairs: options as (file, array) or alike."""
+    """The library's results for arrays equal the program's for files. pairs: options as (file, array) or alike."""
     here = function(*arrays, **{k: v[1] if isinstance(v, tuple) else v for k, v in pairs.items()}, progress=False)
     there = function(*stored, **{k: v[0] if isinstance(v, tuple) else v for k, v in pairs.items()}, progress=False)
     assert here.path is None and there.text, function

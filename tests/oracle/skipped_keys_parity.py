@@ -1,4 +1,4 @@
-"""Every key of config.json that cospec ignores (CS_KEY_PAST of an architecture, PAST of all) bears on no state.
+"""Every key of config.json that cospec ignores (CS_KEY_PAST of an architecture, PAST of all) affects no state.
 
     skipped_keys_parity.py [MODEL...]    golden models of tests/golden; by default all, except those whose
                                         position_embedding_type transformers 5 ignores, if it is installed
@@ -42,9 +42,11 @@ def ignored():
     for name in sorted(os.listdir(os.path.join(ROOT, "src", "model"))):
         with open(os.path.join(ROOT, "src", "model", name)) as f:
             text = f.read()
-        keys |= set(re.findall(r'\{"(\w+)", CS_KEY_PAST', text))
+        lists = re.findall(r'\{((?:"[\w ]+"\s*)+),\s*CS_KEY_PAST', text)
         if name == "config_keys.c":
-            keys |= set(re.findall(r'"(\w+)"', text.split("PAST[] = {")[1].split("};")[0]))
+            lists.append(text.split("PAST[] =")[1].split(";")[0])
+        for words in lists:
+            keys |= set(words.replace('"', " ").split())
     return sorted(keys - NAMES)
 
 

@@ -1,8 +1,8 @@
 """cospec finetune --head spans against transformers' ...ForQuestionAnswering, torch's AdamW and SQuAD's scorer.
 
-Answers: random models of three classes, saved by transformers, are asked with --epochs 0. Windows are those of the `tokenizers`
+Predicted spans: random models of three classes, saved by transformers, are evaluated with --epochs 0. Windows are those of the `tokenizers`
 package (truncation of the second text with a stride), outputs those of the class, one window at a time, and of all spans the
-best is taken: answers and their scores against none must agree. Scores: the definition of evaluate-v2.0.py, written out below.
+best is taken: spans and their scores against none must agree. Scores: the definition of evaluate-v2.0.py, written out below.
 
 Training: all windows in one batch, no dropout; losses of every step against torch's of the same recipe. Outputs are of order one in
 float32: 1e-4 is some hundred roundings.
@@ -138,8 +138,8 @@ def windows(t, arch, data):
             single="$A", pair="$A </s> $B:1 </s>:1", special_tokens=[("</s>", t.token_to_id("</s>"))])
     for n, (q, context) in enumerate(questions(data)):
         special = t.num_special_tokens_to_add(True)
-        room = LENGTH - special - len(t.encode(q["question"], add_special_tokens=False).ids)
-        t.enable_truncation(LENGTH, stride=room - min(STRIDE, room), strategy="only_second")
+        budget = LENGTH - special - len(t.encode(q["question"], add_special_tokens=False).ids)
+        t.enable_truncation(LENGTH, stride=budget - min(STRIDE, budget), strategy="only_second")
         e = t.encode(q["question"], context)
         for w in [e] + e.overflowing:
             rows = {i: span for i, (s, span) in enumerate(zip(w.sequence_ids, w.offsets)) if s == 1}
@@ -230,7 +230,7 @@ def check(arch, checks, folder):
     that(checks, f"{arch}: windows", asked["windows_test"] == len(own) > len(far), f"{asked['windows_test']} for {len(own)}")
     that(checks, f"{arch}: scores against none", off < 1e-4 < level[1] - level[0], f"off by {off:.2g}, {level}")
     wrong = [k for k in want if want[k] != said[k]]
-    that(checks, f"{arch}: answers", not wrong and "" in said.values(), f"{[(want[k], said[k]) for k in wrong[:3]]}")
+    that(checks, f"{arch}: predicted spans", not wrong and "" in said.values(), f"{[(want[k], said[k]) for k in wrong[:3]]}")
     right = scores(test, said)
     got = {x["name"]: x["value"] for x in asked["metrics"]}
     that(checks, f"{arch}: exact and f1", got.keys() == right.keys() and max(abs(got[k] - right[k]) for k in got) < 1e-12,

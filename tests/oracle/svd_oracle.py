@@ -131,7 +131,7 @@ def check_vectors(a, k, extra, folder):
 def check_against_svds(a, k, folder):
     path = save(a, "csr", folder)
     got = cospec("svd", path, k=k)
-    # svds alone may miss copies of a multiple value: numpy is the judge, svds the witness below it.
+    # svds alone may miss copies of a multiple value: numpy is the reference, svds a check of it.
     theirs = np.sort(svds(sp.csr_matrix(normalise(a)), k=k, tol=1e-12, return_singular_vectors=False,
                           random_state=0))[::-1]
     full = np.linalg.svd(normalise(a), compute_uv=False)[:k]

@@ -2,7 +2,7 @@
 the form that the model's own file has, and ids and texts of seeded lines of mixed scripts must be
 those of the package, line by line, through the library itself.
 
-    tokenizer_kinds_oracle.py [LINES [KIND...]] [--page FILE.md]    parity; 100000 lines a kind unless told otherwise
+    tokenizer_kinds_oracle.py [LINES [KIND...]] [--page FILE.md]    parity; 100000 lines a kind by default
     tokenizer_kinds_oracle.py golden FILE          tests/golden/tokenizer_kinds.json, for tests without the package
     tokenizer_kinds_oracle.py files FOLDER [LINES] [--page FILE.md]  the same for published files, FOLDER/NAME.json or NAME.json.xz
     tokenizer_kinds_oracle.py speed [KIND...]      tokens a processor second of both, the same lines
@@ -277,13 +277,13 @@ def unigram(text, size, normalizer, pre, special, unk="<unk>", bytes_too=False):
     return t
 
 
-# A few rules that the golden file has room for.
+# A few rules that fit in the golden file.
 SMALL_RULES = {"\u00bd": "1\u20442", "\ufb01": "fi", "\uff21": "A", "\u00a0": " ", "\t": " ", "\r": " ", "\u200b": "",
                "e\u0301": "\u00e9", "\u2026": "...", "\x01": "", "\u3099": " \u3099", "\u00a8": " \u0308", "\n": " "}
 
 
 def charsmap(rules=None):
-    """What SentencePiece compiles: its own rules nmt_nfkc, or those that are given."""
+    """The rules that SentencePiece compiles: its own nmt_nfkc, or the given ones."""
     import io
     import sentencepiece
     from sentencepiece import sentencepiece_model_pb2

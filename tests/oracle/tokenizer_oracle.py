@@ -159,7 +159,7 @@ def same_ids(folder, path, lines):
 
 
 def same_file(folder, path):
-    """What the package saves after reading our file is our file (merges as pairs there)."""
+    """The package reads our file and saves the same file (with merges as pairs)."""
     t = Tokenizer.from_file(path)
     again = os.path.join(folder, "again.json")
     t.save(again)

@@ -41,7 +41,7 @@ def ours(c):
 
 
 def removed(step):
-    """The characters of which a normaliser leaves nothing."""
+    """The characters that a normaliser removes."""
     return {c for c in POINTS if step.normalize_str(chr(c)) == ""}
 
 
@@ -83,7 +83,7 @@ def lower_pairs():
 
 
 def without_form():
-    """What takes part in the newest normal forms, but is a character like any other to the package."""
+    """Characters that take part in the newest normal forms, but not in those of the package."""
     nfc, nfd, nfkd = normalizers.NFC(), normalizers.NFD(), normalizers.NFKD()
     out = set()
     for c in POINTS:
@@ -102,7 +102,7 @@ def without_form():
 
 
 def joined():
-    """What the grapheme clusters of Precompiled join to the character before it, and utf8proc does not."""
+    """Characters that the grapheme clusters of Precompiled join to the character before it, and utf8proc does not."""
     step = charsmap({"a": "b"})  # a cluster that begins with a rule's character becomes what the rule says
     def breaks(c):
         return UTF8PROC.utf8proc_grapheme_break(ord("a"), c)

@@ -3,7 +3,7 @@
 root=$(cd "$(dirname "$COSPEC")/../.." && pwd)
 
 # in_frame WIDTH FILE CODE: what CODE, JavaScript that has the document d of FILE in a frame of WIDTH pixels, yields once the page
-# has settled; nothing where that fails, and then the browser's messages are in `err`.
+# no longer changes; nothing where that fails, and then the browser's messages are in `err`.
 in_frame() {
     cat > frame.html <<HTML
 <body style="margin:0"><iframe id="f" src="file://$2" style="width:$1px;height:900px;border:0"></iframe>

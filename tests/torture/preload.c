@@ -2,7 +2,7 @@
  *
  *   TORTURE_COUNT=FILE    writes how many allocations were made to FILE at the end
  *   TORTURE_ALLOC=N       the N-th allocation fails, with TORTURE_ALLOC_ON=1 all after it too
- *   TORTURE_SHORT=1       read, pread, write and pwrite move a part of what was asked for
+ *   TORTURE_SHORT=1       read, pread, write and pwrite move a part of the requested bytes
  *
  * The C library's own calls to read and write (stdio) do not come here. glibc on 64-bit Linux. */
 #include <errno.h>

@@ -3,9 +3,9 @@
 #
 # A trial runs a command (--case) under one fault, drawn by its seed, and asks that
 #   - it ends within a minute with the exit code of an undisturbed run, 3, or 130 where it was interrupted, and says why;
-#   - every file that it leaves is whole: the bytes of the undisturbed run, but for what a resumed run goes on from;
+#   - every file that it leaves is whole: the bytes of the undisturbed run, except for files that --resume continues from;
 #   - the same command with --resume, or once more where there is none, ends as the undisturbed run with its bytes.
-# What differs between two undisturbed runs (times) is only asked for. A failure prints the line that repeats the trial.
+# Only the existence is checked of files that differ between two undisturbed runs (times). A failure prints the line that repeats the trial.
 set -u
 : "${COSPEC:?}" "${TORTURE:?}" # the program; the folder of preload.so
 cases="toy cooc spill svd rank connectivity train finetune features perplexity tokenize reproduce"
@@ -91,7 +91,7 @@ draw() {
 }
 pick() { set -- $*; eval echo "\${$(draw 1 $#)}"; }
 
-# What a run that was stopped may leave beside whole files.
+# Files that a stopped run may leave in addition to whole files.
 unfinished() {
     case $1 in
     ./manifest.json|./.cospec.lock|*.partial|./checkpoint*|./runs/*|./log.csv|./unfinished.json|./losses.csv|*/stderr.txt|*/stdout.txt|*/manifest.json|*/.cospec.lock|./partial/*) return 0 ;;
@@ -216,7 +216,7 @@ trial() {
     if [ -z "$reason" ]; then
         # Interrupted when all was computed: the result is there.
         if [ "$code" != "$(cat "$1.code")" ] && [ "$2" != two ] && ! { [ "$code" = 130 ] && grep -q "the result is whole" err; }; then
-            # Files come before standard output: where that alone was lost, a whole result stands there and is kept from a run
+            # Files come before standard output: where that alone was lost, a whole result is there and is protected from a run
             # that does not know --resume.
             over=
             [ -n "$(resume "$1")" ] || ! grep -q ': standard output: ' err || over=--force

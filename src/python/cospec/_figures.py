@@ -25,7 +25,7 @@ class Drawing(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What `cospec plot` is given."""
+    """The input of `cospec plot`."""
 
     figure: str
     table: str  # as CSV
@@ -43,7 +43,7 @@ def _text(result: Result, file: str) -> Optional[str]:
 
 
 def _lacks(condition: str, rows: "list[dict[str, str]]") -> str:
-    """What the rows lack for a condition; "": nothing."""
+    """The columns or values that the rows lack for a condition; "": none."""
     kind, _, column = condition.partition(" ")
     if " among " in condition:
         column, _, other = condition.partition(" among ")
@@ -95,7 +95,7 @@ def command_of(result: Result) -> str:
 
 def plan(result: Result, drawings: "list[Drawing]", figure: Optional[str],
          where: "list[str]") -> "tuple[Optional[Plan], list[str]]":
-    """What to draw, or None and why each figure of the command does not fit."""
+    """The figure to draw, or None and why each figure of the command does not fit."""
     lacking = []
     command = command_of(result)
     for drawing in sorted(drawings, key=lambda d: -len(d.conditions)):

@@ -1,4 +1,4 @@
-"""What callers pass in memory: arrays of numpy, scipy, pandas and torch, lists, and texts. Each function takes the name
+"""Arguments in memory: arrays of numpy, scipy, pandas and torch, lists, and texts. Each function takes the name
 of the argument, which its errors say, with what was given, where, and what to do."""
 from __future__ import annotations
 

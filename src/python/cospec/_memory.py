@@ -1,7 +1,7 @@
 """Functions of arrays: they run a command of the library in this process, without copying the arrays.
 
-On the command line "memory:NAME" stands for an array, so that options, defaults and errors are those of the
-program. The call runs on a thread of its own: Ctrl-C reaches Python at once, which then sets the library's
+On the command line "memory:NAME" denotes an array, so that options, defaults and errors are those of the
+program. The call runs on a separate thread: Ctrl-C reaches Python at once, which then sets the library's
 interrupt flag, and that ends the call.
 """
 from __future__ import annotations
@@ -75,7 +75,7 @@ def library() -> Any:
 
 
 class _Memory:
-    """What a call returned, freed when no array looks at it any more."""
+    """The result of a call, freed when no array refers to it any more."""
 
     def __init__(self, lib: Any, call: int, held: Any) -> None:
         weakref.finalize(self, lambda held: lib.cospec_free(call), held)

@@ -93,7 +93,7 @@ class Picture:
     """A figure of `cospec plot`. A notebook shows it; `path` is the folder with its SVG, PNG, PDF and data."""
 
     def __init__(self, figure: str, result: "Result", path: Optional[str] = None) -> None:
-        self._result = result  # its folder goes with it
+        self._result = result  # its folder is removed with it
         self.figure = figure
         self.path = path or cast(str, result.path)
 
@@ -142,7 +142,7 @@ class Result(Mapping[str, Any]):
         The JSON of the command, or the manifest of a command that has none. That of compare also has its tables
         models, scores and claims; demo has the record of each step, by its folder.
     path : str or None
-        The folder with the files of the run. Without output= it is temporary and goes with the result.
+        The folder with the files of the run. Without output= it is temporary and is removed with the result.
     text : str
         Standard output.
     """
@@ -300,7 +300,7 @@ class Result(Mapping[str, Any]):
 
 
 class _Folder:
-    """A temporary folder, which goes with this object; that of tempfile warns where nobody closes it."""
+    """A temporary folder, which is removed with this object; that of tempfile warns where nobody closes it."""
 
     def __init__(self) -> None:
         self.name = tempfile.mkdtemp(prefix="cospec-")
@@ -329,7 +329,7 @@ def _stop(child: "subprocess.Popen[bytes]") -> None:
 
 
 class _Streams:
-    """Reads what the child writes. Its standard error is shown as it comes, on a terminal with its bar, but for its
+    """Reads what the child writes. Its standard error is shown at once, on a terminal with its bar, except its
     reason, which the exception has. Its progress, which it writes into the descriptor COSPEC_PROGRESS, goes to a callable."""
 
     def __init__(self, name: str, progress: Progress, said: "Callable[[str], str]") -> None:

@@ -1,0 +1,274 @@
+/* Checkpoints of a build: checkpoint.json, which says of what build it is, and one file of records.
+ *
+ * The file of records is written first under the one of two names that the present checkpoint.json
+ * does not use; the rename of the new checkpoint.json is the moment at which the new checkpoint
+ * counts. It holds 8-byte integers (runs, blocks, contributions, units, overflow), the length of
+ * each run, the runs of sorted records, the dropped mass of each block as a double, and a byte a
+ * block: finished or not. What the tables in memory hold is sorted into runs too: their own order
+ * is that of the hash, in which another table could not take them but in quadratic time. Its digest
+ * is XXH3-128 over pieces of 1 MiB, each seeded by the one before.
+ *
+ * Limits: for the machine and the program that wrote it (byte order and the layout of records are
+ * as in memory). CS_RUN_VERSION must rise when records, blocks, units or keys change their meaning.
+ */
+#include "cooc/build_checkpoint_private.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/ints.h"
+#include "base/mem.h"
+#include "base/threads.h"
+#include "cooc/store_private.h"
+#include "io/digests.h"
+#include "io/file.h"
+#include "io/json.h"
+#include "io/run_id.h"
+#include "plan/plan_file.h"
+
+enum { PIECE = CS_CHECKPOINT_PIECE, CHUNK = 4096 };
+
+const char *const cs_checkpoint_records[2] = {"records-0.bin", "records-1.bin"};
+
+cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size)
+{
+    return cs_hash(bytes, size, before.high ^ before.low);
+}
+
+/* --- identity --------------------------------------------------------------------------------- */
+
+/* The content of plans and mixtures: files count by what they say, not by their names. */
+static cs_status put_plans(const cs_plan_file *file, json_t *build)
+{
+    char read[65] = "", plans[65] = "";
+    json_t *root = cs_store_plans(file);
+    cs_status status =
+        root ? cs_plan_file_digest(file, read) : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
+    if (status == CS_OK && file->plans > 0) status = cs_digest_json(root, plans);
+    cs_json_put(&status, build, "plans", json_string(file->plans > 0 ? plans : read));
+    json_decref(root);
+    return status;
+}
+
+cs_status cs_checkpoint_identity(const cs_corpus *corpus, const cs_cooc_options *options,
+                                 double scale, int64_t blocks, json_t **out)
+{
+    char content[33] = "", classes[33] = "";
+    const size_t documents = corpus->labels > 0 ? (size_t)corpus->documents : 0;
+    const cs_plan_file *file = options->objective.file;
+    json_t *build = json_object();
+    cs_status status = build ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
+    if (status == CS_OK) status = cs_sidecar_options(options, build);
+    if (status == CS_OK && file) status = put_plans(file, build);
+    (void)json_object_del(json_object_get(build, "parameters"), "source_file");
+    if (status == CS_OK) status = cs_corpus_hash(corpus, content);
+    cs_hash_hex(cs_hash(corpus->label, documents * sizeof *corpus->label, 0), classes);
+    cs_json_put(&status, build, "corpus", json_string(content));
+    cs_json_put(&status, build, "population",
+                json_string(corpus->population ? corpus->sha256 : ""));
+    cs_json_put(&status, build, "vocabulary", json_integer(corpus->vocab));
+    cs_json_put(&status, build, "classes", json_integer(corpus->labels));
+    cs_json_put(&status, build, "labels", json_string(classes));
+    cs_json_put(&status, build, "units_per_token", cs_json_number(scale));
+    cs_json_put(&status, build, "blocks", json_integer(blocks));
+    return CS_DELIVER(status, out, build, cs_json_free);
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    cs_outfile file;
+    char *buffer; /* PIECE */
+    size_t held;
+    int64_t bytes;
+    cs_hash128 digest;
+} sink;
+
+static cs_status flush(sink *s)
+{
+    s->digest = cs_checkpoint_chain(s->digest, s->buffer, s->held);
+    cs_status status = cs_interrupt_late();
+    if (status == CS_OK) status = cs_outfile_put(&s->file, s->buffer, (int64_t)s->held);
+    s->bytes += (int64_t)s->held;
+    s->held = 0;
+    return status;
+}
+
+static cs_status put(sink *s, const void *bytes, int64_t size)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        size_t capacity = PIECE - s->held,
+               count = (size_t)size < capacity ? (size_t)size : capacity;
+        memcpy(s->buffer + s->held, from, count);
+        s->held += count;
+        from += count;
+        size -= (int64_t)count;
+        cs_status status = s->held == PIECE ? flush(s) : CS_OK;
+        if (status != CS_OK) return status;
+    }
+    return CS_OK;
+}
+
+static cs_status put_runs(sink *s, const cs_runs *runs)
+{
+    cs_status status = CS_OK;
+    cs_record *chunk = cs_alloc(CHUNK, sizeof *chunk);
+    if (!chunk) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < runs->count; ++i) {
+        for (int64_t at = 0; at < runs->run[i].count && status == CS_OK; at += CHUNK) {
+            int64_t rest = runs->run[i].count - at, count = cs_least(rest, CHUNK);
+            status = cs_runs_read(runs, runs->run[i].offset + at, count, chunk);
+            if (status == CS_OK) status = put(s, chunk, count * (int64_t)sizeof *chunk);
+        }
+    }
+    cs_free(chunk);
+    return status;
+}
+
+/* The runs on disk, then the tables; both lists may hold runs of nothing. */
+static cs_status put_records(sink *s, const cs_checkpoint_state *state)
+{
+    cs_status status = CS_OK;
+    for (int64_t i = 0; i < state->runs->count && status == CS_OK; ++i) {
+        status = put(s, &state->runs->run[i].count, sizeof(int64_t));
+    }
+    for (int i = 0; i < state->collectors && status == CS_OK; ++i) {
+        status = put(s, &state->collector[i]->used, sizeof(int64_t));
+    }
+    if (status == CS_OK) status = put_runs(s, state->runs);
+    for (int i = 0; i < state->collectors && status == CS_OK; ++i) {
+        const cs_collector *c = state->collector[i];
+        status = put(s, c->slot, c->used * (int64_t)sizeof *c->slot);
+    }
+    return status;
+}
+
+static cs_status put_state(sink *s, const cs_checkpoint_state *state)
+{
+    const cs_checkpoint_header h = {.runs = state->runs->count + state->collectors,
+                                    .blocks = state->blocks,
+                                    .contributions = state->contributions,
+                                    .units = state->units,
+                                    .overflow = state->overflow};
+    cs_status status = put(s, &h, sizeof h);
+    if (status == CS_OK) status = put_records(s, state);
+    for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
+        double dropped = state->block[i].done ? state->block[i].dropped : 0;
+        status = put(s, &dropped, sizeof dropped);
+    }
+    for (int64_t i = 0; i < state->blocks && status == CS_OK; ++i) {
+        uint8_t done = state->block[i].done;
+        status = put(s, &done, sizeof done);
+    }
+    return status == CS_OK && s->held > 0 ? flush(s) : status;
+}
+
+/* Commits without waiting for the disk after an interrupt: the digest detects an incomplete
+ * write. */
+static cs_status commit(cs_outfile *file)
+{
+    cs_status status = cs_outfile_sync(file, cs_interrupt_late);
+    if (status != CS_ERR_INTERRUPT) return status ? status : cs_outfile_commit(file);
+    cs_reason_clear();
+    return cs_outfile_commit_unsynced(file);
+}
+
+static cs_status write_records(const char *path, const cs_checkpoint_state *state, int64_t *bytes,
+                               char digest[33])
+{
+    sink s = {.buffer = cs_alloc(PIECE, 1)};
+    cs_status status = s.buffer ? cs_outfile_open(path, &s.file) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = put_state(&s, state);
+    if (status == CS_OK) status = commit(&s.file);
+    cs_outfile_abort(&s.file);
+    cs_free(s.buffer);
+    *bytes = s.bytes;
+    cs_hash_hex(s.digest, digest);
+    return status;
+}
+
+/* The number of the name of records that the present checkpoint, if any, does not use: without it the
+ * older one would be written over. */
+static cs_status free_name(const char *index, int *number)
+{
+    json_t *json = NULL;
+    cs_status status = cs_json_read(index, &json);
+    *number = 0;
+    if (status == CS_ERR_MEMORY) return status;
+    if (status != CS_OK) {
+        cs_reason_clear(); /* none, or a damaged one: either name will do */
+        return CS_OK;
+    }
+    const char *used = json_string_value(json_object_get(json, "records"));
+    *number = used && strcmp(used, cs_checkpoint_records[0]) == 0 ? 1 : 0;
+    json_decref(json);
+    return CS_OK;
+}
+
+static cs_status write_index(const char *path, json_t *identity, int64_t finished,
+                             const char *records, int64_t bytes, const char *digest)
+{
+    json_t *json = cs_run_header(CS_CHECKPOINT_FORMAT);
+    cs_outfile file = {0};
+    cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
+    cs_json_put(&status, json, "build", json_incref(identity));
+    cs_json_put(&status, json, "finished_blocks", json_integer(finished));
+    cs_json_put(&status, json, "records", json_string(records));
+    cs_json_put(&status, json, "bytes", json_integer(bytes));
+    cs_json_put(&status, json, "digest", json_string(digest));
+    if (status == CS_OK) status = cs_outfile_open(path, &file);
+    if (status == CS_OK) status = cs_blame(cs_json_print(file.stream, json), "%s", path);
+    if (status == CS_OK) status = commit(&file);
+    cs_outfile_abort(&file);
+    json_decref(json);
+    return status;
+}
+
+cs_status cs_checkpoint_write(const char *dir, json_t *identity, const cs_checkpoint_state *state)
+{
+    char *index = cs_path_join(dir, CS_CHECKPOINT_INDEX), *path = NULL, *old = NULL, digest[33];
+    int64_t bytes = 0, finished = 0;
+    int number = 0;
+    cs_status status = index ? cs_dir_make(dir) : CS_ERR_MEMORY;
+    for (int64_t i = 0; i < state->blocks; ++i) {
+        finished += state->block[i].done;
+    }
+    if (status == CS_OK) status = free_name(index, &number);
+    if (status == CS_OK) {
+        path = cs_path_join(dir, cs_checkpoint_records[number]);
+        old = cs_path_join(dir, cs_checkpoint_records[1 - number]);
+        status = path && old ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status == CS_OK) status = write_records(path, state, &bytes, digest);
+    if (status == CS_OK)
+        status =
+            write_index(index, identity, finished, cs_checkpoint_records[number], bytes, digest);
+    if (status == CS_OK && unlink(old) != 0 && errno != ENOENT)
+        status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", old, strerror(errno));
+    if (status != CS_OK) (void)rmdir(dir); /* where nothing is in it */
+    cs_free(index);
+    cs_free(path);
+    cs_free(old);
+    return status;
+}
+
+/* --- removal ---------------------------------------------------------------------------------- */
+
+cs_status cs_cooc_checkpoint_remove(const char *dir)
+{
+    const char *const name[] = {CS_CHECKPOINT_INDEX, cs_checkpoint_records[0],
+                                cs_checkpoint_records[1]};
+    cs_status status = CS_OK;
+    for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
+        char *path = cs_path_join(dir, name[i]);
+        if (!path) return CS_ERR_MEMORY;
+        if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR) {
+            status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
+        }
+        cs_free(path);
+    }
+    if (status == CS_OK) (void)rmdir(dir); /* stays where it holds anything that is not ours */
+    return status;
+}

@@ -1,0 +1,162 @@
+/* The rows of objectives, and the functions that several of them share. */
+#pragma once
+
+#include "plan/pairs.h"
+#include "plan/plan.h"
+#include "plan/sizes.h"
+
+#define CS_OBJECTIVE_ROW(id, name) extern const cs_objective_row cs_row_##id;
+CS_OBJECTIVES(CS_OBJECTIVE_ROW)
+#undef CS_OBJECTIVE_ROW
+
+/* The tokens that are given at least: 1 without an empty prefix. */
+static inline int64_t cs_least_given(const cs_objective *o)
+{
+    return o->empty_prefix == CS_PREFIX_NONE;
+}
+
+/* Plans visited one after another in `plan` (enumerate.c). */
+typedef struct cs_enumeration {
+    const cs_objective *objective;
+    cs_plan plan;
+    cs_plan_visit visit;
+    void *ctx;
+} cs_enumeration;
+
+/* parameters.c, plan_file.c, gvp.c: parameters and lengths. */
+cs_status cs_check_unmasked(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_share(double share);
+cs_status cs_check_t(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_offset(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_gvp(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_file(const cs_objective *objective) CS_MUST_CHECK;
+cs_status cs_check_unmasked_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+cs_status cs_check_gvp_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+cs_status cs_check_file_length(const cs_objective *objective, int64_t s) CS_MUST_CHECK;
+bool cs_given_unmasked(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_given_any(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+cs_pairs_form cs_form_gvp(const cs_objective *objective);
+cs_status cs_predicted_gvp(const cs_objective *objective, int64_t s, double *out) CS_MUST_CHECK;
+bool cs_given_gvp(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+bool cs_given_file(const cs_objective *objective, int64_t s, int64_t *lo, int64_t *hi);
+
+/* enumerate.c: numbers of plans, and their enumeration. */
+cs_status cs_count_groups(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_offsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_masks(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_subsets(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_orders(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_gvp(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_count_file(const cs_objective *o, int64_t s, double *count) CS_MUST_CHECK;
+cs_status cs_visit_groups(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_offsets(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_masks(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_bernoulli(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_orders(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_gvp(cs_enumeration *e) CS_MUST_CHECK;
+cs_status cs_visit_file(cs_enumeration *e) CS_MUST_CHECK;
+
+/* All arrangements of the ascending labels in e->plan, which share `probability` equally; weighted
+ * by cs_plan_weigh. */
+cs_status cs_visit_arrangements(cs_enumeration *e, double probability) CS_MUST_CHECK;
+
+/* plan.c: samplers. */
+cs_status cs_sample_groups(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_offset(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_masks(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_bernoulli(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_order(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_gvp(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_sample_file(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+cs_status cs_train_diverse(const cs_objective *o, cs_rng *rng, cs_plan *plan) CS_MUST_CHECK;
+
+/* Fills an initialised plan. Weights of groups that are filled already: every token of a group >= 1
+ * is predicted, with weight 1 or (mask) an equal share of 1. A plan whose first group is the whole
+ * sequence predicts nothing without an empty prefix. */
+void cs_plan_weigh(const cs_objective *objective, cs_plan *plan);
+
+/* One target from a prefix: groups 0 | 1, weight 1 on the target only. */
+void cs_plan_one_target(cs_plan *plan, int64_t prefix, int64_t target);
+
+/* Groups of a fixed order: `first` positions, then groups of `size`; the first group is given, or
+ * predicted from an empty prefix. */
+void cs_plan_fixed_groups(const cs_objective *objective, int64_t first, int64_t size,
+                          cs_plan *plan);
+
+/* diverse-ar as a uniform choice among F = cs_plan_diverse_firsts() plans; this is number `choice`:
+ * groups of t after a first group of choice + 1 (with an empty prefix: choice) given tokens. A
+ * group of n tokens has weight F, each token F / n. Every prefix ends a group in one plan of the F,
+ * which predicts the next n = min(t, s - i) tokens: in expectation they weigh 1 / n each, LA Eq. 3.
+ * All groups but the last are full, so for F = t tokens have weight 1 except the last few. Under
+ * `mask` weights are divided by the number of prefixes, so their expected sum is 1. */
+int64_t cs_plan_diverse_firsts(const cs_objective *objective, int64_t s);
+void cs_plan_diverse(const cs_objective *objective, int64_t choice, cs_plan *plan);
+
+/* A plan of a file, with weights scaled to sum to 1 under `mask`. */
+void cs_plan_copy_weighted(const cs_objective *objective, const cs_plan *from, cs_plan *plan);
+
+/* pairs.c, pairs_sets.c: exact events into *pairs, whose length is set. The caller frees it, also
+ * on failure. */
+cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_pairs_of_groups(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+cs_status cs_pairs_of_file(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* The invariant form, from the distribution of sizes. */
+cs_status cs_pairs_of_sizes(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* The expected number of predicted tokens where the row has it or the number of given tokens is
+ * constant; else *out is unchanged. The share is not applied. */
+cs_status cs_predicted_by_row(const cs_objective *o, int64_t s, double *out) CS_MUST_CHECK;
+
+/* The sum over all plans, for an objective that has no closed form. CS_ERR_USAGE names the number of
+ * plans if it exceeds 2^18. */
+cs_status cs_pairs_of_plans(const cs_objective *o, int64_t s, cs_pairs *pairs) CS_MUST_CHECK;
+
+/* A mixture of distributions with weights that are normalised here, into *out, whose length is set:
+ * sizes are added to sizes, listed events to listed events. `predicted` and `clamped` are left to
+ * the caller; no denominator is known. */
+cs_status cs_pairs_mix(const cs_pairs *list, const double *weight, int64_t count,
+                       cs_pairs *out) CS_MUST_CHECK;
+
+/* Before an allocation that grows with the length: CS_ERR_MEMORY above half of the free memory,
+ * since the caller needs the rest. Small allocations are not checked. */
+cs_status cs_pairs_check_memory(int64_t s, double bytes) CS_MUST_CHECK;
+
+/* Allocates listed events; and adds one event, in the order of (S, k), if its weight is positive.
+ */
+cs_status cs_pairs_alloc(cs_pairs *pairs, int64_t sets, int64_t positions,
+                         int64_t events) CS_MUST_CHECK;
+void cs_pairs_add(cs_pairs *pairs, cs_pairs_set set, int64_t target, double weight);
+
+/* The first `length` positions are those of all prefixes: prefix i is the set {0, i}. */
+void cs_pairs_put_prefixes(cs_pairs *pairs);
+
+/* Allocates events of prefixes; refused beyond 2^28 events or half of free memory. */
+cs_status cs_pairs_prefix_alloc(cs_pairs *pairs, int64_t s, double events) CS_MUST_CHECK;
+
+/* sizes.c: distributions of |S|. */
+typedef struct cs_size_visitor {
+    cs_size_fn visit;
+    void *ctx;
+} cs_size_visitor;
+
+cs_status cs_sizes_unmasked(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_bernoulli(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                             cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_permuted(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                            cs_size_facts *facts) CS_MUST_CHECK;
+cs_status cs_sizes_gvp(const cs_objective *o, int64_t s, const cs_size_visitor *v,
+                       cs_size_facts *facts) CS_MUST_CHECK;
+double cs_bernoulli_predict_probability(const cs_objective *objective, int64_t s);
+double cs_group_predict_probability(const cs_objective *objective, int64_t s);
+
+/* enumerate.c: Target weights to factors, in place; whether any is not 1. */
+bool cs_target_level(int64_t s, double *w);
+
+/* mix.c: shares of the parts at length s, which sum to 1, and the next part after number *j with a
+ * positive share there, with its parameters at s and the event weight and empty prefix of the
+ * mixture; false after the last. */
+cs_status cs_mix_shares(const cs_objective *o, int64_t s, double *share) CS_MUST_CHECK;
+bool cs_mix_next(const cs_objective *o, int64_t s, const double *share, int64_t *j,
+                 cs_objective *part);
