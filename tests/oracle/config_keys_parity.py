@@ -26,7 +26,7 @@ METHODS = {"use_return_dict", "num_labels", "rope_parameters", "loss_type"}
 # Which rows a row sees, and settings that any configuration has: cospec refuses other values everywhere.
 # Rotary positions are read in places that depend on the version of transformers: by the class, or by the parent of all configurations.
 COMMON = {"rope_theta", "partial_rotary_factor", "head_dim", "sliding_window", "is_decoder", "is_causal", "causal_mask", "is_encoder_decoder",
-          "add_cross_attention", "position_embedding_type"}
+          "add_cross_attention", "position_embedding_type", "hidden_act"}
 every = set()
 
 
