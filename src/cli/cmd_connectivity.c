@@ -18,7 +18,6 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
-#include "cli/unfinished.h"
 #include "cooc/build_sequences.h"
 #include "io/digests.h"
 #include "io/json.h"

@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cli/unfinished.h"
 #include "io/json.h"
 #include "plan/spec.h"
 
