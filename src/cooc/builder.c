@@ -26,7 +26,6 @@
 #include "cooc/build_checkpoint_private.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
-#include "cooc/exchange_private.h"
 #include "cooc/merge_private.h"
 #include "cooc/synthetic_spread_private.h"
 #include "cooc/windows_private.h"

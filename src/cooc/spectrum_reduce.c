@@ -26,7 +26,6 @@
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
-#include "cooc/lump_private.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_stages_private.h"
 

@@ -5,7 +5,7 @@
  * them (windows_stream.c); for each token the stream is visited at its occurrences only, and the
  * units of the w cells to the right (and to the left, unless S is a prefix) are added into one
  * dense row that stays in the cache (windows_rows.c), from which its columns come in order
- * (windows_take.c). No record is ever written, hashed or sorted. Rows are handed to workers in
+ * (windows_rows.c). No record is ever written, hashed or sorted. Rows are handed to workers in
  * groups of about equal mass, whose buffers stay in the cache as well; each group's rows come out
  * in order of their keys, and are placed behind those of the groups before (windows_rows.c).
  *

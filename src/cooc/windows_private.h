@@ -137,7 +137,7 @@ double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells);
 /* Builds the stream of sequences, weighs their targets and lists the places of each token. */
 cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
 
-/* --- rows (windows_rows.c, windows_take.c) ---------------------------------------------------- */
+/* --- rows (windows_rows.c) ----------------------------------------------------------------- */
 
 /* Counts the rows of one group into its part, and places the part: an item of a parallel loop over
  * a counter. */
