@@ -192,7 +192,7 @@ static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_op
     deflation known = {0};
     const cs_spectrum_options so = options->spectrum;
     double budget = so.moment4_budget > 0 ? so.moment4_budget : CS_MOMENT4_BUDGET;
-    cs_status status = cs_system_of(a, &so, &system);
+    cs_status status = cs_system_of(a, &so, false, &system);
     if (status != CS_OK) return status;
     const cs_reduction *r = &system.reduced;
     cs_side sampled = r->a.cols <= r->a.rows ? CS_RIGHT : CS_LEFT;

@@ -548,8 +548,8 @@ cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *
 {
     cs_spectrum_options as_it_is = *options;
     cs_system system = {0};
-    as_it_is.normalised = as_it_is.scaled = true;
-    cs_status status = cs_system_of(abar, &as_it_is, &system);
+    as_it_is.normalised = true;
+    cs_status status = cs_system_of(abar, &as_it_is, true, &system);
     if (status == CS_OK) {
         cs_certificate_facts here = cs_reduction_facts(&system.reduced);
         here.complete = facts->complete;
