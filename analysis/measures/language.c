@@ -31,11 +31,6 @@ const double *cs_language_lambda(const cs_language *l, int64_t b)
     return l->list + (b + 1) * length_of(l->k) + LAMBDA;
 }
 
-const double *cs_language_tail(const cs_language *l, int64_t b)
-{
-    return cs_language_lambda(l, b) + l->k;
-}
-
 /* The list of the documents that were chosen; of all (keep) also matrix and vectors stay. */
 static cs_status measure(const cs_population_study *s, const cs_language_options *o, cs_language *l,
                          bool keep, double *value)
