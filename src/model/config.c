@@ -1,4 +1,4 @@
-/* What follows from an architecture, and what a sound configuration is. */
+/* Settings that follow from an architecture, and the checks of a configuration. */
 #include "model/config.h"
 
 #include <math.h>
