@@ -1,7 +1,7 @@
 /* Which model is best by which measure. Best is a model that is significantly better than at least
  * one other and significantly worse than none. A measure without a better direction has no best
  * model. */
-#include "analysis/study/standings.h"
+#include "analysis/study/claims.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
-#include "cli/connectivity_digest.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"

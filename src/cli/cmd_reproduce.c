@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
-#include "analysis/study/standings.h"
 #include "base/eta.h"
 #include "base/plugin.h"
 #include "cli/args.h"
