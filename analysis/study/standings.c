@@ -66,11 +66,6 @@ static const char *ahead(const cs_study_claim *c, const char **behind)
     return left ? s->left.label : s->right.label;
 }
 
-static bool is_decided(const cs_study_claim *c)
-{
-    return c->verdict == CS_CLAIM_REPRODUCED || c->verdict == CS_CLAIM_OPPOSITE;
-}
-
 static standing stand(const cs_claims *claims, int64_t first, const char *prefix, const objects *o)
 {
     standing s = {.first = &claims->claim[first]};
@@ -87,7 +82,7 @@ static standing stand(const cs_claims *claims, int64_t first, const char *prefix
         }
         s.claims += 1;
         s.all_untested += c->verdict == CS_CLAIM_NOT_TESTED;
-        if (!is_decided(c)) continue;
+        if (c->verdict != CS_CLAIM_REPRODUCED && c->verdict != CS_CLAIM_OPPOSITE) continue;
         best = ahead(c, &last);
         s.decided += 1;
         s.before[number_of(o, best) % MOST_OBJECTS] += 1;

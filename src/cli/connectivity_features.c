@@ -218,12 +218,6 @@ static double bytes_of(const study *s, int64_t n, int64_t d)
     return 20.0 * (double)n * (double)d + threads * (8e6 + 24.0 * (double)s->options.pairs);
 }
 
-static cs_status check_memory(const study *s, const model *m, int64_t n, int64_t d)
-{
-    return cs_mem_check(bytes_of(s, n, d), "fewer --features take less",
-                        "%s: %" PRId64 " features of %" PRId64 " take", m->name, n, d);
-}
-
 static cs_status check_equal(const study *s, int index)
 {
     const model *m = &s->models[index], *first = &s->models[0];
@@ -252,7 +246,9 @@ static cs_status measure(study *s, int index)
     }
     m->n = kept < options.features ? kept : options.features;
     if ((status = check_equal(s, index)) != CS_OK ||
-        (status = check_memory(s, m, m->n, rows.cols)) != CS_OK) {
+        (status = cs_mem_check(bytes_of(s, m->n, rows.cols), "fewer --features take less",
+                               "%s: %" PRId64 " features of %" PRId64 " take", m->name, m->n,
+                               rows.cols)) != CS_OK) {
         goto done;
     }
     options.group = group;

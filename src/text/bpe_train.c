@@ -56,11 +56,6 @@ typedef struct {
     int64_t heap_size, heap_capacity;
 } pair_table;
 
-static void pair_table_init(pair_table *t)
-{
-    *t = (pair_table){.free_place = -1};
-}
-
 static void pair_table_free(pair_table *t)
 {
     CS_FREE_FIELDS(t, pair, slot, place, gained, heap);
@@ -488,8 +483,7 @@ static cs_status assemble(trainer *r)
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
                                  cs_tokenizer **out)
 {
-    trainer r = {0};
-    pair_table_init(&r.pairs);
+    trainer r = {.pairs.free_place = -1};
     cs_status status = resolve(options, &r.options);
     if (status == CS_OK) {
         r.made = cs_tokenizer_new();

@@ -64,12 +64,6 @@ static cs_status set_steps(cs_tokenizer *t, cs_splitter_kind splitter)
     return cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, pre);
 }
 
-static cs_status set_model(cs_tokenizer *t)
-{
-    return cs_tokenizer_set_part(
-        t, CS_PART_MODEL, json_pack("{s:s, s:s}", "type", "WordLevel", "unk_token", "<unk>"));
-}
-
 static cs_status fill(const cs_corpus *corpus, cs_splitter_kind splitter, cs_tokenizer *t)
 {
     int32_t before = 0, after = 0, other = 0;
@@ -81,7 +75,9 @@ static cs_status fill(const cs_corpus *corpus, cs_splitter_kind splitter, cs_tok
         (status = add_special(t, "</s>", &after)) != CS_OK ||
         (status = add_special(t, "<mask>", &other)) != CS_OK ||
         (status = cs_tokenizer_texts(t)) != CS_OK || (status = set_steps(t, splitter)) != CS_OK ||
-        (status = set_model(t)) != CS_OK ||
+        (status = cs_tokenizer_set_part(
+             t, CS_PART_MODEL,
+             json_pack("{s:s, s:s}", "type", "WordLevel", "unk_token", "<unk>"))) != CS_OK ||
         (status = cs_tokenizer_surround(t, before, after)) != CS_OK) {
         return status;
     }
