@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ints.h"
