@@ -1,7 +1,7 @@
 /* The exact fourth moment, sum sigma^4 = ||A^T A||_F^2, by closed walks of length four.
  *
  * Method. ||A^T A||_F^2 = ||A A^T||_F^2 sums a_ij a_kj a_kl a_il over all closed walks i j k l of
- * the bipartite graph. Rows and columns are put in one order (moments_plan.c), and every walk is
+ * the bipartite graph. Rows and columns are put in one order (moments.c), and every walk is
  * counted at its first vertex: with g_uw = sum a_uv a_vw over the common neighbours v that come
  * after u,
  *

@@ -2,21 +2,271 @@
  *
  * A row is a context token, and what a target k gives to each place of its window is one number,
  * the same for all places. So the sequences are laid out as one stream with w empty cells between
- * them (windows_stream.c); for each token the stream is visited at its occurrences only, and the
+ * them; for each token the stream is visited at its occurrences only, and the
  * units of the w cells to the right (and to the left, unless S is a prefix) are added into one
- * dense row that stays in the cache (windows_rows.c), from which its columns come in order
- * (windows_rows.c). No record is ever written, hashed or sorted. Rows are handed to workers in
+ * dense row that stays in the cache, from which its columns come in
+ * order (windows_rows.c). No record is ever written, hashed or sorted. Rows are handed to workers in
  * groups of about equal mass, whose buffers stay in the cache as well; each group's rows come out
- * in order of their keys, and are placed behind those of the groups before (windows_rows.c).
+ * in order of their keys, and are placed behind those of the groups before.
  *
  * Memory: 12 bytes a cell and 32 a sequence for the stream, and 8 a position of each length, which
- * must fit in the budget; the result; and a group's rows a worker, with those
- * of groups that wait while another counts a token of many occurrences.
- */
+ * must fit in the budget; the result; and a group's rows a worker, with those of groups that wait while another counts a token of many occurrences.
+ *
+ * A target's units depend on the length of its sequence and its position there, and nothing else:
+ * they are found once a length. And all targets of a window have the same ones, except near the
+ * ends of a sequence: so a length notes the stretch in which an occurrence adds one number of units
+ * 2w (or w) times, and the units of single positions are read elsewhere only. The stream itself is
+ * 4 bytes a cell, for it is read at every place of every window. */
+#include <math.h>
+#include <string.h>
+
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/context_private.h"
 #include "cooc/windows_private.h"
+
+/* Units of all lengths, with their margins. */
+static int64_t positions(const cs_windows_job *job)
+{
+    int64_t sum = 0;
+    for (int64_t i = 0; i < job->plan->tables; ++i) {
+        sum += job->plan->table[i].pairs.length + 2 * job->options->context.n;
+    }
+    return sum;
+}
+
+/* Bytes of the stream and its inversion. */
+static double stream_bytes(const cs_windows_job *job, int64_t *cells)
+{
+    *cells = job->options->context.n;
+    for (int64_t i = 0; i < job->sequences->count; ++i) {
+        *cells += job->sequences->length[i] + job->options->context.n;
+    }
+    return (double)*cells * (sizeof(int32_t) + sizeof(cs_window_place)) +
+           (double)job->sequences->count * sizeof(cs_window_span) +
+           (double)positions(job) * sizeof(int64_t);
+}
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+/* The number of places of target k at length s. */
+static int64_t places_of(const cs_window_counter *c, int64_t s, int64_t k)
+{
+    int64_t before = k < c->width ? k : c->width;
+    int64_t after = s - 1 - k < c->width ? s - 1 - k : c->width;
+    return c->left ? before + after : before;
+}
+
+/* The weight of a sequence, in units of the weights of its table. */
+static double weight_of(const cs_window_counter *c, const cs_context_table *t)
+{
+    return c->job->options->weight_by_document ? 1 : t->predicted;
+}
+
+/* Weighs targets from..to-1 of a length: adds to *l, and writes units unless `units` is NULL.
+ * Mirrors `walk` and `emit` of the builder term by term, so that what is dropped is the same
+ * double. */
+static void weigh(const cs_window_counter *c, const cs_context_table *t, int64_t from, int64_t to,
+                  int64_t *units, cs_window_length *l)
+{
+    double scale = weight_of(c, t) * c->job->scale;
+    for (int64_t a = from; a < to; ++a) {
+        int64_t k = c->left ? a : t->pairs.target[a], sum;
+        int64_t places = places_of(c, t->pairs.length, k);
+        double weight = c->left ? t->place[places] : t->pairs.weight[a];
+        l->missed += c->left ? t->missed[places] : places > 0 ? 0 : weight;
+        if (!(weight > 0) || places == 0) {
+            continue;
+        }
+        double exact = (c->left ? weight : weight / (double)places) * scale;
+        int64_t rounded = llrint(exact);
+        l->contributions += places;
+        for (int64_t j = 0; rounded <= 0 && j < places; ++j) {
+            l->lost += exact;
+        }
+        if (rounded > 0) {
+            l->overflow |= __builtin_mul_overflow(rounded, places, &sum) ||
+                           __builtin_add_overflow(l->mass, sum, &l->mass);
+            if (units) {
+                units[k] = rounded;
+            }
+        }
+    }
+}
+
+/* The longest stretch of occurrences whose windows, taken with the occurrence itself, hold one
+ * number of units, and not 0. */
+static void find_stretch(const cs_window_counter *c, int64_t length, cs_window_length *l)
+{
+    const int64_t *units = l->units;
+    int64_t before = c->left ? c->width : 0, run = -before; /* units are the same from `run` to j */
+    for (int64_t j = 1 - before; j < length + c->width; ++j) {
+        run = units[j] == units[j - 1] ? run : j;
+        int64_t p = j - c->width, first = cs_most(run + before, 0);
+        if (p >= first && p + 1 - first > l->to - l->from && units[j] > 0) {
+            l->from = first;
+            l->to = p + 1;
+        }
+    }
+}
+
+static cs_status weigh_length(void *ctx, int64_t item)
+{
+    cs_window_counter *c = ctx;
+    const cs_context_table *t = &c->job->plan->table[item];
+    weigh(c, t, 0, t->outer, c->length[item].units, &c->length[item]);
+    find_stretch(c, t->pairs.length, &c->length[item]);
+    return CS_OK;
+}
+
+static cs_status weigh_lengths(cs_window_counter *c)
+{
+    const cs_context_plan *plan = c->job->plan;
+    c->length = cs_pool_take(&c->pool, plan->tables, sizeof *c->length);
+    c->units = cs_pool_take(&c->pool, positions(c->job), sizeof *c->units);
+    if (c->pool.status != CS_OK) return c->pool.status;
+    int64_t *next = c->units + c->width;
+    for (int64_t i = 0; i < plan->tables; ++i) {
+        c->length[i].units = next;
+        next += plan->table[i].pairs.length + 2 * c->width;
+    }
+    return cs_parallel(plan->tables, c->job->workers, weigh_length, c);
+}
+
+static const cs_window_length *length_of(const cs_window_counter *c, int64_t sequence)
+{
+    int64_t s = c->job->sequences->length[sequence];
+    return &c->length[c->job->plan->table_of[s]];
+}
+
+/* The dropped mass of a block, a sequence at a time. */
+static cs_status drop_block(void *ctx, int64_t item)
+{
+    cs_window_counter *c = ctx;
+    cs_block *b = &c->job->block[item];
+    for (int64_t i = b->first; i < b->last; ++i) {
+        const cs_context_table *t = cs_context_table_of(c->job->plan, c->job->sequences->length[i]);
+        cs_window_length part = {0}, whole = *length_of(c, i);
+        if (b->to > 0) {
+            weigh(c, t, b->from, b->to, NULL, &part);
+            whole = part;
+        }
+        b->dropped += whole.missed * weight_of(c, t) + whole.lost / c->job->scale;
+    }
+    return CS_OK;
+}
+
+/* --- cells and places ------------------------------------------------------------------------- */
+
+/* The class masses of the targets of one sequence. */
+static void add_labelled(cs_window_counter *c, cs_window_tally *y, int64_t i)
+{
+    const int32_t *token = c->token + c->span[i].first;
+    int64_t s = c->job->sequences->length[i];
+    if (c->span[i].label < 0 || c->span[i].label >= c->labels) {
+        return;
+    }
+    for (int64_t k = 0; k < s; ++k) {
+        y->in_col[token[k] * c->labels + c->span[i].label] +=
+            c->span[i].cells[k] * places_of(c, s, k);
+    }
+}
+
+/* Writes a share of the sequences into the stream, adds up their masses and counts their tokens in
+ * its tally's row. */
+static cs_status lay_share(void *ctx, int64_t item)
+{
+    cs_window_counter *c = ctx;
+    cs_window_tally *y = &c->tally[item];
+    const cs_sequences *s = c->job->sequences;
+    int64_t from = cs_window_first(c, item);
+    for (int64_t i = from; i < cs_window_first(c, item + 1); ++i) {
+        const cs_window_length *l = length_of(c, i);
+        const int32_t *token = c->job->corpus->token + s->start[i];
+        int32_t *cell = c->token + c->span[i].first;
+        for (int64_t p = 0; p < s->length[i]; ++p) {
+            cell[p] = token[p];
+            ++y->row[token[p]];
+        }
+        for (int64_t p = 0; p < c->width; ++p) {
+            cell[s->length[i] + p] = (int32_t)c->vocab;
+        }
+        y->contributions += l->contributions;
+        y->overflow |= l->overflow || __builtin_add_overflow(y->units, l->mass, &y->units);
+        add_labelled(c, y, i);
+    }
+    return CS_OK;
+}
+
+/* Lists the places of a share by token; its tally's row says where each token's begin, and is left
+ * empty. */
+static cs_status invert_share(void *ctx, int64_t item)
+{
+    cs_window_counter *c = ctx;
+    const cs_sequences *s = c->job->sequences;
+    int64_t *next = c->tally[item].row, from = cs_window_first(c, item);
+    for (int64_t i = from; i < cs_window_first(c, item + 1); ++i) {
+        uint32_t first = c->span[i].first;
+        const int32_t *token = c->token + first;
+        for (int32_t p = 0; p < s->length[i]; ++p) {
+            c->at[next[token[p]]++] = (cs_window_place){first + (uint32_t)p, (uint32_t)i};
+        }
+    }
+    memset(next, 0, (size_t)c->vocab * sizeof *next);
+    return CS_OK;
+}
+
+static cs_status lay_out(cs_window_counter *c)
+{
+    const cs_windows_job *job = c->job;
+    const cs_sequences *s = job->sequences;
+    (void)stream_bytes(job, &c->cells);
+    c->token = cs_pool_take(&c->pool, c->cells, sizeof *c->token);
+    c->span = cs_pool_take(&c->pool, s->count, sizeof *c->span);
+    c->ptr = cs_pool_take(&c->pool, c->vocab + 1, sizeof *c->ptr);
+    c->at = cs_pool_take(&c->pool, c->cells, sizeof *c->at);
+    if (c->pool.status != CS_OK) return c->pool.status;
+    cs_mem_large_pages(c->token, c->cells * (int64_t)sizeof *c->token);
+    cs_mem_large_pages(c->at, c->cells * (int64_t)sizeof *c->at);
+    int64_t first = c->width;
+    for (int64_t p = 0; p < first; ++p) {
+        c->token[p] = (int32_t)c->vocab;
+    }
+    for (int64_t i = 0; i < s->count; ++i) {
+        const cs_window_length *l = length_of(c, i);
+        c->span[i] =
+            (cs_window_span){.first = (uint32_t)first,
+                             .from = (uint32_t)(first + l->from),
+                             .to = (uint32_t)(first + l->to),
+                             .label = c->labels > 0 ? job->corpus->label[s->document[i]] : -1,
+                             .units = l->units[l->from],
+                             .cells = l->units};
+        first += s->length[i] + c->width;
+    }
+    cs_status status = cs_parallel(job->workers, job->workers, lay_share, c);
+    if (status != CS_OK) return status;
+    int64_t sum = 0;
+    for (int64_t v = 0; v < c->vocab; ++v) {
+        c->ptr[v] = sum;
+        for (int w = 0; w < job->workers; ++w) {
+            int64_t count = c->tally[w].row[v];
+            c->tally[w].row[v] = sum;
+            sum += count;
+        }
+    }
+    c->ptr[c->vocab] = sum;
+    return cs_parallel(job->workers, job->workers, invert_share, c);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static cs_status make_stream(cs_window_counter *c)
+{
+    cs_status status = weigh_lengths(c);
+    if (status == CS_OK) status = lay_out(c);
+    return status == CS_OK ? cs_parallel(c->job->blocks, c->job->workers, drop_block, c) : status;
+}
 
 bool cs_windows_apply(const cs_windows_job *job, double *bytes)
 {
@@ -34,7 +284,7 @@ bool cs_windows_apply(const cs_windows_job *job, double *bytes)
         return false;
     }
     int64_t cells;
-    const double need = cs_window_stream_bytes(job, &cells) + cs_window_row_bytes(job);
+    const double need = stream_bytes(job, &cells) + cs_window_row_bytes(job);
     const bool fits = need <= (double)job->budget;
     *bytes = fits || cells >= UINT32_MAX ? 0 : need;
     return cells < UINT32_MAX && fits;
@@ -85,7 +335,7 @@ static void release(cs_window_counter *c)
 
 static cs_status count_windows(cs_window_counter *c)
 {
-    cs_status status = cs_window_stream_make(c);
+    cs_status status = make_stream(c);
     if (status == CS_OK) status = cs_window_order_rows(c);
     if (status == CS_OK) status = cs_window_group_rows(c);
     if (status == CS_OK) {
