@@ -313,12 +313,12 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
 
 /* --- unfinished runs -------------------------------------------------------------------------- */
 
-cs_status cs_unfinished_begin(cs_args *args, cs_unfinished *out)
+cs_status cs_partial_run_begin(cs_args *args, cs_partial_run *out)
 {
     const char *dir = cs_args_text(args, "output");
     const bool resume = cs_args_flag(args, "resume");
     bool go_on = false;
-    cs_unfinished u = {.path = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
+    cs_partial_run u = {.path = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
     cs_status status = !dir || u.path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !resume) status = cs_output_claim(args, "unfinished.json");
     if (status == CS_OK && dir) status = cs_dir_make(dir);
@@ -335,14 +335,14 @@ cs_status cs_unfinished_begin(cs_args *args, cs_unfinished *out)
     return status;
 }
 
-cs_status cs_unfinished_save(const cs_unfinished *u)
+cs_status cs_partial_run_save(const cs_partial_run *u)
 {
     return u->path ? cs_json_write(u->path, u->kept) : CS_OK;
 }
 
-void cs_unfinished_end(cs_unfinished *u, cs_status status)
+void cs_partial_run_end(cs_partial_run *u, cs_status status)
 {
     if (u->path && status == CS_OK) (void)unlink(u->path);
     json_decref(u->kept);
-    *u = (cs_unfinished){0};
+    *u = (cs_partial_run){0};
 }

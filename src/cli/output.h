@@ -110,18 +110,18 @@ cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
 typedef struct {
     const char *path; /* NULL without -o: nothing is stored */
     json_t *kept;     /* the object; "options" are those of this run */
-} cs_unfinished;
+} cs_partial_run;
 
 /* Claims the file and makes DIR; under --resume takes over the state of an interrupted run:
  * CS_ERR_USAGE names an option that differs. Call it after the claims of the other files of the
  * command. */
-cs_status cs_unfinished_begin(cs_args *args, cs_unfinished *out) CS_MUST_CHECK;
+cs_status cs_partial_run_begin(cs_args *args, cs_partial_run *out) CS_MUST_CHECK;
 
 /* Writes the object as it is. */
-cs_status cs_unfinished_save(const cs_unfinished *u) CS_MUST_CHECK;
+cs_status cs_partial_run_save(const cs_partial_run *u) CS_MUST_CHECK;
 
 /* Frees it, and removes the file if status is CS_OK. */
-void cs_unfinished_end(cs_unfinished *u, cs_status status);
+void cs_partial_run_end(cs_partial_run *u, cs_status status);
 
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
  * kernel, threads, seed, inputs, wall time); called by main() after a
