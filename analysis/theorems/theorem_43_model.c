@@ -72,7 +72,7 @@ cs_status cs_generation_bound_model_measure(cs_generation_bound_model *m)
     return status;
 }
 
-static cs_status take(const cs_model *model, cs_generation_bound_model *m)
+static cs_status take_parameters(const cs_model *model, cs_generation_bound_model *m)
 {
     const cs_params *params = &model->params;
     const cs_param *positions = NULL;
@@ -106,7 +106,7 @@ cs_status cs_generation_bound_model_of(const cs_model *model, cs_generation_boun
                        "linear",
                        cs_arch_name(c->arch));
     }
-    cs_status status = take(model, &m);
+    cs_status status = take_parameters(model, &m);
     if (status == CS_OK) status = cs_generation_bound_model_measure(&m);
     return CS_DELIVER(status, out, m, cs_generation_bound_model_free);
 }

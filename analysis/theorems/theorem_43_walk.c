@@ -44,7 +44,8 @@ static int64_t last_of(const cs_generation_bound_walk *w, int64_t n)
     return w->o.last > 0 && w->o.last < n + 1 ? w->o.last : n + 1;
 }
 
-static cs_status check(const cs_generation_bound_model *m, const cs_generation_bound_options *o)
+static cs_status check_model(const cs_generation_bound_model *m,
+                             const cs_generation_bound_options *o)
 {
     if (o->unmasked < 0 || (o->unmasked == 0 && !(o->mask_ratio > 0 && o->mask_ratio < 1))) {
         return cs_fail(CS_ERR_USAGE,
@@ -359,7 +360,7 @@ cs_status cs_generation_bound_audit_of(const cs_generation_bound_model *m,
     w.o.blocks = w.o.blocks == 0 ? USUAL_BLOCKS : w.o.blocks;
     w.o.eta_scale = w.o.eta_scale == 0 ? 1 : w.o.eta_scale;
     w.o.factor = w.o.factor == 0 ? 2 : w.o.factor;
-    cs_status status = check(m, &w.o);
+    cs_status status = check_model(m, &w.o);
     if (status == CS_OK && (status = make_space(&w)) == CS_OK && (status = survey(&w)) == CS_OK)
         status = visit(&w);
     cs_free(w.ratio[0]);

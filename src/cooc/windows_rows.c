@@ -332,7 +332,7 @@ CS_FETCHES fetch_row(const cs_window_counter *c, int64_t before, int32_t token)
 }
 
 /* Adds the same units for each of `count` tokens into `row`. */
-static inline void add(const int32_t *token, int64_t count, int64_t units, int64_t *row)
+static inline void add_units(const int32_t *token, int64_t count, int64_t units, int64_t *row)
 {
     for (int64_t i = 0; i < count; ++i) {
         row[token[i]] += units;
@@ -398,8 +398,8 @@ static int64_t add_windows(const cs_window_counter *c, cs_window_tally *y, int32
                 touched = note(here - before, before, s->units, row, y->touched, touched);
                 touched = note(here + 1, width, s->units, row, y->touched, touched);
             } else {
-                add(here - before, before, s->units, row);
-                add(here + 1, width, s->units, row);
+                add_units(here - before, before, s->units, row);
+                add_units(here + 1, width, s->units, row);
             }
             sum = s->units * (before + width);
         } else {

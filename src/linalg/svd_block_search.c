@@ -405,7 +405,7 @@ static cs_status look(search *s)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static cs_status run(search *s)
+static cs_status run_search(search *s)
 {
     int64_t k = s->options->k;
     bool zero = false;
@@ -540,7 +540,7 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
     cs_status status = search_open(space, o, bidiagonal, &s);
     if (status != CS_OK) return status;
     const double start = cs_seconds();
-    status = run(&s);
+    status = run_search(&s);
     *stop = s.stop;
     s.most_kept = s.stop == STOPPED_BY_INTERRUPT ? kept_in_a_second(s.steps, cs_seconds() - start)
                                                  : INT64_MAX;

@@ -106,8 +106,8 @@ static double ratio_distinguished(int64_t n, int columns, int64_t taken, double 
 }
 
 /* At most `steps`; *ritz: of the last one. */
-static cs_status run(cs_krylov *k, int64_t locked, int64_t steps, double bound, cs_ritz *ritz,
-                     cs_probe *out)
+static cs_status run_steps(cs_krylov *k, int64_t locked, int64_t steps, double bound, cs_ritz *ritz,
+                           cs_probe *out)
 {
     bool enough = false;
     int64_t n = k->space->cols, taken = 0;
@@ -153,7 +153,7 @@ cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, u
     status = status ? status : lock(&k, v);
     k.blocks = (uint64_t)1 << 32; /* apart from the solver's */
     status = status ? status : cs_krylov_fresh(&k);
-    status = status ? status : run(&k, locked, steps, bound, &ritz, out);
+    status = status ? status : run_steps(&k, locked, steps, bound, &ritz, out);
     cs_threads_blas_hold(false);
     cs_ritz_free(&ritz);
     cs_krylov_free(&k);
