@@ -1,5 +1,5 @@
 /* The rows of one group: windows added into a dense accumulator, its entries, class masses and
- * witness taken out (windows.c).
+ * witness taken out (windows_count.c).
  *
  * While an occurrence is added up, the cells of one AHEAD of it are fetched, and those of the first
  * ones of the next row, which costs bandwidth and not latency; the sums of a window do not wait for
@@ -15,7 +15,7 @@
  * placed by the one that it waits for. The buffers of placed groups are filled again by the next
  * ones, so that the result is the only large memory written for the first time.
  *
- * A counted row becomes columns in order and their values (windows.c).
+ * A counted row becomes columns in order and their values (windows_count.c).
  *
  * A row of few columns knows them, in the order they were met. They are ordered through a bitmap: a
  * bit a column in words of 64, and a byte a word that says whether it has any. Of a fuller row the
