@@ -66,7 +66,8 @@ static const char *ahead(const cs_study_claim *c, const char **behind)
     return left ? s->left.label : s->right.label;
 }
 
-static standing stand(const cs_claims *claims, int64_t first, const char *prefix, const objects *o)
+static standing standing_of(const cs_claims *claims, int64_t first, const char *prefix,
+                            const objects *o)
 {
     standing s = {.first = &claims->claim[first]};
     for (int64_t i = first; i < claims->count; ++i) {
@@ -190,7 +191,7 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, c
     cs_html_put(out, "</tr>\n");
     for (int64_t i = 0; i < claims->count; ++i) {
         if (!begins_measure(claims, i, prefix)) continue;
-        const standing s = stand(claims, i, prefix, &o);
+        const standing s = standing_of(claims, i, prefix, &o);
         put_row(out, &s, &o, strcmp(first, "best") == 0);
     }
     cs_html_put(out, "</table></div>\n");

@@ -282,8 +282,8 @@ static void norm_back(const cs_cpu_norm_back_row *row)
         vf d = (load(row->s + i, n - i) - all(row->mean)) * all(row->rstd);
         vf g = load(row->dy + i, n - i) * load(row->gain + i, n - i);
         vf ds = all(row->rstd) * (g - all(mean_g) - d * all(mean_gn));
-        if (row->stands) {
-            ds += load(row->stands + i, n - i);
+        if (row->held) {
+            ds += load(row->held + i, n - i);
         }
         store(row->ds + i, n - i, ds);
     }
