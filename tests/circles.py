@@ -6,7 +6,9 @@ usage: python3 tests/circles.py [FOLDER...]
 A unit is X.c with X.h and X_private.h. A unit needs another one of its folder if it names a function or an object that
 the other defines: neither links without the other. A circle is a set of units of one folder that need each other,
 perhaps through others. Prints each circle with the names that tie it. Types, macros, constants and inline functions tie
-nothing: a header may be read by those that its own functions call. Exit status 1: there is a circle.
+nothing: a header may be read by those that its own functions call. Nor do the rows of a table whose names a macro makes
+(objectives, architectures, context modes, commands, kernels): the table is where rows are registered, and rows may call
+what the file of the table offers. Exit status 1: there is a circle.
 """
 import collections
 import pathlib

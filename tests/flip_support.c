@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "io/file.h"
 
 bool flip_is_free(const char *key)
 {

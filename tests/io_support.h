@@ -34,9 +34,13 @@ int in_child(cs_status (*fn)(const char *path), const char *path, const char *pa
  * of glibc); false when that fails. Undo by setlocale(LC_NUMERIC, "C"). */
 bool comma_locale(void **state);
 
-/* Calls fn with the 1st, 2nd, ... allocation failing, until it succeeds; each failure must be
+/* Calls fn with the 1st, 2nd, ... allocation failing, until none fails; each failure must be
  * CS_ERR_MEMORY with a reason. */
 void fail_each_allocation(cs_status (*fn)(const char *path), const char *path);
+
+/* The same where some allocations are not needed: an array stays larger than its items, a regular
+ * expression is interpreted, a text for JSON is copied again. Then fn may succeed. */
+void fail_or_spare_each_allocation(cs_status (*fn)(const char *path), const char *path);
 
 /* Deflates the members of an archive, as other programs write them. */
 void deflate_archive(const char *path);

@@ -3,6 +3,33 @@
 #include "batch_support.h"
 #include "plan_support.h"
 
+/* --- masked autoencoders ---------------------------------------------------------------------- */
+
+/* In training and in perplexity: a causal decoder reads the token before a place, nothing at the
+ * class token, and the encoder skips hidden places. */
+TEST(the_class_token_of_a_causal_decoder_reads_nothing)
+{
+    const int32_t bos = 1, token[] = {5, 6};
+    cs_model_config config = {
+        .ids.bos = bos, .decoder.attention = CS_DECODER_CAUSAL_CROSS, .shape.vocab = 8};
+    const cs_network_options sizes = {
+        .form = CS_FORM_MAE, .batch = 1, .length = 2, .decoder_length = 3, .predictions = 1};
+    AUTO_OK(cs_batch, batch, cs_batch_shape(&sizes, &config, &batch));
+    cs_mae_rows rows = {.text = {.batch = &batch,
+                                 .config = &config,
+                                 .before = &bos,
+                                 .befores = 1,
+                                 .token = token,
+                                 .tokens = 2}};
+    assert_int_equal(cs_mae_row(&rows, 0, bos, 0, false, true), 0);
+    assert_int_equal(cs_mae_row(&rows, 1, -1, 1, false, true), 1);
+    assert_int_equal(cs_mae_row(&rows, 2, token[1], 2, false, true), 2);
+    assert_memory_equal(batch.decoder.token, ((const int32_t[]){-1, bos, token[0]}),
+                        3 * sizeof *token);
+    assert_memory_equal(batch.token, ((const int32_t[]){bos, token[1]}), 2 * sizeof *token);
+    assert_int_equal(cs_mae_row(&rows, 2, -1, 2, false, false), -1);
+}
+
 /* --- independence, padding, sizes ------------------------------------------------------------- */
 
 /* The rows of one sequence of a batch; where they are numbers of rows, `base` is that of the

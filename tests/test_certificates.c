@@ -30,7 +30,7 @@ TEST(a_missed_copy_is_caught)
     for (int full = 0; full < 2; ++full) {
         cs_spectrum_options o = {.k = full ? 0 : 24, .certify = CS_CERTIFY_USUAL, .moment4 = true};
         AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 16};
-        AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+        AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
         int64_t wanted = full ? a.cols : 24;
         AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, wanted, &parts));
         OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
@@ -71,7 +71,7 @@ TEST(a_wrong_vector_is_caught)
     AUTO(cs_csr) a = multiplicity_matrix(false, 6, 2);
     cs_spectrum_options o = {.k = 30};
     AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 6};
-    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 30, &parts));
     parts.part[3].svd.v.data[0] += 1e-3;
     OK(cs_spectrum_merge(&system, &parts, &o, false, &s));
@@ -141,7 +141,7 @@ TEST(invented_values_fail_the_moments)
     AUTO(cs_csr) a = multiplicity_matrix(false, 4, 2);
     cs_spectrum_options o = {.k = 20};
     AUTO(cs_spectrum) s = {.input.rows = a.rows, .input.cols = a.cols, .input.components = 4};
-    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 20, &parts));
     OK(cs_spectrum_merge(&system, &parts, &o, true, &s));
     cs_certificate_facts claims = cs_certificate_facts_of(&system, &o, &parts, &s);
@@ -323,7 +323,7 @@ static cs_spectrum counted_at_an_eighth(bool cut)
     AUTO(cs_csr) a = matrix_of(cut ? 6 : 3, 3, cut ? halves : whole);
     cs_spectrum_options o = {.normalised = true, .certify = CS_CERTIFY_INERTIA};
     cs_spectrum s = {.input.rows = a.rows, .input.cols = 3, .input.components = 1};
-    AUTO_OK(cs_system, system, cs_system_of(&a, &o, &system));
+    AUTO_OK(cs_system, system, cs_system_of(&a, &o, false, &system));
     assert_int_equal(system.reduced.shared, !cut);
     assert_int_equal(system.reduced.a.rows, 3);
     AUTO_OK(cs_parts, parts, cs_parts_solve(&system, &o, 3, &parts));

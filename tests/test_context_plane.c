@@ -1,4 +1,4 @@
-/* nearest in the plane (context_plane.c): against every conditioning set, and what has none. */
+/* nearest in the plane (context_table.c): against every conditioning set, and what has none. */
 #include "context_support.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"

@@ -201,7 +201,6 @@ TEST(a_spectrum_is_that_of_the_rows_with_entries)
                                  .normalised = turn == 1,
                                  .certify = CS_CERTIFY_USUAL,
                                  .moment4 = true,
-                                 .departure = true,
                                  .solver = turn == 2 ? CS_SOLVER_BLOCK : CS_SOLVER_AUTO};
         AUTO(cs_spectrum) filled = {0}, whole = {0}, kept = {0};
         OK(cs_spectrum_of(&p.filled, &o, &filled));

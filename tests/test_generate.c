@@ -8,7 +8,7 @@
 enum { PROMPT = 9, DRAWS = 4000 };
 
 static const int32_t prompt[] = {PROMPT, 12, 7};
-static cs_special_tokens beside; /* of all texts */
+static cs_special_tokens special; /* of all texts */
 
 static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int64_t length)
 {
@@ -22,7 +22,7 @@ static cs_generate_options options_of(int i, cs_reveal order, int64_t count, int
                                  .temperature = 1,
                                  .top_p = 1,
                                  .batch = 64,
-                                 .around = beside,
+                                 .around = special,
                                  .seed = 3};
 }
 
@@ -47,7 +47,7 @@ static double scored(training *t, int i, const int32_t *token, int64_t length)
     one.doc_ptr = ends;
     one.held_out = held;
     cs_perplexity_options o = perplexity_options_of(i);
-    o.around = beside;
+    o.around = special;
     AUTO_OK(cs_perplexity, p, cs_perplexity_of(&t->model, &one, &o, &p));
     const double nll = p.nll_at[length - 1];
     return nll;
@@ -150,7 +150,7 @@ TEST(ids_surround_a_text)
         const int i = lefts[n].number;
         AUTO_BY(free_training, training) t = sharp_case_of(i);
         AUTO(cs_generated) g = {0};
-        beside = (cs_special_tokens){before, after, 2, 1};
+        special = (cs_special_tokens){before, after, 2, 1};
         cs_generate_options o = options_of(i, CS_REVEAL_LEFT, 20, 2);
         o.content = lefts[n].content;
         if (o.kind == CS_KIND_TWO_STREAM) {
@@ -161,15 +161,15 @@ TEST(ids_surround_a_text)
             for (int64_t k = 0; k < g.count; ++k) {
                 const double want = scored(&t, i, g.token + 2 * k, 2);
                 assert_true(fabs(g.nll[k] - want) < 1e-4); /* float losses of up to 10 */
-                beside = (cs_special_tokens){0};
+                special = (cs_special_tokens){0};
                 assert_true(fabs(g.nll[k] - scored(&t, i, g.token + 2 * k, 2)) > 1e-4);
-                beside = o.around;
+                special = o.around;
             }
             cs_generated_free(&g);
             o.prompt_length = 0;
             g = drawn(&t, &o);
         }
-        beside = (cs_special_tokens){0};
+        special = (cs_special_tokens){0};
     }
 }
 

@@ -1,8 +1,8 @@
 /* Corpora of images known by name: records, scenes against their masks, fields against their
  * covariance, and the prepared files. */
 #include "image/field.h"
-#include "image/images.h"
 #include "image/image_sources.h"
+#include "image/images.h"
 #include "image/scenes.h"
 #include "io/file.h"
 #include "io/share.h"

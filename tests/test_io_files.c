@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
 #include "io/number.h"

@@ -48,7 +48,7 @@ static void solve(result *r, cs_csr a, cs_spectrum_options o)
 {
     *r = (result){.a = a, .o = o, .s = {.input.rows = a.rows, .input.cols = a.cols}};
     int64_t wanted = o.k > 0 ? o.k : a.rows < a.cols ? a.rows : a.cols;
-    OK(cs_system_of(&r->a, &o, &r->system));
+    OK(cs_system_of(&r->a, &o, false, &r->system));
     r->s.input.components = r->system.components;
     AUTO_OK(cs_parts, parts, cs_parts_solve(&r->system, &o, wanted, &parts));
     OK(cs_spectrum_merge(&r->system, &parts, &o, true, &r->s));

@@ -68,7 +68,8 @@ TEST(bad_specifications_are_named)
     assert_fails(cs_objective_check(&objective), CS_ERR_USAGE, "groups -3 is below 1");
     objective = cs_objective_default(CS_OBJ_AR);
     objective.empty_prefix = (cs_empty_prefix)9;
-    assert_fails(cs_objective_check(&objective), CS_ERR_USAGE, "empty-prefix: value 9 is not one of");
+    assert_fails(cs_objective_check(&objective), CS_ERR_USAGE,
+                 "empty-prefix: value 9 is not one of");
     objective = cs_objective_default(CS_OBJ_VARIABLE_MASKED);
     objective.unmasked_hi = 3;
     assert_fails(cs_objective_check(&objective), CS_ERR_USAGE, "unmasked -1:3 is not a range");

@@ -81,7 +81,7 @@ static void assert_scaled(const cs_spectrum *x, int e, const cs_spectrum *y)
 
 static void check(const cs_csr *a, cs_spectrum_options o)
 {
-    o.normalised = o.departure = o.moment4 = true;
+    o.normalised = o.moment4 = true;
     o.certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA;
     AUTO(cs_spectrum) base = spectrum_of(a, o);
     assert_true(base.k > 0 && base.solution.converged);
@@ -222,7 +222,7 @@ TEST(every_failed_allocation_is_reported)
 {
     const double d[] = {3e-100, 2e-100, 1e-100};
     AUTO(cs_csr) a = diagonal_matrix(3, d);
-    cs_spectrum_options o = {.normalised = true, .threads = 1, .departure = true};
+    cs_spectrum_options o = {.normalised = true, .threads = 1};
     EACH_ALLOCATION_FAILS(n) {
         AUTO(cs_spectrum) s = {0};
         if (out_of_memory(cs_spectrum_of(&a, &o, &s))) assert_null(s.sigma);
@@ -241,7 +241,7 @@ TEST(small_vectors_are_orthonormal)
         }
     }
     AUTO(cs_csr) a = matrix_of(ROWS, COLS, entry);
-    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){.departure = true});
+    AUTO(cs_spectrum) s = spectrum_of(&a, (cs_spectrum_options){0});
     assert_true(s.sigma[s.k - 1] < 1e-13);
     const cs_dense *side[] = {&s.u, &s.v};
     for (int t = 0; t < 2; ++t) {

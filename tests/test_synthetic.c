@@ -324,6 +324,6 @@ static cs_status read_and_list(const char *path)
 
 TEST_IN_DIR(memory_that_fails_is_reported)
 {
-    fail_each_allocation(read_and_list, "markov:states=2,classes=2,documents=3,length=3");
-    fail_each_allocation(read_and_list, hidden_source(state, ",length=3,documents=2"));
+    fail_or_spare_each_allocation(read_and_list, "markov:states=2,classes=2,documents=3,length=3");
+    fail_or_spare_each_allocation(read_and_list, hidden_source(state, ",length=3,documents=2"));
 }

@@ -3,7 +3,7 @@
 #include "model_support.h"
 #include "theorem_43_support.h"
 
-static void term(const cs_43_rows *r, int64_t u, int64_t v, int64_t w, double *g)
+static void term(const cs_generation_bound_rows *r, int64_t u, int64_t v, int64_t w, double *g)
 {
     int64_t e = r->width / r->heads;
     for (int64_t j = 0; j < r->width; ++j) {
@@ -23,11 +23,13 @@ TEST(features_are_the_sums_of_their_terms)
         world w;
         double f[2 * D], g[D];
         make_text(&w, seed);
-        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
-        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], LONGEST, &r));
+        AUTO_OK(cs_generation_bound_model, m,
+                cs_generation_bound_model_random(VOCAB, D, seed % 2 ? 2 : 1, seed, &m));
+        AUTO_OK(cs_generation_bound_rows, r,
+                cs_generation_bound_rows_of(&m, w.token[0], LONGEST, &r));
         for (int p = 2; p <= 3; ++p) {
             double sum[D] = {0}, terms = 0;
-            cs_43_features(&r, row, COUNT, p, f);
+            cs_generation_bound_features(&r, row, COUNT, p, f);
             for (int u = 0; u < COUNT; ++u) {
                 for (int v = 0; v < COUNT; ++v) {
                     for (int x = p == 2 ? v : 0; x < (p == 2 ? v + 1 : COUNT); ++x) {
@@ -40,12 +42,13 @@ TEST(features_are_the_sums_of_their_terms)
                 }
             }
             assert_true(terms == pow(COUNT, p));
-            assert_each(j, 0, D, fabs(sum[j] / terms - f[j]) <= cs_43_gamma(200) * r.term);
+            assert_each(j, 0, D,
+                        fabs(sum[j] / terms - f[j]) <= cs_generation_bound_gamma(200) * r.term);
         }
     }
 }
 
-static double brute_eta(const cs_43_rows *r, int p)
+static double brute_eta(const cs_generation_bound_rows *r, int p)
 {
     double g[4], h[4], largest = 0;
     int64_t n = r->n, count = p == 2 ? n * n : n * n * n;
@@ -69,13 +72,14 @@ TEST(eta_is_the_largest_difference)
     for (uint64_t seed = 0; seed < 60; ++seed) {
         world w;
         make_text(&w, seed);
-        AUTO_OK(cs_43_model, m, cs_43_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
-        AUTO_OK(cs_43_rows, r, cs_43_rows_of(&m, w.token[0], 5, &r));
+        AUTO_OK(cs_generation_bound_model, m,
+                cs_generation_bound_model_random(VOCAB, 4, (int64_t)1 << seed % 3, seed, &m));
+        AUTO_OK(cs_generation_bound_rows, r, cs_generation_bound_rows_of(&m, w.token[0], 5, &r));
         for (int p = 2; p <= 3; ++p) {
-            cs_43_eta eta, bound;
+            cs_generation_bound_eta eta, bound;
             double truth = brute_eta(&r, p);
-            OK(cs_43_eta_of(&r, p, 0, &eta));
-            OK(cs_43_eta_of(&r, p, 1, &bound));
+            OK(cs_generation_bound_eta_of(&r, p, 0, &eta));
+            OK(cs_generation_bound_eta_of(&r, p, 1, &bound));
             assert_true(eta.exact && eta.low == eta.value);
             assert_true(fabs(eta.value - truth) <= eta.error);
             assert_true(eta.error < 1e-9 * truth);
@@ -97,8 +101,8 @@ TEST(features_agree_with_the_network)
         AUTO(cs_model) model = {0};
         AUTO(cs_network) net = {0};
         AUTO(cs_run) *run = NULL;
-        AUTO(cs_43_model) m = {0};
-        AUTO(cs_43_rows) r = {0};
+        AUTO(cs_generation_bound_model) m = {0};
+        AUTO(cs_generation_bound_rows) r = {0};
         static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
         cs_model_config config = {.shape.vocab = VOCAB,
                                   .shape.width = D,
@@ -113,10 +117,10 @@ TEST(features_agree_with_the_network)
         OK(cs_backend_cpu(1, &backend));
         OK(cs_model_init(&config, backend, false, &model));
         OK(cs_model_randomise(&model, seed));
-        OK(cs_43_model_of(&model, &m));
+        OK(cs_generation_bound_model_of(&model, &m));
         assert_int_equal(m.positions, config.shape.positions);
-        OK(cs_43_rows_of(&m, token, N, &r));
-        cs_43_features(&r, row, N, 2, f);
+        OK(cs_generation_bound_rows_of(&m, token, N, &r));
+        cs_generation_bound_features(&r, row, N, 2, f);
         OK(cs_network_build(&model, &wanted, &net));
         OK(cs_run_init(&net.graph, &model.params, &run));
         OK(cs_run_rows(run, net.rows, 1, N));

@@ -11,5 +11,5 @@ void make_text(world *w, uint64_t seed)
             w->token[i][j] = (int32_t)cs_rng_below(&rng, VOCAB);
         }
     }
-    w->text = (cs_43_text){.count = TEXTS, .token = w->start, .length = w->length};
+    w->text = (cs_generation_bound_text){.count = TEXTS, .token = w->start, .length = w->length};
 }

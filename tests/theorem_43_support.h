@@ -11,7 +11,7 @@ typedef struct {
     int32_t token[TEXTS][LONGEST];
     const int32_t *start[TEXTS];
     int64_t length[TEXTS];
-    cs_43_text text;
+    cs_generation_bound_text text;
 } world;
 
 void make_text(world *w, uint64_t seed);

@@ -68,12 +68,7 @@ static cs_model_config config_of(const recipe *r, const training *t)
         .shape.inner = 2 * width,
         .decoder = {.layers = r->decoder_layers, .width = width, .heads = 2, .inner = 2 * width}};
     cs_model_config_default(r->arch, &c);
-    cs_model_config_ids(&c,
-                        (cs_special_ids){.pad = cs_tokenizer_special(t->tokenizer, CS_TOKEN_PAD),
-                                         .bos = cs_tokenizer_special(t->tokenizer, CS_TOKEN_BOS),
-                                         .eos = cs_tokenizer_special(t->tokenizer, CS_TOKEN_EOS),
-                                         .mask = cs_tokenizer_special(t->tokenizer, CS_TOKEN_MASK),
-                                         .unk = cs_tokenizer_special(t->tokenizer, CS_TOKEN_UNK)});
+    cs_model_config_ids(&c, cs_special_ids_of(t->tokenizer));
     c.head.offsets = r->ahead;
     c.attention.query_vector = cs_form_of(&t->options.task, &c) == CS_FORM_TWO_STREAM;
     c.head.detector = r->replaced_token > 0;

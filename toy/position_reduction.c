@@ -118,7 +118,7 @@ static cs_status put_invariant(position_distribution *b)
 {
     const cs_pairs *pairs = b->pairs;
     int64_t s = pairs->length;
-    double diagonal = 0, beside = 0, n = (double)s;
+    double diagonal = 0, off_diagonal = 0, n = (double)s;
     cs_dense gram = {0};
     double *value = cs_pool_take(&b->pool, s, sizeof *value);
     cs_status status = value ? cs_dense_init(&gram, s, s) : CS_ERR_MEMORY;
@@ -126,10 +126,10 @@ static cs_status put_invariant(position_distribution *b)
     for (int64_t m = 1; m < s; ++m) {
         double places = (double)(s - m);
         diagonal += pairs->q[m] / (n * places);
-        beside += pairs->q[m] * (places - 1) / (n * (n - 1) * places);
+        off_diagonal += pairs->q[m] * (places - 1) / (n * (n - 1) * places);
     }
     for (int64_t k = 0; k < s * s; ++k) {
-        gram.data[k] = k / s == k % s ? diagonal : beside;
+        gram.data[k] = k / s == k % s ? diagonal : off_diagonal;
     }
     for (int64_t i = 0; i < pairs->sets; ++i) {
         double each = of_each(pairs, pairs->conditioning[i].size);
@@ -142,7 +142,7 @@ static cs_status put_invariant(position_distribution *b)
         }
     }
     /* Smaller values are rounding errors. */
-    double floor = (diagonal + (n - 1) * beside) * n * DBL_EPSILON;
+    double floor = (diagonal + (n - 1) * off_diagonal) * n * DBL_EPSILON;
     status = cs_dense_eigh(&gram, value, false);
     for (int64_t j = 0; status == CS_OK && j < s; ++j) {
         for (int64_t k = 0; k < s && value[j] > floor; ++k) {

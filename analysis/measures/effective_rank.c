@@ -349,7 +349,7 @@ static void fill_guard(const cs_gram *g, cs_effective_rank *out)
     out->heaviest_share = g->square > 0.0 ? g->heaviest_square / g->square : 0.0;
 }
 
-static cs_status check(const cs_gram *g, const cs_rank_options *options)
+static cs_status check_options(const cs_gram *g, const cs_rank_options *options)
 {
     if (!(options->tau > 0.0 && options->tau <= 1.0)) {
         return cs_fail(CS_ERR_USAGE, "tau %g is not in (0, 1]", options->tau);
@@ -367,7 +367,7 @@ static cs_status check(const cs_gram *g, const cs_rank_options *options)
 cs_status cs_effective_rank_of(const cs_gram *g, const cs_rank_options *options,
                                cs_effective_rank *out)
 {
-    cs_status status = check(g, options);
+    cs_status status = check_options(g, options);
     if (status != CS_OK) return status;
     const int64_t blocks = g->groups, most = blocks < CS_RANK_PARTS ? blocks : CS_RANK_PARTS;
     const bool jackknife = options->jackknife && blocks > 1;

@@ -31,11 +31,6 @@ const double *cs_language_lambda(const cs_language *l, int64_t b)
     return l->list + (b + 1) * length_of(l->k) + LAMBDA;
 }
 
-const double *cs_language_tail(const cs_language *l, int64_t b)
-{
-    return cs_language_lambda(l, b) + l->k;
-}
-
 /* The list of the documents that were chosen; of all (keep) also matrix and vectors stay. */
 static cs_status measure(const cs_population_study *s, const cs_language_options *o, cs_language *l,
                          bool keep, double *value)
@@ -123,7 +118,7 @@ static void widen(cs_language *l)
     }
 }
 
-static void fill(cs_language *l)
+static void fill_language(cs_language *l)
 {
     const bool distinct = l->estimate == CS_DISTINCT_DOCUMENT;
     l->sum2 = number_of(l, SUM2, distinct ? CORRECTED2 : SUM2);
@@ -162,8 +157,8 @@ static cs_status check_drawn(const cs_corpus *corpus)
     return status;
 }
 
-static cs_status check(const cs_cooc_options *build, const cs_language_options *o, int64_t cols,
-                       int64_t documents)
+static cs_status check_options(const cs_cooc_options *build, const cs_language_options *o,
+                               int64_t cols, int64_t documents)
 {
     return cs_context_gram(&build->context)
                ? cs_fail(CS_ERR_USAGE, "contexts that are all different cannot estimate the "
@@ -186,10 +181,11 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
     cs_language l = {.estimate = options->estimate, .k = options->k, .blocks = options->blocks};
     cs_population_study s = {0};
     cs_status status = check_drawn(corpus);
-    if (status == CS_OK) status = check(build, options, corpus->vocab, corpus->documents);
+    if (status == CS_OK) status = check_options(build, options, corpus->vocab, corpus->documents);
     if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
     l.documents = s.documents;
-    if (status == CS_OK) status = check(build, options, s.counts.rows.matrix.a.cols, s.filled);
+    if (status == CS_OK)
+        status = check_options(build, options, s.counts.rows.matrix.a.cols, s.filled);
     if (status == CS_OK) status = cs_dense_init(&l.v, s.counts.rows.matrix.a.cols, l.k);
     if (status == CS_OK) {
         l.list = cs_alloc((l.blocks + 1) * length_of(l.k), sizeof *l.list);
@@ -209,7 +205,7 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
         l.noise = fmax(0, -l.noise);
     }
     if (status == CS_OK) status = take_residuals(options, l.list + LAMBDA, &l);
-    if (status == CS_OK) fill(&l);
+    if (status == CS_OK) fill_language(&l);
     cs_population_study_free(&s);
     return CS_DELIVER(status, out, l, cs_language_free);
 }

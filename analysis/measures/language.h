@@ -39,7 +39,7 @@ typedef struct {
     cs_language_number *lambda; /* k, descending */
     cs_language_number *tail;   /* k + 1: sum sigma^4 minus the first t of max(lambda, 0)^2 */
     cs_language_number seen, sum2, sum4; /* m; sums as in analysis/measures/population_rows.h */
-    double *list;                        /* values of cs_language_lambda and cs_language_tail */
+    double *list;                        /* values of cs_language_lambda */
 } cs_language;
 
 void cs_language_free(cs_language *language);
@@ -51,10 +51,9 @@ void cs_language_free(cs_language *language);
 cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
                          const cs_language_options *options, cs_language *out) CS_MUST_CHECK;
 
-/* lambda_1 .. lambda_k, and the k + 1 tails, without block b; b = -1: of all documents. Blocks are
+/* lambda_1 .. lambda_k, and behind them the k + 1 tails, without block b; b = -1: of all documents. Blocks are
  * those of cs_language_labels_of by the same seed. */
 const double *cs_language_lambda(const cs_language *language, int64_t b);
-const double *cs_language_tail(const cs_language *language, int64_t b);
 
 /* {"estimate", "documents", "blocks", "mass_seen", "sum_sigma2", "sum_sigma4": {"value", "se",
  * "low", "high"}, "spectrum": [{"index", "sigma", "sigma_low", "sigma_high", "lambda", "lambda_se",

@@ -377,7 +377,7 @@ int cs_population_tail_from(int number)
 
 /* --- the null ---------------------------------------------------------------------------------- */
 
-/* The numbers of the corpus with its tokens shuffled over the documents, over several shuffles. */
+/* A permutation test: the numbers of the corpus with its tokens shuffled over the documents. */
 
 /* The tokens of the documents of the split, shuffled, in `token`. */
 static cs_status shuffle(const cs_corpus *corpus, const cs_population_plan *plan, int64_t number,

@@ -298,7 +298,8 @@ static cs_status fill_angles(const side *first, const side *second, int64_t want
     return status;
 }
 
-static cs_status check(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options)
+static cs_status check_rows(const cs_rows *a, const cs_rows *b,
+                            const cs_similarity_options *options)
 {
     if (options->angles < 1) {
         return cs_fail(CS_ERR_USAGE,
@@ -352,7 +353,7 @@ static cs_status measure(const double *x, const cs_rows *a, const cs_rows *b, co
 cs_status cs_similarity_of(const cs_rows *a, const cs_rows *b, const cs_similarity_options *options,
                            cs_similarity *out)
 {
-    cs_status status = check(a, b, options);
+    cs_status status = check_rows(a, b, options);
     if (status != CS_OK) return status;
     const int64_t n = a->rows, d = a->cols + b->cols;
     const cs_gram_options gram = {
@@ -388,8 +389,8 @@ done:
 /* --- the record -------------------------------------------------------------------------------- */
 
 /* Takes the definition over. */
-static cs_item *add(cs_item *metrics, const char *of, const char *with, const char *name,
-                    char *definition, double value, int64_t n)
+static cs_item *add_metric(cs_item *metrics, const char *of, const char *with, const char *name,
+                           char *definition, double value, int64_t n)
 {
     cs_item *item = cs_item_object(metrics, NULL);
     cs_item_text(item, "of", of);
@@ -420,8 +421,8 @@ void cs_similarity_record(const cs_similarity *s, const char *of, const char *wi
                 "of the principal angles between the spans of the first k principal components",
                 s->mean_squared_cosine, NAN}};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-        cs_item *item = add(metrics, of, with, all[i].name, cs_strdup(all[i].definition),
-                            all[i].value, s->rows);
+        cs_item *item = add_metric(metrics, of, with, all[i].name, cs_strdup(all[i].definition),
+                                   all[i].value, s->rows);
         if (!isnan(all[i].se)) cs_item_real(item, "se", all[i].se);
     }
 }
@@ -449,7 +450,7 @@ void cs_shape_record(const cs_shape *shape, const cs_shape_options *options, con
                   "Viswanath 2018)")};
     for (int i = 0; i < CS_SHAPE_MEASURES; ++i) {
         cs_item *item =
-            add(metrics, of, NULL, name[i], definition[i], shape->value[i], shape->rows[i]);
+            add_metric(metrics, of, NULL, name[i], definition[i], shape->value[i], shape->rows[i]);
         cs_item_real(item, "se", shape->se[i]);
         cs_item_text(item, "~partition", shape->partition);
         cs_item *list = cs_item_array(item, "~left_out");

@@ -154,8 +154,8 @@ static cs_status by_features(const cs_spectral_source *source, bool contexts,
     return status;
 }
 
-static cs_status check(const cs_corpus *corpus, const cs_cooc_options *options, const cs_cooc *cooc,
-                       const cs_spectrum *s, int64_t features)
+static cs_status check_corpus(const cs_corpus *corpus, const cs_cooc_options *options,
+                              const cs_cooc *cooc, const cs_spectrum *s, int64_t features)
 {
     if (options->split != CS_SPLIT_TRAIN) {
         return cs_fail(CS_ERR_USAGE,
@@ -190,7 +190,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
     cs_spectral_probe_result r = {.features = features > 0 ? features : spectrum->k,
                                   .classes = corpus->labels};
     cs_spectral_source source = {corpus, options, cooc, spectrum, r.features, threads};
-    cs_status status = check(corpus, options, cooc, spectrum, features);
+    cs_status status = check_corpus(corpus, options, cooc, spectrum, features);
     if (status == CS_OK) status = documents_of(corpus, false, &pool, &train);
     if (status == CS_OK) status = documents_of(corpus, true, &pool, &test);
     if (status == CS_OK) {
@@ -365,8 +365,8 @@ static cs_status context_item(void *ctx, int64_t item)
 }
 
 /* Runs the items and sums what they knew. */
-static cs_status run(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
-                     int64_t *featureless)
+static cs_status run_features(feature_work *w, int64_t documents, cs_item_fn item, double *unknown,
+                              int64_t *featureless)
 {
     CS_POOL_FIELDS(&w->pool, documents, w, known, total);
     cs_status status = w->pool.status;
@@ -393,7 +393,7 @@ cs_status cs_spectral_token_features(const cs_spectral_source *source, int64_t d
     const cs_spectrum *s = source->spectrum;
     feature_work work = {.source = source, .document = document, .out = out};
     cs_status status = take_table(&work, &s->v, s->input.col_mass, s->sigma);
-    if (status == CS_OK) status = run(&work, documents, token_item, unknown, NULL);
+    if (status == CS_OK) status = run_features(&work, documents, token_item, unknown, NULL);
     cs_pool_free(&work.pool);
     return status;
 }
@@ -426,7 +426,8 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     work.plan = p.plan;
     if (status == CS_OK) status = by_document(&work);
     if (status == CS_OK) status = take_table(&work, &s->u, s->input.row_mass, NULL);
-    if (status == CS_OK) status = run(&work, documents, context_item, unknown, featureless);
+    if (status == CS_OK)
+        status = run_features(&work, documents, context_item, unknown, featureless);
     cs_pool_free(&work.pool);
     cs_cooc_prepared_free(&p);
     return status;

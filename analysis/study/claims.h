@@ -218,3 +218,9 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
  * correlate`. */
 cs_status cs_claims_write_values(const cs_study *study, const cs_claims *claims,
                                  const char *path) CS_MUST_CHECK;
+
+/* A row for each measure and object: claim (the name of the first that has it, up to its last
+ * part), measure, series, step (of the row with the name of the object in the table `models` of the
+ * study; else empty), object, value, se, low, high (95 %, of the documents only). */
+cs_status cs_scores_write(const cs_study *study, const cs_claims *claims,
+                          const char *path) CS_MUST_CHECK;

@@ -250,7 +250,7 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static cs_status add(const char *dir, const char *name, cs_checkpoints *c)
+static cs_status add_checkpoint(const char *dir, const char *name, cs_checkpoints *c)
 {
     char *path = cs_path_join(dir, name), *config = path ? cs_path_join(path, "config.json") : NULL;
     cs_status status = config ? CS_OK : CS_ERR_MEMORY;
@@ -274,7 +274,7 @@ cs_status cs_checkpoints_of(const char *dir, cs_checkpoints *out)
     c.at = cs_pool_take(&c.pool, entries, sizeof *c.at);
     if (status == CS_OK) status = c.pool.status;
     for (int64_t i = 0; i < entries && status == CS_OK; ++i) {
-        status = add(dir, entry[i], &c);
+        status = add_checkpoint(dir, entry[i], &c);
     }
     if (status == CS_OK && c.count == 0)
         status = cs_fail(CS_ERR_INPUT,

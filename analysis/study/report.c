@@ -432,7 +432,7 @@ static char *choose(const cs_report *r, const char *prefix, char *text)
 }
 
 /* Copies the template, replacing each {{...}}. */
-static cs_status fill(cs_report *r, const char *path, char *text)
+static cs_status fill_template(cs_report *r, const char *path, char *text)
 {
     int64_t line = 1;
     while (*text) {
@@ -476,7 +476,7 @@ cs_status cs_report_check(const cs_study *study, const char *template_path)
     int64_t size = 0;
     cs_report r = {.study = study};
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
-    if (status == CS_OK) status = fill(&r, template_path, text);
+    if (status == CS_OK) status = fill_template(&r, template_path, text);
     cs_free(text);
     return status;
 }
@@ -502,7 +502,7 @@ cs_status cs_report_write(const cs_study *study, const cs_claims *claims, const 
     if (!r.out) {
         status = cs_fail(CS_ERR_MEMORY, "report: %s", strerror(errno));
     } else {
-        status = fill(&r, template_path, text);
+        status = fill_template(&r, template_path, text);
         bool bad = ferror(r.out) != 0;
         bad = fclose(r.out) != 0 || bad;
         if (status == CS_OK && bad) status = cs_fail(CS_ERR_MEMORY, "report: out of memory");

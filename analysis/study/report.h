@@ -22,7 +22,7 @@
  *   {{figures PREFIX caption...}}       those of all plots whose steps are named so
  *   {{if PREFIX}} ... {{end}}           text that appears only where a step's name begins with PREFIX
  *   {{standings PREFIX FIRST}}          models by measure; FIRST is the head of the column of winners, "best"
- *                                       where more is better and "highest" where it is neither (standings.h)
+ *                                       where more is better and "highest" where it is neither (standings.c)
  *   {{tally [source]}}                  how many claims of each paper, or source, have each verdict
  *   {{claim NAME}}                      its verdict, numbers and interval, in a sentence
  *   {{claims [PREFIX]}}                 a table of each source: claims whose name starts with PREFIX

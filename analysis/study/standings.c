@@ -1,7 +1,7 @@
 /* Which model is best by which measure. Best is a model that is significantly better than at least
  * one other and significantly worse than none. A measure without a better direction has no best
  * model. */
-#include "analysis/study/standings.h"
+#include "analysis/study/claims.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,12 +66,8 @@ static const char *ahead(const cs_study_claim *c, const char **behind)
     return left ? s->left.label : s->right.label;
 }
 
-static bool is_decided(const cs_study_claim *c)
-{
-    return c->verdict == CS_CLAIM_REPRODUCED || c->verdict == CS_CLAIM_OPPOSITE;
-}
-
-static standing stand(const cs_claims *claims, int64_t first, const char *prefix, const objects *o)
+static standing standing_of(const cs_claims *claims, int64_t first, const char *prefix,
+                            const objects *o)
 {
     standing s = {.first = &claims->claim[first]};
     for (int64_t i = first; i < claims->count; ++i) {
@@ -87,7 +83,7 @@ static standing stand(const cs_claims *claims, int64_t first, const char *prefix
         }
         s.claims += 1;
         s.all_untested += c->verdict == CS_CLAIM_NOT_TESTED;
-        if (!is_decided(c)) continue;
+        if (c->verdict != CS_CLAIM_REPRODUCED && c->verdict != CS_CLAIM_OPPOSITE) continue;
         best = ahead(c, &last);
         s.decided += 1;
         s.before[number_of(o, best) % MOST_OBJECTS] += 1;
@@ -195,7 +191,7 @@ void cs_html_standings(FILE *out, const cs_claims *claims, const char *prefix, c
     cs_html_put(out, "</tr>\n");
     for (int64_t i = 0; i < claims->count; ++i) {
         if (!begins_measure(claims, i, prefix)) continue;
-        const standing s = stand(claims, i, prefix, &o);
+        const standing s = standing_of(claims, i, prefix, &o);
         put_row(out, &s, &o, strcmp(first, "best") == 0);
     }
     cs_html_put(out, "</table></div>\n");

@@ -175,7 +175,6 @@ static cs_status look(study *s, int64_t c, const cs_context *context, side *out)
     o.k = all ? 0 : ones + (s->in->triplets > 0 ? s->in->triplets : LEADING);
     o.k = o.k < shorter ? o.k : shorter;
     o.certify |= all ? 0 : CS_CERTIFY_USUAL;
-    o.departure = true;
     if ((status = cs_spectrum_of(a, &o, &spectrum)) != CS_OK ||
         (status = cs_csr_rounding(a, NULL, &rounding)) != CS_OK) {
         goto done;

@@ -94,7 +94,7 @@ static cs_status two_norm(const cs_dense *a, double *out)
     return status;
 }
 
-static cs_status check(const cs_22_layer *layer)
+static cs_status check_layer(const cs_22_layer *layer)
 {
     const cs_dense *h = layer->h, *u = layer->u, *qk = layer->wqk, *vo = layer->wvo;
     if (h->rows < 1 || h->cols < 1 || u->rows < 0 || u->cols != h->rows || qk->rows != h->cols ||
@@ -303,7 +303,7 @@ static cs_status sides(work *w, cs_22_sides *s)
 
 cs_status cs_22_evaluate(const cs_22_layer *layer, cs_22_sides *out)
 {
-    cs_status status = check(layer);
+    cs_status status = check_layer(layer);
     if (status != CS_OK) return status;
     work w = {.layer = layer,
               .n = layer->h->rows,

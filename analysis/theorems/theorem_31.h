@@ -1,5 +1,5 @@
-/* The two sides of Theorem 3.1 for given factors: shared by theorem_31_audit.c, theorem_31_symmetric.c
- * and learned_factors.c. */
+/* The two sides of Theorem 3.1 for given factors: shared by theorem_31_audit.c and
+ * learned_factors.c. */
 #pragma once
 
 #include <stdint.h>

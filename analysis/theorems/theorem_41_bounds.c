@@ -266,8 +266,8 @@ static void identity(const cs_41_curve *c, const char *input, cs_statements *out
                                          c->perturbation[last] + 4 * c->labels.rounding});
 }
 
-static void fill(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
-                 cs_item *curve)
+static void fill_curve(const cs_41_curve *c, const cs_spectrum *spectrum, const char *input,
+                       cs_item *curve)
 {
     for (int64_t t = 0; t < c->t_max; ++t) {
         const cs_detail cell[] = {{"sigma", spectrum->sigma[t]},
@@ -357,5 +357,5 @@ void cs_41_statements(const cs_41_curve *c, const cs_spectrum *spectrum, const c
     if (c->unweighted) evaluate_claim(c, spectrum, &alike, input, out);
     labelling_errors(c, input, out);
     if (c->full && c->t_max == spectrum->k) identity(c, input, out);
-    fill(c, spectrum, input, curve);
+    fill_curve(c, spectrum, input, curve);
 }

@@ -19,7 +19,7 @@ void cs_41_labels_free(cs_41_labels *labels)
     memset(labels, 0, sizeof *labels);
 }
 
-static cs_status check(const cs_labelled *m, const cs_spectrum *spectrum)
+static cs_status check_labels(const cs_labelled *m, const cs_spectrum *spectrum)
 {
     if (m->labels <= 0 || m->row_label.rows == 0 || cs_csr_nnz(&m->row_label) == 0) {
         return cs_fail(CS_ERR_INPUT,
@@ -152,7 +152,7 @@ cs_status cs_41_labels_of(const cs_labelled *m, const cs_spectrum *spectrum, cs_
 {
     cs_41_labels l = {.rows = m->a.rows, .cols = m->a.cols};
     label_masses hard = {0}, soft = {0};
-    cs_status status = check(m, spectrum);
+    cs_status status = check_labels(m, spectrum);
     if (status == CS_OK) status = assign(m, spectrum, &l);
     if (status == CS_OK) status = masses(&m->a, &l.hard, l.mass, &hard);
     if (status == CS_OK) status = masses(&m->a, &l.soft, l.mass, &soft);

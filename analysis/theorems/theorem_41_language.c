@@ -24,7 +24,7 @@ typedef struct {
 static double bound_of(const cs_language *l, const cs_language_labels *y, int64_t t, int64_t b)
 {
     const double *lambda = cs_language_lambda(l, b), next = lambda[t < l->k ? t : t - 1];
-    return 2 * y->p_max[b + 1] * fmax(0, cs_language_tail(l, b)[t]) +
+    return 2 * y->p_max[b + 1] * fmax(0, lambda[l->k + t]) +
            2 * (1 + fmin(1, fmax(0, next))) * y->alpha[b + 1];
 }
 

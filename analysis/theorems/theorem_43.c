@@ -19,8 +19,9 @@
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/mem.h"
 
-void cs_43_state_case(const cs_43_case *c, const char *id, cs_statement_form form, const char *text,
-                      const char *input, cs_statements *out)
+void cs_generation_bound_state_case(const cs_generation_bound_case *c, const char *id,
+                                    cs_statement_form form, const char *text, const char *input,
+                                    cs_statements *out)
 {
     if (c->count == 0) {
         return;
@@ -50,12 +51,13 @@ static const char *id_of(char buffer[40], const char *name, int p)
 /* --- the printed bound -------------------------------------------------------------------------*/
 
 /* The end of the range of norms that lies farther from 1. */
-static double farthest_norm(const cs_43_form *f)
+static double farthest_norm(const cs_generation_bound_form *f)
 {
     return fabs(f->norm.low - 1) > fabs(f->norm.high - 1) ? f->norm.low : f->norm.high;
 }
 
-static void assumptions(const cs_43_audit *a, const cs_43_form *f, cs_statement *s)
+static void assumptions(const cs_generation_bound_audit *a, const cs_generation_bound_form *f,
+                        cs_statement *s)
 {
     double norm = farthest_norm(f);
     cs_statement_assume(s, "||W f(X)|| = 1 at every length (value: the farthest from it)",
@@ -73,8 +75,8 @@ static void assumptions(const cs_43_audit *a, const cs_43_form *f, cs_statement 
                         (double)a->enumerated / (double)a->sequences);
 }
 
-static void details(const cs_43_model *m, const cs_43_audit *a, const cs_43_form *f,
-                    cs_statement *s)
+static void details(const cs_generation_bound_model *m, const cs_generation_bound_audit *a,
+                    const cs_generation_bound_form *f, cs_statement *s)
 {
     const cs_detail list[] = {
         {"p", f->power},
@@ -95,10 +97,11 @@ static void details(const cs_43_model *m, const cs_43_audit *a, const cs_43_form
     cs_statement_reals(s, sizeof list / sizeof *list, list);
 }
 
-void cs_43_printed(const cs_43_model *m, const cs_43_audit *a, int p, const char *id,
-                   const char *text, const char *input, cs_statements *out)
+void cs_generation_bound_printed(const cs_generation_bound_model *m,
+                                 const cs_generation_bound_audit *a, int p, const char *id,
+                                 const char *text, const char *input, cs_statements *out)
 {
-    const cs_43_form *f = &a->form[p];
+    const cs_generation_bound_form *f = &a->form[p];
     const bool all = a->enumerated == a->sequences;
     const double slope = f->second * m->norm * m->norm;
     const double least = f->first + slope * f->eta.low + f->delta.seen + 1;
@@ -129,8 +132,8 @@ void cs_43_printed(const cs_43_model *m, const cs_43_audit *a, int p, const char
 
 /* --- slips -------------------------------------------------------------------------------------*/
 
-static void unit_norm(const cs_43_audit *a, const cs_43_form *f, int p, const char *input,
-                      cs_statements *out)
+static void unit_norm(const cs_generation_bound_audit *a, const cs_generation_bound_form *f, int p,
+                      const char *input, cs_statements *out)
 {
     char id[40];
     cs_statement *s = cs_statements_claim(
@@ -150,7 +153,8 @@ static void unit_norm(const cs_43_audit *a, const cs_43_form *f, int p, const ch
 }
 
 /* With the square on z_- alone both are true of any numbers, so that nothing is left to check. */
-static void delta_square(const cs_43_form *f, int p, const char *input, cs_statements *out)
+static void delta_square(const cs_generation_bound_form *f, int p, const char *input,
+                         cs_statements *out)
 {
     char id[40];
     cs_statements_claim(
@@ -165,10 +169,10 @@ static void delta_square(const cs_43_form *f, int p, const char *input, cs_state
             input, f->sums.gen, f->delta.ar_literal, f->sums.error + 2 * f->delta.error});
 }
 
-static void slips(const cs_43_form *f, int p, const char *input, cs_statements *out)
+static void slips(const cs_generation_bound_form *f, int p, const char *input, cs_statements *out)
 {
     const struct {
-        const cs_43_case *c;
+        const cs_generation_bound_case *c;
         const char *name, *text;
         cs_statement_form form;
     } list[] = {
@@ -183,13 +187,13 @@ static void slips(const cs_43_form *f, int p, const char *input, cs_statements *
     };
     char id[40];
     for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
-        cs_43_state_case(list[i].c, id_of(id, list[i].name, p), list[i].form, list[i].text, input,
-                         out);
+        cs_generation_bound_state_case(list[i].c, id_of(id, list[i].name, p), list[i].form,
+                                       list[i].text, input, out);
     }
 }
 
 /* Terms of X_m outside the prefix, counted one by one for the shortest prefix and the largest N. */
-static void indices(const cs_43_audit *a, const char *input, cs_statements *out)
+static void indices(const cs_generation_bound_audit *a, const char *input, cs_statements *out)
 {
     const double n = (double)a->highest;
     double outside = 0;
@@ -208,12 +212,12 @@ static void indices(const cs_43_audit *a, const char *input, cs_statements *out)
 
 /* --- the sharpened bound -----------------------------------------------------------------------*/
 
-static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const char *input,
-                      cs_statements *out)
+static void sharpened(const cs_generation_bound_audit *a, const cs_generation_bound_form *f, int p,
+                      const char *input, cs_statements *out)
 {
     char id[40];
     const bool some = f->worst.sharp.count > 0; /* else the two sides are one expression */
-    cs_43_state_case(
+    cs_generation_bound_state_case(
         &f->worst.sharp, id_of(id, "sharp", p), CS_CORRECTED,
         p == 0 ? "||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^2) = Delta_k"
                : "||W (f^(X_m) - f^(X_<k))|| <= ||W||_2 eta_i (1 - ((k-1)/N)^3) = Delta_k",
@@ -227,10 +231,11 @@ static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const ch
                                   {"sequences_of_equal_rows", (double)a->alike}};
         cs_statement_reals(&out->item[out->count - 1], sizeof list / sizeof *list, list);
     }
-    cs_43_state_case(&f->worst.sharp_loss, id_of(id, "sharp-loss", p), CS_CORRECTED,
-                     "-z(X_<k)_+ + z(X_<k)_-^2 <= -z(X_m)_+ + Delta_k + (|z(X_m)_-| + Delta_k)^2 "
-                     "for every X_- (z(X_m)_+ moved left)",
-                     input, out);
+    cs_generation_bound_state_case(
+        &f->worst.sharp_loss, id_of(id, "sharp-loss", p), CS_CORRECTED,
+        "-z(X_<k)_+ + z(X_<k)_-^2 <= -z(X_m)_+ + Delta_k + (|z(X_m)_-| + Delta_k)^2 "
+        "for every X_- (z(X_m)_+ moved left)",
+        input, out);
     cs_statement *s =
         some ? cs_statements_add(out, id_of(id, "sharp-mean", p), CS_CORRECTED, CS_RELATION_AT_MOST,
                                  "L_gen(f^) <= E[-z(X_m)_+ + Delta_k + (|z(X_m)_-| + Delta_k)^2]",
@@ -244,20 +249,22 @@ static void sharpened(const cs_43_audit *a, const cs_43_form *f, int p, const ch
     }
 }
 
-cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *input,
-                      cs_statements *out)
+cs_status cs_generation_bound_state(const cs_generation_bound_model *m,
+                                    const cs_generation_bound_audit *a, const char *input,
+                                    cs_statements *out)
 {
-    cs_43_printed(m, a, 1, "4.3",
-                  "L_gen(f_mask) <= sum_k (w_k^2/(k-1)^6 + w_k ||W||^2 eta) / 2N + delta_mask + 1, "
-                  "w_k = N^3 - (k-1)^3, three free indices",
-                  input, out);
-    cs_43_printed(
+    cs_generation_bound_printed(
+        m, a, 1, "4.3",
+        "L_gen(f_mask) <= sum_k (w_k^2/(k-1)^6 + w_k ||W||^2 eta) / 2N + delta_mask + 1, "
+        "w_k = N^3 - (k-1)^3, three free indices",
+        input, out);
+    cs_generation_bound_printed(
         m, a, 0, "4.3-two-index",
         "the same for Q K^T V as printed: w_k = N^2 - (k-1)^2, w_k^2/(k-1)^4, two free indices",
         input, out);
     indices(a, input, out);
     for (int p = 1; p >= 0; --p) {
-        const cs_43_form *f = &a->form[p];
+        const cs_generation_bound_form *f = &a->form[p];
         unit_norm(a, f, p, input, out);
         delta_square(f, p, input, out);
         slips(f, p, input, out);

@@ -46,17 +46,19 @@ typedef struct {
     cs_dense w;                    /* vocab x width */
     double norm, norm_error;       /* ||W||_2 */
     double frobenius, largest_row; /* ||W||_F, largest ||w_y|| */
-} cs_43_model;
+} cs_generation_bound_model;
 
 /* CS_ERR_USAGE names another architecture; CS_ERR_INPUT a parameter that is not finite and its
  * place. Cost O(vocab width^2) for ||W||_2 by the Gram matrix. */
-cs_status cs_43_model_of(const cs_model *model, cs_43_model *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_model_of(const cs_model *model,
+                                       cs_generation_bound_model *out) CS_MUST_CHECK;
 /* A randomised model without positions (cs_model_randomise under `seed`). */
-cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64_t seed,
-                             cs_43_model *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_model_random(int64_t vocab, int64_t width, int64_t heads,
+                                           uint64_t seed,
+                                           cs_generation_bound_model *out) CS_MUST_CHECK;
 /* ||W||_2, ||W||_F and the largest row of a model whose other fields are set. */
-cs_status cs_43_model_measure(cs_43_model *m) CS_MUST_CHECK;
-void cs_43_model_free(cs_43_model *m);
+cs_status cs_generation_bound_model_measure(cs_generation_bound_model *m) CS_MUST_CHECK;
+void cs_generation_bound_model_free(cs_generation_bound_model *m);
 
 /* q, k and v of the n tokens of a sequence: n x width each, row-major. */
 typedef struct {
@@ -64,25 +66,27 @@ typedef struct {
     double *q, *k, *v;
     double term; /* >= ||g(u, v, w)||, computed with absolute values too */
     bool equal;  /* all rows are the same */
-} cs_43_rows;
+} cs_generation_bound_rows;
 
 /* CS_ERR_INPUT: a token out of range, or beyond the positions. */
-cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n,
-                        cs_43_rows *out) CS_MUST_CHECK;
-void cs_43_rows_free(cs_43_rows *r);
+cs_status cs_generation_bound_rows_of(const cs_generation_bound_model *m, const int32_t *token,
+                                      int64_t n, cs_generation_bound_rows *out) CS_MUST_CHECK;
+void cs_generation_bound_rows_free(cs_generation_bound_rows *r);
 
 /* f^ of the rows chosen (count >= 1) in f[0 .. width - 1]; f has a capacity of 2 width. power is 2
  * or 3. O(count width). */
-void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int power, double *f);
+void cs_generation_bound_features(const cs_generation_bound_rows *r, const int32_t *row,
+                                  int64_t count, int power, double *f);
 
 typedef struct {
     double value, error;
     double low; /* a difference that occurs: value if exact */
     bool exact; /* else value is an upper bound */
-} cs_43_eta;
+} cs_generation_bound_eta;
 
 /* work: most evaluations of ||g - g'||^2 (0: 2^25). O(s^2 (width + heads) + work heads). */
-cs_status cs_43_eta_of(const cs_43_rows *r, int power, int64_t work, cs_43_eta *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_eta_of(const cs_generation_bound_rows *r, int power, int64_t work,
+                                     cs_generation_bound_eta *out) CS_MUST_CHECK;
 
 /* --- the audit ---------------------------------------------------------------------------------*/
 
@@ -91,9 +95,9 @@ typedef struct {
     const int32_t *const *token; /* count */
     const int64_t *length;       /* count */
     const int64_t *document;     /* count; NULL: the number of the sequence */
-} cs_43_text;
+} cs_generation_bound_text;
 
-typedef enum { CS_43_SPECTRAL, CS_43_CROSS_ENTROPY } cs_43_loss;
+typedef enum { CS_BOUND_SPECTRAL, CS_BOUND_CROSS_ENTROPY } cs_generation_bound_loss;
 
 typedef struct {
     int64_t unmasked;  /* N, at most s - 1; 0: s - round(mask_ratio s), clamped into 1..s-1 */
@@ -106,11 +110,11 @@ typedef struct {
     const double *negative; /* P(X_-), vocab numbers; NULL: frequencies of the tokens predicted */
     double eta_scale;       /* factor on eta, so that tests can make the audit fail. 0: 1 */
     int64_t blocks;         /* of the jackknife over documents; 0: 20 */
-    cs_43_loss loss;        /* of the curve: L_b or cross-entropy */
-    double factor;          /* b; 0: 2 */
-    const cs_43_model *against; /* the curve has its loss too; NULL: none */
+    cs_generation_bound_loss loss;            /* of the curve: L_b or cross-entropy */
+    double factor;                            /* b; 0: 2 */
+    const cs_generation_bound_model *against; /* the curve has its loss too; NULL: none */
     const cs_progress *progress;
-} cs_43_options;
+} cs_generation_bound_options;
 
 /* The two sides of a statement on its worst case: first FAIL, then a side that is not finite, then
  * INCONCLUSIVE, then the least margin relative to the error. */
@@ -118,13 +122,13 @@ typedef struct {
     int64_t count; /* cases */
     double lhs, rhs, error;
     int64_t sequence, k;
-} cs_43_case;
+} cs_generation_bound_case;
 
 /* One form of f. Sums f for the printed statements, means for the sharpened ones. */
 typedef struct {
     int power;
     /* The largest of all sequences. */
-    cs_43_eta eta;
+    cs_generation_bound_eta eta;
     /* Sequences whose eta is exact. */
     int64_t exact;
     /* sum_k w_k^2/(k-1)^2p / 2N and sum_k w_k / 2N, means. */
@@ -153,23 +157,23 @@ typedef struct {
     } norm;
     struct {
         /* Factor 1 as printed; 2. */
-        cs_43_case triangle, triangle_two;
+        cs_generation_bound_case triangle, triangle_two;
         /* ||eps||^2 <= w eta; ||eps|| <= w eta. */
-        cs_43_case epsilon, epsilon_norm;
+        cs_generation_bound_case epsilon, epsilon_norm;
         /* z_-^2 <= 1. */
-        cs_43_case negative;
+        cs_generation_bound_case negative;
         /* The bound and its consequence for single terms. */
-        cs_43_case sharp, sharp_loss;
+        cs_generation_bound_case sharp, sharp_loss;
     } worst;
     /* ||W (f^ - f^)|| / Delta_k. */
     struct {
         double least, median, largest;
     } tightness;
-} cs_43_form;
+} cs_generation_bound_form;
 
 typedef struct {
     /* p = 2 and 3. */
-    cs_43_form form[2];
+    cs_generation_bound_form form[2];
     /* Sequences audited, and those excluded, which are shorter than 2 tokens. */
     int64_t sequences, excluded;
     /* (sequence, k, mask). */
@@ -186,50 +190,53 @@ typedef struct {
     int64_t lowest, highest;
     /* By k: 0 .. lengths - 1; sums over the cases of k, and by block of documents. */
     int64_t lengths, blocks;
-    /* blocks x lengths x CS_43_CURVE. */
+    /* blocks x lengths x CS_BOUND_CURVE. */
     double *curve;
-} cs_43_audit;
+} cs_generation_bound_audit;
 
 enum { /* columns of the curve; the form is p = 2, the loss that of the model as it is */
-       CS_43_N,
-       CS_43_MISALIGNMENT,
-       CS_43_W,
-       CS_43_LOSS,      /* of the prefix */
-       CS_43_FULL_LOSS, /* of X_m, mean over the masks */
-       CS_43_OTHER,     /* of the prefix, by the other model */
-       CS_43_DELTA,
-       CS_43_DISTANCE, /* ||W (f^(X_m) - f^(X_<k))||, mean over the masks */
-       CS_43_GAP,      /* LOSS - OTHER, or LOSS - FULL_LOSS without another model */
-       CS_43_CURVE
+       CS_BOUND_N,
+       CS_BOUND_MISALIGNMENT,
+       CS_BOUND_W,
+       CS_BOUND_LOSS,      /* of the prefix */
+       CS_BOUND_FULL_LOSS, /* of X_m, mean over the masks */
+       CS_BOUND_OTHER,     /* of the prefix, by the other model */
+       CS_BOUND_DELTA,
+       CS_BOUND_DISTANCE, /* ||W (f^(X_m) - f^(X_<k))||, mean over the masks */
+       CS_BOUND_GAP,      /* LOSS - OTHER, or LOSS - FULL_LOSS without another model */
+       CS_BOUND_CURVE
 };
 
 /* Evaluates both forms. CS_ERR_USAGE names an option out of range, N > s - 1, a model `against` of
- * another vocabulary; CS_ERR_INPUT: no sequence of 2 tokens, as cs_43_rows_of, or a sequence whose
+ * another vocabulary; CS_ERR_INPUT: no sequence of 2 tokens, as cs_generation_bound_rows_of, or a sequence whose
  * terms are so large that a side would overflow; CS_ERR_INTERRUPT.
  * Cost a case O(vocab width); memory O(vocab masks). */
-cs_status cs_43_audit_of(const cs_43_model *m, const cs_43_text *text, const cs_43_options *options,
-                         cs_43_audit *out) CS_MUST_CHECK;
-void cs_43_audit_free(cs_43_audit *a);
+cs_status cs_generation_bound_audit_of(const cs_generation_bound_model *m,
+                                       const cs_generation_bound_text *text,
+                                       const cs_generation_bound_options *options,
+                                       cs_generation_bound_audit *out) CS_MUST_CHECK;
+void cs_generation_bound_audit_free(cs_generation_bound_audit *a);
 
 /* The statements of an audit, "4.3-..." with p in the id where both forms have one. */
-cs_status cs_43_state(const cs_43_model *m, const cs_43_audit *a, const char *input,
-                      cs_statements *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_state(const cs_generation_bound_model *m,
+                                    const cs_generation_bound_audit *a, const char *input,
+                                    cs_statements *out) CS_MUST_CHECK;
 
 /* Fixed small models on which the printed statements fail, with the true values. */
-cs_status cs_43_examples(cs_statements *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_examples(cs_statements *out) CS_MUST_CHECK;
 
-/* Spearman's correlation over k of misalignment and degradation (CS_43_GAP), with its delete-block
+/* Spearman's correlation over k of misalignment and degradation (CS_BOUND_GAP), with its delete-block
  * jackknife error over documents and the blocks that were left out in turn for it (those with
  * documents); NaN with fewer than three k or two blocks. Every k counts once. */
-cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se,
-                         int64_t *blocks) CS_MUST_CHECK;
+cs_status cs_generation_bound_spearman(const cs_generation_bound_audit *a, double *rho, double *se,
+                                       int64_t *blocks) CS_MUST_CHECK;
 
 /* Printed claim (LA 4.2): generation suffers from misaligned lengths. other: the name of the model
  * that the loss was compared with, or NULL. */
-cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
-                            cs_statements *out) CS_MUST_CHECK;
+cs_status cs_generation_bound_state_order(const cs_generation_bound_audit *a, const char *input,
+                                          const char *other, cs_statements *out) CS_MUST_CHECK;
 
 /* Adds an object for each k to an array: model, k, n, misalignment, w_k, loss, full_loss, other_loss, gap,
  * gap_se, distance, delta_k. */
-cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other,
-                      cs_item *curve) CS_MUST_CHECK;
+cs_status cs_generation_bound_curve(const cs_generation_bound_audit *a, const char *model,
+                                    bool other, cs_item *curve) CS_MUST_CHECK;

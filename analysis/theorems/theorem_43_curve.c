@@ -11,38 +11,40 @@
 #include "stats/student.h"
 
 /* Sums of one k over all blocks but `without` (-1: all). */
-static void sums_at(const cs_43_audit *a, int64_t k, int64_t without, double sum[CS_43_CURVE])
+static void sums_at(const cs_generation_bound_audit *a, int64_t k, int64_t without,
+                    double sum[CS_BOUND_CURVE])
 {
-    memset(sum, 0, CS_43_CURVE * sizeof *sum);
+    memset(sum, 0, CS_BOUND_CURVE * sizeof *sum);
     for (int64_t b = 0; b < a->blocks; ++b) {
-        const double *x = a->curve + (b * a->lengths + k) * CS_43_CURVE;
-        for (int j = 0; b != without && j < CS_43_CURVE; ++j) {
+        const double *x = a->curve + (b * a->lengths + k) * CS_BOUND_CURVE;
+        for (int j = 0; b != without && j < CS_BOUND_CURVE; ++j) {
             sum[j] += x[j];
         }
     }
 }
 
-static double documents_of(const cs_43_audit *a, int64_t block)
+static double documents_of(const cs_generation_bound_audit *a, int64_t block)
 {
     double n = 0;
     for (int64_t k = 0; k < a->lengths; ++k) {
-        n += a->curve[(block * a->lengths + k) * CS_43_CURVE + CS_43_N];
+        n += a->curve[(block * a->lengths + k) * CS_BOUND_CURVE + CS_BOUND_N];
     }
     return n;
 }
 
 /* work: 2 lengths numbers. NaN with fewer than 3 lengths, or where all lose the same. */
-static cs_status spearman(const cs_43_audit *a, int64_t without, double *work, double *rho)
+static cs_status spearman(const cs_generation_bound_audit *a, int64_t without, double *work,
+                          double *rho)
 {
     double *x = work, *y = x + a->lengths;
     int64_t n = 0;
     bool differ = false;
     for (int64_t k = 0; k < a->lengths; ++k) {
-        double sum[CS_43_CURVE];
+        double sum[CS_BOUND_CURVE];
         sums_at(a, k, without, sum);
-        if (sum[CS_43_N] > 0) {
-            x[n] = sum[CS_43_MISALIGNMENT] / sum[CS_43_N];
-            y[n] = sum[CS_43_GAP] / sum[CS_43_N];
+        if (sum[CS_BOUND_N] > 0) {
+            x[n] = sum[CS_BOUND_MISALIGNMENT] / sum[CS_BOUND_N];
+            y[n] = sum[CS_BOUND_GAP] / sum[CS_BOUND_N];
             differ = differ || y[n] != y[0];
             n += 1;
         }
@@ -51,7 +53,8 @@ static cs_status spearman(const cs_43_audit *a, int64_t without, double *work, d
     return n < 3 || !differ ? CS_OK : cs_metric_of(CS_METRIC_SPEARMAN, n, x, y, 0, rho);
 }
 
-cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se, int64_t *blocks)
+cs_status cs_generation_bound_spearman(const cs_generation_bound_audit *a, double *rho, double *se,
+                                       int64_t *blocks)
 {
     int64_t used = 0;
     double *work = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *work);
@@ -71,12 +74,12 @@ cs_status cs_43_spearman(const cs_43_audit *a, double *rho, double *se, int64_t 
 
 #define ERROR "error: Student's 97.5%% point at B - 1 degrees of freedom, times se"
 
-cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char *other,
-                            cs_statements *out)
+cs_status cs_generation_bound_state_order(const cs_generation_bound_audit *a, const char *input,
+                                          const char *other, cs_statements *out)
 {
     double rho = 0, se = 0;
     int64_t blocks = 0;
-    cs_status status = cs_43_spearman(a, &rho, &se, &blocks);
+    cs_status status = cs_generation_bound_spearman(a, &rho, &se, &blocks);
     double error = blocks > 1 ? cs_student_width(0.95, (double)(blocks - 1)) * se : (double)NAN;
     char *text =
         other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
@@ -95,48 +98,49 @@ cs_status cs_43_state_order(const cs_43_audit *a, const char *input, const char 
 }
 
 /* The jackknife error of the gap at one k, a ratio of sums. work: a number a block. */
-static double gap_error(const cs_43_audit *a, int64_t k, double *work)
+static double gap_error(const cs_generation_bound_audit *a, int64_t k, double *work)
 {
-    double sum[CS_43_CURVE];
+    double sum[CS_BOUND_CURVE];
     int64_t used = 0;
     for (int64_t b = 0; b < a->blocks; ++b) {
-        if (a->curve[(b * a->lengths + k) * CS_43_CURVE + CS_43_N] > 0) {
+        if (a->curve[(b * a->lengths + k) * CS_BOUND_CURVE + CS_BOUND_N] > 0) {
             sums_at(a, k, b, sum);
-            work[used++] = sum[CS_43_GAP] / sum[CS_43_N];
+            work[used++] = sum[CS_BOUND_GAP] / sum[CS_BOUND_N];
         }
     }
     return cs_jackknife_error(used, work, 1);
 }
 
-cs_status cs_43_curve(const cs_43_audit *a, const char *model, bool other, cs_item *curve)
+cs_status cs_generation_bound_curve(const cs_generation_bound_audit *a, const char *model,
+                                    bool other, cs_item *curve)
 {
     static const char *const name[] = {
-        [CS_43_N] = "n",
-        [CS_43_MISALIGNMENT] = "misalignment",
-        [CS_43_W] = "w_k",
-        [CS_43_LOSS] = "loss",
-        [CS_43_FULL_LOSS] = "full_loss",
-        [CS_43_OTHER] = "other_loss",
-        [CS_43_DELTA] = "delta_k",
-        [CS_43_DISTANCE] = "distance",
-        [CS_43_GAP] = "gap",
+        [CS_BOUND_N] = "n",
+        [CS_BOUND_MISALIGNMENT] = "misalignment",
+        [CS_BOUND_W] = "w_k",
+        [CS_BOUND_LOSS] = "loss",
+        [CS_BOUND_FULL_LOSS] = "full_loss",
+        [CS_BOUND_OTHER] = "other_loss",
+        [CS_BOUND_DELTA] = "delta_k",
+        [CS_BOUND_DISTANCE] = "distance",
+        [CS_BOUND_GAP] = "gap",
     };
     double *work = cs_alloc(a->blocks, sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     for (int64_t k = 2; k < a->lengths; ++k) {
-        double sum[CS_43_CURVE];
+        double sum[CS_BOUND_CURVE];
         sums_at(a, k, -1, sum);
-        if (sum[CS_43_N] == 0) {
+        if (sum[CS_BOUND_N] == 0) {
             continue;
         }
         cs_item *row = cs_item_object(curve, NULL);
         cs_item_text(row, "model", model);
         cs_item_int(row, "k", k);
-        cs_item_int(row, "n", (int64_t)sum[CS_43_N]);
+        cs_item_int(row, "n", (int64_t)sum[CS_BOUND_N]);
         cs_item_real(row, "gap_se", gap_error(a, k, work));
-        for (int j = CS_43_N + 1; j < CS_43_CURVE; ++j) {
-            bool empty = j == CS_43_OTHER && !other;
-            cs_item_real(row, name[j], empty ? (double)NAN : sum[j] / sum[CS_43_N]);
+        for (int j = CS_BOUND_N + 1; j < CS_BOUND_CURVE; ++j) {
+            bool empty = j == CS_BOUND_OTHER && !other;
+            cs_item_real(row, name[j], empty ? (double)NAN : sum[j] / sum[CS_BOUND_N]);
         }
     }
     cs_free(work);

@@ -23,7 +23,7 @@ typedef struct {
 } pair;
 
 typedef struct {
-    const cs_43_rows *r;
+    const cs_generation_bound_rows *r;
     int power;
     double *factor;                 /* n (index of k) x n (of q) x heads: q_u . k_v */
     double *low, *high;             /* n x heads: ends of a_h by the value's index */
@@ -144,15 +144,16 @@ static double visit(search *s, pair *list, int64_t pairs, int64_t work, double *
 }
 
 /* Squares are sums of numbers of at most 16 T^2, T >= ||g||; factors err by gamma_e T / ||v||. */
-static double error_of(const cs_43_rows *r, double value)
+static double error_of(const cs_generation_bound_rows *r, double value)
 {
     const int64_t head = r->width / r->heads;
     const double e = (double)head, heads = (double)r->heads;
-    double square = 32 * cs_43_gamma(4 * e + 2 * heads + 20) * r->term * r->term;
+    double square = 32 * cs_generation_bound_gamma(4 * e + 2 * heads + 20) * r->term * r->term;
     return square > 0 ? square / fmax(value, sqrt(square)) : 0;
 }
 
-cs_status cs_43_eta_of(const cs_43_rows *r, int power, int64_t work, cs_43_eta *out)
+cs_status cs_generation_bound_eta_of(const cs_generation_bound_rows *r, int power, int64_t work,
+                                     cs_generation_bound_eta *out)
 {
     const int64_t n = r->n, heads = r->heads, pairs = n * (n + 1) / 2;
     search s = {.r = r, .power = power};
@@ -174,7 +175,7 @@ cs_status cs_43_eta_of(const cs_43_rows *r, int power, int64_t work, cs_43_eta *
         }
     }
     qsort(list, (size_t)pairs, sizeof *list, by_bound);
-    cs_43_eta eta = {0};
+    cs_generation_bound_eta eta = {0};
     eta.value = sqrt(visit(&s, list, pairs, work > 0 ? work : USUAL_WORK, &eta.low));
     eta.low = sqrt(eta.low);
     eta.exact = eta.low == eta.value;

@@ -13,9 +13,10 @@
 
 enum { VOCAB = 2, LONGEST = 3 };
 
-cs_status cs_43_scalar(int64_t vocab, const double *value, const double *w, cs_43_model *out)
+cs_status cs_generation_bound_scalar(int64_t vocab, const double *value, const double *w,
+                                     cs_generation_bound_model *out)
 {
-    cs_43_model m = {.vocab = vocab, .width = 1, .heads = 1, .pooling = 0};
+    cs_generation_bound_model m = {.vocab = vocab, .width = 1, .heads = 1, .pooling = 0};
     m.token = cs_pool_take(&m.pool, vocab, sizeof *m.token);
     m.qkv = cs_pool_take(&m.pool, 3, sizeof *m.qkv);
     m.w = cs_dense_in(&m.pool, vocab, 1);
@@ -24,9 +25,9 @@ cs_status cs_43_scalar(int64_t vocab, const double *value, const double *w, cs_4
         m.qkv[0] = m.qkv[1] = m.qkv[2] = 1;
         memcpy(m.token, value, (size_t)vocab * sizeof *value);
         memcpy(m.w.data, w, (size_t)vocab * sizeof *w);
-        status = cs_43_model_measure(&m);
+        status = cs_generation_bound_model_measure(&m);
     }
-    return CS_DELIVER(status, out, m, cs_43_model_free);
+    return CS_DELIVER(status, out, m, cs_generation_bound_model_free);
 }
 
 typedef struct {
@@ -35,44 +36,48 @@ typedef struct {
     int32_t token[LONGEST];
 } example;
 
-static cs_status evaluate(const example *e, cs_43_model *m, cs_43_audit *a)
+static cs_status evaluate(const example *e, cs_generation_bound_model *m,
+                          cs_generation_bound_audit *a)
 {
     static const double second[VOCAB] = {0, 1};
     const int32_t *const token[] = {e->token};
-    const cs_43_text text = {.count = 1, .token = token, .length = &e->length};
-    const cs_43_options o = {.unmasked = e->unmasked, .last = e->last, .negative = second};
-    cs_status status = cs_43_scalar(VOCAB, e->value, e->w, m);
-    return status == CS_OK ? cs_43_audit_of(m, &text, &o, a) : status;
+    const cs_generation_bound_text text = {.count = 1, .token = token, .length = &e->length};
+    const cs_generation_bound_options o = {
+        .unmasked = e->unmasked, .last = e->last, .negative = second};
+    cs_status status = cs_generation_bound_scalar(VOCAB, e->value, e->w, m);
+    return status == CS_OK ? cs_generation_bound_audit_of(m, &text, &o, a) : status;
 }
 
 /* An example evaluated, and where its statements go. */
 typedef struct {
-    cs_43_model m;
-    cs_43_audit a;
+    cs_generation_bound_model m;
+    cs_generation_bound_audit a;
     const char *input;
     cs_statements *out;
 } evaluated;
 
 static void triangle(const evaluated *e)
 {
-    cs_43_state_case(&e->a.form[1].worst.triangle, "4.3-example-triangle", CS_PRINTED,
-                     "||a-c||^2/2 <= ||a-b||^2/2 + ||b-c||^2/2: a = 0, b = 1/4, c = 1", e->input,
-                     e->out);
-    cs_43_state_case(&e->a.form[1].worst.triangle_two, "4.3-example-triangle", CS_CORRECTED,
-                     "||a-c||^2/2 <= ||a-b||^2 + ||b-c||^2", e->input, e->out);
+    cs_generation_bound_state_case(
+        &e->a.form[1].worst.triangle, "4.3-example-triangle", CS_PRINTED,
+        "||a-c||^2/2 <= ||a-b||^2/2 + ||b-c||^2/2: a = 0, b = 1/4, c = 1", e->input, e->out);
+    cs_generation_bound_state_case(&e->a.form[1].worst.triangle_two, "4.3-example-triangle",
+                                   CS_CORRECTED, "||a-c||^2/2 <= ||a-b||^2 + ||b-c||^2", e->input,
+                                   e->out);
 }
 
 static void epsilon(const evaluated *e)
 {
-    cs_43_state_case(&e->a.form[1].worst.epsilon, "4.3-example-epsilon", CS_PRINTED,
-                     "||eps_k||^2 <= w_k eta: 19^2 against 7 x 7", e->input, e->out);
-    cs_43_state_case(&e->a.form[1].worst.epsilon_norm, "4.3-example-epsilon", CS_CORRECTED,
-                     "||eps_k|| <= w_k eta_i: 19 against 49", e->input, e->out);
+    cs_generation_bound_state_case(&e->a.form[1].worst.epsilon, "4.3-example-epsilon", CS_PRINTED,
+                                   "||eps_k||^2 <= w_k eta: 19^2 against 7 x 7", e->input, e->out);
+    cs_generation_bound_state_case(&e->a.form[1].worst.epsilon_norm, "4.3-example-epsilon",
+                                   CS_CORRECTED, "||eps_k|| <= w_k eta_i: 19 against 49", e->input,
+                                   e->out);
 }
 
 static void square(const evaluated *e)
 {
-    const cs_43_form *f = &e->a.form[1];
+    const cs_generation_bound_form *f = &e->a.form[1];
     cs_statements_claim(e->out,
                         &(cs_claim){"4.3-example-delta", CS_PRINTED, CS_RELATION_AT_MOST,
                                     "max -z_+ <= max (-z_+ + z_-)^2: z_+ = -1/2, z_- = 0", e->input,
@@ -81,7 +86,7 @@ static void square(const evaluated *e)
 
 static void lengths(const evaluated *e)
 {
-    const cs_43_form *f = &e->a.form[1];
+    const cs_generation_bound_form *f = &e->a.form[1];
     cs_statements_claim(
         e->out,
         &(cs_claim){"4.3-example-unit-norm", CS_PRINTED, CS_RELATION_EQUAL,
@@ -98,7 +103,7 @@ static void lengths(const evaluated *e)
 /* f_ar = 0 has L_gen = delta_ar = 0. Its bound is no larger than that of f_mask, its error is. */
 static void order(const evaluated *e)
 {
-    const cs_43_form *f = &e->a.form[1];
+    const cs_generation_bound_form *f = &e->a.form[1];
     const double bound =
         f->first + f->second * e->m.norm * e->m.norm * f->eta.value + f->delta.seen + 1;
     cs_statement *s = cs_statements_claim(
@@ -109,7 +114,7 @@ static void order(const evaluated *e)
     cs_statement_real(s, "bound_of_f_mask", bound);
 }
 
-cs_status cs_43_examples(cs_statements *out)
+cs_status cs_generation_bound_examples(cs_statements *out)
 {
     static const struct {
         example e;
@@ -163,10 +168,11 @@ cs_status cs_43_examples(cs_statements *out)
         if (status == CS_OK && list[i].state) {
             list[i].state(&e);
         } else if (status == CS_OK) {
-            cs_43_printed(&e.m, &e.a, list[i].p, list[i].id, list[i].text, e.input, out);
+            cs_generation_bound_printed(&e.m, &e.a, list[i].p, list[i].id, list[i].text, e.input,
+                                        out);
         }
-        cs_43_audit_free(&e.a);
-        cs_43_model_free(&e.m);
+        cs_generation_bound_audit_free(&e.a);
+        cs_generation_bound_model_free(&e.m);
     }
     cs_statements_mark(out, first);
     return status == CS_OK ? cs_statements_status(out) : status;

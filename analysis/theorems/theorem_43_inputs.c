@@ -15,24 +15,26 @@
 enum { TOY_SEQUENCES = 128, TOY_WIDTH = 8, TOY_HEADS = 2, USUAL_LENGTH = 512 };
 
 /* `name`: of a trained model, whose curve is ordered; a random model claims nothing of that. */
-static cs_status audit(const cs_43_model *m, const cs_43_text *text, const cs_43_options *o,
-                       const char *name, const char *input, const char *against,
-                       cs_theorem_report *report)
+static cs_status audit(const cs_generation_bound_model *m, const cs_generation_bound_text *text,
+                       const cs_generation_bound_options *o, const char *name, const char *input,
+                       const char *against, cs_theorem_report *report)
 {
-    cs_43_audit a = {0};
-    cs_status status = cs_43_audit_of(m, text, o, &a);
-    if (status == CS_OK) status = cs_43_state(m, &a, input, &report->statements);
+    cs_generation_bound_audit a = {0};
+    cs_status status = cs_generation_bound_audit_of(m, text, o, &a);
+    if (status == CS_OK) status = cs_generation_bound_state(m, &a, input, &report->statements);
     if (status == CS_OK && name)
-        status = cs_43_state_order(&a, input, against, &report->statements);
+        status = cs_generation_bound_state_order(&a, input, against, &report->statements);
     if (status == CS_OK)
-        status = cs_43_curve(&a, name ? name : "random", o->against != NULL, report->rows);
-    cs_43_audit_free(&a);
+        status =
+            cs_generation_bound_curve(&a, name ? name : "random", o->against != NULL, report->rows);
+    cs_generation_bound_audit_free(&a);
     return status;
 }
 
-static cs_43_options options_of(const cs_theorem_input *in)
+static cs_generation_bound_options options_of(const cs_theorem_input *in)
 {
-    return (cs_43_options){.masks = in->masks, .seed = in->seed, .progress = in->progress};
+    return (cs_generation_bound_options){
+        .masks = in->masks, .seed = in->seed, .progress = in->progress};
 }
 
 /* --- the toy model -----------------------------------------------------------------------------*/
@@ -95,8 +97,8 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 {
     const cs_toy *toy = in->toy;
     toy_text t = {0};
-    cs_43_model m = {0};
-    cs_43_options o = options_of(in);
+    cs_generation_bound_model m = {0};
+    cs_generation_bound_options o = options_of(in);
     char *about = cs_toy_describe(toy), *input = NULL;
     cs_status status = about ? cs_toy_check(toy) : CS_ERR_MEMORY;
     if (status == CS_OK && toy->length < 2)
@@ -104,19 +106,21 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
                          (long long)toy->length);
     if (status == CS_OK) status = cs_toy_unmasked(toy, &o.unmasked);
     if (status == CS_OK) status = toy_text_of(toy, o.seed, &t);
-    if (status == CS_OK) status = cs_43_model_random(t.vocab, TOY_WIDTH, TOY_HEADS, o.seed, &m);
+    if (status == CS_OK)
+        status = cs_generation_bound_model_random(t.vocab, TOY_WIDTH, TOY_HEADS, o.seed, &m);
     if (status == CS_OK) {
         input = cs_format("random linear attention, %d features, %d heads, N=%lld: %s", TOY_WIDTH,
                           TOY_HEADS, (long long)o.unmasked, about);
         status = input ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) {
-        const cs_43_text text = {.count = t.count, .token = t.start, .length = t.length};
+        const cs_generation_bound_text text = {
+            .count = t.count, .token = t.start, .length = t.length};
         status = audit(&m, &text, &o, NULL, input, NULL, report);
     }
     cs_free(about);
     cs_free(input);
-    cs_43_model_free(&m);
+    cs_generation_bound_model_free(&m);
     cs_pool_free(&t.pool);
     return status;
 }
@@ -145,7 +149,7 @@ static cs_status trained_masking(const char *dir, cs_objective *o)
     return status;
 }
 
-static cs_status take_unmasked(const cs_theorem_input *in, cs_43_options *options)
+static cs_status take_unmasked(const cs_theorem_input *in, cs_generation_bound_options *options)
 {
     cs_objective o = cs_objective_default(CS_OBJ_MASKED);
     cs_status status = CS_OK;
@@ -165,8 +169,8 @@ static cs_status take_unmasked(const cs_theorem_input *in, cs_43_options *option
     return status;
 }
 
-static cs_status same_tokens(const cs_theorem_input *in, const cs_43_model *m,
-                             const cs_43_model *other)
+static cs_status same_tokens(const cs_theorem_input *in, const cs_generation_bound_model *m,
+                             const cs_generation_bound_model *other)
 {
     const cs_tokenizer *a = in->model.tokenizer, *b = in->against.tokenizer;
     bool same = !a == !b && m->vocab == other->vocab;
@@ -191,11 +195,11 @@ static cs_status same_tokens(const cs_theorem_input *in, const cs_43_model *m,
 }
 
 /* The shortest position table bounds the pieces, unless the user does. */
-static cs_status piece_length(const cs_theorem_input *in, const cs_43_model *m,
-                              const cs_43_model *other, int64_t *out)
+static cs_status piece_length(const cs_theorem_input *in, const cs_generation_bound_model *m,
+                              const cs_generation_bound_model *other, int64_t *out)
 {
     int64_t most = USUAL_LENGTH;
-    const cs_43_model *models[] = {m, other};
+    const cs_generation_bound_model *models[] = {m, other};
     for (int i = 0; i < 2; ++i) {
         if (models[i]->positions > 0 && models[i]->positions < most) {
             most = models[i]->positions;
@@ -211,14 +215,14 @@ static cs_status piece_length(const cs_theorem_input *in, const cs_43_model *m,
 
 typedef struct {
     cs_pool pool;
-    cs_43_model model, against;
+    cs_generation_bound_model model, against;
     cs_sequences sequences;
     const int32_t **start;
     int64_t *length;
 } trained;
 
 /* The pieces of the documents wanted. */
-static cs_status cut(const cs_theorem_input *in, trained *t, cs_43_text *text)
+static cs_status cut(const cs_theorem_input *in, trained *t, cs_generation_bound_text *text)
 {
     cs_sequences *s = &t->sequences;
     int64_t most = 0, kept = 0;
@@ -234,7 +238,7 @@ static cs_status cut(const cs_theorem_input *in, trained *t, cs_43_text *text)
             s->document[kept++] = s->document[i];
         }
     }
-    *text = (cs_43_text){
+    *text = (cs_generation_bound_text){
         .count = kept, .token = t->start, .length = t->length, .document = s->document};
     return CS_OK;
 }
@@ -242,20 +246,21 @@ static cs_status cut(const cs_theorem_input *in, trained *t, cs_43_text *text)
 static cs_status on_model(const cs_theorem_input *in, cs_theorem_report *report)
 {
     trained t = {0};
-    cs_43_text text = {0};
-    cs_43_options o = options_of(in);
+    cs_generation_bound_text text = {0};
+    cs_generation_bound_options o = options_of(in);
     const char *against = in->against.name;
     char *input = cs_format("%s on %s", in->model.name, in->corpus_name);
-    cs_status status =
-        input ? cs_blame(cs_43_model_of(in->model.model, &t.model), "%s", in->model.name)
-              : CS_ERR_MEMORY;
+    cs_status status = input ? cs_blame(cs_generation_bound_model_of(in->model.model, &t.model),
+                                        "%s", in->model.name)
+                             : CS_ERR_MEMORY;
     if (status == CS_OK && against)
-        status = cs_blame(cs_43_model_of(in->against.model, &t.against), "%s", against);
+        status =
+            cs_blame(cs_generation_bound_model_of(in->against.model, &t.against), "%s", against);
     if (status == CS_OK && against) status = same_tokens(in, &t.model, &t.against);
     if (status == CS_OK) status = take_unmasked(in, &o);
     if (status == CS_OK) status = cut(in, &t, &text);
     if (status == CS_OK) {
-        o.loss = in->model.likelihood ? CS_43_CROSS_ENTROPY : CS_43_SPECTRAL;
+        o.loss = in->model.likelihood ? CS_BOUND_CROSS_ENTROPY : CS_BOUND_SPECTRAL;
         o.factor = in->model.spectral_factor;
         o.against = against ? &t.against : NULL;
         status = cs_blame(audit(&t.model, &text, &o, in->model.name, input, against, report), "%s",
@@ -264,15 +269,15 @@ static cs_status on_model(const cs_theorem_input *in, cs_theorem_report *report)
     cs_free(input);
     cs_pool_free(&t.pool);
     cs_sequences_free(&t.sequences);
-    cs_43_model_free(&t.model);
-    cs_43_model_free(&t.against);
+    cs_generation_bound_model_free(&t.model);
+    cs_generation_bound_model_free(&t.against);
     return status;
 }
 
 static cs_status on_nothing(const cs_theorem_input *in, cs_theorem_report *report)
 {
     (void)in;
-    return cs_43_examples(&report->statements);
+    return cs_generation_bound_examples(&report->statements);
 }
 
 const cs_theorem cs_entry_43 = {

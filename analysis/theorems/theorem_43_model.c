@@ -10,7 +10,7 @@
 #include "base/vector_ops.h"
 #include "tensor/backend.h"
 
-double cs_43_gamma(double operations)
+double cs_generation_bound_gamma(double operations)
 {
     double x = operations * (DBL_EPSILON / 2);
     return x / (1 - x);
@@ -18,13 +18,13 @@ double cs_43_gamma(double operations)
 
 /* --- parameters --------------------------------------------------------------------------------*/
 
-void cs_43_model_free(cs_43_model *m)
+void cs_generation_bound_model_free(cs_generation_bound_model *m)
 {
     cs_pool_free(&m->pool);
     memset(m, 0, sizeof *m);
 }
 
-void cs_43_apply(const cs_43_model *m, const double *f, double *z)
+void cs_generation_bound_apply(const cs_generation_bound_model *m, const double *f, double *z)
 {
     enum { CHUNK = 256 }; /* rows whose sums stay near */
     for (int64_t first = 0; first < m->vocab; first += CHUNK) {
@@ -40,7 +40,7 @@ void cs_43_apply(const cs_43_model *m, const double *f, double *z)
 
 /* ||W||_2^2 is the largest eigenvalue of W^T W, formed with an error of gamma_V ||W||_F^2; the
  * eigenvalue's own backward error is a small multiple of width u. */
-cs_status cs_43_model_measure(cs_43_model *m)
+cs_status cs_generation_bound_model_measure(cs_generation_bound_model *m)
 {
     const int64_t d = m->width;
     cs_pool pool = {0};
@@ -62,7 +62,8 @@ cs_status cs_43_model_measure(cs_43_model *m)
         status = cs_dense_eigh(&gram, value, true);
     cs_threads_blas_hold(false);
     if (status == CS_OK) {
-        double error = cs_43_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
+        double error =
+            cs_generation_bound_gamma((double)m->vocab + 16 * (double)d + 16) * m->frobenius;
         m->norm = sqrt(fmax(value[d - 1], 0));
         m->norm_error = error > 0 ? error / fmax(m->norm, sqrt(error)) : 0;
         m->frobenius = sqrt(m->frobenius);
@@ -71,7 +72,7 @@ cs_status cs_43_model_measure(cs_43_model *m)
     return status;
 }
 
-static cs_status take(const cs_model *model, cs_43_model *m)
+static cs_status take_parameters(const cs_model *model, cs_generation_bound_model *m)
 {
     const cs_params *params = &model->params;
     const cs_param *positions = NULL;
@@ -92,26 +93,26 @@ static cs_status take(const cs_model *model, cs_43_model *m)
     return status;
 }
 
-cs_status cs_43_model_of(const cs_model *model, cs_43_model *out)
+cs_status cs_generation_bound_model_of(const cs_model *model, cs_generation_bound_model *out)
 {
     const cs_model_config *c = &model->config;
-    cs_43_model m = {.vocab = c->shape.vocab,
-                     .width = c->shape.width,
-                     .heads = c->shape.heads,
-                     .pooling = c->head.pooling};
+    cs_generation_bound_model m = {.vocab = c->shape.vocab,
+                                   .width = c->shape.width,
+                                   .heads = c->shape.heads,
+                                   .pooling = c->head.pooling};
     if (c->arch != CS_ARCH_LINEAR) {
         return cs_fail(CS_ERR_USAGE,
                        "Theorem 4.3 is about linear attention: the model's architecture is %s, not "
                        "linear",
                        cs_arch_name(c->arch));
     }
-    cs_status status = take(model, &m);
-    if (status == CS_OK) status = cs_43_model_measure(&m);
-    return CS_DELIVER(status, out, m, cs_43_model_free);
+    cs_status status = take_parameters(model, &m);
+    if (status == CS_OK) status = cs_generation_bound_model_measure(&m);
+    return CS_DELIVER(status, out, m, cs_generation_bound_model_free);
 }
 
-cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64_t seed,
-                             cs_43_model *out)
+cs_status cs_generation_bound_model_random(int64_t vocab, int64_t width, int64_t heads,
+                                           uint64_t seed, cs_generation_bound_model *out)
 {
     cs_model model = {0};
     cs_backend *backend = NULL;
@@ -124,7 +125,7 @@ cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64
     if (status == CS_OK && (status = cs_backend_cpu(1, &backend)) == CS_OK &&
         (status = cs_model_init(&config, backend, false, &model)) == CS_OK &&
         (status = cs_model_randomise(&model, seed)) == CS_OK) {
-        status = cs_43_model_of(&model, out);
+        status = cs_generation_bound_model_of(&model, out);
     }
     cs_model_free(&model);
     cs_backend_free(&backend);
@@ -133,13 +134,13 @@ cs_status cs_43_model_random(int64_t vocab, int64_t width, int64_t heads, uint64
 
 /* --- rows --------------------------------------------------------------------------------------*/
 
-void cs_43_rows_free(cs_43_rows *r)
+void cs_generation_bound_rows_free(cs_generation_bound_rows *r)
 {
     cs_free(r->q);
     memset(r, 0, sizeof *r);
 }
 
-static double largest_norm(const cs_43_rows *r, const double *x, int64_t head)
+static double largest_norm(const cs_generation_bound_rows *r, const double *x, int64_t head)
 {
     const int64_t e = r->width / r->heads;
     double largest = 0;
@@ -152,7 +153,7 @@ static double largest_norm(const cs_43_rows *r, const double *x, int64_t head)
 
 /* |q| . |k| <= ||q|| ||k||, so ||g|| <= sqrt(sum_h (max ||q|| max ||k|| ||v_w||)^2), signs dropped
  * or not. */
-static double largest_term(const cs_43_rows *r)
+static double largest_term(const cs_generation_bound_rows *r)
 {
     const int64_t e = r->width / r->heads;
     double largest = 0;
@@ -165,10 +166,10 @@ static double largest_term(const cs_43_rows *r)
         }
         largest = fmax(largest, sum);
     }
-    return sqrt(largest) * (1 + cs_43_gamma(4 * (double)(r->width + 8)));
+    return sqrt(largest) * (1 + cs_generation_bound_gamma(4 * (double)(r->width + 8)));
 }
 
-static cs_status check_token(const cs_43_model *m, const int32_t *token, int64_t i)
+static cs_status check_token(const cs_generation_bound_model *m, const int32_t *token, int64_t i)
 {
     if (token[i] < 0 || token[i] >= m->vocab) {
         return cs_fail(CS_ERR_INPUT, "token %d at position %lld is not in 0..%lld, the vocabulary",
@@ -181,10 +182,11 @@ static cs_status check_token(const cs_43_model *m, const int32_t *token, int64_t
     return CS_OK;
 }
 
-cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n, cs_43_rows *out)
+cs_status cs_generation_bound_rows_of(const cs_generation_bound_model *m, const int32_t *token,
+                                      int64_t n, cs_generation_bound_rows *out)
 {
     const int64_t d = m->width;
-    cs_43_rows r = {.n = n, .width = d, .heads = m->heads, .equal = true};
+    cs_generation_bound_rows r = {.n = n, .width = d, .heads = m->heads, .equal = true};
     double *x = cs_alloc(d, sizeof *x);
     r.q = x ? cs_alloc(3 * n * d, sizeof *r.q) : NULL;
     cs_status status = r.q ? CS_OK : CS_ERR_MEMORY;
@@ -216,7 +218,8 @@ cs_status cs_43_rows_of(const cs_43_model *m, const int32_t *token, int64_t n, c
 
 /* f^ head by head: with a the mean of q, p = 2: the mean of (a . k_v) v_v; p = 3: (a . mean of k)
  * times the mean of v. Means throughout, so that no power of the count can overflow. */
-void cs_43_features(const cs_43_rows *r, const int32_t *row, int64_t count, int power, double *f)
+void cs_generation_bound_features(const cs_generation_bound_rows *r, const int32_t *row,
+                                  int64_t count, int power, double *f)
 {
     const int64_t e = r->width / r->heads;
     const double n = (double)count;

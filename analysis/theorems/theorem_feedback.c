@@ -73,7 +73,7 @@ static cs_status fill_group(filling *f, int64_t first, int64_t count)
 }
 
 /* Means over the filled places: fed back, and at once (the Schur complement). */
-static cs_status fill(filling *f, double *back, double *once)
+static cs_status fill_places(filling *f, double *back, double *once)
 {
     const int64_t hidden = PLACES - f->seen;
     double error[PLACES];
@@ -123,7 +123,7 @@ static cs_status gaussian(uint64_t seed, cs_statements *out)
         f.rho = rhos[i / 4];
         f.seen = seen[i / 2 % 2];
         f.group = group[i % 2];
-        status = fill(&f, &back, &once);
+        status = fill_places(&f, &back, &once);
         const double by = fabs(back - once) / rounding(f.rho);
         if (status == CS_OK && by > worst) {
             worst = by;

@@ -188,7 +188,7 @@ static cs_status finish(builder *b)
     return cs_csr_from_triplets(b->rows, cols, b->nnz, b->row, b->col, b->val, &b->out.a);
 }
 
-static cs_status check(const cs_toy *toy, int64_t limit, double *nnz)
+static cs_status check_toy(const cs_toy *toy, int64_t limit, double *nnz)
 {
     double rows, cols;
     cs_status status = cs_toy_size(toy, &rows, &cols, nnz);
@@ -208,7 +208,7 @@ cs_status cs_toy_contexts_of(const cs_toy *toy, int64_t limit, cs_toy_contexts *
 {
     double nnz = 0.0;
     builder b = {.toy = toy, .out.vocab = toy->length * toy->classes * toy->tokens};
-    cs_status status = check(toy, limit, &nnz);
+    cs_status status = check_toy(toy, limit, &nnz);
     if (status == CS_OK) status = cs_pairs_of(&toy->objective, toy->length, &b.pairs);
     if (status == CS_OK && (status = cs_pairs_expand(&b.pairs, limit)) == CS_OK &&
         (status = make_space(&b, nnz)) == CS_OK) {

@@ -117,8 +117,8 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
 }
 
 /* Of an objective at length s. */
-static void add(cs_item *points, const char *kind, int64_t s, const cs_objective *objective,
-                const cs_tradeoff *x)
+static void add_point(cs_item *points, const char *kind, int64_t s, const cs_objective *objective,
+                      const cs_tradeoff *x)
 {
     cs_item *item = cs_item_object(points, NULL);
     cs_item_text(item, "kind", kind);
@@ -139,7 +139,7 @@ cs_status cs_tradeoff_add(const cs_objective *objective, int64_t s, cs_item *poi
         const char *kind = isnan(x.next_token_weight) ? "invariant"
                            : isnan(x.misalignment)    ? "prefix"
                                                       : "mixture";
-        add(points, kind, s, objective, &x);
+        add_point(points, kind, s, objective, &x);
     }
     return status;
 }
@@ -153,7 +153,7 @@ cs_status cs_frontier_add(int64_t s, cs_item *points)
         objective.unmasked_lo = objective.unmasked_hi = m[i];
         cs_tradeoff x;
         status = cs_tradeoff_of(&objective, s, &x);
-        if (status == CS_OK) add(points, "frontier", s, &objective, &x);
+        if (status == CS_OK) add_point(points, "frontier", s, &objective, &x);
     }
     cs_free(m);
     return status;

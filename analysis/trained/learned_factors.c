@@ -103,8 +103,8 @@ static cs_status product_of(const cs_31_problem *p, const cs_dense *f, const cs_
 
 /* --- evaluation --------------------------------------------------------------------------------*/
 
-static cs_status check(const cs_learned_target *target, const cs_dense *f, const cs_dense *w,
-                       double factor)
+static cs_status check_factors(const cs_learned_target *target, const cs_dense *f,
+                               const cs_dense *w, double factor)
 {
     const cs_csr *a = &target->problem.a;
     if (f->rows != a->rows || w->rows != a->cols || f->cols != w->cols || f->cols < 1 ||
@@ -216,7 +216,7 @@ cs_status cs_learned_of(const cs_learned_target *target, const cs_dense *f, cons
 {
     product m = {0};
     cs_learned local = {.width = f->cols, .factor = factor};
-    cs_status status = check(target, f, w, factor);
+    cs_status status = check_factors(target, f, w, factor);
     if (status == CS_OK) {
         local.t = cs_learned_gap(&target->spectrum, f->cols);
         status = product_of(&target->problem, f, w, &m);

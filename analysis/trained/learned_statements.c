@@ -7,8 +7,8 @@
 #include "io/json.h"
 
 /* "MODEL: INPUT" */
-static cs_statement *add(cs_statements *out, const char *id, const char *text, const char *model,
-                         const char *input)
+static cs_statement *add_statement(cs_statements *out, const char *id, const char *text,
+                                   const char *model, const char *input)
 {
     char *on = cs_format("%s: %s", model, input);
     cs_statement *s =
@@ -26,10 +26,11 @@ static void evaluate(cs_statement *s, double lhs, double rhs, double error)
 
 static void minimum(const cs_learned *l, const char *model, const char *input, cs_statements *out)
 {
-    cs_statement *s = add(out, "trained-minimum",
-                          "-(b/2)^2 (sigma_1^2 + ... + sigma_d^2) <= L_b(f, W), by the exact "
-                          "expectation over all contexts",
-                          model, input);
+    cs_statement *s =
+        add_statement(out, "trained-minimum",
+                      "-(b/2)^2 (sigma_1^2 + ... + sigma_d^2) <= L_b(f, W), by the exact "
+                      "expectation over all contexts",
+                      model, input);
     evaluate(s, l->minimum, l->loss, l->error);
     cs_statement_real(s, "factor", l->factor);
     cs_statement_int(s, "width", l->width);
@@ -40,11 +41,12 @@ static void minimum(const cs_learned *l, const char *model, const char *input, c
 
 static void range(const cs_learned *l, const char *model, const char *input, cs_statements *out)
 {
-    cs_statement *s = add(out, "trained-range",
-                          "||sin Theta||_F^2 <= (L_b - min L_b) / ((b/2)^2 (sigma_t^2 - "
-                          "sigma_{d+1}^2)), Theta between U_t and the range of F, V_t and that of "
-                          "W' (lhs: the larger)",
-                          model, input);
+    cs_statement *s =
+        add_statement(out, "trained-range",
+                      "||sin Theta||_F^2 <= (L_b - min L_b) / ((b/2)^2 (sigma_t^2 - "
+                      "sigma_{d+1}^2)), Theta between U_t and the range of F, V_t and that of "
+                      "W' (lhs: the larger)",
+                      model, input);
     if (s) s->trivial = (double)l->t;
     evaluate(s, fmax(l->left_range, l->right_range), l->range_bound, l->range_error);
     cs_statement_real(s, "left", l->left_range);
@@ -62,10 +64,11 @@ static bool holds_optimum(const cs_learned *l, const cs_linear_reach *reach)
 static void angle(const cs_learned *l, const char *model, const char *input,
                   const cs_linear_reach *reach, double tolerance, cs_statements *out)
 {
-    cs_statement *s = add(out, "trained-angle",
-                          "the top t singular vectors of F W'^T are within the tolerance (radians, "
-                          "largest principal angle) of U_t and V_t",
-                          model, input);
+    cs_statement *s =
+        add_statement(out, "trained-angle",
+                      "the top t singular vectors of F W'^T are within the tolerance (radians, "
+                      "largest principal angle) of U_t and V_t",
+                      model, input);
     double largest = fmax(l->left[l->t - 1], l->right[l->t - 1]);
     cs_statement_evaluate(s, largest, tolerance, 0.0);
     if (reach && !holds_optimum(l, reach)) {
@@ -87,10 +90,11 @@ static void reached(const cs_learned *l, const char *model, const char *input,
                     const cs_linear_reach *reach, cs_statements *out)
 {
     const double half2 = l->factor * l->factor / 4;
-    cs_statement *s = add(out, "trained-reach",
-                          "the least L_b of d features that are quadratic in the presence of "
-                          "tokens <= L_b(f, W)",
-                          model, input);
+    cs_statement *s =
+        add_statement(out, "trained-reach",
+                      "the least L_b of d features that are quadratic in the presence of "
+                      "tokens <= L_b(f, W)",
+                      model, input);
     evaluate(s, half2 * reach->any, l->loss, l->error + 1e-9 * fabs(l->minimum));
     cs_statement_real(s, "uniform_attention", half2 * reach->uniform);
     cs_statement_real(s, "above_uniform_attention", l->loss - half2 * reach->uniform);
@@ -114,17 +118,19 @@ cs_status cs_learned_entropy_state(const cs_learned_entropy *e, const char *mode
                                    const char *input, double tolerance, cs_statements *out)
 {
     const double rounding = 1e-6 * e->optimum; /* single precision */
-    cs_statement *s = add(out, "trained-entropy",
-                          "H - 4 se <= cross-entropy a predicted token on fresh sequences; H the "
-                          "least there is",
-                          model, input);
+    cs_statement *s =
+        add_statement(out, "trained-entropy",
+                      "H - 4 se <= cross-entropy a predicted token on fresh sequences; H the "
+                      "least there is",
+                      model, input);
     evaluate(s, e->optimum - 4 * e->se, e->loss, rounding);
     cs_statement_real(s, "optimum", e->optimum);
     cs_statement_real(s, "se", e->se);
     cs_statement_int(s, "sequences", e->sequences);
     cs_statement_real(s, "excess", e->loss - e->optimum);
-    s = add(out, "trained-entropy-excess",
-            "cross-entropy - H <= tolerance + 4 se (nats a predicted token)", model, input);
+    s = add_statement(out, "trained-entropy-excess",
+                      "cross-entropy - H <= tolerance + 4 se (nats a predicted token)", model,
+                      input);
     cs_statement_evaluate(s, e->loss - e->optimum, tolerance + 4 * e->se, 0.0);
     if (s && s->verdict == CS_FAIL) {
         cs_statement_withhold(s);

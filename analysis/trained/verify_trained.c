@@ -44,15 +44,10 @@ typedef struct {
 
 /* --- common ------------------------------------------------------------------------------------*/
 
-static cs_task task_of(const cs_trained *t)
-{
-    return (cs_task){.objective = t->toy->objective};
-}
-
 static cs_train_options recipe(const cs_trained *t)
 {
     cs_train_options o = cs_train_defaults();
-    o.task = task_of(t);
+    o.task.objective = t->toy->objective;
     o.steps = t->options->steps;
     o.data.batch = BATCH;
     o.data.length = t->toy->length;

@@ -42,8 +42,8 @@ void cs_reconstruction_free(cs_reconstruction *r)
 
 /* --- before the work -------------------------------------------------------------------------- */
 
-static cs_status check(const cs_patch_reader *reader, const cs_images *m,
-                       const cs_reconstruct_options *o)
+static cs_status check_reader(const cs_patch_reader *reader, const cs_images *m,
+                              const cs_reconstruct_options *o)
 {
     const cs_model_config *c = &reader->model->config;
     const double least = 1e-9;
@@ -451,7 +451,7 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
                .width = reader->patches * reader->values};
     cs_pool pool = {0};
     float *truth = NULL;
-    cs_status status = check(reader, images, options);
+    cs_status status = check_reader(reader, images, options);
     if (status == CS_OK)
         status =
             cs_images_patches(images, reader->model->config.picture.patch, NULL, NULL, 0, &corpus);

@@ -65,10 +65,17 @@ struct cs_args {
     cs_input_hash hash;
     int outputs;
     cs_opt_output *output;
-    const char *lock_path; /* of the folder of -o, NULL until something is claimed there */
-    int lock;
-    const char *left; /* names of files that a killed run left there; NULL: none */
-    bool made_folder;
+    /* The folder of -o. */
+    struct {
+        /* NULL until something is claimed there. */
+        const char *lock_path;
+        int lock;
+        /* Names of files that a killed run left there; NULL: none. */
+        const char *left;
+        bool made;
+        /* It holds an earlier run of the same command, whose files belong to this one too. */
+        bool resumes;
+    } folder;
     cs_result *record;  /* filled by the command, NULL until it begins */
     const char *result; /* name given to cs_output_record */
     char *printed;      /* printed to standard output when the run is complete; malloc */
@@ -76,9 +83,7 @@ struct cs_args {
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume continues */
-    /* DIR holds an earlier run of the same command, whose files belong to this one too */
-    bool resumes;
-    bool started; /* a manifest is already written, and is kept when the run fails */
+    bool started;    /* a manifest is already written, and is kept when the run fails */
     /* a step of another command, which itself reports how to continue */
     bool part;
     bool delegated; /* another command ran in its place and wrote the manifest */

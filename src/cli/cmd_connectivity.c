@@ -12,13 +12,11 @@
 #include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
-#include "cli/connectivity_digest.h"
 #include "cli/connectivity_features.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
-#include "cli/unfinished.h"
 #include "cooc/build_sequences.h"
 #include "io/digests.h"
 #include "io/json.h"
@@ -34,7 +32,7 @@ typedef struct {
     size_t next;     /* the next record; below the size: it was kept from an earlier run */
     size_t wanted;   /* records */
     const char *objective, *context; /* of the current matrix, "" where they are not known */
-    cs_unfinished unfinished;
+    cs_partial_run unfinished;
     cs_words specs;          /* of a corpus: the objectives */
     cs_population_plan plan; /* of a corpus, except the objective */
 } study;
@@ -125,7 +123,7 @@ static cs_status keep_record(study *t, const char *series, const char *position,
     if (status == CS_OK && (json_array_append_new(t->records, record) != 0 ||
                             json_array_append_new(t->inputs, json_string(t->input)) != 0))
         status = CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_unfinished_save(&t->unfinished);
+    if (status == CS_OK) status = cs_partial_run_save(&t->unfinished);
     t->next += 1;
     return status;
 }
@@ -380,13 +378,13 @@ static cs_status run(cs_args *args)
     CS_ARGS_FIELDS(args, &t.plan, seed, hold_back);
     status = cs_output_claim(args, "connectivity.json connectivity.csv connectivity-blocks.csv "
                                    "verdicts.csv spectrum.csv");
-    if (status == CS_OK) status = cs_unfinished_begin(args, &t.unfinished);
+    if (status == CS_OK) status = cs_partial_run_begin(args, &t.unfinished);
     if (status != CS_OK) return status;
     status = take_records(&t);
     if (status == CS_OK) status = corpus ? study_corpus(args, &t) : study_files(args, &t);
     if (status == CS_OK) status = report(args, &t);
     if (status == CS_ERR_INTERRUPT) status = interrupted(&t);
-    cs_unfinished_end(&t.unfinished, status);
+    cs_partial_run_end(&t.unfinished, status);
     cs_words_free(&t.specs);
     return status;
 }

@@ -52,8 +52,8 @@ static char *substitute(const char *word, size_t length, const char *corpus, con
 }
 
 /* The words of a step after the command's name, with what the demo itself was given. */
-static cs_status fill(cs_args *args, const char *line, const char *corpus, const char *dir,
-                      cs_words *words)
+static cs_status fill_step(cs_args *args, const char *line, const char *corpus, const char *dir,
+                           cs_words *words)
 {
     cs_status status = CS_OK;
     for (const char *word = line; *word && status == CS_OK;) {
@@ -90,7 +90,7 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
     cs_words words = {0};
     const cs_command *command = NULL;
     bool refuted = false;
-    cs_status status = fill(args, steps[step].command, corpus, dir, &words);
+    cs_status status = fill_step(args, steps[step].command, corpus, dir, &words);
     if (status == CS_OK) status = cs_command_by_name(words.text[0], &command);
     if (status == CS_OK) {
         (void)printf("\nStep %d of %d. %s\n\n$ cospec", step + 1, (int)STEPS, steps[step].reason);

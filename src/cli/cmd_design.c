@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
-#include "cli/unfinished.h"
 #include "io/json.h"
 #include "plan/spec.h"
 
@@ -65,7 +64,7 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
 }
 
 /* Solves it, from where an interrupted run stopped. */
-static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem *problem,
+static cs_status solve(cs_args *args, cs_partial_run *u, const cs_design_problem *problem,
                        cs_design *design)
 {
     cs_design_options options = {.progress = cs_output_progress(args)};
@@ -81,7 +80,7 @@ static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem 
     cs_reason_clear();
     status = cs_design_state(design, &state);
     if (status == CS_OK) status = cs_json_set(u->kept, "state", state);
-    if (status == CS_OK) status = cs_unfinished_save(u);
+    if (status == CS_OK) status = cs_partial_run_save(u);
     return status == CS_OK ? cs_fail(CS_ERR_INTERRUPT,
                                      "interrupted after %lld steps, kept in %s; run the same "
                                      "command with --resume to continue",
@@ -91,7 +90,7 @@ static cs_status solve(cs_args *args, cs_unfinished *u, const cs_design_problem 
 
 /* Designs distributions for `count` weights of the next token, from the largest down, and keeps
  * each for --resume. */
-static cs_status add_frontier(cs_args *args, cs_unfinished *u, cs_design_problem problem,
+static cs_status add_frontier(cs_args *args, cs_partial_run *u, cs_design_problem problem,
                               int64_t count, json_t *rows)
 {
     double most = 0;
@@ -101,13 +100,13 @@ static cs_status add_frontier(cs_args *args, cs_unfinished *u, cs_design_problem
         problem.next_token = most * (double)(count - i) / (double)count;
         status = solve(args, u, &problem, &d);
         if (status == CS_OK) status = cs_design_row("frontier", "frontier", &d, rows);
-        if (status == CS_OK) status = cs_unfinished_save(u);
+        if (status == CS_OK) status = cs_partial_run_save(u);
         cs_design_free(&d);
     }
     return status;
 }
 
-static cs_status add_one(cs_args *args, cs_unfinished *u, const cs_design_problem *problem,
+static cs_status add_one(cs_args *args, cs_partial_run *u, const cs_design_problem *problem,
                          json_t *rows)
 {
     const char *path = NULL;
@@ -179,7 +178,7 @@ static cs_status run(cs_args *args)
     const int64_t count = cs_args_int(args, "frontier");
     cs_plan_file parts = {0};
     cs_design_problem problem;
-    cs_unfinished u = {0};
+    cs_partial_run u = {0};
     json_t *rows = NULL;
     double *gram = NULL;
     if (count > 0 ? cs_args_given(args, "next-token") : cs_args_count(args, "compare") > 0) {
@@ -191,7 +190,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK)
         status = cs_output_claim(args, count > 0 ? "frontier.json frontier.csv"
                                                  : "design.json design.csv plan.json");
-    if (status == CS_OK) status = cs_unfinished_begin(args, &u);
+    if (status == CS_OK) status = cs_partial_run_begin(args, &u);
     if (status != CS_OK) goto done;
     rows = json_object_get(u.kept, "points");
     if (!rows) status = cs_json_set(u.kept, "points", rows = json_array());
@@ -201,7 +200,7 @@ static cs_status run(cs_args *args)
                            : add_one(args, &u, &problem, rows);
     if (status == CS_OK && count > 0) status = add_objectives(args, &problem, rows);
     if (status == CS_OK) status = report(args, &problem, count > 0, rows);
-    cs_unfinished_end(&u, status == CS_ERR_CONVERGE ? CS_OK : status);
+    cs_partial_run_end(&u, status == CS_ERR_CONVERGE ? CS_OK : status);
 done:
     cs_free(gram);
     cs_plan_file_free(&parts);

@@ -93,7 +93,7 @@ static cs_status show_neighbours(const cs_args *args, const cs_inspection *in, c
                                  cs_args_text(args, "neighbours"));
 }
 
-static cs_status fill(const cs_args *args, const cs_inspection *in, const cs_spectrum *s)
+static cs_status fill_record(const cs_args *args, const cs_inspection *in, const cs_spectrum *s)
 {
     cs_status status = CS_OK;
     int rows = cs_args_count(args, "row"), vectors = cs_args_count(args, "vector");
@@ -131,7 +131,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
     if (status == CS_OK) status = wanted_spectrum(args, &store, &spectrum);
     const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
-    if (status == CS_OK) status = fill(args, &in, &spectrum);
+    if (status == CS_OK) status = fill_record(args, &in, &spectrum);
     if (status == CS_OK) status = cs_output_record(args, "inspect", &view);
     cs_spectrum_free(&spectrum);
     cs_cooc_store_free(&store);

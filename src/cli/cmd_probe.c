@@ -415,15 +415,15 @@ static cs_status probe_pictures(run *r)
         estimate(r, r->heads && rows > r->patches.most ? r->patches.most : rows,
                  cs_picture_width(&m.model.config, r->pooling) / r->each, o.layers);
     } else if (status == CS_OK) {
-        const bool beside = cs_args_is(r->args, "baselines", "yes");
-        const int64_t layers = (one ? 1 : o.layers) + (beside ? 2 : 0);
+        const bool baselines = cs_args_is(r->args, "baselines", "yes");
+        const int64_t layers = (one ? 1 : o.layers) + (baselines ? 2 : 0);
         begin_result(r, layers);
         r->candidates = one ? cs_item_array(r->root, "candidates") : NULL;
         r->patches.kept = r->heads && cs_args_given(r->args, "output") ? &r->answers : NULL;
         if (r->patches.kept)
             status = cs_patch_predictions_make(&r->patches.test, layers, &r->answers);
         if (status == CS_OK) status = probe_patches(r, &m.model, patches, o, NULL);
-        if (status == CS_OK && beside) status = probe_baselines(r, &m, patches, o);
+        if (status == CS_OK && baselines) status = probe_baselines(r, &m, patches, o);
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);

@@ -44,12 +44,6 @@ static double block_bytes(int64_t cols, int64_t blocks)
     return 8.0 * (double)cols * (double)cols * (double)blocks;
 }
 
-static cs_status check_memory(int64_t cols, int64_t blocks)
-{
-    return cs_mem_check(block_bytes(cols, blocks), "fewer --blocks take less",
-                        "%" PRId64 " blocks of %" PRId64 " columns take", blocks, cols);
-}
-
 static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
 {
     cs_rows rows = {0};
@@ -63,7 +57,9 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
                        " rows along its last dimension",
                        rows.name, rows.dimensions, rows.rows);
     if (status == CS_OK) status = cs_args_rank_blocks(s->args, rows.rows, &block, &blocks, &kept);
-    if (status == CS_OK) status = check_memory(rows.cols, blocks);
+    if (status == CS_OK)
+        status = cs_mem_check(block_bytes(rows.cols, blocks), "fewer --blocks take less",
+                              "%" PRId64 " blocks of %" PRId64 " columns take", blocks, rows.cols);
     if (status == CS_OK) status = cs_gram_init(rows.cols, blocks, &s->gram, &g);
     if (status == CS_OK) status = cs_gram_add(&g, &rows, block, &s->gram);
     if (status == CS_OK) cs_row_partition(block, rows.rows, blocks, s->partition);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
-#include "analysis/study/standings.h"
 #include "base/eta.h"
 #include "base/plugin.h"
 #include "cli/args.h"
@@ -158,7 +157,7 @@ static cs_status write_tables(cs_study_job *j)
 }
 
 /* Everything that can be wrong before the first step. */
-static cs_status check(cs_args *args, cs_study_job *j)
+static cs_status check_study(cs_args *args, cs_study_job *j)
 {
     cs_status status = cs_blame(check_commands(&j->study), "%s", j->steps);
     if (status == CS_OK) status = cs_report_check(&j->study, j->template);
@@ -171,7 +170,7 @@ static cs_status check(cs_args *args, cs_study_job *j)
 
 static cs_status prepare(cs_args *args, cs_study_job *j)
 {
-    cs_status status = check(args, j);
+    cs_status status = check_study(args, j);
     if (status == CS_OK) status = cs_output_input(args, j->steps);
     if (status == CS_OK) status = cs_output_input(args, j->template);
     if (status == CS_OK && !cs_args_given(args, "output"))
@@ -204,7 +203,7 @@ cs_status cs_study_job_run(cs_args *args, cs_study_job *j)
     cs_study_run_options options = {.program = self, .announce = announce, .note = note, .ctx = j};
     CS_ARGS_FIELDS(args, &options, resume, jobs);
     if (j->times && cs_args_flag(args, "dry-run")) {
-        cs_status checked = check(args, j);
+        cs_status checked = check_study(args, j);
         if (checked == CS_OK && options.resume && (cs_args_given(args, "output") || !j->compares))
             checked = cs_study_find_kept(&j->study, &options);
         return checked == CS_OK ? j->times(args, &j->study, j->ctx) : checked;

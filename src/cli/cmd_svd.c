@@ -424,6 +424,7 @@ static cs_status run_svd(cs_args *args)
     cs_spectrum_options options = {0};
     cs_dense start_u = {0}, start_v = {0};
     const char *path = NULL;
+    double cost4 = 0;
     cs_status status = take_options(args, &options);
     if (status == CS_OK) status = cs_args_no_language(args);
     if (status == CS_OK) status = check_choices(args, &options);
@@ -438,15 +439,14 @@ static cs_status run_svd(cs_args *args)
                      : read_rank(args, rows.rows, a.cols, &options.k);
     if (status == CS_OK) status = read_start(args, &rows, &a, &start_u, &start_v, &options);
     if (status == CS_OK && (options.moment4 || cs_args_flag(args, "dry-run")))
-        status = cs_args_note_moment4(args, &a, options.moment4_sparing, &options.moment4_cost);
+        status = cs_args_note_moment4(args, &a, options.moment4_sparing, &cost4);
     if (status == CS_OK && cs_args_flag(args, "dry-run")) {
-        status = estimate(args, options.gpu, rows.rows, &a, options.k, options.moment4_cost);
+        status = estimate(args, options.gpu, rows.rows, &a, options.k, cost4);
         goto done;
     }
     if (status == CS_OK && !options.values_only && !cs_args_in_memory(args))
         status = check_disk(args, rows.rows, &a, options.k);
     options.partial = !cs_args_in_memory(args);
-    options.departure = !options.values_only;
     if (status == CS_OK) {
         status = cs_spectrum_of(&a, &options, &spectrum);
         if (status == CS_ERR_INPUT) status = cs_blame(status, "%s", path);

@@ -49,7 +49,7 @@ static int64_t plans_of(double pixels, int64_t evaluated)
  * another target (normalised patches, codes, a schedule of objectives), or if the model reads less
  * or more than its plans show (blind queries, tokens kept or replaced). */
 static cs_status add_optimum(const cs_images *images, const cs_model_config *c,
-                                         const cs_train_options *o, double loss, cs_item *item)
+                             const cs_train_options *o, double loss, cs_item *item)
 {
     cs_field_case of = {.height = images->height,
                         .width = images->width,
@@ -458,8 +458,8 @@ static cs_status write_result(cs_args *args, const run *r, const cs_train_result
         cs_item_take(budget, "folder", cs_format("budget-%lld", (long long)r->budget[i].steps));
         put_result(budget, &r->budget[i].result);
     }
-    cs_status status = add_optimum(&r->images, &r->model.config, &r->options,
-                                               trained->eval_loss, root);
+    cs_status status =
+        add_optimum(&r->images, &r->model.config, &r->options, trained->eval_loss, root);
     if (status == CS_OK) status = cs_output_csv(args, "losses.csv", &view);
     return status == CS_OK ? cs_output_record(args, "train", NULL) : status;
 }

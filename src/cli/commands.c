@@ -122,7 +122,7 @@ static cs_status finish(cs_args *args, cs_status status, double wall_seconds)
     return written == CS_OK && status != CS_OK ? cs_fail(status, "%s", reason) : written;
 }
 
-static cs_status run(const cs_command *command, cs_args *args)
+static cs_status run_command(const cs_command *command, cs_args *args)
 {
     bool kept = false;
     double start = cs_seconds();
@@ -179,7 +179,8 @@ cs_status cs_command_execute(const cs_command *command, int argc, char **argv, b
     } else if (status == CS_OK) {
         args->part = part;
         status = count_run(1);
-        if (status == CS_OK && (status = run(command, args)) == CS_OK) status = count_run(-1);
+        if (status == CS_OK && (status = run_command(command, args)) == CS_OK)
+            status = count_run(-1);
         *refuted = args->refuted;
         /* mpirun kills all ranks when one ends with a code, and rank 0 may not have printed yet. */
         if (args->follows) status = CS_OK;
@@ -196,7 +197,7 @@ cs_status cs_command_task(const cs_command *command, int argc, char **argv,
     cs_status status = cs_args_parse(command, argc, argv, &args);
     if (status == CS_OK) {
         args->tables = tables;
-        status = run(command, args);
+        status = run_command(command, args);
         cs_output_release(args);
     }
     cs_args_free(&args);

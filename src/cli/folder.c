@@ -40,9 +40,9 @@ cs_status cs_output_begin(cs_args *args, const char *path)
     if (!output.path) return CS_ERR_MEMORY;
     look(&output);
     args->output[args->outputs++] = output;
-    if (args->lock_path) { /* unrecorded, on a full disk, the file asks for --force */
-        const size_t root = strlen(args->lock_path) - strlen(lock_name);
-        (void)dprintf(args->lock, "\n%s\n", path + root);
+    if (args->folder.lock_path) { /* unrecorded, on a full disk, the file asks for --force */
+        const size_t root = strlen(args->folder.lock_path) - strlen(lock_name);
+        (void)dprintf(args->folder.lock, "\n%s\n", path + root);
     }
     return CS_OK;
 }
@@ -75,16 +75,16 @@ static cs_status read_left(cs_args *args)
     enum { MOST = 1 << 16 };
     const char *text = cs_args_keep(args, cs_calloc(MOST + 1, 1));
     if (!text) return CS_ERR_MEMORY;
-    args->left = pread(args->lock, (char *)text, MOST, 0) > 0 ? text : NULL;
-    (void)lseek(args->lock, 0, SEEK_END);
+    args->folder.left = pread(args->folder.lock, (char *)text, MOST, 0) > 0 ? text : NULL;
+    (void)lseek(args->folder.lock, 0, SEEK_END);
     return CS_OK;
 }
 
 static bool was_left(const cs_args *args, const char *file)
 {
     const size_t length = strlen(file);
-    for (const char *at = args->left; at && (at = strstr(at, file)); ++at) {
-        if (at > args->left && at[-1] == '\n' && at[length] == '\n') {
+    for (const char *at = args->folder.left; at && (at = strstr(at, file)); ++at) {
+        if (at > args->folder.left && at[-1] == '\n' && at[length] == '\n') {
             return true;
         }
     }
@@ -94,30 +94,30 @@ static bool was_left(const cs_args *args, const char *file)
 /* Makes the folder and locks it, once. */
 static cs_status open_folder(cs_args *args, const char *dir)
 {
-    if (args->lock_path) {
+    if (args->folder.lock_path) {
         return CS_OK;
     }
-    args->made_folder = !cs_path_exists(dir);
+    args->folder.made = !cs_path_exists(dir);
     cs_status status = cs_dir_make(dir);
     const char *path = status == CS_OK ? cs_args_join(args, dir, lock_name) : NULL;
-    if (status == CS_OK) status = path ? cs_dir_lock(dir, true, &args->lock) : CS_ERR_MEMORY;
-    args->lock_path = status == CS_OK ? path : NULL;
+    if (status == CS_OK) status = path ? cs_dir_lock(dir, true, &args->folder.lock) : CS_ERR_MEMORY;
+    args->folder.lock_path = status == CS_OK ? path : NULL;
     return status == CS_OK ? read_left(args) : status;
 }
 
 void cs_output_release(cs_args *args)
 {
     const char *dir = cs_args_text(args, "output");
-    if (args->lock_path) {
-        if (!args->left || args->outputs > 0) { /* else nothing has come in its place */
-            (void)unlink(args->lock_path);
+    if (args->folder.lock_path) {
+        if (!args->folder.left || args->outputs > 0) { /* else nothing has come in its place */
+            (void)unlink(args->folder.lock_path);
         }
-        (void)close(args->lock);
+        (void)close(args->folder.lock);
     }
-    if (args->made_folder) {
+    if (args->folder.made) {
         (void)rmdir(dir); /* where nothing was written */
     }
-    args->lock_path = NULL;
+    args->folder.lock_path = NULL;
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */
@@ -167,7 +167,7 @@ static cs_status refuse_links(char *path, size_t root)
 static cs_status check_place(const cs_args *args, const char *file, char *path, size_t root)
 {
     cs_status status = refuse_links(path, root);
-    bool ours = cs_args_flag(args, "force") || args->resumes || begun(args, path) ||
+    bool ours = cs_args_flag(args, "force") || args->folder.resumes || begun(args, path) ||
                 was_left(args, file) || !cs_path_exists(path);
     if (status == CS_OK && !ours && strcmp(file, "manifest.json") == 0) {
         status = is_manifest(path, &ours);
@@ -220,7 +220,7 @@ cs_status cs_output_into(cs_args *args, const char *dir)
 
 void cs_output_takes_over(cs_args *args)
 {
-    args->resumes = true;
+    args->folder.resumes = true;
 }
 
 cs_status cs_output_path(cs_args *args, const char *file, const char **out)

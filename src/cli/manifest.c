@@ -209,8 +209,11 @@ static bool has_name(const json_t *names, const char *name)
     return false;
 }
 
-cs_status cs_output_same_run(const cs_args *args, const char *where, const json_t *then,
-                             bool *go_on)
+/* CS_ERR_USAGE, naming the first option that differs with both values, if `then` ("options" and
+ * "supposed" as in a manifest) is of another run. Options that change only where or how a result
+ * appears may differ, and so may those that the command continues with, which sets *go_on. */
+static cs_status same_options(const cs_args *args, const char *where, const json_t *then,
+                              bool *go_on)
 {
     const char *continues = args->command->continues, *key = NULL;
     const json_t *options = json_object_get(then, "options"),
@@ -249,7 +252,7 @@ static cs_status compare(const cs_args *args, const json_t *manifest, const char
             status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run with other arguments", dir);
     }
     json_decref(position);
-    return status == CS_OK ? cs_output_same_run(args, dir, manifest, go_on) : status;
+    return status == CS_OK ? same_options(args, dir, manifest, go_on) : status;
 }
 
 static cs_status same_run(const cs_args *args, const json_t *manifest, const char *dir, bool *same)
@@ -306,4 +309,40 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
     }
     json_decref(manifest);
     return status;
+}
+
+/* --- unfinished runs -------------------------------------------------------------------------- */
+
+cs_status cs_partial_run_begin(cs_args *args, cs_partial_run *out)
+{
+    const char *dir = cs_args_text(args, "output");
+    const bool resume = cs_args_flag(args, "resume");
+    bool go_on = false;
+    cs_partial_run u = {.path = dir ? cs_args_join(args, dir, "unfinished.json") : NULL};
+    cs_status status = !dir || u.path ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK && !resume) status = cs_output_claim(args, "unfinished.json");
+    if (status == CS_OK && dir) status = cs_dir_make(dir);
+    if (status == CS_OK && dir && resume && cs_path_exists(u.path)) {
+        status = cs_json_read(u.path, &u.kept);
+        if (status == CS_OK) status = same_options(args, u.path, u.kept, &go_on);
+    } else if (status == CS_OK) {
+        u.kept = json_pack("{s:o, s:o}", "options", cs_args_json(args), "supposed",
+                           cs_args_names_json(args, true));
+        status = u.kept ? CS_OK : CS_ERR_MEMORY;
+    }
+    if (status != CS_OK) json_decref(u.kept);
+    if (status == CS_OK) *out = u;
+    return status;
+}
+
+cs_status cs_partial_run_save(const cs_partial_run *u)
+{
+    return u->path ? cs_json_write(u->path, u->kept) : CS_OK;
+}
+
+void cs_partial_run_end(cs_partial_run *u, cs_status status)
+{
+    if (u->path && status == CS_OK) (void)unlink(u->path);
+    json_decref(u->kept);
+    *u = (cs_partial_run){0};
 }

@@ -104,11 +104,24 @@ cs_status cs_output_begin(cs_args *args, const char *path) CS_MUST_CHECK;
  * of another run (unless --force). */
 cs_status cs_output_resume(cs_args *args, bool *kept) CS_MUST_CHECK;
 
-/* CS_ERR_USAGE, naming the first option that differs with both values, if `then` ("options" and
- * "supposed" as in a manifest) is of another run than this one. Options that change only where or how
- * a result appears may differ, and so may those that the command continues with, which sets *go_on. */
-cs_status cs_output_same_run(const cs_args *args, const char *where, const json_t *then,
-                             bool *go_on) CS_MUST_CHECK;
+/* The state of an incomplete run in DIR/unfinished.json, so that --resume continues after an
+ * interrupt: one object, into which the command puts its partial results. It exists until the
+ * result replaces it. */
+typedef struct {
+    const char *path; /* NULL without -o: nothing is stored */
+    json_t *kept;     /* the object; "options" are those of this run */
+} cs_partial_run;
+
+/* Claims the file and makes DIR; under --resume takes over the state of an interrupted run:
+ * CS_ERR_USAGE names an option that differs. Call it after the claims of the other files of the
+ * command. */
+cs_status cs_partial_run_begin(cs_args *args, cs_partial_run *out) CS_MUST_CHECK;
+
+/* Writes the object as it is. */
+cs_status cs_partial_run_save(const cs_partial_run *u) CS_MUST_CHECK;
+
+/* Frees it, and removes the file if status is CS_OK. */
+void cs_partial_run_end(cs_partial_run *u, cs_status status);
 
 /* Writes DIR/manifest.json (command, resolved options, version, commit, libraries and OpenBLAS
  * kernel, threads, seed, inputs, wall time); called by main() after a

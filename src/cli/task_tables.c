@@ -19,7 +19,7 @@ const cs_opt cs_group_tasks[] = {
     {0},
 };
 
-static cs_status check(const cs_args *args)
+static cs_status check_options(const cs_args *args)
 {
     const char *none = "cannot be combined with --tasks", *layer = "layer";
     cs_status status = cs_args_refuse(args, "config dry-run against metric", none);
@@ -106,7 +106,7 @@ cs_status cs_args_tasks(cs_args *args)
                   "task=^task|^^task metric=^name block=# value=. partition=^~partition"};
     cs_task_list list = {0};
     int64_t open = 0;
-    cs_status status = check(args);
+    cs_status status = check_options(args);
     const cs_corpus_options reading = cs_args_corpus_form(args);
     if (status == CS_OK) status = cs_tasks_find(cs_args_text(args, "tasks"), &reading, &list);
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {

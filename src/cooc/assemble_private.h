@@ -38,8 +38,9 @@ typedef struct {
     int64_t total;
     /* bytes of arrays in memory, beyond which they go to files; 0: no limit */
     double limit;
-    const char *scratch;         /* the folder for these */
-    struct cs_cooc_files *files; /* NULL: in memory. Otherwise only cs_assembler_reserve allocates */
+    const char *scratch; /* the folder for these */
+    struct cs_cooc_files
+        *files; /* NULL: in memory. Otherwise only cs_assembler_reserve allocates */
 } cs_assembler;
 
 /* Mass of a number of units, in the scale of the matrix. */

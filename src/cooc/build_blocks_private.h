@@ -9,9 +9,11 @@ typedef struct {
     int64_t sequence, document; /* -1: not part of the row */
     int64_t of, sequences;      /* population: the current sequence, and their number */
     double scale;               /* units per unit of weight */
-    double weight, exact;       /* the last weight, */
-    int64_t weighed;            /* and its units: most contributions weigh as the one before */
-    double lost;                /* units that rounded to nothing */
+    /* The last weight and its units, exact and rounded: most contributions weigh as the one
+     * before. */
+    double weight, exact;
+    int64_t weighed;
+    double lost; /* units that rounded to nothing */
     int64_t contributions, units;
     bool overflow;
     int32_t label;

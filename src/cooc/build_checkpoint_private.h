@@ -45,19 +45,3 @@ void cs_checkpoint_close(cs_checkpoint **checkpoint);
  * units: CS_ERR_INPUT names the file. */
 cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint,
                              cs_checkpoint_state *state) CS_MUST_CHECK;
-
-/* --- shared by writing and reading ----------------------------------------------------------- */
-
-enum { CS_CHECKPOINT_PIECE = 1 << 20 };
-
-#define CS_CHECKPOINT_FORMAT "cospec build checkpoint"
-#define CS_CHECKPOINT_INDEX "checkpoint.json"
-extern const char *const cs_checkpoint_records[2];
-
-/* Header of the file of records. */
-typedef struct {
-    int64_t runs, blocks, contributions, units, overflow;
-} cs_checkpoint_header;
-
-/* The digest of a file is chained from piece to piece. */
-cs_hash128 cs_checkpoint_chain(cs_hash128 before, const void *bytes, size_t size);

@@ -1,6 +1,6 @@
 /* The build: sequences are cut into blocks of about BLOCK contributions, blocks are handed to
  * workers, each worker adds up its contributions in a collector, and what the collectors hold (or
- * have spilled) is merged into the matrix. `each:w` has a faster way (windows.c) where its stream
+ * have spilled) is merged into the matrix. `each:w` has a faster way (windows_count.c) where its stream
  * fits in the budget, and `unique` (windows_unique.c) but where rows take all of it.
  *
  * Why the result does not depend on threads or budget: each contribution is rounded to integer
@@ -26,7 +26,6 @@
 #include "cooc/build_checkpoint_private.h"
 #include "cooc/by_document.h"
 #include "cooc/context_private.h"
-#include "cooc/exchange_private.h"
 #include "cooc/merge_private.h"
 #include "cooc/synthetic_spread_private.h"
 #include "cooc/windows_private.h"

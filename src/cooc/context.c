@@ -112,7 +112,7 @@ bool cs_context_gram(const cs_context *context)
     return kinds[context->mode]->gram;
 }
 
-static cs_status check(const cs_context_options *o)
+static cs_status check_options(const cs_context_options *o)
 {
     if (o->draws < 0) {
         return cs_fail(CS_ERR_USAGE, "the number of draws, %lld, must not be negative",
@@ -225,7 +225,7 @@ static cs_status check_total(const cs_sequences *sequences, cs_context_plan *pla
 cs_status cs_context_prepare(const cs_sequences *sequences, const cs_context_options *options,
                              cs_context_plan **out)
 {
-    cs_status status = check(options);
+    cs_status status = check_options(options);
     if (status != CS_OK) return status;
     cs_context_plan *plan = cs_calloc(1, sizeof *plan);
     if (!plan) return CS_ERR_MEMORY;

@@ -8,7 +8,7 @@
  *     h(i) = sum_m q(m) C(s-1-i, m-n) / C(s-1, m),    i >= n, m >= n,
  *
  * the same for every target, and in whatever way positions are ordered (in the plane:
- * context_plane.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all of them,
+ * context_table.c); there are C(i-1, n-1) such sets. A set with m < n positions keeps all of them,
  * wherever they are, with probability q(m) / C(s-1, m). Both are computed by recurrences of
  * positive terms in i (no differences of log-gammas): h(i+1)/h(i) has the factor (s-1-i-(m-n)) /
  * (s-1-i), and the probability r_j(i) that the first i ranks hold j positions of S follows from

@@ -34,7 +34,7 @@ typedef struct {
     int64_t patterns; /* for one target; 0: no such weights */
     double tail;      /* weight of one target that lies beyond `ranks` */
 
-    /* nearest in the plane (context_plane.c): [k s + r] is the position of rank r around k, [k s + p]
+    /* nearest in the plane (context_table.c): [k s + r] is the position of rank r around k, [k s + p]
      * the rank of p; NULL: distance in the sequence */
     uint16_t *near_position, *near_rank;
 
@@ -204,7 +204,7 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
                                   const cs_sequences *sequences, int threads,
                                   cs_context_size *out) CS_MUST_CHECK;
 
-/* context_plane.c: the order by distance in the plane at one length, if the context has a plane.
+/* context_table.c: the order by distance in the plane at one length, if the context has a plane.
  * CS_ERR_USAGE names a length that is too large; CS_ERR_MEMORY before anything is allocated. */
 cs_status cs_context_plane_check(const cs_context_plan *plan) CS_MUST_CHECK;
 cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t length,

@@ -33,7 +33,7 @@
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/compensated_private.h"
-#include "cooc/lump_private.h"
+#include "cooc/reduce.h"
 
 static const double EXACT = 0; /* the tolerance of integers below 2^53 */
 

@@ -1,7 +1,7 @@
 /* The exact fourth moment, sum sigma^4 = ||A^T A||_F^2, by closed walks of length four.
  *
  * Method. ||A^T A||_F^2 = ||A A^T||_F^2 sums a_ij a_kj a_kl a_il over all closed walks i j k l of
- * the bipartite graph. Rows and columns are put in one order (moments_plan.c), and every walk is
+ * the bipartite graph. Rows and columns are put in one order (moments.c), and every walk is
  * counted at its first vertex: with g_uw = sum a_uv a_vw over the common neighbours v that come
  * after u,
  *
@@ -317,7 +317,7 @@ static cs_status deal(walk *w)
     return CS_OK;
 }
 
-static cs_status run(walk *w, int threads, double *out)
+static cs_status run_walks(walk *w, int threads, double *out)
 {
     int workers = threads > 0 ? threads : cs_threads();
     cs_status status = deal(w);
@@ -369,7 +369,7 @@ cs_status cs_moment4(const cs_csr *a, int threads, const cs_progress *progress, 
     if (status == CS_OK) status = reorder(a, &plan, &by_row, &by_col);
     if (status == CS_OK && plan.from_rows) status = half_init(&w.h[0], &plan.pool);
     if (status == CS_OK && plan.from_cols) status = half_init(&w.h[1], &plan.pool);
-    if (status == CS_OK) status = run(&w, threads, out);
+    if (status == CS_OK) status = run_walks(&w, threads, out);
     cs_csr_free(&by_row);
     cs_csr_free(&by_col);
     cs_pool_free(&plan.pool);

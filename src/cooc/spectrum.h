@@ -59,8 +59,6 @@ typedef struct {
      * the solver.
      */
     bool normalised;
-    /** With `normalised`: solve the matrix in its own scale. */
-    bool scaled;
     /** Neither components nor lumping: one solver call on the whole matrix, as a cross-check. */
     bool no_reduction;
     /** Drop the vectors from the result; they are computed for the residuals anyway. */
@@ -90,16 +88,12 @@ typedef struct {
      * exact.
      */
     double moment4_budget;
-    /** Cost of the exact sum for the matrix as given, if known; 0: unknown. */
-    double moment4_cost;
     /** Beyond CS_MOMENT4_CHEAP compute the exact sum only if the certificate of moments may pass
      * with it, according to the estimate; never if all triplets are found.
      */
     bool moment4_sparing;
     /** Callback, or NULL. */
     const cs_progress *progress;
-    /** Measure the departure of u and v from orthonormality. */
-    bool departure;
     /** If the block solver is interrupted, return the triplets that have converged, not certified,
      * in place of CS_ERR_INTERRUPT.
      */
@@ -203,9 +197,7 @@ typedef struct {
     double floor;
     /** 0. Internal stages scale all numbers by 2^-exponent. */
     int exponent;
-    /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN if it was neither
-     * requested nor needed.
-     */
+    /** At least \f$\|X^T X - I\|_F\f$ of the left and of the right vectors; NaN without vectors. */
     double departure;
 } cs_spectrum_solution;
 

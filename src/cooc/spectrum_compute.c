@@ -90,14 +90,12 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     cs_system system = {0};
     cs_parts parts = {0};
     cs_spectrum s = {0};
-    cs_status status = cs_system_of(a, options, &system);
+    cs_status status = cs_system_of(a, options, false, &system);
     if (status != CS_OK) return status;
     int64_t wanted = options->k > 0 ? options->k : cs_least(options->rows->rows, a->cols);
     cs_moment4_cost cost = {0};
     describe(a, options->rows, &system, &s);
-    cost.multiply_adds = system.reduced.shared ? options->moment4_cost : 0;
-    if (options->moment4 && cost.multiply_adds == 0 &&
-        (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
+    if (options->moment4 && (status = cs_moment4_cost_of(&system.reduced.a, &cost)) != CS_OK)
         goto done;
     s.moments.sum_sigma4_cost = cost.multiply_adds;
     bool keep = vectors_needed(&system, options, cost.multiply_adds, wanted);
@@ -116,8 +114,8 @@ static cs_status spectrum_of_filled(const cs_csr *a, const cs_spectrum_options *
     cs_certificate_facts facts = cs_certificate_facts_of(&system, options, &parts, &s);
     cs_parts_free(&parts);
     if ((status = cs_spectrum_certify(&system, options, &facts, &s)) != CS_OK) goto done;
-    if (options->departure && !s.solution.interrupted && isnan(s.solution.departure) && s.u.data &&
-        s.v.data)
+    if (!options->values_only && !s.solution.interrupted && isnan(s.solution.departure) &&
+        s.u.data && s.v.data)
         status = cs_spectrum_departure(&system.reduced, &s, &s.solution.departure);
     if (status == CS_ERR_INTERRUPT && options->partial) {
         cs_reason_clear();

@@ -24,7 +24,7 @@ void cs_spectrum_density_free(cs_spectrum_density *d)
     *d = (cs_spectrum_density){0};
 }
 
-static cs_status check(const cs_csr *a, const cs_spectrum_density_options *o)
+static cs_status check_options(const cs_csr *a, const cs_spectrum_density_options *o)
 {
     const int64_t rows = cs_spectrum_rows(a, &o->spectrum), k = o->spectrum.k;
     const int64_t most = rows < a->cols ? rows : a->cols;
@@ -192,7 +192,7 @@ static cs_status density_of_filled(const cs_csr *a, const cs_spectrum_density_op
     deflation known = {0};
     const cs_spectrum_options so = options->spectrum;
     double budget = so.moment4_budget > 0 ? so.moment4_budget : CS_MOMENT4_BUDGET;
-    cs_status status = cs_system_of(a, &so, &system);
+    cs_status status = cs_system_of(a, &so, false, &system);
     if (status != CS_OK) return status;
     const cs_reduction *r = &system.reduced;
     cs_side sampled = r->a.cols <= r->a.rows ? CS_RIGHT : CS_LEFT;
@@ -233,7 +233,7 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     cs_nonempty_rows rows = cs_nonempty_rows_all(a->rows);
     cs_csr filled = *a;
     cs_spectrum_density_options o = *options;
-    cs_status status = check(a, options);
+    cs_status status = check_options(a, options);
     if (status == CS_OK && !options->spectrum.rows) {
         status = cs_csr_drop_empty_rows(a, &rows, &filled);
         o.spectrum.rows = &rows;

@@ -26,7 +26,6 @@
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
-#include "cooc/lump_private.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum_stages_private.h"
 
@@ -462,7 +461,8 @@ static cs_status default_tolerance(cs_system *s)
     return status;
 }
 
-cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_system *out)
+cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool scaled,
+                       cs_system *out)
 {
     cs_system s = {0};
     cs_status status = cs_csr_check_rows(a, options->rows, !options->normalised);
@@ -477,7 +477,7 @@ cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, cs_s
         s.col_mass = cs_alloc(a->cols, sizeof *s.col_mass);
         status =
             s.row_mass && s.col_mass ? normalise(a, &s.own, s.row_mass, s.col_mass) : CS_ERR_MEMORY;
-    } else if (!options->scaled) {
+    } else if (!scaled) {
         s.exponent = cs_scale_exponent(s.entries.largest);
         s.exponent += a->gram && s.exponent % 2 != 0; /* its root is a power of two too */
     }

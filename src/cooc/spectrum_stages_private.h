@@ -67,8 +67,9 @@ static inline double cs_default_tolerance(double rounding)
 /* The orientation in which one pass over the matrix gives both products, if there is one. */
 const cs_csr *cs_system_one_pass(const cs_system *system);
 
-/* CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
-cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options,
+/* scaled: a normalised matrix is solved in its present scale, not divided by a power of two.
+ * CS_ERR_INPUT for NaN, infinite, negative (unless normalised) entries or none at all. */
+cs_status cs_system_of(const cs_csr *a, const cs_spectrum_options *options, bool scaled,
                        cs_system *out) CS_MUST_CHECK;
 
 /* Row and column sums, compensated. */

@@ -129,15 +129,7 @@ double cs_window_row_bytes(const cs_windows_job *job);
 cs_status cs_window_order_rows(cs_window_counter *c) CS_MUST_CHECK;
 cs_status cs_window_group_rows(cs_window_counter *c) CS_MUST_CHECK;
 
-/* --- the stream (windows_stream.c) ------------------------------------------------------------ */
-
-/* Bytes of the stream and its inversion. */
-double cs_window_stream_bytes(const cs_windows_job *job, int64_t *cells);
-
-/* Builds the stream of sequences, weighs their targets and lists the places of each token. */
-cs_status cs_window_stream_make(cs_window_counter *c) CS_MUST_CHECK;
-
-/* --- rows (windows_rows.c, windows_take.c) ---------------------------------------------------- */
+/* --- rows (windows_rows.c) ----------------------------------------------------------------- */
 
 /* Counts the rows of one group into its part, and places the part: an item of a parallel loop over
  * a counter. */

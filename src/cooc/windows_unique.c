@@ -1,5 +1,5 @@
 /* Context `unique`, counted row by row: the pairs of a token's occurrences in one dense accumulator
- * (windows.c, context_unique.c).
+ * (windows_count.c, context_unique.c).
  *
  * An occurrence at position p of a run adds a list of units for the positions around it
  * (windows_units.c) to the columns of their tokens.

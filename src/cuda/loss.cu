@@ -256,43 +256,21 @@ template <typename T> cs_status cross_entropy_backward(const cs_run *run, const 
                         f.rows, cols, f);
 }
 
-template <typename T> cs_status soft_cross_entropy_forward(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, "soft cross-entropy", soft_kernel<T>, loss_of<T>(run, op));
-}
-
-template <typename T> cs_status soft_cross_entropy_backward(const cs_run *run, const cs_op *op)
-{
-    Loss<T> f = loss_of<T>(run, op);
-    return launch_packs(cuda_of(run), "soft cross-entropy gradient", 1, soft_grad_kernel<T>, f.rows,
-                        f.cols, f);
-}
-
-template <typename T> cs_status spectral_loss_forward(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, "spectral loss", spectral_kernel<T>, loss_of<T>(run, op));
-}
-
-template <typename T> cs_status spectral_loss_backward(const cs_run *run, const cs_op *op)
-{
-    Loss<T> f = loss_of<T>(run, op);
-    return launch_packs(cuda_of(run), "spectral loss gradient", 1, spectral_grad_kernel<T>, f.rows,
-                        f.cols, f);
-}
-
-template <typename T> cs_status squared_error_forward(const cs_run *run, const cs_op *op)
-{
-    return by_rows(run, "squared error", squared_kernel<T>, loss_of<T>(run, op));
-}
-
-template <typename T> cs_status squared_error_backward(const cs_run *run, const cs_op *op)
-{
-    Loss<T> f = loss_of<T>(run, op);
-    return launch_packs(cuda_of(run), "squared error gradient", 1, squared_grad_kernel<T>, f.rows,
-                        f.cols, f);
-}
-
 BY_TYPE(cross_entropy)
-BY_TYPE(soft_cross_entropy)
-BY_TYPE(spectral_loss)
-BY_TYPE(squared_error)
+
+/* A loss by rows, whose gradient is by items. */
+#define ROW_LOSS(loss, name, kernel, grad_kernel)                                                  \
+    template <typename T> cs_status loss##_forward(const cs_run *run, const cs_op *op)             \
+    {                                                                                              \
+        return by_rows(run, name, kernel<T>, loss_of<T>(run, op));                                 \
+    }                                                                                              \
+    template <typename T> cs_status loss##_backward(const cs_run *run, const cs_op *op)            \
+    {                                                                                              \
+        Loss<T> f = loss_of<T>(run, op);                                                           \
+        return launch_packs(cuda_of(run), name " gradient", 1, grad_kernel<T>, f.rows, f.cols, f); \
+    }                                                                                              \
+    BY_TYPE(loss)
+
+ROW_LOSS(soft_cross_entropy, "soft cross-entropy", soft_kernel, soft_grad_kernel)
+ROW_LOSS(spectral_loss, "spectral loss", spectral_kernel, spectral_grad_kernel)
+ROW_LOSS(squared_error, "squared error", squared_kernel, squared_grad_kernel)

@@ -11,8 +11,8 @@
 enum { SIDE = 32, PLANE = SIDE * SIDE, RECORD = 1 + 3 * PLANE, CLASSES = 10 };
 
 /* Reads the records of one file into out, from picture `first` on. */
-static cs_status take(const char *path, const uint8_t *bytes, int64_t records, int64_t first,
-                      cs_images *out)
+static cs_status take_records(const char *path, const uint8_t *bytes, int64_t records,
+                              int64_t first, cs_images *out)
 {
     for (int64_t r = 0; r < records; ++r, bytes += RECORD) {
         if (bytes[0] >= CLASSES) {
@@ -45,7 +45,7 @@ cs_status cs_cifar_read(const char *path, const cs_images_options *options, cs_i
     int64_t records = 0;
     cs_status status = read_file(path, &bytes, &records, out->sha256);
     if (status == CS_OK) status = cs_images_allocate(path, records, SIDE, SIDE, 3, out);
-    if (status == CS_OK) status = take(path, (const uint8_t *)bytes, records, 0, out);
+    if (status == CS_OK) status = take_records(path, (const uint8_t *)bytes, records, 0, out);
     cs_free(bytes);
     if (status == CS_OK) status = cs_images_number_classes(path, out);
     if (status == CS_OK) cs_images_hold_out(options, out);
@@ -100,7 +100,7 @@ cs_status cs_cifar_read_directory(const char *path, const cs_images_options *opt
     }
     if (status == CS_OK) status = cs_images_allocate(path, all, SIDE, SIDE, 3, out);
     for (int f = 0; f < FILES && status == CS_OK; ++f) {
-        status = take(file[f], (const uint8_t *)bytes[f], records[f], first, out);
+        status = take_records(file[f], (const uint8_t *)bytes[f], records[f], first, out);
         first += records[f];
     }
     for (int64_t i = all - records[FILES - 1]; status == CS_OK && i < all; ++i) {

@@ -20,7 +20,7 @@ typedef struct {
     cs_status status;
 } table;
 
-static void add(table *t, const char *name, int64_t rows, int64_t cols)
+static void add_parameter(table *t, const char *name, int64_t rows, int64_t cols)
 {
     char full[64];
     (void)snprintf(full, sizeof full, "%s.%s", t->side, name);
@@ -32,18 +32,18 @@ static void add_linear(table *t, const char *name, int64_t rows, int64_t cols)
 {
     char part[48];
     (void)snprintf(part, sizeof part, "%s.weight", name);
-    add(t, part, rows, cols);
+    add_parameter(t, part, rows, cols);
     (void)snprintf(part, sizeof part, "%s.bias", name);
-    add(t, part, 1, rows);
+    add_parameter(t, part, 1, rows);
 }
 
 static void add_norm(table *t, const char *name, int64_t cols)
 {
     char part[48];
     (void)snprintf(part, sizeof part, "%s.gain", name);
-    add(t, part, 1, cols);
+    add_parameter(t, part, 1, cols);
     (void)snprintf(part, sizeof part, "%s.bias", name);
-    add(t, part, 1, cols);
+    add_parameter(t, part, 1, cols);
 }
 
 /* "N.PART" */
@@ -60,7 +60,7 @@ static cs_status make_table(const cs_vq_sizes *s, cs_params *params)
     for (int side = 0; side < 2; ++side) {
         t.side = SIDE[side];
         add_linear(&t, "in", s->width, s->values);
-        add(&t, "position", s->patches, s->width);
+        add_parameter(&t, "position", s->patches, s->width);
         for (int64_t l = 0; l < s->layers; ++l) {
             add_norm(&t, of_layer(l, "attention.norm", n), s->width);
             add_linear(&t, of_layer(l, "attention.qkv", n), 3 * s->width, s->width);

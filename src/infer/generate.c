@@ -88,7 +88,7 @@ static cs_status check_model(const drawing *d)
     return CS_OK;
 }
 
-static cs_status check(const drawing *d)
+static cs_status check_drawing(const drawing *d)
 {
     const cs_generate_options *o = &d->options;
     const cs_model_config *c = &d->model->config;
@@ -389,7 +389,7 @@ cs_status cs_generate(cs_model *model, const cs_generate_options *options, cs_ge
     d.shifts = cs_kind_shifts(kind);
     d.begins = cs_most(options->around.befores, d.shifts && options->from_nothing);
     d.ends = d.causal ? 0 : options->around.afters;
-    cs_status status = check(&d);
+    cs_status status = check_drawing(&d);
     if (status != CS_OK) return status;
     g.drawn = here.drawn = g.length - options->prompt_length;
     CS_POOL_FIELDS(&g.pool, g.count * g.length, &g, token);

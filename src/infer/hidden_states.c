@@ -248,13 +248,6 @@ static cs_status fill_rows(walk *w, const piece *p, int64_t b, int64_t draw)
     return status;
 }
 
-static cs_status not_a_number(const walk *w, int64_t layer, const cs_hidden_row *row, float x)
-{
-    return cs_fail(CS_ERR_INPUT, "layer %lld, document %lld, piece %d, position %d: a state is %s",
-                   (long long)w->options.layer[layer], (long long)row->document, row->piece,
-                   row->position, isnan(x) ? "not a number" : "infinite");
-}
-
 /* Rows of a piece added to its pooled vector: the mean over the draws so far. */
 static void pool_piece(const walk *w, int64_t plane, const piece *p, const float *rows,
                        int64_t draw)
@@ -281,7 +274,11 @@ static cs_status keep_piece(const walk *w, int64_t l, const piece *p, const floa
     int64_t d = w->width;
     for (int64_t i = 0; i < p->rows * d; ++i) {
         if (!isfinite(rows[i])) {
-            return not_a_number(w, l, w->about + p->first + i / d, rows[i]);
+            const cs_hidden_row *row = w->about + p->first + i / d;
+            return cs_fail(CS_ERR_INPUT,
+                           "layer %lld, document %lld, piece %d, position %d: a state is %s",
+                           (long long)o->layer[l], (long long)row->document, row->piece,
+                           row->position, isnan(rows[i]) ? "not a number" : "infinite");
         }
     }
     for (int64_t plane = l; plane < w->planes && o->pooling != CS_POOL_NONE; plane += o->layers) {

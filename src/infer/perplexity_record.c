@@ -85,7 +85,7 @@ static void add_lengths(const cs_perplexity *p, cs_item *list)
     const struct {
         const char *name;
         const double *value;
-    } beside[] = {{"unigram", p->reference.nll_at},
+    } extras[] = {{"unigram", p->reference.nll_at},
                   {"unigram_se", p->reference.se_at},
                   {"difference", p->difference.nll_at},
                   {"difference_se", p->difference.se_at}};
@@ -98,8 +98,8 @@ static void add_lengths(const cs_perplexity *p, cs_item *list)
         cs_item_real(item, "nll", p->nll_at[k]);
         cs_item_real(item, "se", p->se_at[k]);
         cs_item_int(item, "n", p->tokens_at[k]);
-        for (size_t i = 0; i < sizeof beside / sizeof *beside && beside[i].value; ++i) {
-            cs_item_real(item, beside[i].name, beside[i].value[k]);
+        for (size_t i = 0; i < sizeof extras / sizeof *extras && extras[i].value; ++i) {
+            cs_item_real(item, extras[i].name, extras[i].value[k]);
         }
         add_left_out(p, k, item);
     }

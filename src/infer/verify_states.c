@@ -208,7 +208,7 @@ static cs_status want_layers(check *c)
 
 /* --- ours ------------------------------------------------------------------------------------- */
 
-static void fill(const check *c, int64_t sequence, cs_batch *batch)
+static void fill_rows(const check *c, int64_t sequence, cs_batch *batch)
 {
     const cs_model_config *config = &c->model->config;
     const rows_read *text = &c->text, *decoded = &c->decoded;
@@ -245,7 +245,7 @@ static cs_status run_sequence(const check *c, cs_pass *pass, int64_t sequence)
     int64_t last = last_layer(c);
     cs_status status = cs_batch_shape(&pass->sizes, &c->model->config, &pass->batch);
     if (status == CS_OK) {
-        fill(c, sequence, &pass->batch);
+        fill_rows(c, sequence, &pass->batch);
         status = cs_pass_forward(pass, 1, (cs_run_key){0});
     }
     for (int64_t l = 0; l < layers(c) && status == CS_OK; ++l) {

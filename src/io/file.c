@@ -284,11 +284,6 @@ cs_status cs_file_write(const char *path, const void *bytes, int64_t size)
     return status;
 }
 
-static cs_status too_large(const char *path, int64_t limit)
-{
-    return cs_fail(CS_ERR_INPUT, "%s: larger than the limit of %lld bytes", path, (long long)limit);
-}
-
 /* Reads to the end of the stream into a buffer that starts with `capacity` bytes and doubles. */
 static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t capacity, char **out,
                           int64_t *size)
@@ -309,7 +304,8 @@ static cs_status read_all(FILE *f, const char *path, int64_t limit, int64_t capa
         }
         if (used == limit) {
             cs_free(text);
-            return too_large(path, limit);
+            return cs_fail(CS_ERR_INPUT, "%s: larger than the limit of %lld bytes", path,
+                           (long long)limit);
         }
         capacity = capacity > limit / 2 - READ_STEP ? limit : 2 * capacity + READ_STEP;
         char *grown = cs_realloc(text, capacity + 1, 1);

@@ -204,11 +204,6 @@ static bool is_wide(const member *m)
     return size_of(m) >= WIDE;
 }
 
-static int64_t local_size(const member *m)
-{
-    return 30 + (int64_t)strlen(m->name) + extra_size(is_wide(m), false);
-}
-
 static void pack_local(packer *p, const member *m)
 {
     pack(p, 4, 0x04034b50);
@@ -267,7 +262,8 @@ static int64_t lay_out(cs_npz_writer *w)
     for (int64_t i = 0; i < w->members; ++i) {
         member *m = &w->member[i];
         m->at = at;
-        m->begin = at + local_size(m) + m->header_size;
+        m->begin =
+            at + 30 + (int64_t)strlen(m->name) + extra_size(is_wide(m), false) + m->header_size;
         m->piece = w->pieces;
         w->pieces += (m->data_size + PIECE - 1) / PIECE;
         at = m->begin + m->data_size;

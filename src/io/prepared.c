@@ -160,8 +160,8 @@ static cs_status find_record(const char *name, record *out)
 
 /* Compares a file just made from packages, or (NULL) made before, with its record; *note receives
  * the finding. */
-static cs_status check(const char *file, const char *path, const char *packages,
-                       const record *recorded, char **note)
+static cs_status check_corpus(const char *file, const char *path, const char *packages,
+                              const record *recorded, char **note)
 {
     const char *how = packages ? "from " : "already", *from = packages ? packages : "";
     char sha256[65];
@@ -186,7 +186,7 @@ static cs_status make(const cs_prepared *what, const char *path, const record *r
     if (!partial) return CS_ERR_MEMORY;
     cs_status status =
         cs_blame(what->make(what->of, partial, &packages), "cannot prepare %s", what->name);
-    if (status == CS_OK) status = check(partial, path, packages, recorded, note);
+    if (status == CS_OK) status = check_corpus(partial, path, packages, recorded, note);
     if (status == CS_OK && rename(partial, path) != 0)
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     if (status != CS_OK) (void)unlink(partial); /* may never have been made */
@@ -216,8 +216,8 @@ cs_status cs_prepare(const cs_prepared *what, bool force, char **note)
     status = there ? CS_OK : make_parent(path);
     if (status == CS_OK) status = find_record(what->name, &recorded);
     if (status == CS_OK)
-        status =
-            there ? check(path, path, NULL, &recorded, &said) : make(what, path, &recorded, &said);
+        status = there ? check_corpus(path, path, NULL, &recorded, &said)
+                       : make(what, path, &recorded, &said);
     if (status == CS_OK && note) {
         *note = said;
         said = NULL;

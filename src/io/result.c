@@ -70,7 +70,7 @@ const cs_item *cs_item_child(const cs_item *in, const char *key, size_t length)
     return NULL;
 }
 
-static cs_item *add(cs_item *in, const char *key, cs_item_kind what)
+static cs_item *add_item(cs_item *in, const char *key, cs_item_kind what)
 {
     if (!in || in->owner->status != CS_OK) return NULL;
     assert((in->kind == OBJECT && key && !cs_item_child(in, key, strlen(key))) ||
@@ -92,7 +92,7 @@ static cs_item *add(cs_item *in, const char *key, cs_item_kind what)
 
 void cs_item_text(cs_item *in, const char *key, const char *text)
 {
-    cs_item *item = add(in, key, NONE);
+    cs_item *item = add_item(in, key, NONE);
     if (!item || !text) {
         return;
     }
@@ -106,7 +106,7 @@ void cs_item_text(cs_item *in, const char *key, const char *text)
 
 void cs_item_take(cs_item *in, const char *key, char *text)
 {
-    cs_item *item = text ? add(in, key, TEXT) : NULL;
+    cs_item *item = text ? add_item(in, key, TEXT) : NULL;
     if (item) {
         item->text = text;
         return;
@@ -117,25 +117,25 @@ void cs_item_take(cs_item *in, const char *key, char *text)
 
 void cs_item_int(cs_item *in, const char *key, int64_t x)
 {
-    cs_item *item = add(in, key, INT);
+    cs_item *item = add_item(in, key, INT);
     if (item) item->integer = x;
 }
 
 void cs_item_real(cs_item *in, const char *key, double x)
 {
-    cs_item *item = add(in, key, REAL);
+    cs_item *item = add_item(in, key, REAL);
     if (item) item->real = x;
 }
 
 void cs_item_flag(cs_item *in, const char *key, bool x)
 {
-    cs_item *item = add(in, key, FLAG);
+    cs_item *item = add_item(in, key, FLAG);
     if (item) item->flag = x;
 }
 
 void cs_item_null(cs_item *in, const char *key)
 {
-    (void)add(in, key, NONE);
+    (void)add_item(in, key, NONE);
 }
 
 void cs_item_count(cs_item *in, const char *key, int64_t x)
@@ -149,17 +149,17 @@ void cs_item_count(cs_item *in, const char *key, int64_t x)
 
 cs_item *cs_item_object(cs_item *in, const char *key)
 {
-    return add(in, key, OBJECT);
+    return add_item(in, key, OBJECT);
 }
 
 cs_item *cs_item_array(cs_item *in, const char *key)
 {
-    return add(in, key, ARRAY);
+    return add_item(in, key, ARRAY);
 }
 
 void cs_item_reals(cs_item *in, const char *key, int64_t n, const double *x)
 {
-    cs_item *array = add(in, key, ARRAY);
+    cs_item *array = add_item(in, key, ARRAY);
     for (int64_t i = 0; i < n; ++i) {
         cs_item_real(array, NULL, x[i]);
     }
@@ -167,7 +167,7 @@ void cs_item_reals(cs_item *in, const char *key, int64_t n, const double *x)
 
 void cs_item_ints(cs_item *in, const char *key, int64_t n, const int64_t *x)
 {
-    cs_item *array = add(in, key, ARRAY);
+    cs_item *array = add_item(in, key, ARRAY);
     for (int64_t i = 0; i < n; ++i) {
         cs_item_int(array, NULL, x[i]);
     }

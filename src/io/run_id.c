@@ -1,3 +1,4 @@
+/* Compares identities of runs member by member, and heads the files of checkpoints. */
 #include "io/run_id.h"
 
 #include <stdio.h>
@@ -73,12 +74,12 @@ cs_status cs_run_header_check(const char *path, const json_t *index, const char 
     if (!is || strcmp(is, format) != 0)
         return cs_fail(CS_ERR_INPUT, "%s: not a checkpoint: its format is not \"%s\"", path,
                        format);
-    return version == CS_RUN_VERSION
-               ? CS_OK
-               : cs_fail(CS_ERR_USAGE,
-                         "%s is a checkpoint of version %lld, written by cospec %s, but this "
-                         "is " CS_VERSION " " CS_COMMIT
-                         ", which reads version %d; continue with the "
-                         "program that wrote it, or give --force to start again",
-                         path, version, program ? program : "0.2.0 or earlier", CS_RUN_VERSION);
+    if (version == CS_RUN_VERSION) return CS_OK;
+    return cs_fail(
+        CS_ERR_USAGE,
+        "%s is a checkpoint of version %lld, written by cospec %s, but this is %s, which "
+        "reads version %d; continue with the program that wrote it, or give --force to "
+        "start again",
+        path, version, program ? program : "0.2.0 or earlier", CS_VERSION " " CS_COMMIT,
+        CS_RUN_VERSION);
 }

@@ -10,8 +10,8 @@
 
 cs_status cs_share_path(const char *relative, char **out)
 {
-    static const char *const beside = "../share/cospec";
-    char *installed = cs_path_near_program(1, &beside);
+    static const char *const near = "../share/cospec";
+    char *installed = cs_path_near_program(1, &near);
     if (!installed) return CS_ERR_MEMORY;
     const char *const places[] = {getenv("COSPEC_SHARE"), installed};
     cs_status status = CS_ERR_IO;
@@ -31,5 +31,5 @@ cs_status cs_share_path(const char *relative, char **out)
     return status != CS_ERR_IO
                ? status
                : cs_fail(status, "%s: not found in $COSPEC_SHARE or %s next to the program",
-                         relative, beside);
+                         relative, near);
 }

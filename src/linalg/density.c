@@ -266,7 +266,7 @@ static cs_status check_known(const cs_linop *a, const cs_density_known *known)
     return CS_OK;
 }
 
-static cs_status check(const cs_linop *a, const cs_density_options *o)
+static cs_status check_options(const cs_linop *a, const cs_density_options *o)
 {
     enum { LEAST_SAMPLES = 2, LEAST_DEGREE = 4 };
     if (o->samples < LEAST_SAMPLES) {
@@ -447,7 +447,7 @@ cs_status cs_density_of(const cs_linop *a, const cs_density_options *options, cs
     cs_pool pool = {0};
     averages av = {0};
     evaluation e = {.options = options};
-    cs_status status = check(a, options);
+    cs_status status = check_options(a, options);
     if (status != CS_OK) return status;
     int64_t n = options->points, q = options->degree;
     d.width = e.width =

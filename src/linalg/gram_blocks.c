@@ -295,7 +295,7 @@ cs_status cs_gram_write(const cs_gram *g, const char *path)
 }
 
 /* A member of the type and number of items that the others make it have. */
-static cs_status take(cs_npz *npz, const char *path, const member *m)
+static cs_status take_member(cs_npz *npz, const char *path, const member *m)
 {
     const char *name = m->name;
     const int64_t size = m->shape[0] * m->shape[1] * m->shape[2];
@@ -356,7 +356,7 @@ cs_status cs_gram_read(const char *path, cs_gram *out)
     status = cs_blame(status, "%s", path);
     list_members(&g, counts, squares, m);
     for (int i = 0; status == CS_OK && i < MEMBERS; ++i) {
-        status = take(npz, path, &m[(i + FIRST_READ) % MEMBERS]);
+        status = take_member(npz, path, &m[(i + FIRST_READ) % MEMBERS]);
     }
     if (status != CS_OK) goto done;
     g.wide = counts[4] != 0;

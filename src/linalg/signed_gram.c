@@ -153,7 +153,7 @@ CS_CLONES static void scatter(const meetings *m, int64_t octet, double sign, dou
     }
 }
 
-static void fill(const inner *w, int side, int64_t octet, double *to)
+static void fill_octet(const inner *w, int side, int64_t octet, double *to)
 {
     const int64_t first = octet * LANES;
     scatter(&w->plus[side], octet, 1, to);
@@ -164,8 +164,8 @@ static void fill(const inner *w, int side, int64_t octet, double *to)
 }
 
 /* Adds the products of column v of both accumulators, which become 0. */
-static inline void take(const inner *w, int64_t first, int64_t v, double factor, double *p,
-                        double *q, sums *s)
+static inline void take_products(const inner *w, int64_t first, int64_t v, double factor, double *p,
+                                 double *q, sums *s)
 {
     v4 *x = (v4 *)(p + (v - first) * LANES), *y = (v4 *)(q + (v - first) * LANES);
     const v4 low = x[0] * y[0], high = x[1] * y[1], both = low + high;
@@ -184,7 +184,7 @@ static void take_touched(const inner *w, const meetings *m, int64_t octet, doubl
     const cs_csr *a = m->a;
     for (int64_t i = m->start[octet]; i < m->start[octet + 1]; ++i) {
         for (int64_t e = m->at[i]; e < m->at[i] + m->length[i]; ++e) {
-            take(w, octet * LANES, a->col[e], 2, p, q, s);
+            take_products(w, octet * LANES, a->col[e], 2, p, q, s);
         }
     }
 }
@@ -193,10 +193,10 @@ static void take_touched(const inner *w, const meetings *m, int64_t octet, doubl
 CS_CLONES static void take_octet(const inner *w, int64_t octet, double *p, double *q, sums *s)
 {
     const int64_t first = octet * LANES;
-    fill(w, 0, octet, p);
-    fill(w, 1, octet, q);
+    fill_octet(w, 0, octet, p);
+    fill_octet(w, 1, octet, q);
     for (int64_t v = first; v < first + LANES; ++v) {
-        take(w, first, v, 1, p, q, s);
+        take_products(w, first, v, 1, p, q, s);
     }
     if (w->work[octet] * SPARSE < (double)(w->padded - first)) {
         for (int side = 0; side < 2; ++side) {
@@ -206,7 +206,7 @@ CS_CLONES static void take_octet(const inner *w, int64_t octet, double *p, doubl
         return;
     }
     for (int64_t v = first + LANES; v < w->padded; ++v) {
-        take(w, first, v, 2, p, q, s);
+        take_products(w, first, v, 2, p, q, s);
     }
 }
 

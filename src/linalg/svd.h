@@ -192,7 +192,7 @@ typedef struct {
  *
  * I the regularised incomplete beta function. q is the least number that makes this less than
  * 1e-6; the bound is 0 if the Krylov space ended before. Cost: 2 q b operator columns, cols (p + q
- * b) doubles. Source: ours (svd_block_probe.c).
+ * b) doubles. Source: ours (svd_block_start.c).
  *
  * \param a the operator, rows >= cols
  * \param v known right singular vectors, cols x p, orthonormal

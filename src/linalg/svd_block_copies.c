@@ -24,8 +24,8 @@ static const double CONTAMINATED = 1e8; /* growth of a deflated direction over t
 static const double NO_USE = 1e3; /* a residual this far off after a whole filter: c was too low */
 
 /* W = keep W + P a + Q b. */
-static cs_status add(cs_space *s, cs_panel *p, double a, cs_panel *q, double b, bool keep,
-                     cs_panel *w)
+static cs_status add_panels(cs_space *s, cs_panel *p, double a, cs_panel *q, double b, bool keep,
+                            cs_panel *w)
 {
     double c[2 * CS_SQUARE] = {0};
     cs_panel *both[2] = {p, q};
@@ -46,9 +46,9 @@ static cs_status filter(cs_krylov *k, double cut, int64_t degree, cs_panel **pan
         status = cs_interrupt_check();
         status = status ? status : cs_krylov_apply_normal(k, now, product);
         if (status == CS_OK && d == 0) {
-            status = add(k->space, product, 2 / cut, now, -1, false, before);
+            status = add_panels(k->space, product, 2 / cut, now, -1, false, before);
         } else if (status == CS_OK) { /* -T_{d+1} where T_{d-1} was */
-            status = add(k->space, product, -4 * sign / cut, now, 2 * sign, true, before);
+            status = add_panels(k->space, product, -4 * sign / cut, now, 2 * sign, true, before);
             sign = -sign;
         }
         cs_panel *next = before;

@@ -139,12 +139,12 @@ typedef struct {
 } cs_ritz;
 
 /* Bound on the probability that, with s the largest singular value in n dimensions, no Ritz value
- * of `steps` steps from `columns` normal columns exceeds s / ratio (svd_block_probe.c); at most 1.
+ * of `steps` steps from `columns` normal columns exceeds s / ratio (svd_block_start.c); at most 1.
  */
 double cs_probe_failure(int64_t n, int columns, int64_t steps, double ratio);
 
 /* Steps of a random block in n dimensions after which a value above those it shows is missed with
- * probability below 1e-6 (svd_block_probe.c). direct: of a Krylov space of A, not of A^T A. */
+ * probability below 1e-6 (svd_block_start.c). direct: of a Krylov space of A, not of A^T A. */
 int64_t cs_probe_steps(int64_t n, bool direct);
 
 cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out) CS_MUST_CHECK;

@@ -2,7 +2,7 @@
  *
  * Method: block Lanczos with thick restart on A^T A, A taken with its smaller side as columns
  * (svd_block_krylov.c); then A V = U R and the small SVD of R, which makes both sides orthonormal
- * to rounding (svd_block_left.c). The Gram form gives a residual of about 4 eps sigma_1^2 /
+ * to rounding (svd_block_krylov.c). The Gram form gives a residual of about 4 eps sigma_1^2 /
  * sigma_j. When one of the wanted values is too small for that (sigma_k below 4 eps / tol or 1e-6
  * or the floor, all times sigma_1), the whole is done again by block Golub-Kahan, whose residuals
  * are eps sigma_1, at the price of a second, taller basis. A Ritz value is a lower bound, so that
@@ -16,7 +16,7 @@
  * value, also where later blocks have fewer columns: it is then nearer to its end, not narrower.
  * Where 8 found values lie within 1e-6 of each other, or the space has come to its end, the
  * triplets found are kept and a fresh random block, orthogonal to them, is sent in, until one has
- * run for the steps of svd_block_probe.c, or to the end of its space, and changed nothing. Then a
+ * run for the steps of svd_block_start.c, or to the end of its space, and changed nothing. Then a
  * value that was missed has probability below 1e-6; where no cluster is that large and the space
  * had no end it has probability 0 in exact arithmetic. That a block's worth of copies has converged
  * is acted upon before the rest has: these are locked, blocks filtered for the same value bring
@@ -405,7 +405,7 @@ static cs_status look(search *s)
 
 /* --- the loop --------------------------------------------------------------------------------- */
 
-static cs_status run(search *s)
+static cs_status run_search(search *s)
 {
     int64_t k = s->options->k;
     bool zero = false;
@@ -540,7 +540,7 @@ static cs_status by_process(cs_space *space, const cs_svd_options *o, bool bidia
     cs_status status = search_open(space, o, bidiagonal, &s);
     if (status != CS_OK) return status;
     const double start = cs_seconds();
-    status = run(&s);
+    status = run_search(&s);
     *stop = s.stop;
     s.most_kept = s.stop == STOPPED_BY_INTERRUPT ? kept_in_a_second(s.steps, cs_seconds() - start)
                                                  : INT64_MAX;

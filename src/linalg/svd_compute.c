@@ -3,7 +3,7 @@
  * auto: dense when the copy is allowed and either cheap (rows cols min(rows, cols) below 4e9, a
  * second or two of LAPACK) or the better deal (k above a quarter of the smaller side, where a
  * Krylov basis of 2 k vectors stops paying); the Gram matrix when the copy is not allowed but the
- * smaller side is at most 4,000 and k is that large (see svd_lapack.c); the block solver otherwise.
+ * smaller side is at most 4,000 and k is that large (see svd.c); the block solver otherwise.
  */
 #include "base/ints.h"
 #include "base/mem.h"

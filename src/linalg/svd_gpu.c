@@ -5,7 +5,7 @@
  * the floor. When it does not fit into free device memory (or the copy is above the given limit)
  * and the smaller side is at most 4,000, the Gram matrix of that side is summed over runs of rows
  * and its largest eigenvectors (Xsyevd) taken for a basis, on which Rayleigh-Ritz is done on the
- * CPU, as in svd_lapack.c and with its floor, sqrt(max(m, n) eps) sigma_1. All singular values of a
+ * CPU, as in svd.c and with its floor, sqrt(max(m, n) eps) sigma_1. All singular values of a
  * dense solve are there, so that their squares must add up to the matrix's; a library that is
  * silently wrong does not pass, also where it leaves values out. Cost: dense O(m n p) time, 2 m p +
  * p^2 doubles of device memory and cuSOLVER's workspace; Gram m p^2 + p^3 on the device and m k^2

@@ -1,4 +1,4 @@
-/* What follows from an architecture, and what a sound configuration is. */
+/* Settings that follow from an architecture, and the checks of a configuration. */
 #include "model/config.h"
 
 #include <math.h>
@@ -16,11 +16,7 @@
 
 void cs_model_config_ids(cs_model_config *config, cs_special_ids ids)
 {
-    config->ids.pad = ids.pad;
-    config->ids.bos = ids.bos;
-    config->ids.eos = ids.eos;
-    config->ids.mask = ids.mask;
-    config->ids.unk = ids.unk;
+    config->ids = ids;
     const cs_arch_row *row = cs_arch_row_of(config->arch);
     config->position.offset = row->behind_pad ? ids.pad + 1 : row->plain.position.offset;
 }
@@ -43,8 +39,7 @@ void cs_model_config_default(cs_arch arch, cs_model_config *config)
     c.shape.real_width = config->shape.real_width;
     c.shape.extra_width = config->shape.extra_width;
     c.decoder = config->decoder;
-    cs_model_config_ids(&c,
-                        (cs_special_ids){c.ids.pad, c.ids.bos, c.ids.eos, c.ids.mask, c.ids.unk});
+    cs_model_config_ids(&c, c.ids);
     const cs_arch_row *row = cs_arch_row_of(arch);
     if (row->local_every > 0) {
         cs_model_config_local(&c, row->local_attention, row->local_every);

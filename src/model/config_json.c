@@ -570,8 +570,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
         config.head.bias = config.head.absent = false;
         config.head.tied = true;
     }
-    cs_model_config_ids(&config, (cs_special_ids){config.ids.pad, config.ids.bos, config.ids.eos,
-                                                  config.ids.mask, config.ids.unk});
+    cs_model_config_ids(&config, config.ids);
     if (config.shape.positions > 0 && cs_arch_row_of(arch)->behind_pad) {
         config.shape.positions -= config.position.offset;
         if (config.shape.positions < 1) {

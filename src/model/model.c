@@ -30,9 +30,9 @@ typedef struct {
     cs_status status;
 } table;
 
-static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
+static void add_parameter(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
     CS_PRINTF(5, 6);
-static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
+static void add_parameter(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
 {
     if (t->status != CS_OK) return;
     char name[128];
@@ -49,17 +49,17 @@ static void add(table *t, int64_t rows, int64_t cols, bool decay, const char *fo
 static void add_linear(table *t, int64_t out, int64_t in, bool bias, const char *prefix,
                        const char *name)
 {
-    add(t, out, in, true, "%s%s.weight", prefix, name);
+    add_parameter(t, out, in, true, "%s%s.weight", prefix, name);
     if (bias && t->config->layer.bias) {
-        add(t, 1, out, false, "%s%s.bias", prefix, name);
+        add_parameter(t, 1, out, false, "%s%s.bias", prefix, name);
     }
 }
 
 static void add_norm(table *t, int64_t width, const char *prefix, const char *name)
 {
-    add(t, 1, width, false, "%s%s.gain", prefix, name);
+    add_parameter(t, 1, width, false, "%s%s.gain", prefix, name);
     if (t->config->layer.bias && t->config->layer.norm_bias) {
-        add(t, 1, width, false, "%s%s.bias", prefix, name);
+        add_parameter(t, 1, width, false, "%s%s.bias", prefix, name);
     }
 }
 
@@ -67,15 +67,15 @@ static void add_norm(table *t, int64_t width, const char *prefix, const char *na
 static void add_positions(table *t, int64_t width, const char *name)
 {
     const cs_model_config *c = t->config;
-    add(t, c->position.offset + cs_model_config_positions(c), width, !c->picture.sinusoidal, "%s",
-        name);
+    add_parameter(t, c->position.offset + cs_model_config_positions(c), width,
+                  !c->picture.sinusoidal, "%s", name);
     if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
 }
 
 /* Adds a parameter that the configuration fixes. */
 static void add_constant(table *t, int64_t cols, const char *name)
 {
-    add(t, 1, cols, false, "%s", name);
+    add_parameter(t, 1, cols, false, "%s", name);
     if (t->status == CS_OK) {
         cs_param *p = &t->params->param[t->params->count - 1];
         p->constant = p->fixed = true;
@@ -98,12 +98,12 @@ static void add_layer(table *t, const char *prefix, layer_shape s)
         add_linear(t, s.width, s.queries, c->layer.output_bias, prefix, "attention.output");
     }
     if (s.self && c->attention.head_norm) {
-        add(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
-        add(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
+        add_parameter(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
+        add_parameter(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
     }
     if (s.self && c->position.distance_table) {
-        add(t, 2 * c->position.distance_span - 1, cs_head_width(c), true,
-            "%sattention.distance.weight", prefix);
+        add_parameter(t, 2 * c->position.distance_span - 1, cs_head_width(c), true,
+                      "%sattention.distance.weight", prefix);
     }
     const bool matrices = s.self && c->position.distance_span > 0 && !c->position.distance_shared &&
                           !c->position.distance_table;
@@ -139,21 +139,21 @@ static int64_t embed_width(const cs_model_config *c)
 static void add_embedding(table *t, const cs_model_config *c)
 {
     const int64_t width = embed_width(c);
-    add(t, c->shape.vocab, width, true, "embed.token");
+    add_parameter(t, c->shape.vocab, width, true, "embed.token");
     if (c->shape.real_width > 0) {
-        add(t, c->shape.width, c->shape.real_width, true, "embed.real.weight");
+        add_parameter(t, c->shape.width, c->shape.real_width, true, "embed.real.weight");
         if (cs_arch_row_of(c->arch)->pictures && c->layer.bias) {
-            add(t, 1, c->shape.width, false, "embed.real.bias");
+            add_parameter(t, 1, c->shape.width, false, "embed.real.bias");
         }
     }
     if (c->shape.extra_width > 0) {
-        add(t, c->shape.width, c->shape.extra_width, true, "embed.extra.weight");
+        add_parameter(t, c->shape.width, c->shape.extra_width, true, "embed.extra.weight");
     }
     if (c->shape.positions > 0) {
         add_positions(t, width, "embed.position");
     }
     if (c->shape.token_types > 0) {
-        add(t, c->shape.token_types, width, true, "embed.type");
+        add_parameter(t, c->shape.token_types, width, true, "embed.type");
     }
     if (c->layer.embed_norm) {
         add_norm(t, width, "", "embed.norm");
@@ -162,10 +162,10 @@ static void add_embedding(table *t, const cs_model_config *c)
         add_linear(t, c->shape.width, width, true, "", "embed.project");
     }
     if (c->attention.query_vector) {
-        add(t, 1, c->shape.width, true, "query.start");
+        add_parameter(t, 1, c->shape.width, true, "query.start");
     }
     if (c->position.relative_buckets > 0) {
-        add(t, c->position.relative_buckets, c->shape.heads, true, "relative.table");
+        add_parameter(t, c->position.relative_buckets, c->shape.heads, true, "relative.table");
     }
 }
 
@@ -197,7 +197,7 @@ static void add_head(table *t, const cs_model_config *c)
         add_norm(t, embed_width(c), "", "head.norm");
     }
     if (c->head.bias) {
-        add(t, 1, c->shape.vocab, false, "head.bias");
+        add_parameter(t, 1, c->shape.vocab, false, "head.bias");
     }
     if (c->head.detector) {
         add_linear(t, 2, c->shape.width, true, "", "detect");
@@ -206,7 +206,7 @@ static void add_head(table *t, const cs_model_config *c)
         add_linear(t, c->shape.real_width,
                    c->decoder.layers > 0 ? c->decoder.width : c->shape.width, true, "", "pixel");
     } else if (!c->head.tied) {
-        add(t, c->shape.vocab, embed_width(c), true, "output.weight");
+        add_parameter(t, c->shape.vocab, embed_width(c), true, "output.weight");
     }
     if (c->head.classes > 0) {
         add_classifier(t, c, cs_arch_row_of(c->arch)->score);
@@ -227,10 +227,11 @@ static void add_decoder(table *t, const cs_model_config *c)
         add_linear(t, d->width, c->shape.width, true, "", "decoder.project");
     }
     if (d->stack) {
-        add(t, c->position.relative_buckets, c->shape.heads, true, "decoder.relative.table");
+        add_parameter(t, c->position.relative_buckets, c->shape.heads, true,
+                      "decoder.relative.table");
     } else {
-        add(t, causal ? c->shape.vocab : 1, d->width, true,
-            causal ? "decoder.token" : "decoder.mask");
+        add_parameter(t, causal ? c->shape.vocab : 1, d->width, true,
+                      causal ? "decoder.token" : "decoder.mask");
     }
     if (cs_model_config_positions(c) > 0) {
         add_positions(t, d->width, "decoder.position");
@@ -274,7 +275,7 @@ static cs_status make_table(const cs_model_config *c, cs_params *params)
         add_constant(&t, cs_rotary_pairs(c, &c->position.rotary), "rotary.frequency");
     }
     if (c->position.distance_span > 0 && !c->position.distance_table) {
-        add(&t, 2 * c->position.distance_span, c->shape.width, true, "places.table");
+        add_parameter(&t, 2 * c->position.distance_span, c->shape.width, true, "places.table");
         if (c->position.distance_norm) {
             add_norm(&t, c->shape.width, "", "places.norm");
         }
@@ -502,8 +503,8 @@ static cs_status fill_rows(void *ctx, int64_t item)
     return CS_OK;
 }
 
-static cs_status fill(const cs_model_config *config, const cs_param *param, uint64_t seed,
-                      float *value)
+static cs_status fill_parameter(const cs_model_config *config, const cs_param *param, uint64_t seed,
+                                float *value)
 {
     if (param->fixed) {
         return cs_position_waves(config, param->cols, value);
@@ -530,7 +531,7 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         if (!params->param[i].constant) {
-            status = fill(&model->config, &params->param[i], seed, value);
+            status = fill_parameter(&model->config, &params->param[i], seed, value);
             if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
         }
     }

@@ -373,7 +373,7 @@ static cs_status check_classifier(const cs_model_config *c, const cs_network_opt
                          (long long)o->predictions, (long long)o->batch);
 }
 
-static cs_status check(const cs_model_config *c, const cs_network_options *o)
+static cs_status check_options(const cs_model_config *c, const cs_network_options *o)
 {
     if ((c->arch == CS_ARCH_LINEAR) != (o->form == CS_FORM_LINEAR)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s does not support this form of network",
@@ -496,7 +496,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
                     .net = &net,
                     .places = CS_NONE,
                     .graph = &net.graph};
-    cs_status status = check(&model->config, options);
+    cs_status status = check_options(&model->config, options);
     if (status == CS_OK && options->keep_hidden) {
         net.hiddens = (int)((cs_emit_keeps_decoder(&e) ? model->config.decoder.layers
                                                        : model->config.shape.layers) +

@@ -352,11 +352,11 @@ static void side_by_side(cs_emitter *e, const cs_layer *layer, cs_stream *stream
     }
     made = cs_emit_linear(e, made, layer->prefix, "attention.output", CS_ACT_NONE);
     const char *name = e->config->layer.one_norm ? "attention.norm" : "mlp.norm";
-    int beside = e->config->layer.one_norm && !layer->narrow
-                     ? in
-                     : norm(e, *stream, layer->prefix, name, NULL);
+    int residual = e->config->layer.one_norm && !layer->narrow
+                       ? in
+                       : norm(e, *stream, layer->prefix, name, NULL);
     *stream =
-        (cs_stream){cs_graph_add(e->graph, stream->x, made, dropout(e)), mlp(e, layer, beside)};
+        (cs_stream){cs_graph_add(e->graph, stream->x, made, dropout(e)), mlp(e, layer, residual)};
 }
 
 void cs_emit_layer(cs_emitter *e, const cs_layer *layer, cs_stream *stream, int *entry)

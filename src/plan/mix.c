@@ -195,7 +195,7 @@ cs_objective_masking cs_objective_masks(const cs_objective *o)
     return masks == 0 ? CS_MASKS_NONE : masks < parts ? CS_MASKS_SOME : CS_MASKS_ALL;
 }
 
-static cs_status check(const cs_objective *o)
+static cs_status check_parts(const cs_objective *o)
 {
     cs_objective part;
     cs_status status = CS_OK;
@@ -453,7 +453,7 @@ const cs_objective_row cs_row_MIX = {
     .form = form,
     .reads = CS_ROWS_GROUPS,
     .weighting = CS_WEIGHTS_OWN,
-    .check = check,
+    .check = check_parts,
     .check_length = check_length,
     .given = given,
     .count = count_plans,

@@ -280,7 +280,7 @@ static cs_status read_content(json_t *object, place at)
     return status;
 }
 
-static cs_status take(json_t *root, const source *from, cs_plan_file *f)
+static cs_status take_source(json_t *root, const source *from, cs_plan_file *f)
 {
     bool constant = true;
     double share[CS_MIX_PARTS];
@@ -305,7 +305,7 @@ cs_status cs_plan_file_mixture(json_t *parts, const char *path, cs_plan_file *ou
     const source from = {path, NULL, NULL};
     json_t *root = json_object();
     cs_status status = cs_json_set(root, "mixture", json_incref(parts));
-    if (status == CS_OK) status = take(root, &from, &made);
+    if (status == CS_OK) status = take_source(root, &from, &made);
     json_decref(root);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);
     return path ? cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path) : status;
@@ -318,7 +318,7 @@ cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
     char *real = realpath(path, NULL);
     const source from = {path, real, NULL};
     cs_status status = open_file(&from, &made, &root);
-    if (status == CS_OK) status = take(root, &from, &made);
+    if (status == CS_OK) status = take_source(root, &from, &made);
     json_decref(root);
     free(real);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);

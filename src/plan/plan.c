@@ -245,7 +245,7 @@ static void thin(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
     }
 }
 
-static cs_status check(const cs_objective *objective, const cs_plan *plan)
+static cs_status check_plan(const cs_objective *objective, const cs_plan *plan)
 {
     cs_status status = cs_objective_check(objective);
     return status == CS_OK ? cs_objective_check_length(objective, plan->length) : status;
@@ -253,7 +253,7 @@ static cs_status check(const cs_objective *objective, const cs_plan *plan)
 
 static cs_status draw(const cs_objective *objective, cs_rng *rng, cs_plan *plan)
 {
-    cs_status status = check(objective, plan);
+    cs_status status = check_plan(objective, plan);
     if (status != CS_OK) return status;
     const cs_objective_row *row = cs_objective_table(objective->kind);
     plan->masks = row->masks; /* of a mixture that of the part, which is drawn next */
@@ -281,7 +281,7 @@ cs_status cs_plan_sample_training(const cs_objective *objective, cs_rng *rng, cs
     if (!row->train) {
         return draw(objective, rng, plan);
     }
-    cs_status status = check(objective, plan);
+    cs_status status = check_plan(objective, plan);
     if (status == CS_OK) status = row->train(objective, rng, plan);
     if (status == CS_OK) level(objective, plan);
     return status;

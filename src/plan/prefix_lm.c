@@ -7,7 +7,7 @@
  */
 #include "plan/distributions_private.h"
 
-static void fill(int64_t given, cs_plan *plan)
+static void fill_groups(int64_t given, cs_plan *plan)
 {
     for (int64_t i = 0; i < plan->length; ++i) {
         plan->group[i] = (int32_t)(i < given ? 0 : i - given + 1);
@@ -26,7 +26,7 @@ static cs_status visit(cs_enumeration *e)
     int64_t s = e->plan.length, first = cs_least_given(e->objective);
     cs_status status = CS_OK;
     for (int64_t given = first; given < s && status == CS_OK; ++given) {
-        fill(given, &e->plan);
+        fill_groups(given, &e->plan);
         cs_plan_weigh(e->objective, &e->plan);
         status = e->visit(e->ctx, &e->plan, 1 / (double)(s - first));
     }
@@ -36,7 +36,7 @@ static cs_status visit(cs_enumeration *e)
 static cs_status sample(const cs_objective *o, cs_rng *rng, cs_plan *plan)
 {
     int64_t first = cs_least_given(o);
-    fill(first + cs_rng_below(rng, plan->length - first), plan);
+    fill_groups(first + cs_rng_below(rng, plan->length - first), plan);
     return CS_OK;
 }
 

@@ -27,7 +27,7 @@ static void spans_of(const cs_objective *o, int64_t s, int64_t *n, int64_t *k)
     *k = spans < 1 ? 1 : spans > most ? most : spans;
 }
 
-static cs_status check(const cs_objective *o)
+static cs_status check_spans(const cs_objective *o)
 {
     cs_status status = cs_check_unmasked(o);
     return status == CS_OK ? cs_check_t(o) : status;
@@ -43,7 +43,8 @@ static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 
 /* Span j precedes unmasked token number place[j] (from 0); cut[j] + 1 masked tokens are in the
  * spans up to j. Both ascend. */
-static void fill(const int32_t *place, const int32_t *cut, int64_t n, int64_t k, cs_plan *plan)
+static void fill_spans(const int32_t *place, const int32_t *cut, int64_t n, int64_t k,
+                       cs_plan *plan)
 {
     int64_t at = 0, masked = 0;
     int32_t unmasked = 0;
@@ -81,7 +82,7 @@ static cs_status visit(cs_enumeration *e)
     for (bool more = status == CS_OK; more && status == CS_OK;) {
         first_subset(k - 1, cut);
         for (bool cuts = true; cuts && status == CS_OK;) {
-            fill(place, cut, n, k, &e->plan);
+            fill_spans(place, cut, n, k, &e->plan);
             cs_plan_weigh(e->objective, &e->plan);
             status = e->visit(e->ctx, &e->plan, 1 / count);
             cuts = k > 1 && cs_next_subset(n - 1, k - 1, cut);
@@ -129,7 +130,7 @@ const cs_objective_row cs_row_SPAN_MASKED = {
     .shape = CS_PAIRS_SETS,
     .reads = CS_ROWS_MASKED,
     .weighting = CS_WEIGHTS_EQUAL,
-    .check = check,
+    .check = check_spans,
     .check_length = cs_check_unmasked_length,
     .given = cs_given_unmasked,
     .count = count_plans,

@@ -24,7 +24,7 @@ double cs_jackknife_error(int64_t count, const double *theta, int64_t stride);
 double cs_jackknife_difference(int64_t count, const double *theta, const double *less,
                                int64_t stride);
 
-/** The 95% interval (Student's, B - 1 degrees of freedom) around the mean of the pseudo-values
+/** The 95% confidence interval (Student's, B - 1 degrees of freedom) around the mean of the pseudo-values
  * \f$B\,\theta - (B - 1)\, \overline{\theta_b}\f$, which removes a bias that decreases as 1 /
  * documents.
  *

@@ -81,7 +81,7 @@ static double drawn(const cs_rank_data *d, const work *w, int64_t draw)
     return partial(cs_kendall_tau, d->objects, w->other, w->quantities);
 }
 
-static cs_status fill(const cs_rank_data *d, const work *w, cs_rank_correlation *r)
+static cs_status fill_correlation(const cs_rank_data *d, const work *w, cs_rank_correlation *r)
 {
     cs_kendall exact = {NAN, NAN};
     cs_status status = cs_kendall_of(d->objects, w->mean[0], w->mean[1], &exact);
@@ -131,7 +131,7 @@ cs_status cs_rank_correlation_of(const cs_rank_data *data, cs_rank_correlation *
         }
     }
     cs_rank_correlation r = {0};
-    if (status == CS_OK) status = fill(data, &w, &r);
+    if (status == CS_OK) status = fill_correlation(data, &w, &r);
     cs_pool_free(&pool);
     if (status == CS_OK) *out = r;
     return status;

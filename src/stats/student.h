@@ -1,4 +1,4 @@
-/* Student's distribution: the width of an interval for a mean whose standard error was estimated.
+/* Student's distribution: the width of a confidence interval for a mean whose standard error was estimated.
  * Degrees of freedom are real, since those of a moderated variance (stats/moderated.h) are not
  * integers. From 1e8 on, and where they are infinite, the normal distribution is used, which is
  * within t^4 / 4e8. */

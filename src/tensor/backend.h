@@ -21,7 +21,7 @@ typedef enum { CS_REAL_F32, CS_REAL_F64, CS_REAL_BF16 } cs_real_kind;
  * while the launched work does not (a CUDA graph is replayed). */
 typedef struct {
     float learning_rate, beta1, beta2, eps, weight_decay;
-    float clip;         /* largest gradient norm; 0: no clipping */
+    float clip;         /* gradient clipping: largest norm; 0: none */
     float bias1, bias2; /* 1 - beta^t, t counts updates from 1 */
 } cs_adamw;
 

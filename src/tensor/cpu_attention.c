@@ -25,7 +25,7 @@ enum {
     SAME_SET = 256 /* rows of scores at this distance in floats evict each other from the cache */
 };
 
-static int64_t take(float **at, float **field, int64_t items)
+static int64_t take_buffer(float **at, float **field, int64_t items)
 {
     items = (items + SLACK + 15) / 16 * 16;
     if (at) {
@@ -44,32 +44,32 @@ static int64_t lay_out(const cs_cpu_attend *t, float *base, bool backward, cs_cp
     int64_t items = 0;
     s->ld = (lk + 15) / 16 * 16 + 16;
     s->ld += s->ld % SAME_SET == 0 ? 16 : 0;
-    items += take(at, &s->q, lq * wide);
-    items += take(at, &s->k, lk * wide);
-    items += take(at, &s->v, lk * wide);
-    items += take(at, &s->k_by_key, cs_cpu_packed_b(kernels, lk, w));
-    items += take(at, &s->p, CS_CPU_BLOCK * s->ld);
-    items += take(at, &s->out, CS_CPU_BLOCK * wide);
-    items += take(at, &s->keep, 2 * lk);
-    items += take(at, &s->key_at, lk);
-    items += take(at, &s->row, CS_CPU_BLOCK);
+    items += take_buffer(at, &s->q, lq * wide);
+    items += take_buffer(at, &s->k, lk * wide);
+    items += take_buffer(at, &s->v, lk * wide);
+    items += take_buffer(at, &s->k_by_key, cs_cpu_packed_b(kernels, lk, w));
+    items += take_buffer(at, &s->p, CS_CPU_BLOCK * s->ld);
+    items += take_buffer(at, &s->out, CS_CPU_BLOCK * wide);
+    items += take_buffer(at, &s->keep, 2 * lk);
+    items += take_buffer(at, &s->key_at, lk);
+    items += take_buffer(at, &s->row, CS_CPU_BLOCK);
     if (t->places > 0) {
-        items += take(at, &s->places, cs_cpu_packed_b(kernels, t->places, w));
-        items += take(at, &s->q_by_place, lq * t->places);
-        items += take(at, &s->k_by_place, lk * t->places);
+        items += take_buffer(at, &s->places, cs_cpu_packed_b(kernels, t->places, w));
+        items += take_buffer(at, &s->q_by_place, lq * t->places);
+        items += take_buffer(at, &s->k_by_place, lk * t->places);
     }
     if (t->places > 0 && backward) {
-        items += take(at, &s->place_rows, cs_cpu_packed_b(kernels, w, t->places));
-        items += take(at, &s->dq_by_place, CS_CPU_BLOCK * t->places);
-        items += take(at, &s->dk_by_place, lk * t->places);
+        items += take_buffer(at, &s->place_rows, cs_cpu_packed_b(kernels, w, t->places));
+        items += take_buffer(at, &s->dq_by_place, CS_CPU_BLOCK * t->places);
+        items += take_buffer(at, &s->dk_by_place, lk * t->places);
     }
     if (backward) {
-        items += take(at, &s->dy, lq * wide);
-        items += take(at, &s->v_by_key, cs_cpu_packed_b(kernels, lk, w));
-        items += take(at, &s->dk, lk * wide);
-        items += take(at, &s->dv, lk * wide);
-        items += take(at, &s->dp, CS_CPU_BLOCK * s->ld);
-        if (t->o->cap > 0) items += take(at, &s->slope, lk);
+        items += take_buffer(at, &s->dy, lq * wide);
+        items += take_buffer(at, &s->v_by_key, cs_cpu_packed_b(kernels, lk, w));
+        items += take_buffer(at, &s->dk, lk * wide);
+        items += take_buffer(at, &s->dv, lk * wide);
+        items += take_buffer(at, &s->dp, CS_CPU_BLOCK * s->ld);
+        if (t->o->cap > 0) items += take_buffer(at, &s->slope, lk);
     }
     return items;
 }

@@ -21,7 +21,7 @@ static void copy(int64_t n, const float *x, float *y)
     memcpy(y, x, (size_t)n * sizeof *y);
 }
 
-static void add(int64_t n, const float *x, float *y)
+static void add_vectors(int64_t n, const float *x, float *y)
 {
     for (int64_t i = 0; i < n; i += W) {
         store(y + i, n - i, load(y + i, n - i) + load(x + i, n - i));
@@ -282,8 +282,8 @@ static void norm_back(const cs_cpu_norm_back_row *row)
         vf d = (load(row->s + i, n - i) - all(row->mean)) * all(row->rstd);
         vf g = load(row->dy + i, n - i) * load(row->gain + i, n - i);
         vf ds = all(row->rstd) * (g - all(mean_g) - d * all(mean_gn));
-        if (row->stands) {
-            ds += load(row->stands + i, n - i);
+        if (row->held) {
+            ds += load(row->held + i, n - i);
         }
         store(row->ds + i, n - i, ds);
     }
@@ -374,7 +374,7 @@ const cs_cpu_kernels CS_SIMD_TABLE(cs_cpu_kernels) = {
     .pack_across = pack_across,
     .product = product,
     .copy = copy,
-    .add = add,
+    .add = add_vectors,
     .scale = scale,
     .axpy = axpy,
     .multiply = multiply,

@@ -91,8 +91,7 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
                                         .s = t->s.x + r * t->s.ld + first,
                                         .gain = t->gain.x,
                                         .dy = t->y.grad + r * t->y.ld + first,
-                                        .stands =
-                                            t->s_used ? t->s.grad + r * t->s.ld + first : NULL,
+                                        .held = t->s_used ? t->s.grad + r * t->s.ld + first : NULL,
                                         .mean = t->mean.x[r * t->mean.ld + g],
                                         .rstd = t->rstd.x[r * t->rstd.ld + g],
                                         .rms = t->rms,

@@ -32,10 +32,10 @@ typedef struct {
     float *y, *mean, *rstd;
 } cs_cpu_norm_row;
 
-/* gains and biases receive sums over the rows of a chunk; ds receives s' (with `stands` added). */
+/* gains and biases receive sums over the rows of a chunk; ds receives s' (with `held` added). */
 typedef struct {
     int64_t n;
-    const float *s, *gain, *dy, *stands;
+    const float *s, *gain, *dy, *held;
     float mean, rstd;
     bool rms;
     float *ds, *dgain, *dbias;

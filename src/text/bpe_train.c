@@ -56,11 +56,6 @@ typedef struct {
     int64_t heap_size, heap_capacity;
 } pair_table;
 
-static void pair_table_init(pair_table *t)
-{
-    *t = (pair_table){.free_place = -1};
-}
-
 static void pair_table_free(pair_table *t)
 {
     CS_FREE_FIELDS(t, pair, slot, place, gained, heap);
@@ -81,25 +76,11 @@ static uint64_t probe(const pair_table *t, int32_t left, int32_t right)
     return cs_pair_slot(t->slot, t->slots, t->pair, sizeof *t->pair, left, right);
 }
 
-/* At most half of the slots are taken. */
-static cs_status grow_slots(pair_table *t)
-{
-    int64_t slots = t->slots > 0 ? 2 * t->slots : 8192;
-    int32_t *slot = cs_calloc(slots, sizeof *slot);
-    if (!slot) return CS_ERR_MEMORY;
-    cs_free(t->slot);
-    t->slot = slot;
-    t->slots = slots;
-    for (int64_t i = 0; i < t->pairs; ++i) {
-        slot[probe(t, t->pair[i].left, t->pair[i].right)] = (int32_t)i + 1;
-    }
-    return CS_OK;
-}
-
 static cs_status find(pair_table *t, int32_t left, int32_t right, int32_t *out)
 {
     cs_status status = reserve(&t->pair, &t->pair_capacity, t->pairs + 1, sizeof *t->pair);
-    if (status == CS_OK && 2 * (t->pairs + 1) > t->slots) status = grow_slots(t);
+    if (status == CS_OK && 2 * (t->pairs + 1) > t->slots)
+        status = cs_pair_slots_grow(&t->slot, &t->slots, 8192, t->pair, sizeof *t->pair, t->pairs);
     if (status != CS_OK) return status;
     uint64_t s = probe(t, left, right);
     if (t->slot[s] == 0) {
@@ -488,8 +469,7 @@ static cs_status assemble(trainer *r)
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
                                  cs_tokenizer **out)
 {
-    trainer r = {0};
-    pair_table_init(&r.pairs);
+    trainer r = {.pairs.free_place = -1};
     cs_status status = resolve(options, &r.options);
     if (status == CS_OK) {
         r.made = cs_tokenizer_new();

@@ -107,10 +107,10 @@ static cs_status look_up(cs_corpus_builder *b, const cs_word_key *key)
 static cs_status look_up_ahead(cs_corpus_builder *b)
 {
     cs_status status = CS_OK;
-    for (int i = 0; i < b->ahead.count && status == CS_OK; ++i) {
-        status = look_up(b, &b->ahead.key[i]);
+    for (int i = 0; i < b->lookahead.count && status == CS_OK; ++i) {
+        status = look_up(b, &b->lookahead.key[i]);
     }
-    b->ahead.count = 0;
+    b->lookahead.count = 0;
     return status;
 }
 
@@ -118,7 +118,7 @@ static cs_status look_up_ahead(cs_corpus_builder *b)
 static cs_status tokenize(cs_corpus_builder *b, const cs_document *document)
 {
     const cs_splitter *s = &b->splitter;
-    cs_words_ahead *a = &b->ahead;
+    cs_words_lookahead *a = &b->lookahead;
     cs_splitter_start(&b->splitter, document->text, document->size);
     for (;;) {
         bool found = false, is_long = false;

@@ -18,12 +18,12 @@ typedef struct {
     cs_word_key key[CS_WORDS_AHEAD];
     char text[CS_WORDS_AHEAD][CS_WORD_AHEAD_SIZE]; /* longer words are not deferred */
     int count;
-} cs_words_ahead;
+} cs_words_lookahead;
 
 typedef struct {
     cs_corpus_options options; /* defaults filled in */
     cs_splitter splitter;
-    cs_words_ahead ahead;
+    cs_words_lookahead lookahead;
     cs_encoder encoder; /* when the options name a tokenizer */
     cs_word_table words, labels;
     /* Grows; until the end words and labels are numbered by first appearance, but the ids of an

@@ -5,8 +5,8 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/ints.h"
@@ -106,7 +106,7 @@ static cs_status pair_or_single(reader *r, const cs_document *d)
                          of->pair ? "pairs" : "single texts");
 }
 
-static cs_status take(void *to, const cs_document *d, bool held_out, bool *enough)
+static cs_status take_document(void *to, const cs_document *d, bool held_out, bool *enough)
 {
     reader *r = to;
     cs_labelled_text *t = &r->made;
@@ -246,7 +246,7 @@ static cs_status visit(const char *source, const cs_corpus_options *options, rea
 {
     cs_corpus about = {0};
     cs_status status = begin(r);
-    if (status == CS_OK) status = cs_corpus_visit(source, options, take, r, &about);
+    if (status == CS_OK) status = cs_corpus_visit(source, options, take_document, r, &about);
     r->made.path = about.path;
     r->made.invalid_bytes = about.invalid_bytes;
     r->made.invalid_documents = about.invalid_documents;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
+
 /* The slot of the pair in a table with open addressing, or the free one (0) where it is to be
  * inserted: slots hold 1 + the number of an item of `size` bytes, whose first two members are left
  * and right. */
@@ -21,6 +23,23 @@ static inline uint64_t cs_pair_slot(const int32_t *slot, int64_t slots, const vo
         }
     }
     return s;
+}
+
+/* Twice as many slots, at first `first` of them, for `count` items. */
+static inline cs_status cs_pair_slots_grow(int32_t **slot, int64_t *slots, int64_t first,
+                                           const void *items, size_t size, int64_t count)
+{
+    const int64_t grown = *slots > 0 ? 2 * *slots : first;
+    int32_t *made = cs_calloc(grown, sizeof *made);
+    if (!made) return CS_ERR_MEMORY;
+    for (int64_t i = 0; i < count; ++i) {
+        const int32_t *pair = (const void *)((const char *)items + (size_t)i * size);
+        made[cs_pair_slot(made, grown, items, size, pair[0], pair[1])] = (int32_t)i + 1;
+    }
+    cs_free(*slot);
+    *slot = made;
+    *slots = grown;
+    return CS_OK;
 }
 
 /* Entries of a binary heap: the smallest `first` is removed first, the smallest `then` on ties. */

@@ -22,8 +22,8 @@ static int64_t contraction(const uint8_t *at, int64_t size)
 }
 
 /* End of the run of characters of one class from `at` on; *last: its last character. */
-static const uint8_t *run(const uint8_t *at, const uint8_t *end, cs_char_class class,
-                          const uint8_t **last)
+static const uint8_t *end_of_run(const uint8_t *at, const uint8_t *end, cs_char_class class,
+                                 const uint8_t **last)
 {
     while (at < end) {
         int32_t c = 0;
@@ -50,10 +50,10 @@ int64_t cs_gpt2_piece(const uint8_t *at, const uint8_t *end)
     (void)cs_char_at(start, &c);
     cs_char_class class = cs_char_class_of(c);
     if (class != CS_CHAR_SPACE) {
-        return run(start, end, class, &last) - at;
+        return end_of_run(start, end, class, &last) - at;
     }
     /* White space: the last of several blanks goes to the word that follows, if one does. */
-    const uint8_t *stop = run(at, end, CS_CHAR_SPACE, &last);
+    const uint8_t *stop = end_of_run(at, end, CS_CHAR_SPACE, &last);
     return stop < end && last > at ? last - at : stop - at;
 }
 

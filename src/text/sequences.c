@@ -34,7 +34,7 @@ static int64_t piece_at(const cut *c, int64_t n, int64_t i, int64_t *start)
     return c->max_length > 0 && left > c->max_length ? c->max_length : left;
 }
 
-static cs_status fill(const cs_corpus *corpus, const cut *c, cs_sequences *out)
+static cs_status fill_sequences(const cs_corpus *corpus, const cut *c, cs_sequences *out)
 {
     int64_t at = 0;
     for (int64_t d = 0; d < corpus->documents; ++d) {
@@ -78,7 +78,7 @@ cs_status cs_sequences_of(const cs_corpus *corpus, int64_t max_length, int64_t s
     made.length = cs_alloc(made.count, sizeof *made.length);
     made.document = cs_alloc(made.count, sizeof *made.document);
     const bool allocated = made.start && made.length && made.document;
-    cs_status status = allocated ? fill(corpus, &c, &made) : CS_ERR_MEMORY;
+    cs_status status = allocated ? fill_sequences(corpus, &c, &made) : CS_ERR_MEMORY;
     return CS_DELIVER(status, out, made, cs_sequences_free);
 }
 

@@ -64,13 +64,8 @@ static cs_status set_steps(cs_tokenizer *t, cs_splitter_kind splitter)
     return cs_tokenizer_set_part(t, CS_PART_PRE_TOKENIZER, pre);
 }
 
-static cs_status set_model(cs_tokenizer *t)
-{
-    return cs_tokenizer_set_part(
-        t, CS_PART_MODEL, json_pack("{s:s, s:s}", "type", "WordLevel", "unk_token", "<unk>"));
-}
-
-static cs_status fill(const cs_corpus *corpus, cs_splitter_kind splitter, cs_tokenizer *t)
+static cs_status fill_vocabulary(const cs_corpus *corpus, cs_splitter_kind splitter,
+                                 cs_tokenizer *t)
 {
     int32_t before = 0, after = 0, other = 0;
     cs_status status;
@@ -81,7 +76,9 @@ static cs_status fill(const cs_corpus *corpus, cs_splitter_kind splitter, cs_tok
         (status = add_special(t, "</s>", &after)) != CS_OK ||
         (status = add_special(t, "<mask>", &other)) != CS_OK ||
         (status = cs_tokenizer_texts(t)) != CS_OK || (status = set_steps(t, splitter)) != CS_OK ||
-        (status = set_model(t)) != CS_OK ||
+        (status = cs_tokenizer_set_part(
+             t, CS_PART_MODEL,
+             json_pack("{s:s, s:s}", "type", "WordLevel", "unk_token", "<unk>"))) != CS_OK ||
         (status = cs_tokenizer_surround(t, before, after)) != CS_OK) {
         return status;
     }
@@ -93,7 +90,7 @@ cs_status cs_tokenizer_of_corpus(const cs_corpus *corpus, cs_splitter_kind split
 {
     cs_tokenizer *t = cs_tokenizer_new();
     if (!t) return CS_ERR_MEMORY;
-    cs_status status = fill(corpus, corpus->word ? splitter : CS_SPLITTER_WHITESPACE, t);
+    cs_status status = fill_vocabulary(corpus, corpus->word ? splitter : CS_SPLITTER_WHITESPACE, t);
     return CS_DELIVER(status, out, t, cs_tokenizer_free);
 }
 

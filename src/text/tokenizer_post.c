@@ -97,7 +97,7 @@ static cs_status take_named(const cs_tokenizer *t, const json_t *post, bool bert
 }
 
 /* Reads the form that one post-processor gives to a text or a pair. */
-static cs_status take(const cs_tokenizer *t, const json_t *post, bool pair, cs_text_form *f)
+static cs_status take_form(const cs_tokenizer *t, const json_t *post, bool pair, cs_text_form *f)
 {
     const char *type = json_string_value(json_object_get(post, "type"));
     if (!type) {
@@ -138,7 +138,7 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
     for (size_t i = 0; i < count && status == CS_OK; ++i) {
         const json_t *one = many ? json_array_get(inner, i) : t->part[CS_PART_POST_PROCESSOR];
         cs_text_form single = {0};
-        status = take(t, one, false, &single);
+        status = take_form(t, one, false, &single);
         if (status != CS_OK || single.count <= 1) {
             continue; /* it adds no token */
         }
@@ -148,7 +148,7 @@ cs_status cs_tokenizer_form(const cs_tokenizer *t, bool pair, cs_text_form *out)
                              "only one is supported",
                              (int)i);
         } else if (pair) {
-            status = take(t, one, true, &form);
+            status = take_form(t, one, true, &form);
         } else {
             form = single;
         }

@@ -12,20 +12,6 @@ static uint64_t probe(const cs_trie *t, int32_t node, uint8_t byte)
     return cs_pair_slot(t->slot, t->slots, t->edge, sizeof *t->edge, node, byte);
 }
 
-static cs_status grow_slots(cs_trie *t)
-{
-    int64_t slots = t->slots > 0 ? 2 * t->slots : 1024;
-    int32_t *slot = cs_calloc(slots, sizeof *slot);
-    if (!slot) return CS_ERR_MEMORY;
-    cs_free(t->slot);
-    t->slot = slot;
-    t->slots = slots;
-    for (int64_t i = 0; i < t->edges; ++i) {
-        slot[probe(t, t->edge[i].node, (uint8_t)t->edge[i].byte)] = (int32_t)i + 1;
-    }
-    return CS_OK;
-}
-
 static cs_status add_edge(cs_trie *t, int32_t node, uint8_t byte, int32_t *to)
 {
     cs_status status = CS_OK;
@@ -33,7 +19,7 @@ static cs_status add_edge(cs_trie *t, int32_t node, uint8_t byte, int32_t *to)
         return cs_fail(CS_ERR_INPUT, "more than 2^30 prefixes of tokens");
     }
     if (2 * (t->edges + 1) >= t->slots) {
-        status = grow_slots(t);
+        status = cs_pair_slots_grow(&t->slot, &t->slots, 1024, t->edge, sizeof *t->edge, t->edges);
     }
     if (status == CS_OK)
         status = cs_reserve(&t->edge, &t->edge_capacity, t->edges + 1, sizeof *t->edge);

@@ -29,7 +29,8 @@ int64_t cs_train_budget_steps(const cs_train_options *options, int64_t count,
     return steps;
 }
 
-static cs_status check(const cs_train_options *o, int64_t count, const cs_train_budget *budget)
+static cs_status check_budgets(const cs_train_options *o, int64_t count,
+                               const cs_train_budget *budget)
 {
     if (count > 0 &&
         (o->rate.schedule != CS_SCHEDULE_CONSTANT || !(o->rate.cool_down > 0) || !o->dir)) {
@@ -87,7 +88,7 @@ cs_status cs_train_budgets(cs_model *model, const cs_corpus *corpus, const cs_to
     cs_train_options o = *options;
     const double start = cs_seconds(), limit = o.time_limit;
     *out = (cs_train_result){.loss = NAN, .eval_loss = NAN};
-    cs_status status = check(&o, count, budget);
+    cs_status status = check_budgets(&o, count, budget);
     if (status != CS_OK) return status;
     int64_t *keep = cs_alloc(o.intervals.keep.count + count, sizeof *keep);
     if (!keep) return CS_ERR_MEMORY;

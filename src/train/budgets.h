@@ -1,4 +1,4 @@
-/* Runs of several lengths that share their first steps.
+/* Runs of several lengths that share their first steps, for comparisons with early stopping.
  *
  * At a constant rate with a cool-down (schedule.h) a run of N steps is, up to step N - C(N),
  * identical to any longer one. So the longest is trained and its checkpoints at these steps are

@@ -12,7 +12,7 @@ typedef struct {
     int32_t unknown; /* the tokenizer's word for words that it lacks */
 } work;
 
-static cs_status add(work *w, int32_t token)
+static cs_status add_token(work *w, int32_t token)
 {
     cs_cloze *c = w->cloze;
     cs_status status = cs_reserve(&c->piece, &w->capacity, c->pieces + 1, sizeof *c->piece);
@@ -40,7 +40,7 @@ static cs_status add_words(work *w, const char *text, size_t length)
     cs_status status =
         length > 0 ? cs_encoder_encode(&w->encoder, text, (int64_t)length, false) : CS_OK;
     for (int64_t i = 0; length > 0 && i < w->encoder.count && status == CS_OK; ++i) {
-        status = add(w, w->encoder.id[i]);
+        status = add_token(w, w->encoder.id[i]);
     }
     return status;
 }
@@ -48,10 +48,10 @@ static cs_status add_words(work *w, const char *text, size_t length)
 static cs_status add_mark(work *w, int mark, int32_t mask)
 {
     if (mark < GAP) {
-        return add(w, mark == 0 ? CS_TEXT_FIRST : CS_TEXT_SECOND);
+        return add_token(w, mark == 0 ? CS_TEXT_FIRST : CS_TEXT_SECOND);
     }
     w->cloze->gap = mask < 0 ? -1 : w->cloze->pieces;
-    return mask < 0 ? CS_OK : add(w, mask);
+    return mask < 0 ? CS_OK : add_token(w, mask);
 }
 
 static cs_status read_template(work *w, const char *pattern, bool pair, int32_t mask)

@@ -43,7 +43,7 @@ static cs_status allocate(cs_examples *e, int64_t most)
     return e->pool.status;
 }
 
-static void add(cs_examples *e, lengths *l, int64_t start, int64_t length)
+static void add_example(cs_examples *e, lengths *l, int64_t start, int64_t length)
 {
     if (!fits(l, length)) {
         ++e->too_short;
@@ -70,7 +70,7 @@ static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options
             if (e->document) {
                 e->document[e->count] = all.document[i]; /* of the next that is added */
             }
-            add(e, l, all.start[i], all.length[i]);
+            add_example(e, l, all.start[i], all.length[i]);
         }
     }
     e->token = corpus->token;
@@ -108,7 +108,7 @@ static cs_status join(const cs_corpus *corpus, const cs_examples_options *option
     }
     cs_status status = allocate(e, tokens / options->length + 1);
     for (int64_t at = 0; at < tokens && status == CS_OK; at += options->length) {
-        add(e, l, at, cs_least(tokens - at, options->length));
+        add_example(e, l, at, cs_least(tokens - at, options->length));
     }
     e->token = e->joined;
     return status;

@@ -423,8 +423,8 @@ cs_status cs_finetune(cs_model *model, const cs_texts *texts, const int64_t *ind
 
 /* --- prediction --------------------------------------------------------------------------------*/
 
-static cs_status take(const machine *m, const cs_by_length *item, int64_t count, const float *z,
-                      double *predicted)
+static cs_status take_outputs(const machine *m, const cs_by_length *item, int64_t count,
+                              const float *z, double *predicted)
 {
     int64_t outputs = m->model->config.head.classes;
     for (int64_t b = 0; b < count; ++b) {
@@ -467,7 +467,7 @@ static cs_status predict_batch(machine *m, const cs_by_length *item, int64_t cou
         *loss += sum / (double)draws;
         if (status == CS_OK) status = cs_interrupt_check();
     }
-    return status == CS_OK ? take(m, item, count, z, predicted) : status;
+    return status == CS_OK ? take_outputs(m, item, count, z, predicted) : status;
 }
 
 cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int64_t *index,

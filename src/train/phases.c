@@ -71,7 +71,7 @@ static cs_status read_phase(char *text, int64_t i, cs_phases *p)
 }
 
 /* Shares rise to the last phase, which has none; or all phases are turns. */
-static cs_status check(const cs_phases *p)
+static cs_status check_phases(const cs_phases *p)
 {
     for (int64_t i = 0; i < p->count; ++i) {
         const bool last = i + 1 == p->count;
@@ -133,7 +133,7 @@ cs_status cs_phases_read(const char *text, cs_phases *out)
         }
         at = end + more;
     }
-    if (status == CS_OK) status = check(&p);
+    if (status == CS_OK) status = check_phases(&p);
     cs_free(held);
     return CS_DELIVER(cs_blame(status, "schedule \"%s\"", text), out, p, cs_phases_free);
 }

@@ -1,4 +1,4 @@
-/* The learning rate of a step.
+/* The learning-rate schedule: the rate of a step.
  *
  * With N steps counted from 1, W of them warm-up, peak p and final share f:
  *   s <= W:  p s / W

@@ -107,8 +107,8 @@ static cs_status encode_one(work *w, const char *text, int64_t from, int64_t *co
     return status;
 }
 
-static cs_status add(work *w, const cs_labelled_text *text, int64_t i, const cs_texts_options *o,
-                     cs_texts *out)
+static cs_status add_text(work *w, const cs_labelled_text *text, int64_t i,
+                          const cs_texts_options *o, cs_texts *out)
 {
     int64_t a = 0, b = 0, at = out->start[i];
     cs_status status = encode_one(w, text->text[i], 0, &a);
@@ -160,7 +160,7 @@ cs_status cs_texts_encode(const cs_labelled_text *text, const cs_tokenizer *toke
         status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < text->count && status == CS_OK; ++i) {
         t.value[i] = text->value[i];
-        status = add(&w, text, i, options, &t);
+        status = add_text(&w, text, i, options, &t);
     }
     cs_encoder_free(&w.encoder);
     CS_FREE_FIELDS(&w, id, piece);

@@ -169,17 +169,15 @@ const char *fuzz_result_folder(const char *bytes, int64_t size)
 const char *fuzz_counts_folder(const char *bytes, int64_t size)
 {
     static char dir[PATH];
-    char path[PATH], name[64], index[512], digest[33];
+    char path[PATH], index[512], digest[33];
     if (!dir[0]) (void)folder(dir, "counts");
-    (void)snprintf(name, sizeof name, "counts/%s", cs_checkpoint_records[0]);
-    put(in_root(path, name), bytes, (size_t)size);
-    cs_hash_hex(cs_checkpoint_chain((cs_hash128){0}, bytes, (size_t)size), digest);
+    put(in_root(path, "counts/records-0.bin"), bytes, (size_t)size);
+    cs_hash_hex(cs_hash(bytes, (size_t)size, 0), digest);
     (void)snprintf(index, sizeof index,
-                   "{\"format\": \"%s\", \"version\": %d, \"build\": {}, \"records\": \"%s\", "
-                   "\"bytes\": %lld, \"digest\": \"%s\"}",
-                   CS_CHECKPOINT_FORMAT, CS_RUN_VERSION, cs_checkpoint_records[0], (long long)size,
-                   digest);
-    put(in_root(path, "counts/" CS_CHECKPOINT_INDEX), index, strlen(index));
+                   "{\"format\": \"cospec build checkpoint\", \"version\": %d, \"build\": {}, "
+                   "\"records\": \"records-0.bin\", \"bytes\": %lld, \"digest\": \"%s\"}",
+                   CS_RUN_VERSION, (long long)size, digest);
+    put(in_root(path, "counts/checkpoint.json"), index, strlen(index));
     return dir;
 }
 
