@@ -8,7 +8,7 @@
 #include "linalg/matrix_file.h"
 #include "linalg_support.h"
 
-/* What scipy and other programs write beyond the standard. */
+/* Forms beyond the standard that scipy and other programs write. */
 TEST_IN_DIR(mtx_of_other_programs)
 {
     const double whole[] = {0, 18446744073709551615., 3, 0};

@@ -4,7 +4,7 @@
  * bsr: data[k] is the R x C block at block row i and block column indices[k], for indptr[i] <= k <
  * indptr[i + 1]; blocks of one place are added. dia: data[k, j] is the entry in column j of the
  * diagonal offsets[k] = column - row; what lies outside of the matrix is not part of it. Memory: 24
- * bytes for each stored number beside the result. */
+ * bytes for each stored number in addition to the result. */
 #include "base/mem.h"
 #include "io/npy.h"
 #include "io/npz.h"

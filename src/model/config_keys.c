@@ -116,7 +116,7 @@ static const char PAST[] =
     "output_past clf_pooling generator_size tie_weights_ max_sequence_length "
     "encoder_repetition_penalty _num_labels initializer_cutoff_factor";
 
-/* What the parent of all classes reads, or what another library has changed. */
+/* Refused for every architecture: keys of the parent of all classes, and of other libraries. */
 static const char *const REFUSED[] = {"quantization_config", "quantization", "compression_config",
                                       "pruned_heads", "transformers_weights"};
 
