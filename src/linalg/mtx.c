@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -290,7 +291,7 @@ cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
     int fd = -1;
     int64_t bytes = 0;
     reader r = {0};
-    triplets t = {0};
+    CS_AUTO(triplets) t = {0};
     cs_status status = cs_file_open(path, &fd, &bytes);
     if (status == CS_OK && !(r.stream = fdopen(fd, "r")))
         status = cs_fail(CS_ERR_IO, "%s: cannot read: %s", path, strerror(errno));
@@ -307,7 +308,6 @@ cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
-    triplets_free(&t);
     return cs_blame(status, "%s", path);
 }
 
