@@ -15,6 +15,9 @@ typedef enum { GESDD, GESVD, SYEVD, SYTRF, GEQRF, ORGQR, POTRF, ROUTINES } routi
 static lapack_int result[ROUTINES];
 static int asked[ROUTINES];
 
+/* Functions of the test hide those of ARPACK that the library calls: this one keeps it linked. */
+__attribute__((used)) static void (*const kept)(void) = (void (*)(void))ssaupd_c;
+
 static void *next(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/gvp.h"
 #include "toy/toy_spectrum_private.h"
@@ -167,11 +168,10 @@ static cs_status lambda_gvp(const cs_toy *toy, long double *lambda, const char *
     } else if (o->segmentation == CS_SEGMENT_MIXED && o->event_weight == CS_EVENT_TOKEN &&
                s <= MIXED_LIMIT) {
         double clamped;
-        long double *last = cs_alloc(s + 1, sizeof *last);
+        CS_AUTO_FREE long double *last = cs_alloc(s + 1, sizeof *last);
         if (!last) return CS_ERR_MEMORY;
         cs_gvp_last(o, s, last, &clamped);
         *source = lambda_mixed(toy, last, lambda);
-        cs_free(last);
     }
     return CS_OK;
 }
@@ -343,12 +343,11 @@ static cs_status closed_spectrum(const cs_toy *toy, cs_toy_spectrum *out)
         }
     }
     if (status == CS_OK && !c.source) {
-        char *name = cs_objective_describe(&toy->objective);
+        CS_AUTO_FREE char *name = cs_objective_describe(&toy->objective);
         status =
             name ? cs_fail(CS_ERR_USAGE, "no closed form is known for %s at length %" PRId64 "%s",
                            name, toy->length, toy->given ? ", target given" : "")
                  : CS_ERR_MEMORY;
-        cs_free(name);
     }
     status = status == CS_OK ? cs_toy_values_group(&c.values, out) : status;
     if (status == CS_OK) {

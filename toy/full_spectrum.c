@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/spectrum.h"
@@ -18,7 +19,7 @@ enum { DENSE_LIMIT = 1 << 22, GRAM_LIMIT = 4000 };
 
 static cs_status by_svd(const cs_csr *abar, cs_toy_values *values, cs_toy_spectrum *out)
 {
-    cs_dense dense = {0};
+    CS_AUTO(cs_dense) dense = {0};
     cs_status status = cs_csr_to_dense(abar, &dense);
     if (status == CS_OK) status = cs_toy_values_add_svd(values, &dense, 1);
     if (status == CS_OK) status = cs_toy_values_group(values, out);
@@ -26,7 +27,6 @@ static cs_status by_svd(const cs_csr *abar, cs_toy_values *values, cs_toy_spectr
         (void)snprintf(out->source, sizeof out->source,
                        "enumeration: dense SVD of the full matrix, %" PRId64 " x %" PRId64,
                        abar->rows, abar->cols);
-    cs_dense_free(&dense);
     return status;
 }
 
@@ -66,7 +66,7 @@ static double gram_residual(const cs_dense *gv, const cs_dense *v, const double 
 static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spectrum *out)
 {
     int64_t n = narrow->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense gram = cs_dense_in(&pool, n, n), gv = cs_dense_in(&pool, n, n);
     double *lambda = cs_pool_take(&pool, n, sizeof *lambda);
     cs_status status = gram.data ? add_outer_products(narrow, &gram) : CS_OK;
@@ -89,7 +89,6 @@ static cs_status by_gram(const cs_csr *narrow, cs_toy_values *values, cs_toy_spe
                        "side, %" PRId64 " of %" PRId64 "; sigma below %.1g is lost",
                        n, narrow->rows, values->floor);
     }
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/pairs.h"
 #include "toy/toy_spectrum_private.h"
@@ -52,7 +53,7 @@ cs_status cs_toy_mixed_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum
                           const cs_toy *toy, cs_toy_spectrum *out)
 {
     cs_toy plain = *toy;
-    cs_toy_spectrum blind = {0};
+    CS_AUTO(cs_toy_spectrum) blind = {0};
     cs_status status = cs_toy_check(toy);
     if (status != CS_OK) return status;
     if (!(toy->position_known > 0)) {
@@ -60,9 +61,7 @@ cs_status cs_toy_mixed_by(cs_status (*method)(const cs_toy *toy, cs_toy_spectrum
     }
     plain.position_known = 0;
     status = method(&plain, &blind);
-    if (status == CS_OK) status = cs_toy_mix_positions(toy, &blind, out);
-    cs_toy_spectrum_free(&blind);
-    return status;
+    return status == CS_OK ? cs_toy_mix_positions(toy, &blind, out) : status;
 }
 
 /* --- the floor -------------------------------------------------------------------------------- */
@@ -100,7 +99,7 @@ cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met)
     if (status == CS_OK && pairs.q && pairs.events > 0)
         status = cs_pairs_expand(&pairs, MOST_EVENTS);
     if (status != CS_OK) return status;
-    double *target = cs_alloc(s, sizeof *target);
+    CS_AUTO_FREE double *target = cs_alloc(s, sizeof *target);
     status = target ? CS_OK : CS_ERR_MEMORY;
     if (target) cs_pairs_targets(&pairs, 1, target);
     *floor = 0;
@@ -113,7 +112,6 @@ cs_status cs_toy_floor(const cs_toy *toy, double *floor, bool *met)
         }
         add_set(&pairs, target, e, next, floor, met);
     }
-    cs_free(target);
     cs_pairs_free(&pairs);
     return status;
 }

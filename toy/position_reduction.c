@@ -22,6 +22,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/reduce.h"
@@ -180,7 +181,7 @@ static cs_status rows_of(position_distribution *b)
 /* B, or B without the empty row. Rows and columns that no event uses are empty. */
 static cs_status position_matrix(const position_distribution *b, bool drop_empty, cs_csr *out)
 {
-    double *val = cs_alloc(b->n, sizeof *val);
+    CS_AUTO_FREE double *val = cs_alloc(b->n, sizeof *val);
     if (!val) return CS_ERR_MEMORY;
     for (int64_t e = 0; e < b->n; ++e) {
         bool dropped = b->p[e] == 0 || (drop_empty && b->row[e] == b->empty_row);
@@ -188,7 +189,6 @@ static cs_status position_matrix(const position_distribution *b, bool drop_empty
     }
     cs_status status =
         cs_csr_from_triplets(b->rows, b->pairs->length, b->n, b->row, b->col, val, out);
-    cs_free(val);
     return status;
 }
 
@@ -214,20 +214,16 @@ static cs_status gather(const cs_csr *b, const cs_components *parts, int64_t par
 static cs_status add_svd(reduction *r, const position_distribution *distribution, bool drop_empty,
                          int64_t multiplicity)
 {
-    cs_csr b = {0};
-    cs_components parts = {0};
-    int64_t *place = cs_alloc(distribution->pairs->length, sizeof *place);
+    CS_AUTO(cs_csr) b = {0};
+    CS_AUTO(cs_components) parts = {0};
+    CS_AUTO_FREE int64_t *place = cs_alloc(distribution->pairs->length, sizeof *place);
     cs_status status = place ? position_matrix(distribution, drop_empty, &b) : CS_ERR_MEMORY;
     status = status == CS_OK ? cs_components_of(&b, &parts) : status;
     for (int64_t part = 0; status == CS_OK && part < parts.count; ++part) {
-        cs_dense dense = {0};
+        CS_AUTO(cs_dense) dense = {0};
         status = gather(&b, &parts, part, place, &dense);
         if (status == CS_OK) status = cs_toy_values_add_svd(&r->values, &dense, multiplicity);
-        cs_dense_free(&dense);
     }
-    cs_free(place);
-    cs_components_free(&parts);
-    cs_csr_free(&b);
     return status;
 }
 
@@ -322,7 +318,7 @@ static cs_status reduce_any(reduction *r)
     int64_t s = toy->length;
     bool invariant = cs_objective_shape(&toy->objective) == CS_PAIRS_INVARIANT;
     bool few = s < 16 && ((int64_t)1 << s) * s <= SMALL_SETS;
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_status status = CS_OK;
     if (invariant && (toy->given || !few)) {
         status = reduce_invariant(r);
@@ -339,7 +335,6 @@ static cs_status reduce_any(reduction *r)
             "s = %" PRId64,
             s);
     }
-    cs_pairs_free(&pairs);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/offsets.h"
@@ -33,7 +34,7 @@ void cs_toy_position(const cs_toy *toy, char text[32])
 
 char *cs_toy_describe(const cs_toy *toy)
 {
-    char *objective = cs_objective_describe(&toy->objective);
+    CS_AUTO_FREE char *objective = cs_objective_describe(&toy->objective);
     if (!objective) {
         return NULL;
     }
@@ -44,7 +45,6 @@ char *cs_toy_describe(const cs_toy *toy)
                   (long long)toy->classes, (long long)toy->length, (long long)toy->tokens,
                   objective, position, toy->literal ? "literal" : "disjoint",
                   cs_prefix_name(toy->objective.empty_prefix));
-    cs_free(objective);
     return text;
 }
 
@@ -166,9 +166,9 @@ static void add_listed(const cs_toy *toy, const cs_pairs *pairs, matrix_size *si
 /* Any distribution: of plan files and mixtures. */
 static cs_status add_distribution(const cs_toy *toy, matrix_size *size, double *targets)
 {
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     int64_t s = toy->length;
-    double *p = cs_alloc(s, sizeof *p);
+    CS_AUTO_FREE double *p = cs_alloc(s, sizeof *p);
     cs_status status = p ? cs_pairs_of(&toy->objective, s, &pairs) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         size_sum sum = {toy, size};
@@ -180,8 +180,6 @@ static cs_status add_distribution(const cs_toy *toy, matrix_size *size, double *
     for (int64_t k = 0; status == CS_OK && k < s; ++k) {
         *targets += p[k] > 0;
     }
-    cs_free(p);
-    cs_pairs_free(&pairs);
     return status;
 }
 

@@ -2,6 +2,7 @@
  *
  * The floor of a dense SVD is 4 max(m, n) eps sigma_1: the backward error of gesdd is a modest
  * multiple of eps ||A||, and sigma_1 = 1 here, so a true zero comes out below it. */
+#include "base/auto.h"
 #include "toy/toy_spectrum_private.h"
 
 #include <float.h>
@@ -98,7 +99,7 @@ static double worst_column(const cs_dense *x, const cs_dense *y, bool y_by_rows,
 cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t multiplicity)
 {
     int64_t p = a->rows < a->cols ? a->rows : a->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense u = cs_dense_in(&pool, a->rows, p), vt = cs_dense_in(&pool, p, a->cols);
     cs_dense av = cs_dense_in(&pool, a->rows, p), atu = cs_dense_in(&pool, a->cols, p);
     cs_dense copy = cs_dense_copy_in(&pool, a);
@@ -119,7 +120,6 @@ cs_status cs_toy_values_add_svd(cs_toy_values *values, cs_dense *a, int64_t mult
     for (int64_t j = 0; status == CS_OK && j < p; ++j) {
         cs_toy_values_add(values, sigma[j], multiplicity);
     }
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -12,6 +12,7 @@
 
 #include "analysis/design/design.h"
 #include "analysis/design/sums_private.h"
+#include "base/auto.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "io/json.h"
@@ -361,18 +362,15 @@ static cs_status begin(const cs_design_problem *problem, solver *o, cs_simplex *
 cs_status cs_design_solve(const cs_design_problem *problem, const cs_design_options *options,
                           cs_design *design)
 {
-    cs_pool pool = {0};
-    cs_family family = {0};
+    CS_AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_family) family = {0};
     solver o = {0};
     cs_status status = check_problem(problem);
     if (status == CS_OK) status = cs_family_of(problem, &pool, &family);
     if (status == CS_OK) status = solver_init(problem, &family, &pool, &o);
     if (status == CS_OK) status = begin(problem, &o, &family.polytope, design);
     if (status == CS_OK) status = iterate(&o, &family.polytope, options, design);
-    if (status == CS_OK) status = deliver(&o, &family, design);
-    cs_family_free(&family);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? deliver(&o, &family, design) : status;
 }
 
 cs_status cs_design_of(const cs_design_problem *problem, cs_design *out)
@@ -468,16 +466,14 @@ static json_t *plan_of(const cs_pairs *distribution, int64_t *e)
 /* x is of masses; a share is of plans. */
 static cs_status new_shares(const cs_design_problem *problem, const cs_design *design, json_t **out)
 {
-    double *share = cs_calloc(design->variables, sizeof *share);
+    CS_AUTO_FREE double *share = cs_calloc(design->variables, sizeof *share);
     cs_status status =
         share ? cs_family_weights(&problem->objective, problem->length, share) : CS_ERR_MEMORY;
     const int64_t parts = (int64_t)json_array_size(cs_plan_file_parts(problem->objective.file));
     for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
         share[j] = share[j] > 0 ? design->x[j] / share[j] : 0;
     }
-    if (status == CS_OK) status = cs_family_parts(&problem->objective, share, out);
-    cs_free(share);
-    return status;
+    return status == CS_OK ? cs_family_parts(&problem->objective, share, out) : status;
 }
 
 cs_status cs_design_plans(const cs_design_problem *problem, const cs_design *design, json_t **out)
@@ -521,16 +517,13 @@ cs_status cs_design_row(const char *kind, const char *series, const cs_design *d
 cs_status cs_design_compare(const cs_design_problem *problem, const char *spec, json_t *rows)
 {
     cs_design_problem of = *problem;
-    cs_plan_file parts = {0};
-    cs_design d = {0};
+    CS_AUTO(cs_plan_file) parts = {0};
+    CS_AUTO(cs_design) d = {0};
     cs_status status = cs_objective_parse_held(spec, &parts, &of.objective);
     if (status == CS_OK) status = cs_design_of(&of, &d);
-    char *series = status == CS_OK ? cs_objective_describe(&of.objective) : NULL;
+    CS_AUTO_FREE char *series = status == CS_OK ? cs_objective_describe(&of.objective) : NULL;
     if (status == CS_OK)
         status = series ? cs_design_row("objective", series, &d, rows) : CS_ERR_MEMORY;
-    cs_free(series);
-    cs_design_free(&d);
-    cs_plan_file_free(&parts);
     return status;
 }
 
@@ -541,16 +534,15 @@ cs_status cs_design_compare_all(const cs_design_problem *problem, json_t *rows)
     for (int i = 0; i < CS_OBJ_COUNT + others && status == CS_OK; ++i) {
         const cs_objective_kind kind = (cs_objective_kind)i;
         const char *trained = i < CS_OBJ_COUNT ? cs_objective_table(kind)->trained : NULL;
-        char *spec = i >= CS_OBJ_COUNT ? cs_strdup(variants[i - CS_OBJ_COUNT])
-                     : trained         ? cs_format("%s(%s)", cs_objective_name(kind), trained)
-                                       : cs_strdup(cs_objective_name(kind));
+        CS_AUTO_FREE char *spec = i >= CS_OBJ_COUNT ? cs_strdup(variants[i - CS_OBJ_COUNT])
+                                  : trained ? cs_format("%s(%s)", cs_objective_name(kind), trained)
+                                            : cs_strdup(cs_objective_name(kind));
         const bool has_plans = i == CS_OBJ_FILE || i == CS_OBJ_MIX;
         status = !spec ? CS_ERR_MEMORY : has_plans ? CS_OK : cs_design_compare(problem, spec, rows);
         if (status == CS_ERR_USAGE) { /* it does not exist at this length */
             cs_reason_clear();
             status = CS_OK;
         }
-        cs_free(spec);
     }
     return status;
 }

@@ -9,6 +9,7 @@
  * target, or without either the sum of all; then the least weight of next tokens and the largest
  * misalignment, with a slack variable each. */
 #include "analysis/design/family_private.h"
+#include "base/auto.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -72,14 +73,13 @@ cs_status cs_family_parts(const cs_objective *mixture, const double *share, json
     const json_t *all = cs_plan_file_parts(mixture->file);
     json_t *parts = json_array();
     for (size_t j = 0; parts && j < json_array_size(all); ++j) {
-        json_t *part = share[j] > 0 ? json_copy(json_array_get(all, j)) : NULL;
+        json_auto_t *part = share[j] > 0 ? json_copy(json_array_get(all, j)) : NULL;
         if (share[j] > 0 &&
             (!part || json_object_set_new(part, "share", cs_json_number(share[j])) ||
              json_array_append(parts, part))) {
             json_decref(parts);
             parts = NULL;
         }
-        json_decref(part);
     }
     *out = parts;
     return parts ? cs_json_check() : CS_ERR_MEMORY; /* a copy may lack something */
@@ -89,10 +89,9 @@ cs_status cs_family_parts(const cs_objective *mixture, const double *share, json
 static cs_status mixture_of(const cs_objective *mixture, const double *share, cs_plan_file *file,
                             cs_objective *out)
 {
-    json_t *parts = NULL;
+    json_auto_t *parts = NULL;
     cs_status status = cs_family_parts(mixture, share, &parts);
     if (status == CS_OK) status = cs_plan_file_mixture(parts, mixture->file->path, file);
-    json_decref(parts);
     *out = *mixture;
     out->file = file;
     return status;
@@ -102,22 +101,21 @@ static cs_status mixture_of(const cs_objective *mixture, const double *share, cs
 static cs_status pairs_of(const cs_objective *mixture, const double *share, int64_t s, bool listed,
                           cs_pairs *out)
 {
-    cs_plan_file file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective objective;
     cs_status status = mixture_of(mixture, share, &file, &objective);
     if (status == CS_OK) status = cs_pairs_of(&objective, s, out);
     if (status == CS_OK && listed) status = cs_pairs_expand(out, MOST_EVENTS);
-    cs_plan_file_free(&file);
     return status;
 }
 
 cs_status cs_family_weights(const cs_objective *mixture, int64_t s, double *weight)
 {
     const int64_t parts = (int64_t)json_array_size(cs_plan_file_parts(mixture->file));
-    double *share = cs_calloc(parts, sizeof *share);
+    CS_AUTO_FREE double *share = cs_calloc(parts, sizeof *share);
     cs_status status = share ? CS_OK : CS_ERR_MEMORY;
     for (int64_t j = 0; j < parts && status == CS_OK; ++j) {
-        cs_plan_file file = {0};
+        CS_AUTO(cs_plan_file) file = {0};
         cs_objective part;
         share[j] = 1;
         status = mixture_of(mixture, share, &file, &part);
@@ -127,9 +125,7 @@ cs_status cs_family_weights(const cs_objective *mixture, int64_t s, double *weig
         } else if (status == CS_OK) {
             status = cs_objective_predicted(&part, s, &weight[j]);
         }
-        cs_plan_file_free(&file);
     }
-    cs_free(share);
     return status;
 }
 

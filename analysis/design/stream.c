@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/design/design.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
@@ -117,7 +118,7 @@ static double trace(const cs_csr *a, const double *by)
 cs_status cs_stream_gram(const cs_corpus *corpus, int64_t s, const cs_progress *progress,
                          double *gram)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_corpus circle = {0};
     const cs_cooc_options options = {
         .context = {.mode = CS_CONTEXT_UNIQUE}, .max_length = s, .stride = 1};
@@ -150,6 +151,5 @@ cs_status cs_stream_gram(const cs_corpus *corpus, int64_t s, const cs_progress *
     for (int64_t d = 1; pairs && d < s; ++d) {
         cs_cooc_free(&pairs[d]);
     }
-    cs_pool_free(&pool);
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "plan/pairs.h"
 #include "plan/position_weights.h"
 
@@ -54,7 +55,7 @@ void cs_alignment_free(cs_alignment *a)
 
 static cs_status compute_weights(const cs_objective *objective, int64_t s, position_weights *out)
 {
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(objective, s, &pairs);
     out->both = cs_alloc(s * s, sizeof *out->both);
     out->from = cs_alloc(s * s, sizeof *out->from);
@@ -65,7 +66,6 @@ static cs_status compute_weights(const cs_objective *objective, int64_t s, posit
     }
     out->weight = objective->event_weight == CS_EVENT_MASK ? 1 : pairs.predicted;
     out->known = status == CS_OK;
-    cs_pairs_free(&pairs);
     return status;
 }
 
@@ -135,7 +135,7 @@ static cs_status add_form(const cs_dense *transposed, double *m, double weight, 
 cs_status cs_alignment_add_rows(cs_alignment *a, const float *row, int64_t s)
 {
     const position_weights *w = NULL;
-    cs_dense h = {0}, product = {0};
+    CS_AUTO(cs_dense) h = {0}, product = {0};
     cs_status status = count(a, s, &w);
     if (!w || status != CS_OK) return status;
     status = cs_dense_init(&h, a->width, s);
@@ -144,10 +144,7 @@ cs_status cs_alignment_add_rows(cs_alignment *a, const float *row, int64_t s)
         h.data[i] = (double)row[i];
     }
     if (status == CS_OK) status = add_form(&h, w->both, w->weight, &product, &a->between);
-    if (status == CS_OK) status = add_form(&h, w->from, w->weight, &product, &a->across);
-    cs_dense_free(&h);
-    cs_dense_free(&product);
-    return status;
+    return status == CS_OK ? add_form(&h, w->from, w->weight, &product, &a->across) : status;
 }
 
 void cs_alignment_add_document(cs_alignment *a, const double *x, int32_t label)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "text/unicode.h"
@@ -147,12 +148,12 @@ static double f1_of(const char *a, const char *b)
 cs_status cs_answer_score(const char *answer, int64_t count, const char *const *right,
                           double *exact, double *f1)
 {
-    char *own = cs_answer_normalise(answer);
+    CS_AUTO_FREE char *own = cs_answer_normalise(answer);
     cs_status status = own ? CS_OK : CS_ERR_MEMORY;
     bool any = false;
     *exact = *f1 = 0;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        char *other = cs_answer_normalise(right[i]);
+        CS_AUTO_FREE char *other = cs_answer_normalise(right[i]);
         status = other ? CS_OK : CS_ERR_MEMORY;
         if (other && *other) {
             const double common = f1_of(own, other);
@@ -160,11 +161,9 @@ cs_status cs_answer_score(const char *answer, int64_t count, const char *const *
             *exact = strcmp(own, other) == 0 ? 1 : *exact;
             *f1 = common > *f1 ? common : *f1;
         }
-        cs_free(other);
     }
     if (status == CS_OK && !any) {
         *exact = *f1 = *own == '\0';
     }
-    cs_free(own);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/vector_ops.h"
@@ -205,7 +206,7 @@ static cs_status cut_of_heaviest(const heaviest *h, const cs_spectrum *s,
 {
     const int64_t t = s->second.index;
     if (t < 0 || !s->solution.converged || !s->cert.perron) return cs_cut_of(&h->a, options, out);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     second_triplet second = {
         .sigma = s->sigma[t],
         .residual = s->residual[t],
@@ -217,9 +218,7 @@ static cs_status cut_of_heaviest(const heaviest *h, const cs_spectrum *s,
         .mass = s->input.mass * h->share,
     };
     cs_status status = pool.status;
-    if (status == CS_OK) status = cut_by(&h->a, &second, out);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? cut_by(&h->a, &second, out) : status;
 }
 
 static double entropy_of(const cs_csr *a)

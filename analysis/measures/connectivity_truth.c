@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/number.h"
 #include "io/table.h"
@@ -154,13 +155,12 @@ static cs_status want_two(const truth_file *f, int64_t count, const cs_truth_mod
     if (known >= 2) {
         return CS_OK;
     }
-    char *series = list_series(f);
+    CS_AUTO_FREE char *series = list_series(f);
     cs_status status = series ? cs_fail(CS_ERR_INPUT,
                                         "%s: contains %" PRId64 " of the %" PRId64
                                         " NAMEs, but a ranking needs two; available series: %s",
                                         f->path, known, count, *series ? series : "none")
                               : CS_ERR_MEMORY;
-    cs_free(series);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/row_blocks.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/threads.h"
@@ -133,7 +134,7 @@ static cs_status partition_chunk(void *ctx, int64_t item)
     const int64_t d = p->rows->cols, first = item * CHUNK, left = p->rows->rows - first;
     const int64_t count = left < CHUNK ? left : CHUNK;
     double *part = p->part + item * p->stride, *unit = part + 2 * d;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense x = cs_dense_in(&pool, d, count), y = cs_dense_in(&pool, d, count); /* columns: rows */
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_rows_read_f64(p->rows, first, count, x.data);
@@ -151,7 +152,6 @@ static cs_status partition_chunk(void *ctx, int64_t item)
         }
         unit[d] += square > 0.0;
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -332,7 +332,7 @@ static cs_status jackknife_shape(const sampled *all, const cs_shape_options *o, 
 
 cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options, cs_shape *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     sampled some = {0};
     const bool errors = options->blocks > 1;
     cs_shape s = {.se = {NAN, NAN, NAN}};
@@ -351,6 +351,5 @@ cs_status cs_shape_of(const cs_rows *rows, const cs_shape_options *options, cs_s
     }
     if (status == CS_OK && errors) status = jackknife_shape(&some, options, &pool, &s);
     cs_row_partition(some.block, s.sampled, s.blocks, s.partition);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_shape_free);
 }

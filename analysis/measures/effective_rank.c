@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analysis/measures/dimension.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -93,14 +94,13 @@ static char *formula_of(cs_rank_measure measure, const cs_rank_options *options,
 char *cs_rank_definition(cs_rank_measure measure, const cs_rank_options *options, const cs_gram *g,
                          const cs_effective_rank *result, const cs_rank_point *point)
 {
-    char *core = formula_of(measure, options, result, point);
+    CS_AUTO_FREE char *core = formula_of(measure, options, result, point);
     char *text = core ? cs_format("%s; %s, rows %s, %" PRId64 " rows; sigma^2 below the floor %.3g "
                                   "are 0",
                                   core, options->centred ? "centred" : "uncentred",
                                   g->normalise ? "divided by their norms" : "as they are",
                                   point->rows, point->floor)
                       : NULL;
-    cs_free(core);
     return text;
 }
 
@@ -183,7 +183,7 @@ static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *l
                              int64_t *below)
 {
     const int64_t d = a->rows;
-    double *ascending = cs_alloc(d, sizeof *ascending);
+    CS_AUTO_FREE double *ascending = cs_alloc(d, sizeof *ascending);
     cs_status status = ascending ? cs_symmetric_values(a, ascending) : CS_ERR_MEMORY;
     *below = 0;
     for (int64_t k = 0; k < count && status == CS_OK; ++k) {
@@ -191,7 +191,6 @@ static cs_status spectrum_of(cs_dense *a, int64_t count, double floor, double *l
         lambda[k] = real ? ascending[d - 1 - k] : 0.0;
         *below += !real;
     }
-    cs_free(ascending);
     return status;
 }
 
@@ -218,7 +217,7 @@ static cs_status solve(void *ctx, int64_t item)
     const int64_t d = s->g->cols, n = p->point.rows;
     const int64_t count = n < d ? n : d;
     const double floor = cs_gram_floor_without(s->g, s->all, p->without, s->options->centred);
-    double *lambda = cs_alloc(count, sizeof *lambda);
+    CS_AUTO_FREE double *lambda = cs_alloc(count, sizeof *lambda);
     status = lambda ? spectrum_of(&total, count, floor, lambda, &below) : CS_ERR_MEMORY;
     p->point.floor = floor;
     p->point.above = count - below;
@@ -234,7 +233,6 @@ static cs_status solve(void *ctx, int64_t item)
         w->lambda = lambda;
         lambda = NULL;
     }
-    cs_free(lambda);
     cs_dense_free(&total);
     return status;
 }

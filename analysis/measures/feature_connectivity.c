@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -306,7 +307,7 @@ char *cs_feature_definition(int which, const cs_feature_options *o,
                             const cs_feature_connectivity *r)
 {
     const char *kind = o->cosine ? "cosines" : "inner products";
-    char *of =
+    CS_AUTO_FREE char *of =
         cs_format("of the %" PRId64 " %s of pairs %s of %" PRId64 " rows%s", r->total, kind,
                   o->self ? "i <= j" : "i < j", r->rows, o->centred ? " less their mean" : "");
     char *text = NULL;
@@ -321,7 +322,6 @@ char *cs_feature_definition(int which, const cs_feature_options *o,
         text = cs_format("quantile %g %s, within 2^-11 of its size",
                          quantile[which - CS_FEATURE_QUANTILES], of);
     }
-    cs_free(of);
     return text;
 }
 

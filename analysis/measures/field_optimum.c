@@ -5,6 +5,7 @@
 #include <lapacke.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "image/field.h"
@@ -151,11 +152,11 @@ static cs_status check_weight(double weight, int64_t patches)
 static cs_status draw_plans(const cs_objective *objective, const cs_field_case *f, int64_t patches,
                             plan_buffers *r, double *mean, double *se)
 {
-    cs_pool memory = {0};
+    CS_AUTO(cs_pool) memory = {0};
     double *sum = cs_pool_take(&memory, f->draws, sizeof *sum);
     double *weight = cs_pool_take(&memory, f->draws, sizeof *weight);
-    cs_plan plan = {0};
-    double *factor = NULL; /* of uniform target weights */
+    CS_AUTO(cs_plan) plan = {0};
+    CS_AUTO_FREE double *factor = NULL; /* of uniform target weights */
     double total = 0, weights = 0, squares = 0;
     cs_status status = memory.status;
     if (status == CS_OK) status = cs_plan_init(&plan, patches);
@@ -178,9 +179,6 @@ static cs_status draw_plans(const cs_objective *objective, const cs_field_case *
         const double n = (double)f->draws;
         *se = sqrt(squares * n / (n - 1)) / weights;
     }
-    cs_free(factor);
-    cs_plan_free(&plan);
-    cs_pool_free(&memory);
     return status;
 }
 
@@ -195,7 +193,7 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
                        (long long)f->draws);
     }
     const int64_t pixels = f->height * f->width, patches = pixels / (f->patch * f->patch);
-    cs_pool memory = {0};
+    CS_AUTO(cs_pool) memory = {0};
     plan_buffers r = {.pixel = cs_pool_take(&memory, pixels, sizeof *r.pixel),
                       .begin = cs_pool_take(&memory, pixels, sizeof *r.begin),
                       .weight = cs_pool_take(&memory, pixels, sizeof *r.weight)};
@@ -214,6 +212,5 @@ cs_status cs_field_optimum(const cs_objective *objective, const cs_field_case *f
     }
     cs_threads_blas_hold(false);
     cs_dense_free(&r.c);
-    cs_pool_free(&memory);
     return status;
 }

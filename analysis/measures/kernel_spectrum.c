@@ -5,6 +5,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/dense.h"
@@ -32,16 +33,14 @@ static void group(int64_t s, const double *ascending, cs_kernel_spectrum *out)
 
 static cs_status kernel_of(const cs_objective *objective, int64_t s, double *r)
 {
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(objective, s, &pairs);
-    if (status == CS_OK) status = cs_kernel_of_pairs(&pairs, r);
-    cs_pairs_free(&pairs);
-    return status;
+    return status == CS_OK ? cs_kernel_of_pairs(&pairs, r) : status;
 }
 
 cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_kernel_spectrum *out)
 {
-    cs_dense r = {0};
+    CS_AUTO(cs_dense) r = {0};
     cs_kernel_spectrum local = {0};
     CS_POOL_FIELDS(&local.pool, s, &local, value, multiplicity, target_weight);
     double *ascending = cs_pool_take(&local.pool, s, sizeof *ascending);
@@ -56,20 +55,18 @@ cs_status cs_kernel_spectrum_of(const cs_objective *objective, int64_t s, cs_ker
         status = cs_dense_eigh(&r, ascending, true);
     }
     if (status == CS_OK) group(s, ascending, &local);
-    cs_dense_free(&r);
     return CS_DELIVER(status, out, local, cs_kernel_spectrum_free);
 }
 
 cs_status cs_kernel_difference(const cs_objective *objective, int64_t s, double *out)
 {
-    double *closed = cs_alloc(s * s, sizeof *closed), *all = cs_alloc(s * s, sizeof *all);
+    CS_AUTO_FREE double *closed = cs_alloc(s * s, sizeof *closed),
+                        *all = cs_alloc(s * s, sizeof *all);
     cs_status status = closed && all ? kernel_of(objective, s, closed) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_kernel_of_plans(objective, s, all);
     *out = 0;
     for (int64_t i = 0; i < s * s && status == CS_OK; ++i) {
         *out = fmax(*out, fabs(closed[i] - all[i]));
     }
-    cs_free(closed);
-    cs_free(all);
     return status;
 }

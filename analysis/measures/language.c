@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_numbers.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
 #include "text/synthetic.h"
@@ -40,7 +41,7 @@ static cs_status measure(const cs_population_study *s, const cs_language_options
         .least = distinct ? 2 : 0, .seed = o->seed, .threads = o->threads};
     const cs_signed_gram_options eigen = {
         .seed = o->seed, .threads = o->threads, .start = keep ? NULL : &l->v};
-    cs_signed_gram m = {0};
+    CS_AUTO(cs_signed_gram) m = {0};
     cs_population p = {0};
     cs_status status = cs_population_matrix(&s->counts, s->part, o->estimate, CS_ALL_FOLDS, &m,
                                             &value[SEEN], NULL);
@@ -62,13 +63,12 @@ static cs_status measure(const cs_population_study *s, const cs_language_options
         l->m = m;
         m = (cs_signed_gram){0};
     }
-    cs_signed_gram_free(&m);
     return status;
 }
 
 static cs_status take_residuals(const cs_language_options *o, const double *lambda, cs_language *l)
 {
-    cs_dense y = {0};
+    CS_AUTO(cs_dense) y = {0};
     cs_status status = cs_dense_init(&y, l->v.rows, l->k);
     if (status == CS_OK) status = cs_signed_gram_apply(&l->m, &l->v, o->threads, &y);
     for (int64_t j = 0; j < l->k && status == CS_OK; ++j) {
@@ -79,7 +79,6 @@ static cs_status take_residuals(const cs_language_options *o, const double *lamb
         }
         l->residual[j] = sqrt(square);
     }
-    cs_dense_free(&y);
     return status;
 }
 
@@ -143,7 +142,7 @@ static void fill_language(cs_language *l)
  * documents. */
 static cs_status check_drawn(const cs_corpus *corpus)
 {
-    cs_synthetic language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     if (!corpus->path || !cs_synthetic_named(corpus->path)) {
         return CS_OK;
     }
@@ -153,7 +152,6 @@ static cs_status check_drawn(const cs_corpus *corpus)
             cs_fail(CS_ERR_USAGE,
                     "%s: this is the matrix of the population itself, but estimates need documents",
                     corpus->path);
-    cs_synthetic_free(&language);
     return status;
 }
 
@@ -179,7 +177,7 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
     const cs_population_plan plan = {
         .build = *build, .blocks = options->blocks, .seed = options->seed};
     cs_language l = {.estimate = options->estimate, .k = options->k, .blocks = options->blocks};
-    cs_population_study s = {0};
+    CS_AUTO(cs_population_study) s = {0};
     cs_status status = check_drawn(corpus);
     if (status == CS_OK) status = check_options(build, options, corpus->vocab, corpus->documents);
     if (status == CS_OK) status = cs_population_study_of(corpus, &plan, &s);
@@ -206,7 +204,6 @@ cs_status cs_language_of(const cs_corpus *corpus, const cs_cooc_options *build,
     }
     if (status == CS_OK) status = take_residuals(options, l.list + LAMBDA, &l);
     if (status == CS_OK) fill_language(&l);
-    cs_population_study_free(&s);
     return CS_DELIVER(status, out, l, cs_language_free);
 }
 
@@ -284,9 +281,9 @@ cs_status cs_language_density(const cs_language *l, const cs_spectrum_density_op
                               cs_item *root)
 {
     const int64_t n = l->v.rows, start[] = {0, n};
-    cs_signed_gram_shift shift = {0};
-    cs_density d = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_signed_gram_shift) shift = {0};
+    CS_AUTO(cs_density) d = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *x = cs_pool_take(&pool, o->bins + 1, sizeof *x);
     double *known = cs_pool_take(&pool, l->k, sizeof *known), sum2 = 0;
     cs_status status = pool.status;
@@ -320,8 +317,5 @@ cs_status cs_language_density(const cs_language *l, const cs_spectrum_density_op
         cs_item_real(root, "sum_lambda2", sum2);
         put_curve(&d, x, shift.c, cs_item_array(root, "curve"));
     }
-    cs_density_free(&d);
-    cs_signed_gram_shift_free(&shift);
-    cs_pool_free(&pool);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_numbers.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -132,8 +133,8 @@ static cs_status learn(const counting *c, const cs_language_options *o, unsigned
     const int64_t cols = c->a->cols;
     const cs_signed_gram_options eigen = {.seed = o->seed, .threads = o->threads};
     double seen = 0, *lambda = cs_alloc(out->k, sizeof *lambda);
-    cs_signed_gram m = {0};
-    cs_dense v = {0};
+    CS_AUTO(cs_signed_gram) m = {0};
+    CS_AUTO(cs_dense) v = {0};
     cs_status status = lambda ? cs_dense_init(&v, cols, out->k) : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_population_matrix(&c->s->counts, c->s->part, CS_DISTINCT_DOCUMENT, half, &m,
@@ -151,8 +152,6 @@ static cs_status learn(const counting *c, const cs_language_options *o, unsigned
         }
     }
     cs_free(lambda);
-    cs_signed_gram_free(&m);
-    cs_dense_free(&v);
     return status;
 }
 
@@ -214,7 +213,7 @@ static void examine(const counting *c, const classifier *f, unsigned half, int64
 static cs_status take_error(counting *c, const cs_language_options *o, double *out)
 {
     const int64_t k = o->k, parts = o->blocks > 1 ? o->blocks : 1;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     classifier f = {.k = k,
                     .feature = cs_pool_take(&pool, c->a->cols * k, sizeof *f.feature),
                     .weight = cs_pool_take(&pool, k * c->classes, sizeof *f.weight),
@@ -239,7 +238,6 @@ static cs_status take_error(counting *c, const cs_language_options *o, double *o
             out[(b + 1) * k + t] = all > 0 ? sum / all : (double)NAN;
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -273,11 +271,10 @@ static cs_status counting_of(const cs_corpus *corpus, const cs_population_study 
 /* P_G of the current choice. */
 static cs_status take_scale(counting *c)
 {
-    cs_signed_gram m = {0};
+    CS_AUTO(cs_signed_gram) m = {0};
     double seen = 0;
     cs_status status = cs_population_matrix(&c->s->counts, c->s->part, CS_DISTINCT_DOCUMENT,
                                             CS_ALL_FOLDS, &m, &seen, c->scale);
-    cs_signed_gram_free(&m);
     return status;
 }
 
@@ -287,7 +284,7 @@ cs_status cs_language_labels_of(const cs_corpus *corpus, const cs_cooc_options *
     const cs_population_plan plan = {
         .build = *build, .blocks = options->blocks, .seed = options->seed};
     cs_language_labels l = {.k = options->k, .blocks = options->blocks};
-    cs_population_study s = {0};
+    CS_AUTO(cs_population_study) s = {0};
     counting c = {0};
     cs_status status = cs_population_study_of(corpus, &plan, &s);
     if (status == CS_OK) status = counting_of(corpus, &s, &c);
@@ -307,6 +304,5 @@ cs_status cs_language_labels_of(const cs_corpus *corpus, const cs_cooc_options *
     }
     if (status == CS_OK) status = take_error(&c, options, l.error); /* all documents are chosen */
     cs_pool_free(&c.pool);
-    cs_population_study_free(&s);
     return CS_DELIVER(status, out, l, cs_language_labels_free);
 }

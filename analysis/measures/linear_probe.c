@@ -16,6 +16,7 @@
  * up where f no longer changes in double; it is started again from there with its memory empty, a
  * few times, since a path of steepest descent may still shorten the gradient. */
 #include "analysis/measures/linear_probe_private.h"
+#include "base/auto.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -143,7 +144,7 @@ static cs_status make_normal_equations(cs_probe_problem *q)
 {
     const cs_gram_options options = {.wide = true, .threads = q->threads};
     cs_rows rows = cs_rows_of_f64(q->n, q->p, q->z, "standardised features");
-    cs_gram g = {0};
+    CS_AUTO(cs_gram) g = {0};
     int64_t n = 0;
     cs_status status = cs_gram_init(q->p, 1, &options, &g);
     if (status == CS_OK && (status = cs_gram_add(&g, &rows, NULL, &options)) == CS_OK)
@@ -156,7 +157,6 @@ static cs_status make_normal_equations(cs_probe_problem *q)
             q->right[j] += q->z[i * q->p + j] * q->target[i] / (double)q->n;
         }
     }
-    cs_gram_free(&g);
     return status;
 }
 
@@ -202,12 +202,11 @@ static void centre_bias(const cs_probe_problem *q, double *bias)
 
 cs_status cs_linear_probe_check(const cs_rows *x)
 {
-    double *row = cs_alloc(x->cols, sizeof *row);
+    CS_AUTO_FREE double *row = cs_alloc(x->cols, sizeof *row);
     cs_status status = row ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < x->rows && status == CS_OK; ++i) {
         status = cs_rows_read_finite(x, i, 1, row);
     }
-    cs_free(row);
     return status;
 }
 

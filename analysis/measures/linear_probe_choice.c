@@ -1,6 +1,7 @@
 /* Which rows a probe is fitted on, its path of penalties, and its predictions. The fits themselves
  * are in linear_probe.c. */
 #include "analysis/measures/linear_probe.h"
+#include "base/auto.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,7 +222,7 @@ static int64_t number_units(lot *lots, int64_t first, int64_t end)
 static cs_status deal_folds(const cs_probe_sample *s, const cs_linear_probe_options *o,
                             int64_t folds, int64_t *fold)
 {
-    lot *lots = cs_alloc(s->count, sizeof *lots);
+    CS_AUTO_FREE lot *lots = cs_alloc(s->count, sizeof *lots);
     if (!lots) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->count; ++i) {
         const int64_t row = cs_probe_row(s, i);
@@ -242,7 +243,6 @@ static cs_status deal_folds(const cs_probe_sample *s, const cs_linear_probe_opti
             fold[lots[j].at] = o->share > 0.0 ? (unit < i + held ? 0 : -1) : unit % folds;
         }
     }
-    cs_free(lots);
     return CS_OK;
 }
 
@@ -277,8 +277,8 @@ static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *h
                           const cs_linear_probe_options *o, cs_linear_probe_step *step,
                           double *total)
 {
-    cs_linear_probe p = {0};
-    cs_probe_problem q = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
+    CS_AUTO(cs_probe_problem) q = {0};
     double *x = NULL, *loss = cs_pool_take(&q.pool, held->count, sizeof *loss);
     cs_status status = loss ? cs_probe_pose(train, o->threads, &p, &q) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_probe_start(&q, &x);
@@ -299,8 +299,6 @@ static cs_status try_fold(const cs_probe_sample *train, const cs_probe_sample *h
             total[o->penalties + i] += !isnan(loss[r]);
         }
     }
-    cs_probe_problem_free(&q);
-    cs_linear_probe_free(&p);
     return status;
 }
 
@@ -321,7 +319,7 @@ static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_
     cs_linear_probe_options own = *given, *o = &own;
     const int64_t all = o->folds < s->count ? o->folds : s->count;
     int64_t folds = o->share > 0.0 ? 1 : all;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *fold = cs_pool_take(&pool, s->count, sizeof *fold);
     int64_t *row = cs_pool_take(&pool, s->count, sizeof *row);
     double *total = cs_pool_take(&pool, 2 * o->penalties, sizeof *total);
@@ -351,7 +349,6 @@ static cs_status choose_penalty(const cs_probe_sample *s, const cs_linear_probe_
         p->step[i].held_out = total[i] / total[o->penalties + i];
         p->chosen = p->step[i].held_out < p->step[p->chosen].held_out ? i : p->chosen;
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -385,7 +382,7 @@ static void measure_margins(const cs_probe_problem *q, const double *x, cs_linea
 static cs_status fit_chosen(const cs_probe_sample *s, const cs_linear_probe_options *o,
                             cs_linear_probe *p)
 {
-    cs_probe_problem q = {0};
+    CS_AUTO(cs_probe_problem) q = {0};
     cs_probe_fit fit = {0};
     double *x = NULL;
     cs_status status = cs_probe_pose(s, o->threads, p, &q);
@@ -406,7 +403,6 @@ static cs_status fit_chosen(const cs_probe_sample *s, const cs_linear_probe_opti
             measure_margins(&q, x, p);
         }
     }
-    cs_probe_problem_free(&q);
     return status;
 }
 
@@ -442,10 +438,9 @@ cs_status cs_linear_probe_held_out(const cs_rows *x, const double *y, int64_t cl
 {
     const cs_probe_sample s = {x, x->rows, NULL, y, classes, options->balanced && classes > 0};
     cs_linear_probe_options o;
-    cs_linear_probe p = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
     cs_status status = grid_of(&s, options, &o, &p);
     *out = status == CS_OK ? p.step[p.chosen].held_out : NAN;
-    cs_linear_probe_free(&p);
     return status;
 }
 

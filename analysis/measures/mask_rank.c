@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "analysis/measures/effective_rank.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -53,7 +54,7 @@ double cs_mask_rank_bytes(int64_t width, const cs_mask_rank_options *options)
 
 cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most, uint8_t *rare)
 {
-    int64_t *count = cs_calloc(vocab, sizeof *count);
+    CS_AUTO_FREE int64_t *count = cs_calloc(vocab, sizeof *count);
     if (!count) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus->tokens; ++i) {
         if (corpus->token[i] < vocab) ++count[corpus->token[i]];
@@ -61,7 +62,6 @@ cs_status cs_rare_tokens(const cs_corpus *corpus, int64_t vocab, int64_t most, u
     for (int64_t v = 0; v < vocab; ++v) {
         rare[v] = count[v] <= most;
     }
-    cs_free(count);
     return CS_OK;
 }
 
@@ -90,7 +90,7 @@ cs_status cs_mask_rank_begin(int64_t width, int32_t mask_id, const int32_t *bloc
 
 void cs_mask_rank_end(cs_mask_rank_sums **held)
 {
-    cs_mask_rank_sums *s = *held;
+    CS_AUTO_FREE cs_mask_rank_sums *s = *held;
     if (!s) {
         return;
     }
@@ -98,7 +98,6 @@ void cs_mask_rank_end(cs_mask_rank_sums **held)
         cs_gram_free(&s->gram[i]);
     }
     CS_FREE_FIELDS(s, gram, group);
-    cs_free(s);
     *held = NULL;
 }
 
@@ -200,7 +199,7 @@ static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const c
                            cs_mask_set set, cs_mask_layer *out)
 {
     assert(a);
-    cs_gram both = {0};
+    CS_AUTO(cs_gram) both = {0};
     const cs_gram *g = a;
     cs_status status = CS_OK;
     if (b) {
@@ -218,7 +217,6 @@ static cs_status study_set(const cs_mask_rank_sums *s, const cs_gram *a, const c
         out->about[set].rows = NULL;
         out->about[set].block = out->about[set].sum = out->about[set].origin = NULL;
     }
-    cs_gram_free(&both);
     return status;
 }
 
@@ -372,7 +370,7 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
 {
     cs_mask_rank_options o = *options;
     cs_mask_rank_sums *sums = NULL;
-    int32_t *block = NULL;
+    CS_AUTO_FREE int32_t *block = NULL;
     if (o.rare) {
         o.hidden.mask_ratio = 0;
     } else if (!(o.hidden.mask_ratio > 0 && o.hidden.mask_ratio < 1)) {
@@ -394,7 +392,6 @@ cs_status cs_mask_rank_of(cs_model *model, const cs_corpus *corpus,
     }
     if (status == CS_OK) status = cs_mask_rank_finish(sums, out);
     cs_mask_rank_end(&sums);
-    cs_free(block);
     return status;
 }
 
@@ -417,13 +414,13 @@ static void add_set(const char *model, const cs_rank_options *options, const cs_
 {
     const cs_effective_rank *r = &l->rank[set];
     const char *name = cs_mask_set_name(set);
-    char *where = cs_format("%s, layer %" PRId64 ", %s", model, l->layer, name); /* of warnings */
+    CS_AUTO_FREE char *where =
+        cs_format("%s, layer %" PRId64 ", %s", model, l->layer, name); /* of warnings */
     cs_item *item = cs_item_object(states, name);
     cs_item_text(item, "~states", name);
     cs_item_take(item, "~series", cs_format("%s %s", model, name));
     cs_item_int(item, "n", r->rows);
     cs_item_ranks(item, where ? where : name, options, &l->about[set], r);
-    cs_free(where);
 }
 
 static void add_gap(const cs_mask_rank *r, const cs_mask_layer *l, cs_item *layer)

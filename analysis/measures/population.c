@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -22,7 +23,7 @@ void cs_population_counts_free(cs_population_counts *counts)
 static cs_status marginals(const cs_population_counts *c, const uint8_t *part, double *s, double *f)
 {
     const cs_csr *a = &c->rows.matrix.a, *words = &c->words.matrix.a;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *sum = cs_pool_take(&pool, a->cols, sizeof *sum);
     double *squares = cs_pool_take(&pool, a->cols, sizeof *squares);
     double total = 0, all = 0, of_documents = 0;
@@ -52,7 +53,6 @@ static cs_status marginals(const cs_population_counts *c, const uint8_t *part, d
                    ? sum[v] * sum[v] / pairs * (1 - of_documents / (all * all))
                    : 0;
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -66,14 +66,13 @@ static cs_status leading(const cs_signed_gram *m, const cs_population_options *o
     const bool known = start && start->rows > 0;
     const cs_signed_gram_options o = {
         .seed = options->seed, .threads = options->threads, .start = known ? start : NULL};
-    cs_dense v = {0};
+    CS_AUTO(cs_dense) v = {0};
     cs_status status = cs_dense_init(&v, n, k);
     if (status == CS_OK) status = cs_signed_gram_leading(m, CS_LEADING, &o, lambda, &v);
     if (status == CS_OK && start && !known) {
         *start = v;
         v = (cs_dense){0};
     }
-    cs_dense_free(&v);
     return status;
 }
 
@@ -133,13 +132,12 @@ static cs_status take_cross_lambda(const choice *c, cs_population *out)
 {
     if (c->options->least > 0 || !c->options->leading) return CS_OK;
     const cs_pair_options pairs = all_quarters(c->quarter, c->scale);
-    cs_signed_gram q = {0};
+    CS_AUTO(cs_signed_gram) q = {0};
     double seen = 0;
     cs_status status = cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &q, &seen);
     cs_dense *start = c->options->start;
     if (status == CS_OK)
         status = leading(&q, c->options, start ? start + 1 : NULL, out->cross_fit.lambda);
-    cs_signed_gram_free(&q);
     return status;
 }
 
@@ -151,7 +149,7 @@ static cs_status add_whole(const choice *c, cs_population *out)
                                    .between = CS_PAIRS_OF_DOCUMENTS,
                                    .least = c->options->least,
                                    .scale = c->scale};
-    cs_signed_gram m = {0};
+    CS_AUTO(cs_signed_gram) m = {0};
     cs_status status =
         cs_pairs_of_contexts(&c->counts->rows, &c->counts->index, &pairs, &m, &out->seen);
     if (status == CS_OK) {
@@ -168,7 +166,6 @@ static cs_status add_whole(const choice *c, cs_population *out)
     for (int j = 0; j < CS_LEADING && status == CS_OK; ++j) {
         out->distinct.lambda[j] = share(out->distinct.lambda[j], out->seen);
     }
-    cs_signed_gram_free(&m);
     return status;
 }
 
@@ -198,7 +195,7 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
     const int64_t cols = counts->rows.matrix.a.cols;
     const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
     cs_signed_gram m = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *s = cs_pool_take(&pool, cols, sizeof *s), *f = cs_pool_take(&pool, cols, sizeof *f);
     uint8_t *quarter = cs_pool_take(&pool, counts->documents, sizeof *quarter);
     cs_status status = pool.status;
@@ -227,7 +224,6 @@ cs_status cs_population_matrix(const cs_population_counts *counts, const uint8_t
         multiply(&m.plus, 1 / sqrt(share_seen));
         multiply(&m.minus, 1 / sqrt(share_seen));
     }
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, m, cs_signed_gram_free);
 }
 
@@ -250,7 +246,7 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
 {
     const int64_t cols = counts->rows.matrix.a.cols;
     cs_population result = {.noise = NAN};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *scale = cs_pool_take(&pool, cols, sizeof *scale);
     double *f = cs_pool_take(&pool, cols, sizeof *f);
     uint8_t *quarter = cs_pool_take(&pool, counts->documents, sizeof *quarter);
@@ -265,7 +261,6 @@ cs_status cs_population_of(const cs_population_counts *counts, const uint8_t *pa
     cs_threads_blas_hold(true); /* as cs_population_measure */
     if (status == CS_OK) status = cs_parallel(3, options->threads, take_part, &t);
     cs_threads_blas_hold(false);
-    cs_pool_free(&pool);
     if (status != CS_OK) return status;
     *out = result;
     return CS_OK;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_numbers.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -89,12 +90,10 @@ cs_status cs_population_count(const cs_corpus *corpus, const cs_cooc_options *op
                               cs_population_counts *out)
 {
     cs_cooc_options o = *options;
-    cs_cooc_prepared p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     o.by_document = true;
     cs_status status = cs_cooc_prepare(corpus, &o, &p);
-    if (status == CS_OK) status = count(&p, out);
-    cs_cooc_prepared_free(&p);
-    return status;
+    return status == CS_OK ? count(&p, out) : status;
 }
 
 /* --- a choice of documents -------------------------------------------------------------------- */
@@ -137,7 +136,7 @@ cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_pl
     cs_population_study s = {
         .corpus = corpus, .plan = plan, .gram = cs_context_gram(&plan->build.context)};
     cs_cooc_options build = plan->build;
-    cs_cooc_prepared p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     build.by_document = !s.gram;
     CS_POOL_FIELDS(&s.pool, corpus->documents, &s, rank, part);
     cs_status status = s.pool.status;
@@ -146,7 +145,6 @@ cs_status cs_population_study_of(const cs_corpus *corpus, const cs_population_pl
     if (status == CS_OK && !s.gram) status = count(&p, &s.counts);
     s.tokens = p.tokens;
     s.uncovered = p.uncovered;
-    cs_cooc_prepared_free(&p);
     return CS_DELIVER(status, out, s, cs_population_study_free);
 }
 
@@ -182,7 +180,7 @@ static cs_status plain_sums(const cs_population_study *s, const cs_csr *a, doubl
 {
     const double budget = s->plan->spectrum.moment4_budget;
     double sum4 = NAN, lambda[CS_LEADING];
-    cs_csr abar = {0};
+    CS_AUTO(cs_csr) abar = {0};
     cs_moment4_cost cost = {0};
     cs_status status = cs_normalise(a, &abar, NULL, NULL);
     if (status == CS_OK) status = cs_moment4_cost_of(&abar, &cost);
@@ -190,7 +188,6 @@ static cs_status plain_sums(const cs_population_study *s, const cs_csr *a, doubl
         status = cs_moment4(&abar, s->plan->build.threads, NULL, &sum4);
     cs_fill(CS_LEADING, NAN, lambda);
     if (status == CS_OK) put_sums(cs_moment2(&abar), sum4, lambda, to);
-    cs_csr_free(&abar);
     return status;
 }
 
@@ -227,20 +224,17 @@ cs_status cs_population_measure_matrix(const cs_csr *a, const cs_connectivity_op
 /* The matrix of the choice in s->part: a sum of rows, or of a corpus of its documents. */
 static cs_status matrix_of(const cs_population_study *s, cs_cooc *out)
 {
-    cs_corpus chosen = {0};
+    CS_AUTO(cs_corpus) chosen = {0};
     if (!s->gram) {
         return cs_contexts_of(&s->counts.rows, s->part, &out->matrix.a);
     }
-    uint8_t *keep = cs_alloc(s->corpus->documents, 1);
+    CS_AUTO_FREE uint8_t *keep = cs_alloc(s->corpus->documents, 1);
     if (!keep) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < s->corpus->documents; ++d) {
         keep[d] = s->part[d] != CS_LEFT_OUT;
     }
     cs_status status = cs_corpus_select(s->corpus, keep, &chosen);
-    if (status == CS_OK) status = cs_cooc_build(&chosen, &s->plan->build, out);
-    cs_corpus_free(&chosen);
-    cs_free(keep);
-    return status;
+    return status == CS_OK ? cs_cooc_build(&chosen, &s->plan->build, out) : status;
 }
 
 /* The distinct-document sums without contexts of fewer than 4, 8, ... documents, less the sums with
@@ -274,7 +268,7 @@ typedef struct {
 static cs_status measure_own(const measuring *m)
 {
     const cs_population_study *s = m->s;
-    cs_cooc built = {0};
+    CS_AUTO(cs_cooc) built = {0};
     cs_status status = matrix_of(s, &built);
     const cs_csr *a = &built.matrix.a;
     if (status == CS_OK && m->what >= CS_POP_SPECTRA) {
@@ -282,7 +276,6 @@ static cs_status measure_own(const measuring *m)
     } else if (status == CS_OK) {
         status = plain_sums(s, a, m->values + cs_population_number(CS_POP_PLUG_IN, 0));
     }
-    cs_cooc_free(&built);
     return status;
 }
 
@@ -383,7 +376,7 @@ int cs_population_tail_from(int number)
 static cs_status shuffle(const cs_corpus *corpus, const cs_population_plan *plan, int64_t number,
                          int32_t *token)
 {
-    int32_t *drawn = cs_alloc(corpus->tokens, sizeof *drawn);
+    CS_AUTO_FREE int32_t *drawn = cs_alloc(corpus->tokens, sizeof *drawn);
     if (!drawn) return CS_ERR_MEMORY;
     for (int pass = 0; pass < 2; ++pass) {
         int64_t n = 0;
@@ -400,7 +393,6 @@ static cs_status shuffle(const cs_corpus *corpus, const cs_population_plan *plan
             cs_rng_shuffle(&rng, n, drawn);
         }
     }
-    cs_free(drawn);
     return CS_OK;
 }
 
@@ -450,13 +442,13 @@ cs_status cs_population_null(const cs_corpus *corpus, const cs_population_plan *
     cs_population_rows rows = {0};
     cs_corpus null = *corpus;
     int64_t documents = 0;
-    double *values = cs_alloc(plan->shuffles * CS_POP_VALUES, sizeof *values);
+    CS_AUTO_FREE double *values = cs_alloc(plan->shuffles * CS_POP_VALUES, sizeof *values);
     null.token = cs_alloc(corpus->tokens, sizeof *null.token);
     cs_status status = values && null.token ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         memcpy(null.token, corpus->token, (size_t)corpus->tokens * sizeof *null.token);
     for (int64_t i = 0; i < plan->shuffles && status == CS_OK; ++i) {
-        cs_population_study s = {0};
+        CS_AUTO(cs_population_study) s = {0};
         status = shuffle(corpus, plan, i, null.token);
         if (status == CS_OK) status = cs_population_study_of(&null, plan, &s);
         if (status == CS_OK) {
@@ -464,13 +456,11 @@ cs_status cs_population_null(const cs_corpus *corpus, const cs_population_plan *
             cs_population_choose(&s, 0, documents, -1);
             status = cs_population_measure(&s, CS_POP_LEADING, NULL, values + i * CS_POP_VALUES);
         }
-        cs_population_study_free(&s);
         cs_progress_report(plan->build.progress, "shuffles", i + 1, plan->shuffles);
     }
     if (status == CS_OK)
         status = add_null(&rows, documents, plan->shuffles, cs_context_gram(&plan->build.context),
                           values);
-    cs_free(values);
     cs_free(null.token);
     return CS_DELIVER(status, out, rows, cs_population_rows_free);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/measures/estimable.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/threads.h"
@@ -42,7 +43,7 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
                                int64_t blocks, const double *all)
 {
     cs_population_row corrected = *row;
-    double *left_out = cs_alloc(blocks, sizeof *left_out);
+    CS_AUTO_FREE double *left_out = cs_alloc(blocks, sizeof *left_out);
     if (!left_out) return CS_ERR_MEMORY;
     corrected.metric = basis == CS_POP_CORRECTED2 ? "sum_sigma2_corrected" : "sum_sigma4_corrected";
     corrected.definition = "middle of its interval, on a logarithmic scale";
@@ -54,7 +55,6 @@ static cs_status add_corrected(cs_population_rows *rows, const cs_population_row
         rows->row[rows->count - 1].low = row->low;
         rows->row[rows->count - 1].high = row->high;
     }
-    cs_free(left_out);
     return status;
 }
 
@@ -200,7 +200,7 @@ static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, i
         int value, seen;
     } of[] = {{"sum_sigma2_extrapolated", CS_POP_CORRECTED2, CS_POP_SEEN},
               {"sum_sigma4_extrapolated", CS_POP_CORRECTED4, CS_POP_SEEN_HALVES}};
-    double *without = cs_alloc(blocks, sizeof *without);
+    CS_AUTO_FREE double *without = cs_alloc(blocks, sizeof *without);
     cs_status status = without ? CS_OK : CS_ERR_MEMORY;
     for (size_t i = 0; i < sizeof of / sizeof *of && status == CS_OK; ++i) {
         const cs_population_row row = {.metric = of[i].metric,
@@ -215,7 +215,6 @@ static cs_status add_extrapolated(cs_population_rows *rows, int64_t documents, i
         }
         status = add_jackknifed(rows, row, blocks, without, 1);
     }
-    cs_free(without);
     return status;
 }
 
@@ -335,8 +334,9 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
 {
     const int64_t blocks = plan->blocks;
     cs_population_rows rows = {0};
-    cs_population_study s = {0};
-    double *values = cs_alloc((plan->sizes + 1) * (blocks + 1) * CS_POP_VALUES, sizeof *values);
+    CS_AUTO(cs_population_study) s = {0};
+    CS_AUTO_FREE double *values =
+        cs_alloc((plan->sizes + 1) * (blocks + 1) * CS_POP_VALUES, sizeof *values);
     cs_status status = values ? cs_population_study_of(corpus, plan, &s) : CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         s.part[d] = s.rank[d] >= 0;
@@ -372,8 +372,6 @@ cs_status cs_population_rows_of(const cs_corpus *corpus, const cs_population_pla
                                             CS_POP_VALUES)
                        : (double)NAN;
     }
-    cs_population_study_free(&s);
-    cs_free(values);
     return CS_DELIVER(status, out, rows, cs_population_rows_free);
 }
 
@@ -399,7 +397,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
                                json_t **out)
 {
     const cs_spectrum *p = &rows->plug_in.spectrum;
-    cs_result *record = cs_result_new();
+    CS_AUTO(cs_result) *record = cs_result_new();
     cs_item *root = cs_result_root(record);
     CS_ITEM_FIELDS(root, source, series, objective, context);
     cs_item_text(root, "target_position", source->position);
@@ -423,9 +421,7 @@ cs_status cs_population_record(const cs_population_source *source, const cs_popu
     }
     cs_item_text(root, "partition", rows->partition);
     if (p->sigma && rows->uncovered >= 0) cs_item_int(root, "uncovered_tokens", rows->uncovered);
-    cs_status status = cs_result_json(record, out);
-    cs_result_free(&record);
-    return status;
+    return cs_result_json(record, out);
 }
 
 cs_status cs_population_record_as(const json_t *same, const char *position, json_t **out)
@@ -497,7 +493,7 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
 {
     cs_corpus texts = {0};
     cs_cooc cooc = {0};
-    cs_population_rows truth = {0};
+    CS_AUTO(cs_population_rows) truth = {0};
     cs_cooc_options build = plan->build;
     if (!cs_synthetic_named(corpus->name)) {
         return CS_OK;
@@ -522,7 +518,6 @@ cs_status cs_population_truth(const cs_corpus *corpus, const cs_population_plan 
         rows->row[rows->count] = truth.row[i];
         rows->row[rows->count++].estimate = "population";
     }
-    cs_population_rows_free(&truth);
     cs_cooc_free(&cooc);
     cs_corpus_free(&texts);
     return status;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_rows.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
@@ -174,13 +175,12 @@ static cs_status take_ratio(const side *left, const side *right, cs_pool *pool, 
 /* Whether the interval of the side's null contains 1; false also where there is none. */
 static cs_status null_holds(int64_t count, const side *all, const side *s, bool *there, bool *holds)
 {
-    char *series = cs_format("%s shuffled", s->series);
+    CS_AUTO_FREE char *series = cs_format("%s shuffled", s->series);
     if (!series) return CS_ERR_MEMORY;
     const side *null = side_of(count, all, series, s->position);
     const number *n = null ? &null->whole[SUM][DISTINCT] : NULL;
     *there = *there && n && !isnan(n->low) && !isnan(n->high);
     *holds = *holds && n && n->low <= 1 && 1 <= n->high;
-    cs_free(series);
     return CS_OK;
 }
 
@@ -251,7 +251,7 @@ static void put(const side *left, const side *right, const char *of, const verdi
 
 cs_status cs_population_verdicts(const json_t *records, cs_item *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const int64_t count = (int64_t)json_array_size(records);
     side *all = cs_pool_take(&pool, count, sizeof *all);
     cs_status status = pool.status;
@@ -276,6 +276,5 @@ cs_status cs_population_verdicts(const json_t *records, cs_item *out)
             put(left, against[j], "language", &v, out);
         }
     }
-    cs_pool_free(&pool);
     return status;
 }

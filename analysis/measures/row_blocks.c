@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -47,16 +48,14 @@ static cs_status drop_array(const char *path, const cs_array *a, int64_t rows, i
 
 static cs_status drop_file(const char *path, int64_t rows, int32_t *block)
 {
-    cs_array a = {0};
+    CS_AUTO(cs_array) a = {0};
     cs_status status = cs_npy_read(path, 0, &a);
-    if (status == CS_OK) status = drop_array(path, &a, rows, block);
-    cs_array_free(&a);
-    return status;
+    return status == CS_OK ? drop_array(path, &a, rows, block) : status;
 }
 
 static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size, number = 0;
     cs_status status = cs_file_read_text(path, MOST_TEXT, &text, &size);
     char *rest = text;
@@ -73,7 +72,6 @@ static cs_status drop_text(const char *path, int64_t rows, int32_t *block)
         }
         status = cs_blame(status, "%s:%" PRId64, path, number);
     }
-    cs_free(text);
     return status;
 }
 
@@ -156,7 +154,7 @@ CS_RISING(by_group, entry, group, row)
 static cs_status deal(const cs_array *groups, const char *path, int64_t rows, int64_t kept,
                       int32_t *block, int64_t *blocks)
 {
-    entry *e = cs_alloc(kept, sizeof *e);
+    CS_AUTO_FREE entry *e = cs_alloc(kept, sizeof *e);
     int64_t at = 0, columns = groups->ndim == 2 ? groups->shape[1] : 1, used = 0, last = -1;
     cs_status status = e ? CS_OK : CS_ERR_MEMORY;
     for (int64_t k = 0; k < rows && status == CS_OK; ++k) {
@@ -177,7 +175,6 @@ static cs_status deal(const cs_array *groups, const char *path, int64_t rows, in
         }
     }
     *blocks = used;
-    cs_free(e);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/row_blocks.h"
 #include "analysis/measures/subspace.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "linalg/dense.h"
@@ -32,7 +33,7 @@ static cs_status check_at(int64_t row)
 static cs_status read_sides(const cs_rows *a, const cs_rows *b, const int64_t *order, double *x)
 {
     const int64_t n = a->rows, p = a->cols, d = p + b->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *mean = cs_pool_take(&pool, d, sizeof *mean);
     bool *varies = cs_pool_take(&pool, d, sizeof *varies);
     cs_status status = pool.status;
@@ -53,7 +54,6 @@ static cs_status read_sides(const cs_rows *a, const cs_rows *b, const int64_t *o
             row[j] = varies[j] ? row[j] - mean[j] : 0.0;
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -134,8 +134,8 @@ static cs_status gram_without(const double *x, int64_t n, rows_range without, co
 {
     const int64_t d = total->cols;
     const cs_rows rows = cs_rows_of_f64(without.to - without.from, d, x + without.from * d, NULL);
-    cs_gram g = {0};
-    cs_dense block = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_dense) block = {0};
     int64_t counted;
     cs_status status = cs_gram_init(d, 1, options, &g);
     if (status == CS_OK) status = cs_gram_add(&g, &rows, NULL, options);
@@ -152,8 +152,6 @@ static cs_status gram_without(const double *x, int64_t n, rows_range without, co
             sum[j] += x[i * d + j];
         }
     }
-    cs_dense_free(&block);
-    cs_gram_free(&g);
     return status;
 }
 
@@ -185,7 +183,7 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
 {
     const int64_t d = p + q, blocks = rows->blocks;
     const cs_gram_options gram = {.wide = true, .threads = options->threads};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense rest = cs_dense_in(&pool, d, d);
     double *sum = cs_pool_take(&pool, d, sizeof *sum), full[3];
     double *left = cs_pool_take(&pool, 2 * blocks, sizeof *left);
@@ -216,7 +214,6 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
         out->cka_se = cs_jackknife_error(blocks, left, 2);
         out->cka_unbiased_se = cs_jackknife_error(blocks, left + 1, 2);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -224,7 +221,7 @@ static cs_status jackknife(const double *x, int64_t n, int64_t p, int64_t q, con
 static cs_status nuclear_norm(const cs_dense *g, int64_t p, int64_t q, double *out)
 {
     const int64_t r = p < q ? p : q;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense c = cs_dense_copy_in(&pool, &(cs_dense){p, q, g->ld, g->data + p * g->ld});
     double *sigma = cs_pool_take(&pool, r, sizeof *sigma);
     cs_status status = pool.status;
@@ -233,7 +230,6 @@ static cs_status nuclear_norm(const cs_dense *g, int64_t p, int64_t q, double *o
     for (int64_t k = 0; k < r && status == CS_OK; ++k) {
         *out += sigma[k];
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -281,7 +277,7 @@ static cs_status components(const side *s, cs_pool *pool, int64_t *k, cs_dense *
 static cs_status fill_angles(const side *first, const side *second, int64_t wanted,
                              cs_similarity *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense a = {0}, b = {0};
     int64_t ka = wanted, kb = wanted;
     cs_status status = components(first, &pool, &ka, &a, &out->share_a);
@@ -294,7 +290,6 @@ static cs_status fill_angles(const side *first, const side *second, int64_t want
         double c = cos(out->angle[k]);
         out->mean_squared_cosine += c * c / (double)out->angles;
     }
-    cs_pool_free(&pool);
     return status;
 }
 

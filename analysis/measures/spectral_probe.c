@@ -5,6 +5,7 @@
 
 #include "analysis/measures/ridge_private.h"
 #include "analysis/measures/spectral_probe_private.h"
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -144,13 +145,11 @@ static cs_status by_features(const cs_spectral_source *source, bool contexts,
                              const document_list *train, const document_list *test,
                              cs_spectral_probe_result *r)
 {
-    cs_dense x = {0}, y = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0};
     cs_status status = features_of(source, contexts, CS_SPLIT_TRAIN, train, &x, r);
     if (status == CS_OK) status = features_of(source, contexts, CS_SPLIT_TEST, test, &y, r);
     if (status == CS_OK)
         status = classify(&x, train, &y, test, r->classes, contexts ? &r->contexts : &r->tokens);
-    cs_dense_free(&x);
-    cs_dense_free(&y);
     return status;
 }
 
@@ -185,7 +184,7 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
                             const cs_cooc *cooc, const cs_spectrum *spectrum, int64_t features,
                             int threads, cs_spectral_probe_result *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     document_list train = {0}, test = {0};
     cs_spectral_probe_result r = {.features = features > 0 ? features : spectrum->k,
                                   .classes = corpus->labels};
@@ -201,7 +200,6 @@ cs_status cs_spectral_probe(const cs_corpus *corpus, const cs_cooc_options *opti
     if (status == CS_OK) status = naive_bayes(corpus, &train, &test, &r.bayes);
     if (status == CS_OK) status = by_features(&source, false, &train, &test, &r);
     if (status == CS_OK) status = by_features(&source, true, &train, &test, &r);
-    cs_pool_free(&pool);
     if (status == CS_OK) *out = r;
     return status;
 }
@@ -418,7 +416,7 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     const cs_spectrum *s = source->spectrum;
     cs_cooc_options options = *source->options;
     options.split = split;
-    cs_cooc_prepared p = {0}; /* documents too short for the objective are NaN */
+    CS_AUTO(cs_cooc_prepared) p = {0}; /* documents too short for the objective are NaN */
     feature_work work = {
         .source = source, .document = document, .out = out, .sequences = &p.sequences};
     cs_status status = cs_cooc_prepare(source->corpus, &options, &p);
@@ -429,6 +427,5 @@ cs_status cs_spectral_context_features(const cs_spectral_source *source, cs_spli
     if (status == CS_OK)
         status = run_features(&work, documents, context_item, unknown, featureless);
     cs_pool_free(&work.pool);
-    cs_cooc_prepared_free(&p);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angle)
@@ -16,7 +17,7 @@ cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angl
     }
     const cs_dense *wide = a->cols >= b->cols ? a : b, *narrow = a->cols >= b->cols ? b : a;
     int64_t p = wide->cols, q = narrow->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense q1 = cs_dense_copy_in(&pool, wide), q2 = cs_dense_copy_in(&pool, narrow);
     cs_dense c = cs_dense_in(&pool, p, q);
     double *cosine = cs_pool_take(&pool, q, sizeof *cosine);
@@ -35,6 +36,5 @@ cs_status cs_principal_angles(const cs_dense *a, const cs_dense *b, double *angl
         double s = fmin(sine[q - 1 - i], 1.0), x = fmin(cosine[i], 1.0);
         angle[i] = s * s < 0.5 ? asin(s) : acos(x);
     }
-    cs_pool_free(&pool);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "stats/decide.h"
@@ -193,7 +194,7 @@ static cs_status prior_of(int64_t count, cs_claim_point *const *member, double *
  * and of those shown to be small; *size: comparisons with a p. */
 static cs_status decide_family(int64_t count, cs_claim_point *const *member, int64_t *size)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_prior prior = {0};
     double *p = cs_pool_take(&pool, count, sizeof *p);
     double *adjusted = cs_pool_take(&pool, count, sizeof *adjusted);
@@ -215,7 +216,6 @@ static cs_status decide_family(int64_t count, cs_claim_point *const *member, int
         member[i]->small = work[i];
         decide(member[i], &prior, cs_holm_level(count, adjusted, alpha));
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -287,7 +287,7 @@ cs_status cs_claims_decide(cs_claims *claims)
     for (int64_t i = 0; i < claims->count; ++i) {
         points += claims->claim[i].points;
     }
-    cs_claim_point **member = cs_alloc(points, sizeof *member);
+    CS_AUTO_FREE cs_claim_point **member = cs_alloc(points, sizeof *member);
     if (!member) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         const char *family = claims->claim[i].family;
@@ -315,7 +315,6 @@ cs_status cs_claims_decide(cs_claims *claims)
             }
         }
     }
-    cs_free(member);
     return status;
 }
 
@@ -352,7 +351,7 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
 {
     char *words = cs_strdup(c->statement), *word[MOST_WORDS];
     const json_t *s = NULL;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     cs_status status = words ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_study_words(words, MOST_WORDS, word) != 3)
         status = cs_fail(CS_ERR_INPUT, "expected statement STEP ID FORM, got \"%s\"", c->statement);
@@ -362,7 +361,6 @@ static cs_status measure_statement(const cs_study *study, cs_study_claim *c)
         status = c->found ? CS_OK : CS_ERR_MEMORY;
     }
     if (status == CS_OK) take_verdict(s, c);
-    json_decref(json);
     cs_free(words);
     return status;
 }

@@ -1,5 +1,6 @@
 /* The claims of a study's file (claims.h has their form). */
 #include "analysis/study/claims.h"
+#include "base/auto.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,14 +56,13 @@ static cs_status check_file(cs_study *study, cs_claim_side *side)
     if (status == CS_OK && count == 0)
         status = cs_fail(CS_ERR_INPUT, "no variable seeds is defined for the # in %s", side->file);
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        char *own = NULL;
+        CS_AUTO_FREE char *own = NULL;
         const cs_step *step = NULL;
         status = cs_study_put(side->file, '#', word[i], &own);
         if (status == CS_OK) status = cs_study_file(study, own, NULL);
         if (status == CS_OK) status = cs_study_step(study, own, &step);
         side->trained = status == CS_OK && step->trained;
         if (status == CS_OK) study->step[step - study->step].claimed = true;
-        cs_free(own);
     }
     cs_free(seeds);
     return status;

@@ -6,6 +6,7 @@
 
 #include "analysis/study/claims.h"
 #include "analysis/study/lookup_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
@@ -150,10 +151,11 @@ static cs_status put_side(value_table *t, value_row row, const char *name,
         put_row(t->out, &row);
         return CS_OK;
     }
-    char *measure = cs_format("%s %s%s%s", side->file, side->pick, side->minus ? " minus " : "",
-                              side->minus ? side->minus : "");
-    char *error = side->chance ? cs_format("p %s", side->chance)
-                               : cs_strdup(side->error ? side->error : "exact");
+    CS_AUTO_FREE char *measure =
+        cs_format("%s %s%s%s", side->file, side->pick, side->minus ? " minus " : "",
+                  side->minus ? side->minus : "");
+    CS_AUTO_FREE char *error = side->chance ? cs_format("p %s", side->chance)
+                                            : cs_strdup(side->error ? side->error : "exact");
     cs_status status = measure && error ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         row.measure = measure;
@@ -162,8 +164,6 @@ static cs_status put_side(value_table *t, value_row row, const char *name,
         put_row(t->out, &row);
         status = put_runs(t, &row, side);
     }
-    cs_free(measure);
-    cs_free(error);
     return status;
 }
 
@@ -187,12 +187,11 @@ static cs_status put_point(value_table *t, value_row row, const cs_claim_point *
     need.budget = row.budget;
     int group = 0, member = 0;
     for (int64_t i = 0; i < p->needs && status == CS_OK; ++i) {
-        char *number = NULL;
+        CS_AUTO_FREE char *number = NULL;
         member = p->need[i].joined ? member + 1 : 1;
         group += member == 1;
         need.baseline = number = cs_format("%d.%d", group, member);
         status = number ? put_comparison(t, need, &p->need[i]) : CS_ERR_MEMORY;
-        cs_free(number);
     }
     return status;
 }
@@ -226,8 +225,8 @@ static cs_status put_correlate(FILE *out, const cs_study *study, const char *ste
     static const char *const name[] = {"role", "quantity", "object", "budget", "run", "value"};
     enum { ROLE, QUANTITY, OBJECT, BUDGET, RUN, VALUE, COLUMNS };
     int column[COLUMNS];
-    char *file = cs_format("%s/runs.csv", step);
-    cs_pick pick = {0};
+    CS_AUTO_FREE char *file = cs_format("%s/runs.csv", step);
+    CS_AUTO(cs_pick) pick = {0};
     cs_status status = file ? cs_pick_open(study, file, 0, NULL, &pick) : CS_ERR_MEMORY;
     for (int c = 0; c < COLUMNS && status == CS_OK; ++c)
         status = cs_pick_column(&pick, name[c], &column[c]);
@@ -244,8 +243,6 @@ static cs_status put_correlate(FILE *out, const cs_study *study, const char *ste
                 cs_fail(CS_ERR_INPUT, "%s: row %lld has no number", pick.path, (long long)i + 1);
         if (status == CS_OK) put_row(out, &row);
     }
-    cs_pick_free(&pick);
-    cs_free(file);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/study/claims.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/result.h"
 
@@ -86,15 +87,13 @@ cs_status cs_claims_write(const cs_claims *claims, const char *path)
                     "seeds difference low high interval family family_size p p_holm resolution "
                     "seeds_needed reproduced_at opposite_at budgets verdict why scope matters "
                     "p_small"};
-    cs_result *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "claims");
     cs_status status = CS_OK;
     for (int64_t i = 0; i < claims->count && status == CS_OK; ++i) {
         status = record_claim(cs_item_object(rows, NULL), &claims->claim[i], claims->exploratory);
     }
-    if (status == CS_OK) status = cs_result_write_csv(result, &view, path);
-    cs_result_free(&result);
-    return status;
+    return status == CS_OK ? cs_result_write_csv(result, &view, path) : status;
 }
 
 static int unit_length(const cs_study_claim *c)
@@ -188,7 +187,7 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
                                  "series claim budget wanted difference low high p p_holm "
                                  "resolution seeds_needed verdict why matters p_small unit "
                                  "family"};
-    cs_result *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "budgets");
     int64_t all = 0;
     *count = 0;
@@ -200,9 +199,7 @@ cs_status cs_claims_write_budgets(const cs_claims *claims, const char *path, int
             *count += c->points >= LEAST_BUDGETS;
         }
     }
-    cs_status status = all > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
-    cs_result_free(&result);
-    return status;
+    return all > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
 }
 
 /* Whether it is one comparison of numbers with an interval. */
@@ -241,7 +238,7 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
 {
     static const cs_view view = {"differences[]", "series claim place label wanted difference low "
                                                   "high p p_holm verdict matters p_small unit"};
-    cs_result *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "differences");
     *count = 0;
     for (int64_t i = 0; i < claims->count; ++i) {
@@ -258,7 +255,5 @@ cs_status cs_claims_write_differences(const cs_claims *claims, const char *path,
         record_unit(row, c);
         ++*count;
     }
-    cs_status status = *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
-    cs_result_free(&result);
-    return status;
+    return *count > 0 ? cs_result_write_csv(result, &view, path) : CS_OK;
 }

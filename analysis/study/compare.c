@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -59,10 +60,12 @@ static cs_status add_row(json_t *rows, json_t *row)
 static cs_status add_model(const cs_model_comparison *c, const cs_compare_model *m, json_t *rows)
 {
     enum { FEW = 4 };
-    char *layers = layer_words(m, CS_COMPARE_LAYERS, "", false, m->pooling),
-         *list = layer_words(m, CS_COMPARE_LAYERS, "", false, NULL),
-         *few = layer_words(m, FEW, "", false, NULL), *last = cs_format("%" PRId64, m->layers),
-         *reads = m->decoder && c->sources ? cs_format("--sources %s", c->sources) : cs_strdup("");
+    CS_AUTO_FREE char *layers = layer_words(m, CS_COMPARE_LAYERS, "", false, m->pooling),
+                      *list = layer_words(m, CS_COMPARE_LAYERS, "", false, NULL),
+                      *few = layer_words(m, FEW, "", false, NULL),
+                      *last = cs_format("%" PRId64, m->layers),
+                      *reads = m->decoder && c->sources ? cs_format("--sources %s", c->sources)
+                                                        : cs_strdup("");
     cs_status status = layers && list && few && last && reads ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = add_row(
@@ -80,11 +83,6 @@ static cs_status add_model(const cs_model_comparison *c, const cs_compare_model 
     if (status == CS_OK) /* what is compared with the others */
         status = cs_json_set(json_array_get(rows, json_array_size(rows) - 1), "shown",
                              json_string(yes(m->last)));
-    cs_free(layers);
-    cs_free(list);
-    cs_free(few);
-    cs_free(last);
-    cs_free(reads);
     return status;
 }
 
@@ -118,14 +116,12 @@ static cs_status add_graded(const cs_model_comparison *c, const cs_compare_model
 
 static cs_status add_alike(const cs_compare_model *a, const cs_compare_model *b, json_t *rows)
 {
-    char *of = layer_words(a, CS_COMPARE_ALIKE, "", true, "mean"),
-         *with = layer_words(b, CS_COMPARE_ALIKE, "--with ", true, "mean");
+    CS_AUTO_FREE char *of = layer_words(a, CS_COMPARE_ALIKE, "", true, "mean"),
+                      *with = layer_words(b, CS_COMPARE_ALIKE, "--with ", true, "mean");
     cs_status status = of && with ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = add_row(rows, json_pack("{s:s++, s:s, s:s}", "name", a->name, ".", b->name, "of",
                                          of, "with", with));
-    cs_free(of);
-    cs_free(with);
     return status;
 }
 
@@ -135,7 +131,7 @@ static cs_status add_tasks(const cs_model_comparison *c, json_t *tasks, json_t *
     cs_status status = CS_OK;
     for (int64_t t = 0; t < c->tasks && status == CS_OK; ++t) {
         const cs_compare_task *task = &c->task[t];
-        char *figure = cs_strdup("");
+        CS_AUTO_FREE char *figure = cs_strdup("");
         for (int64_t i = 0; i < c->models && status == CS_OK; ++i) {
             const cs_compare_model *m = &c->model[i];
             if (!m->last) continue;
@@ -148,7 +144,6 @@ static cs_status add_tasks(const cs_model_comparison *c, json_t *tasks, json_t *
             status = figure ? add_row(tasks, json_pack("{s:s, s:s, s:s}", "name", task->name,
                                                        "metric", task->metric, "figure", figure))
                             : CS_ERR_MEMORY;
-        cs_free(figure);
     }
     return status;
 }
@@ -216,7 +211,7 @@ cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path
     static const cs_view view = {"models[]",
                                  "model series step architecture=arch stack kind layers width "
                                  "parameters pooling path not_measured=missing"};
-    cs_result *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "models");
     for (int64_t i = 0; i < c->models; ++i) {
         const cs_compare_model *m = &c->model[i];
@@ -226,9 +221,7 @@ cs_status cs_compare_models_write(const cs_model_comparison *c, const char *path
         cs_item_text(row, "stack", m->decoder ? "decoder" : "");
         cs_item_text(row, "missing", m->missing + (*m->missing ? strlen("; ") : 0));
     }
-    cs_status status = cs_result_write_csv(result, &view, path);
-    cs_result_free(&result);
-    return status;
+    return cs_result_write_csv(result, &view, path);
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------- */
@@ -252,7 +245,8 @@ static int by_step(const void *a, const void *b)
 
 static cs_status add_checkpoint(const char *dir, const char *name, cs_checkpoints *c)
 {
-    char *path = cs_path_join(dir, name), *config = path ? cs_path_join(path, "config.json") : NULL;
+    CS_AUTO_FREE char *path = cs_path_join(dir, name),
+                      *config = path ? cs_path_join(path, "config.json") : NULL;
     cs_status status = config ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && step_of(name) >= 0 && cs_path_exists(config)) {
         const size_t size = strlen(path) + 1;
@@ -260,8 +254,6 @@ static cs_status add_checkpoint(const char *dir, const char *name, cs_checkpoint
         if (kept) c->at[c->count++] = (cs_checkpoint){step_of(name), memcpy(kept, path, size)};
         status = c->pool.status;
     }
-    cs_free(path);
-    cs_free(config);
     return status;
 }
 

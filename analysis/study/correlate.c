@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/digests.h"
 #include "io/number.h"
@@ -170,17 +171,14 @@ static cs_status find(const cs_table *table, const address *a, double *out)
 static cs_status read_number(const char *pattern, const char *object, const char *budget,
                              const char *run, double *out)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     address a;
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = put_marks(pattern, object, budget, run, &text);
     if (status == CS_OK) status = cut(text, &a);
     if (status == CS_OK) status = cs_digest_check_file(a.file);
     if (status == CS_OK) status = cs_table_read_csv(a.file, &table);
-    if (status == CS_OK) status = cs_blame(find(&table, &a, out), "%s", a.file);
-    cs_table_free(&table);
-    cs_free(text);
-    return status;
+    return status == CS_OK ? cs_blame(find(&table, &a, out), "%s", a.file) : status;
 }
 
 static cs_status read_quantity(const atlas *t, quantity *q)
@@ -358,7 +356,7 @@ static cs_status correlate_at(atlas *t, int64_t budget)
     const cs_correlate_options *o = t->options;
     const char *name = budget < t->budgets.count ? t->budgets.word[budget] : best;
     const int64_t runs = t->runs.count, size = o->objects * runs;
-    double *work = cs_alloc((t->quantities + 3) * size, sizeof *work);
+    CS_AUTO_FREE double *work = cs_alloc((t->quantities + 3) * size, sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     for (int q = 0; q < t->quantities; ++q) {
         double mean = 0, sd = 0;
@@ -392,7 +390,6 @@ static cs_status correlate_at(atlas *t, int64_t budget)
             status = add_correlation(t, &t->quantity[p], &t->quantity[y], name, &one);
         }
     }
-    cs_free(work);
     return status;
 }
 

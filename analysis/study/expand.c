@@ -1,6 +1,7 @@
 /* The expansion of a study (docs/reference/studies.md): the sections and claims that are made once
  * for each row of a table, as papers print them. Later stages see steps and claims alone. */
 #include "analysis/study/expand_private.h"
+#include "base/auto.h"
 
 #include <string.h>
 
@@ -15,10 +16,9 @@ cs_status cs_study_put_texts(json_t *value, cs_put_text *put, const void *ctx)
     json_t *item = NULL;
     cs_status status = CS_OK;
     if (json_is_string(value)) {
-        char *text = NULL;
+        CS_AUTO_FREE char *text = NULL;
         status = put(ctx, json_string_value(value), &text);
         if (status == CS_OK && json_string_set(value, text) != 0) status = CS_ERR_MEMORY;
-        cs_free(text);
         return status;
     }
     json_object_foreach(value, key, item)
@@ -86,15 +86,13 @@ static cs_status put_fields(const void *at, const char *text, char **out)
 /* Adds a copy of a member whose name, and every text of it, has the row's fields. */
 static cs_status add_filled(json_t *into, const char *name, const json_t *value, const place *at)
 {
-    char *own = NULL;
-    json_t *copy = json_deep_copy(value);
+    CS_AUTO_FREE char *own = NULL;
+    json_auto_t *copy = json_deep_copy(value);
     cs_status status = copy ? put_fields(at, name, &own) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_study_put_texts(copy, put_fields, at);
     if (status == CS_OK && json_object_get(into, own))
         status = cs_fail(CS_ERR_INPUT, "%s is given twice", own);
     if (status == CS_OK) status = cs_json_set(into, own, json_incref(copy));
-    cs_free(own);
-    json_decref(copy);
     return cs_blame(status, "%s", name);
 }
 
@@ -187,25 +185,22 @@ static cs_status expand_claims(const json_t *tables, json_t *claims, json_t *all
 static cs_status join_rows(const json_t *tables, json_t *variable, json_t **out)
 {
     const json_t *row = NULL;
-    json_t *rows = NULL;
+    json_auto_t *rows = NULL;
     const char *each = NULL, *text = NULL;
     json_t *where = NULL;
     size_t i = 0;
-    char *all = cs_strdup("");
+    CS_AUTO_FREE char *all = cs_strdup("");
     cs_status status =
         all ? cs_json_unpack(variable, "ssm?", "each", &each, "text", &text, "where", &where)
             : CS_ERR_MEMORY;
     if (status == CS_OK) status = rows_of(tables, variable, &rows);
     json_array_foreach(rows, i, row)
     {
-        char *own = NULL;
+        CS_AUTO_FREE char *own = NULL;
         if (status == CS_OK) status = put_fields(&(place){tables, row}, text, &own);
         if (status == CS_OK) cs_append(&all, "%s%s", i ? " " : "", own);
-        cs_free(own);
     }
     if (status == CS_OK) *out = all ? json_string(all) : NULL;
-    json_decref(rows);
-    cs_free(all);
     return status;
 }
 
@@ -242,12 +237,11 @@ static cs_status list_names(const json_t *rows, char **out)
 
 static cs_status name_table(json_t *variables, const char *name, const json_t *rows)
 {
-    char *list = NULL;
+    CS_AUTO_FREE char *list = NULL;
     cs_status status = list_names(rows, &list);
     if (status == CS_OK && json_object_get(variables, name))
         status = cs_fail(CS_ERR_INPUT, "a variable has the same name");
     if (status == CS_OK) status = cs_json_set(variables, name, json_string(list));
-    cs_free(list);
     return cs_blame(status, "tables: %s", name);
 }
 

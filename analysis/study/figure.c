@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "analysis/study/label.h"
+#include "base/auto.h"
 #include "base/child.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
@@ -45,11 +46,10 @@ static cs_status check_filters(const cs_figure *f, const cs_table *table, const 
             continue;
         }
         cs_hint hint = {0};
-        char *name = cs_format("%.*s", (int)strcspn(f->filter[i], ":"), f->filter[i]);
+        CS_AUTO_FREE char *name = cs_format("%.*s", (int)strcspn(f->filter[i], ":"), f->filter[i]);
         for (int c = 0; name && c < table->columns; ++c) {
             cs_hint_consider(name, table->name[c], &hint);
         }
-        cs_free(name);
         return cs_fail(CS_ERR_USAGE, "%s: expected COLUMN:VALUE with a column of %s%s",
                        f->filter[i], path, cs_hint_text("", &hint));
     }
@@ -89,16 +89,13 @@ static char *without_commas(const char *text, const char *comma)
 static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
     text += strspn(text, " \t");
-    char *guarded = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
-    char *plain = guarded ? without_commas(guarded, "\342\200\232") : NULL;
-    cs_free(guarded);
+    CS_AUTO_FREE char *guarded = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
+    CS_AUTO_FREE char *plain = guarded ? without_commas(guarded, "\342\200\232") : NULL;
     for (char *at = plain; at && *at; ++at)
         if (*at == '"') *at = '\'';
     for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
         *--end = '\0';
-    cs_status status = plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
-    cs_free(plain);
-    return status;
+    return plain ? cs_table_text(to, column, plain) : CS_ERR_MEMORY;
 }
 
 /* The text of the --label of a series, or of an object or outcome of `cospec correlate`; NULL: not given. */
@@ -139,13 +136,11 @@ static cs_status append_rows(const cs_figure *f, const cs_table *from, const cha
 /* "series,<columns of from>" as a header for the joined table. */
 static cs_status header_like(const cs_table *from, cs_table *out)
 {
-    char *names = cs_strdup("series");
+    CS_AUTO_FREE char *names = cs_strdup("series");
     for (int c = 0; c < from->columns; ++c) {
         if (strcmp(from->name[c], "series") != 0) cs_append(&names, ",%s", from->name[c]);
     }
-    cs_status status = names ? cs_table_init(out, names) : CS_ERR_MEMORY;
-    cs_free(names);
-    return status;
+    return names ? cs_table_init(out, names) : CS_ERR_MEMORY;
 }
 
 static cs_status same_columns(const cs_table *joined, const cs_table *next, const char *path)
@@ -162,15 +157,13 @@ static cs_status same_columns(const cs_table *joined, const cs_table *next, cons
 cs_status cs_figure_add(const cs_figure *figure, const char *path, const char *label,
                         cs_table *joined)
 {
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_read_csv(path, &table);
     if (status == CS_OK) status = check_filters(figure, &table, path);
     if (status == CS_OK)
         status =
             joined->columns == 0 ? header_like(&table, joined) : same_columns(joined, &table, path);
-    if (status == CS_OK) status = append_rows(figure, &table, label, joined);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? append_rows(figure, &table, label, joined) : status;
 }
 
 /* --- the script ------------------------------------------------------------------------------- */
@@ -193,10 +186,8 @@ static cs_status quoted(const char *what, const char *text, char **out)
 static cs_status label_of(const cs_figure *f, const char *series, char **out)
 {
     const char *given = given_label(f, series);
-    char *label = given ? without_commas(given, ",") : cs_series_label(series);
-    cs_status status = label ? quoted("label", label, out) : CS_ERR_MEMORY;
-    cs_free(label);
-    return status;
+    CS_AUTO_FREE char *label = given ? without_commas(given, ",") : cs_series_label(series);
+    return label ? quoted("label", label, out) : CS_ERR_MEMORY;
 }
 
 /* gnuplot reads NaN as a value that is missing, and a backslash as an escape, in a column of names too. */
@@ -244,13 +235,11 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
     cs_free(text);
     text = begin;
     for (int i = 0; i < count && status == CS_OK; ++i) {
-        char *name = NULL, *label = NULL;
+        CS_AUTO_FREE char *name = NULL, *label = NULL;
         status = quoted("series name", seen[i], &name);
         if (status == CS_OK) status = label_of(f, seen[i], &label);
         cs_append(&text, "S[%d] = %s\nLABEL[%d] = %s\n", i + 1, name ? name : "", i + 1,
                   label ? label : "");
-        cs_free(name);
-        cs_free(label);
     }
     if (status == CS_OK && !text) status = CS_ERR_MEMORY;
     if (status != CS_OK) cs_free(text);
@@ -261,13 +250,10 @@ static cs_status series_array(const cs_figure *f, const cs_table *table, char **
 /* plots/<name>.gp of the shared files, in fresh memory. */
 static cs_status read_script(const char *name, char **out)
 {
-    char *path = NULL, *relative = cs_format("plots/%s.gp", name);
+    CS_AUTO_FREE char *path = NULL, *relative = cs_format("plots/%s.gp", name);
     int64_t size = 0;
     cs_status status = relative ? cs_share_path(relative, &path) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_file_read_text(path, SCRIPT_LIMIT, out, &size);
-    cs_free(path);
-    cs_free(relative);
-    return status;
+    return status == CS_OK ? cs_file_read_text(path, SCRIPT_LIMIT, out, &size) : status;
 }
 
 /* Columns that name things; all others that a script draws are numbers, or empty. */
@@ -298,7 +284,7 @@ static cs_status check_columns(const cs_figure *f, const cs_table *joined, const
     for (const char *at = columns ? columns + 10 : ""; *at && status == CS_OK;
          at += strspn(at, ", ")) {
         const size_t length = strcspn(at, ",)\n");
-        char *name = cs_format("%.*s", (int)length, at);
+        CS_AUTO_FREE char *name = cs_format("%.*s", (int)length, at);
         const int column = name ? cs_table_column(joined, name) : -1;
         status = !name         ? CS_ERR_MEMORY
                  : length == 0 ? CS_OK
@@ -306,7 +292,6 @@ static cs_status check_columns(const cs_figure *f, const cs_table *joined, const
                                : cs_fail(CS_ERR_INPUT,
                                          "%s draws %.*s, but the given tables have no column %s",
                                          f->name, (int)(columns - what), what, name);
-        cs_free(name);
         at = at[length] == ',' ? at + length : "";
     }
     return status;
@@ -427,8 +412,8 @@ static const char *drawing_fault(const char *format, const char *bytes, int64_t 
 /* Runs the script with its drawing going to `to`. */
 static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to)
 {
-    char *set = cs_format("format='%s'; drawing=''", format);
-    char *script = cs_format("%s.gp", figure->name);
+    CS_AUTO_FREE char *set = cs_format("format='%s'; drawing=''", format);
+    CS_AUTO_FREE char *script = cs_format("%s.gp", figure->name);
     const char *const argv[] = {"gnuplot", "-e", set, script, NULL};
     const cs_child child = {.argv = argv, .dir = figure->dir, .out = to};
     int code = 0;
@@ -439,18 +424,15 @@ static cs_status run_gnuplot(const cs_figure *figure, const char *format, int to
                          "gnuplot failed on %s/%s.gp (its message is above); check that the table "
                          "has the columns of the figure",
                          figure->dir, figure->name);
-    cs_free(set);
-    cs_free(script);
     return status;
 }
 
 static cs_status check_drawing(const char *path, const char *format)
 {
-    char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, DRAWING_LIMIT, &bytes, &size);
     const char *fault = status == CS_OK ? drawing_fault(format, bytes, size) : NULL;
-    cs_free(bytes);
     return fault ? cs_fail(CS_ERR_IO,
                            "gnuplot wrote no complete %s: %s; check the space on disk, and that "
                            "`gnuplot --version` is 5.4 or later",
@@ -461,12 +443,11 @@ static cs_status check_drawing(const char *path, const char *format)
 cs_status cs_figure_draw(const cs_figure *figure, const char *format)
 {
     cs_outfile file = {0};
-    char *path = cs_format("%s/%s.%s", figure->dir, figure->name, format);
+    CS_AUTO_FREE char *path = cs_format("%s/%s.%s", figure->dir, figure->name, format);
     cs_status status = path ? cs_outfile_open(path, &file) : CS_ERR_MEMORY;
     if (status == CS_OK) status = run_gnuplot(figure, format, fileno(file.stream));
     if (status == CS_OK) status = cs_blame(check_drawing(file.partial, format), "%s", path);
     if (status == CS_OK) status = cs_outfile_commit(&file);
     cs_outfile_abort(&file);
-    cs_free(path);
     return status;
 }

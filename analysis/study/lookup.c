@@ -1,4 +1,5 @@
 #include "analysis/study/lookup_private.h"
+#include "base/auto.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 cs_status cs_study_step(const cs_study *study, const char *text, const cs_step **out)
 {
     cs_hint hint = {0};
-    char *name = cs_format("%.*s", (int)strcspn(text, "/ "), text);
+    CS_AUTO_FREE char *name = cs_format("%.*s", (int)strcspn(text, "/ "), text);
     cs_status status = name ? CS_ERR_INPUT : CS_ERR_MEMORY;
     for (int64_t i = 0; name && i < study->steps && status != CS_OK; ++i) {
         if (strcmp(name, study->step[i].name) == 0) {
@@ -27,7 +28,6 @@ cs_status cs_study_step(const cs_study *study, const char *text, const cs_step *
     }
     if (status == CS_ERR_INPUT)
         status = cs_fail(status, "the study has no step %s%s", name, cs_hint_text("", &hint));
-    cs_free(name);
     return status;
 }
 
@@ -76,12 +76,9 @@ cs_status cs_study_seeds(const cs_study *study, const char *file, int most, char
 
 cs_status cs_study_statements(const cs_study *study, const char *step, json_t **file)
 {
-    char *name = cs_format("%s/statements.json", step), *path = NULL;
+    CS_AUTO_FREE char *name = cs_format("%s/statements.json", step), *path = NULL;
     cs_status status = name ? cs_study_file(study, name, &path) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_json_read(path, file);
-    cs_free(name);
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_json_read(path, file) : status;
 }
 
 cs_status cs_study_statement(const cs_study *study, const char *step, const char *id,

@@ -12,6 +12,7 @@
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report.h"
 #include "analysis/study/report_html_private.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -36,7 +37,7 @@ static cs_status put_command(cs_report *r)
 /* A file as a data URI: identifiers inside one SVG cannot meet those of another. */
 static cs_status put_data_uri(FILE *out, const char *type, const char *path)
 {
-    char *bytes = NULL, *encoded = NULL;
+    CS_AUTO_FREE char *bytes = NULL, *encoded = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read(path, FIGURE_LIMIT, &bytes, &size);
     if (status == CS_OK) {
@@ -49,8 +50,6 @@ static cs_status put_data_uri(FILE *out, const char *type, const char *path)
             (void)fwrite(encoded, 1, length, out);
         }
     }
-    cs_free(encoded);
-    cs_free(bytes);
     return status;
 }
 
@@ -65,7 +64,7 @@ static void put_caption(cs_report *r, int from)
 static cs_status put_figure_of(cs_report *r, const char *folder, const char *figure, int from)
 {
     static const char *const kind[] = {"csv", "gp", "png", "pdf"};
-    char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
+    CS_AUTO_FREE char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     cs_html_put(r->out, "<figure id=\"%\"><div><img alt=\"%\" src=\"", folder, figure);
     cs_status status = path ? put_data_uri(r->out, "svg+xml", path) : CS_ERR_MEMORY;
     put_caption(r, from);
@@ -73,7 +72,6 @@ static cs_status put_figure_of(cs_report *r, const char *folder, const char *fig
         cs_html_put(r->out, "<a href=\"%/%.%\">%</a> ", folder, figure, kind[i], kind[i]);
     }
     cs_html_put(r->out, "</figcaption></figure>\n");
-    cs_free(path);
     return status;
 }
 
@@ -88,12 +86,11 @@ static cs_status put_figure(cs_report *r)
 /* {{picture STEP/FILE.png caption...}} */
 static cs_status put_picture(cs_report *r)
 {
-    char *path = cs_format("%s/%s", r->study->dir, r->word[1]);
+    CS_AUTO_FREE char *path = cs_format("%s/%s", r->study->dir, r->word[1]);
     cs_html_put(r->out, "<figure><div><img alt=\"%\" src=\"", r->word[1]);
     cs_status status = path ? put_data_uri(r->out, "png", path) : CS_ERR_MEMORY;
     put_caption(r, 2);
     cs_html_put(r->out, "</figcaption></figure>\n");
-    cs_free(path);
     return status;
 }
 
@@ -127,10 +124,9 @@ static cs_status put_standings(cs_report *r)
 static cs_status put_own_figure(cs_report *r)
 {
     const char *folder = r->word[0], *figure = strcmp(folder, "curves") == 0 ? "budgets" : folder;
-    char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
+    CS_AUTO_FREE char *path = cs_format("%s/%s/%s.svg", r->study->dir, folder, figure);
     const bool there = path && cs_path_exists(path);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
-    cs_free(path);
     return there ? put_figure_of(r, folder, figure, 1) : status;
 }
 
@@ -289,7 +285,7 @@ static cs_status put_prose(cs_report *r)
 /* {{head TITLE}}: what the shared templates begin with. */
 static cs_status put_head(cs_report *r)
 {
-    char *path = NULL, *head = NULL;
+    CS_AUTO_FREE char *path = NULL, *head = NULL;
     int64_t size = 0;
     cs_status status = cs_share_path("plots/head.html", &path);
     if (status == CS_OK) status = cs_file_read(path, TEMPLATE_LIMIT, &head, &size);
@@ -299,8 +295,6 @@ static cs_status put_head(cs_report *r)
         status = put_prose(r);
         (void)fputs("</title>\n", r->out);
     }
-    cs_free(path);
-    cs_free(head);
     return status;
 }
 
@@ -459,10 +453,9 @@ static cs_status fill_template(cs_report *r, const char *path, char *text)
             }
             continue;
         }
-        char *whole = NULL;
+        CS_AUTO_FREE char *whole = NULL;
         cs_status status = cs_study_substitute(r->study, open + 2, &whole);
         if (status == CS_OK) status = directive(r, whole);
-        cs_free(whole);
         status = cs_blame(status, "%s:%lld", path, (long long)line);
         if (status != CS_OK) return status;
         text = close + 2;
@@ -472,13 +465,11 @@ static cs_status fill_template(cs_report *r, const char *path, char *text)
 
 cs_status cs_report_check(const cs_study *study, const char *template_path)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_report r = {.study = study};
     cs_status status = cs_file_read_text(template_path, TEMPLATE_LIMIT, &text, &size);
-    if (status == CS_OK) status = fill_template(&r, template_path, text);
-    cs_free(text);
-    return status;
+    return status == CS_OK ? fill_template(&r, template_path, text) : status;
 }
 
 static cs_status finish(const char *dir, const char *html, char **out, size_t *length)

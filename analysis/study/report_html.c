@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/study/report_html_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 
@@ -99,11 +100,10 @@ static bool is_broken(const pass *p, const char *tag, size_t length)
     const char *href = strstr(tag, "href=\"");
     if (!href || href > tag + length || href[6] == '#') return false;
     const size_t size = strcspn(href + 6, "\"");
-    char *target = cs_format("%.*s", (int)size, href + 6);
-    char *path = target && !strstr(target, "://") ? cs_path_join(p->dir, target) : NULL;
+    CS_AUTO_FREE char *target = cs_format("%.*s", (int)size, href + 6);
+    CS_AUTO_FREE char *path =
+        target && !strstr(target, "://") ? cs_path_join(p->dir, target) : NULL;
     const bool broken = path && !cs_path_exists(path);
-    cs_free(target);
-    cs_free(path);
     return broken;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/study/label.h"
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
@@ -93,14 +94,13 @@ cs_status cs_put_statement(cs_report *r)
 /* {{verdict STEP ID FORM}} */
 cs_status cs_put_verdict(cs_report *r)
 {
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     const json_t *s = NULL;
     cs_status status = cs_study_statement(r->study, r->word[1], r->word[2], r->word[3], &json, &s);
     if (status == CS_OK) {
         const cs_claim_verdict verdict = verdict_of(s);
         cs_html_badge(r->out, verdict, cs_claim_verdict_name(verdict, false));
     }
-    json_decref(json);
     return status;
 }
 
@@ -164,7 +164,7 @@ static void put_whole(FILE *out, double x)
 static cs_status given_label(const cs_study *study, const char *cell, char **label)
 {
     const char *at = *cell ? cs_study_list(study, "labels") : "";
-    char *option = cs_format("--label %s=", cell);
+    CS_AUTO_FREE char *option = cs_format("--label %s=", cell);
     const char *found = option ? strstr(at, option) : NULL;
     *label = NULL;
     if (found) {
@@ -175,7 +175,6 @@ static cs_status given_label(const cs_study *study, const char *cell, char **lab
         *p = *p == ',' ? ' ' : *p;
     }
     const bool made = option && (!found || *label);
-    cs_free(option);
     return made ? CS_OK : CS_ERR_MEMORY;
 }
 

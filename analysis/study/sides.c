@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
@@ -110,14 +111,13 @@ static cs_status read_blocks(const cs_study *study, const char *file, const want
 static cs_status blocks_of(const cs_study *study, const char *file, char **out)
 {
     const char *end = strstr(file, ".csv");
-    char *name = cs_format("%.*s-blocks.csv", (int)(end ? end - file : 0), file), *path = NULL;
+    CS_AUTO_FREE char *name = cs_format("%.*s-blocks.csv", (int)(end ? end - file : 0), file),
+                      *path = NULL;
     cs_status status = name ? cs_study_file(study, name, &path) : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
         *out = name;
         name = NULL;
     }
-    cs_free(name);
-    cs_free(path);
     return status;
 }
 
@@ -172,12 +172,11 @@ static cs_status measure_run(const cs_study *study, const cs_claim_side *side, c
     out->p = NAN;
     if (status == CS_OK && side->chance) { /* in place of a standard error */
         const char *where = strchr(side->chance, ' ') ? NULL : strchr(side->pick, ' ');
-        char *words = cs_format("%s%s", side->chance, where ? where : "");
+        CS_AUTO_FREE char *words = cs_format("%s%s", side->chance, where ? where : "");
         column[0] = '\0';
         status = words ? measure_words(study, file, words, NULL, column, &less) : CS_ERR_MEMORY;
         out->p = less.value;
         out->se = NAN;
-        cs_free(words);
     }
     cs_free(less.left_out);
     return status;
@@ -240,11 +239,10 @@ cs_status cs_side_measure(const cs_study *study, cs_claim_side *side, const cs_c
     forget_runs(side);
     for (int i = 0; i < n && status == CS_OK; ++i) {
         cs_claim_run *run = &side->run[side->measured++];
-        char *file = NULL;
+        CS_AUTO_FREE char *file = NULL;
         run->seed = each ? cs_strdup(word[i]) : NULL;
         status = each && !run->seed ? CS_ERR_MEMORY : cs_study_put(side->file, '#', word[i], &file);
         if (status == CS_OK) status = measure_run(study, side, file, run);
-        cs_free(file);
     }
     if (status == CS_OK) status = average(side);
     side->runs = each ? side->measured : 0;

@@ -2,6 +2,7 @@
  * one other and significantly worse than none. A measure without a better direction has no best
  * model. */
 #include "analysis/study/claims.h"
+#include "base/auto.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -246,7 +247,7 @@ static bool is_recorded(const cs_claims *claims, int64_t claim, const cs_claim_s
 cs_status cs_scores_write(const cs_study *study, const cs_claims *claims, const char *path)
 {
     static const cs_view view = {"scores[]", "claim measure series step object value se low high"};
-    cs_result *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_item *rows = cs_item_array(cs_result_root(result), "scores");
     for (int64_t i = 0; i < claims->count; ++i) {
         const cs_study_claim *c = &claims->claim[i];
@@ -256,7 +257,5 @@ cs_status cs_scores_write(const cs_study *study, const cs_claims *claims, const 
             if (!is_recorded(claims, i, of[k])) record_score(study, c, of[k], rows);
         }
     }
-    cs_status status = cs_result_write_csv(result, &view, path);
-    cs_result_free(&result);
-    return status;
+    return cs_result_write_csv(result, &view, path);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/study/expand_private.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -219,13 +220,11 @@ static cs_status add_step(cs_study *study, const char *name, const char *command
                       .exit_code = CS_STEP_NOT_RUN,
                       .written = cs_strdup(command),
                       .command = replace(command, '@', study->dir, "/")};
-    char *text = cs_strdup(command);
+    CS_AUTO_FREE char *text = cs_strdup(command);
     cs_status status = step->name && step->written && step->command && text
                            ? split_words(text, study->dir, step)
                            : CS_ERR_MEMORY;
-    if (status == CS_OK) status = check_words(step);
-    cs_free(text);
-    return status;
+    return status == CS_OK ? check_words(step) : status;
 }
 
 const char *cs_study_list(const cs_study *study, const char *variable)
@@ -306,7 +305,7 @@ static bool next_round(const mark_words words[MARKS], int round[MARKS])
 static cs_status only_some(const char *seeds, mark_words *words)
 {
     const char *dash = strchr(seeds, '-');
-    char *start = cs_format("%.*s", (int)strcspn(seeds, "-"), dash ? seeds : "1");
+    CS_AUTO_FREE char *start = cs_format("%.*s", (int)strcspn(seeds, "-"), dash ? seeds : "1");
     int64_t first = 1, last = 0;
     cs_status status = start ? cs_int_parse(start, &first) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_int_parse(dash ? dash + 1 : seeds, &last);
@@ -317,7 +316,6 @@ static cs_status only_some(const char *seeds, mark_words *words)
         words->count = (int)(last - first + 1);
         memmove(words->word, words->word + first - 1, (size_t)words->count * sizeof *words->word);
     }
-    cs_free(start);
     return cs_blame(status, "seeds");
 }
 
@@ -338,13 +336,11 @@ static cs_status add_section(cs_study *study, json_t *run, const char *seeds)
         json_object_foreach(run, name, command)
         {
             const char *text = json_string_value(command);
-            char *own_name = NULL, *own = NULL;
+            CS_AUTO_FREE char *own_name = NULL, *own = NULL;
             status = put_round(name, name, words, round, &own_name);
             if (status == CS_OK && text) status = put_round(text, name, words, round, &own);
             if (status == CS_OK && own_name) status = add_step(study, own_name, own);
             status = cs_blame(status, "step %s", name);
-            cs_free(own_name);
-            cs_free(own);
             if (status != CS_OK) break;
         }
     }
@@ -388,7 +384,7 @@ static cs_status note_needs(const cs_study *study, const char *folder, int64_t o
  * or read what such a step has left. */
 static cs_status follow_needs(cs_study *study)
 {
-    bool *done = cs_calloc(study->steps, sizeof *done);
+    CS_AUTO_FREE bool *done = cs_calloc(study->steps, sizeof *done);
     cs_status status = done ? CS_OK : CS_ERR_MEMORY;
     for (int64_t left = study->steps; left > 0 && status == CS_OK; --left) {
         const int64_t i = cs_study_ready(study, done, done);
@@ -405,7 +401,6 @@ static cs_status follow_needs(cs_study *study)
             step->trained = step->needs[j] && study->step[j].trained;
         done[i] = true;
     }
-    cs_free(done);
     return status;
 }
 
@@ -449,11 +444,10 @@ void cs_study_keep_claimed(cs_study *study)
 
 static cs_status order_steps(cs_study *study)
 {
-    char *folder = cs_path_join(study->dir, "");
+    CS_AUTO_FREE char *folder = cs_path_join(study->dir, "");
     cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < study->steps && status == CS_OK; ++i)
         status = note_needs(study, folder, i);
-    cs_free(folder);
     return status == CS_OK ? follow_needs(study) : status;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/study/study.h"
+#include "base/auto.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/eta.h"
@@ -53,7 +54,7 @@ typedef cs_status (*input_fn)(void *ctx, const char *path, const char *sha256);
 static cs_status each_input(const char *folder, const char *own, input_fn visit, void *ctx)
 {
     json_t *json = NULL, *input = NULL;
-    char *path = cs_path_join(folder, "manifest.json");
+    CS_AUTO_FREE char *path = cs_path_join(folder, "manifest.json");
     size_t i = 0;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
@@ -65,7 +66,6 @@ static cs_status each_input(const char *folder, const char *own, input_fn visit,
             status = visit(ctx, name, hash);
     }
     json_decref(json);
-    cs_free(path);
     return status;
 }
 
@@ -109,16 +109,13 @@ static cs_status compare_input(void *ctx, const char *path, const char *sha256)
 /* Checks that all steps have read the same inputs outside the study. */
 static cs_status check_inputs(const cs_study *study)
 {
-    json_t *read = json_object();
-    char *own = cs_path_join(study->dir, "");
+    json_auto_t *read = json_object();
+    CS_AUTO_FREE char *own = cs_path_join(study->dir, "");
     cs_status status = own && read ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < study->steps && status == CS_OK; ++i) {
-        char *folder = cs_path_join(study->dir, study->step[i].name);
+        CS_AUTO_FREE char *folder = cs_path_join(study->dir, study->step[i].name);
         status = folder ? each_input(folder, own, compare_input, read) : CS_ERR_MEMORY;
-        cs_free(folder);
     }
-    json_decref(read);
-    cs_free(own);
     return status;
 }
 
@@ -137,7 +134,7 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
         return OTHER_WORDS;
     }
     const char *command = NULL, *commit = NULL, *then = study->dir;
-    char *expected = NULL;
+    CS_AUTO_FREE char *expected = NULL;
     int exit_code = 0;
     double seconds = 0.0;
     past is = OTHER_WORDS;
@@ -148,7 +145,6 @@ static past past_of(const cs_study *study, const char *record, cs_step *step, ch
         strcmp(command, expected) == 0 &&
         (study->any_version || strcmp(commit, CS_VERSION " " CS_COMMIT) == 0))
         is = is_outcome(exit_code) ? FINISHED : BEGUN;
-    cs_free(expected);
     if (is == FINISHED) {
         step->exit_code = exit_code;
         step->seconds = seconds;
@@ -175,12 +171,10 @@ cs_status cs_study_check_tables(const char *dir)
     int64_t count = 0;
     cs_status status = cs_dir_names(dir, &name, &count);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-        char *folder = cs_path_join(dir, name[i]);
-        char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+        CS_AUTO_FREE char *folder = cs_path_join(dir, name[i]);
+        CS_AUTO_FREE char *record = folder ? cs_path_join(folder, "step.json") : NULL;
         status = record ? CS_OK : CS_ERR_MEMORY;
         if (record && cs_path_exists(record)) status = cs_digest_check_tables(folder);
-        cs_free(record);
-        cs_free(folder);
     }
     cs_text_list_free(name, count);
     return status;
@@ -188,42 +182,37 @@ cs_status cs_study_check_tables(const char *dir)
 
 static cs_status write_record(const char *record, const char *dir, const cs_step *step)
 {
-    json_t *json =
+    json_auto_t *json =
         json_pack("{s:s, s:s, s:s, s:i, s:f}", "command", step->command, "folder", dir, "commit",
                   CS_VERSION " " CS_COMMIT, "exit", step->exit_code, "seconds", step->seconds);
-    cs_status status = json ? cs_json_write(record, json) : CS_ERR_MEMORY;
-    json_decref(json);
-    return status;
+    return json ? cs_json_write(record, json) : CS_ERR_MEMORY;
 }
 
 /* Whether the folder holds a run that its command may go on with: its manifest says so, or it was killed
  * before it had one and has left its lock. Tables alone are an archive's. */
 static bool goes_on(const char *folder)
 {
-    json_t *json = NULL;
-    char *path = cs_path_join(folder, "manifest.json"), *lock = cs_path_join(folder, CS_LOCK_NAME);
+    json_auto_t *json = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(folder, "manifest.json"),
+                      *lock = cs_path_join(folder, CS_LOCK_NAME);
     const bool there = path && cs_path_exists(path);
     bool unfinished = path && !there && lock && cs_path_exists(lock);
     if (there && cs_json_read(path, &json) == CS_OK) {
         unfinished = json_is_false(json_object_get(json, "finished"));
     }
     cs_reason_clear();
-    json_decref(json);
-    cs_free(path);
-    cs_free(lock);
     return unfinished;
 }
 
 /* A new file: what an earlier run of the step left may still be written to by one that is ending. */
 static int open_log(const char *folder, const char *name)
 {
-    char *path = cs_path_join(folder, name);
+    CS_AUTO_FREE char *path = cs_path_join(folder, name);
     if (path) (void)unlink(path);
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666) : -1;
     if (path && fd < 0) {
         (void)cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     }
-    cs_free(path);
     return fd;
 }
 
@@ -271,7 +260,7 @@ static cs_status spawn_step(const char *program, const cs_step *step, const char
 static void last_message(const char *folder, char *buffer, size_t capacity)
 {
     enum { MESSAGE_BYTES = 4096 }; /* a page */
-    char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(folder, "stderr.txt"), *text = NULL;
     int64_t size = 0;
     buffer[0] = '\0';
     if (path && cs_file_read(path, LOG_LIMIT, &text, &size) == CS_OK) {
@@ -287,8 +276,6 @@ static void last_message(const char *folder, char *buffer, size_t capacity)
         (void)snprintf(buffer, capacity, "no space is left on its disk");
         cs_reason_clear();
     }
-    cs_free(path);
-    cs_free(text);
 }
 
 static cs_status run_step(cs_step *step, const char *program, const char *dir, const char *folder,
@@ -320,7 +307,7 @@ static cs_status run_step(cs_step *step, const char *program, const char *dir, c
 static cs_status take_folder(const char *folder, const char *record)
 {
     const bool there = cs_path_exists(folder);
-    char *out = cs_path_join(folder, "stdout.txt");
+    CS_AUTO_FREE char *out = cs_path_join(folder, "stdout.txt");
     cs_status status = out ? cs_dir_make_own(folder) : CS_ERR_MEMORY;
     if (status == CS_OK && there) status = cs_partials_sweep(record, true);
     if (status == CS_OK && there && !cs_path_exists(out) && !cs_path_exists(record) &&
@@ -331,7 +318,6 @@ static cs_status take_folder(const char *folder, const char *record)
     } else if (status == CS_OK && there) {
         status = cs_dir_make_own(folder);
     }
-    cs_free(out);
     return status;
 }
 
@@ -378,16 +364,13 @@ typedef struct {
 static cs_status look_at(schedule *s, int64_t i)
 {
     cs_step *step = &s->study->step[i];
-    char *folder = cs_path_join(s->study->dir, step->name);
-    char *record = folder ? cs_path_join(folder, "step.json") : NULL;
-    char *own = NULL;
+    CS_AUTO_FREE char *folder = cs_path_join(s->study->dir, step->name);
+    CS_AUTO_FREE char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+    CS_AUTO_FREE char *own = NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     if (status == CS_OK) s->was[i] = past_of(s->study, record, step, &own);
     step->kept = s->was[i] == FINISHED && is_whole(s->options, folder);
     if (step->kept) status = reads_the_same(s->study, i, folder, own, s->known, &step->kept);
-    cs_free(own);
-    cs_free(folder);
-    cs_free(record);
     return status;
 }
 
@@ -395,8 +378,8 @@ static cs_status look_at(schedule *s, int64_t i)
  * tables alone, so a step that is to run can read only the files that exist, by their names. */
 static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int64_t read, bool *out)
 {
-    char *folder = cs_path_join(study->dir, study->step[read].name);
-    char *manifest = folder ? cs_path_join(folder, "manifest.json") : NULL;
+    CS_AUTO_FREE char *folder = cs_path_join(study->dir, study->step[read].name);
+    CS_AUTO_FREE char *manifest = folder ? cs_path_join(folder, "manifest.json") : NULL;
     const cs_step *step = &study->step[reader];
     const size_t length = folder ? strlen(folder) : 0;
     cs_status status = manifest ? CS_OK : CS_ERR_MEMORY;
@@ -404,14 +387,11 @@ static cs_status leaves_what_is_read(const cs_study *study, int64_t reader, int6
     for (int w = 1; status == CS_OK && !cs_path_exists(manifest) && w < step->words; ++w) {
         for (const char *at = strstr(step->word[w], folder); at; at = strstr(at + 1, folder)) {
             if (at[length] && !strchr("/,", at[length])) continue; /* a longer name */
-            char *path = cs_format("%.*s", (int)strcspn(at, ","), at);
+            CS_AUTO_FREE char *path = cs_format("%.*s", (int)strcspn(at, ","), at);
             if (!path) status = CS_ERR_MEMORY;
             *out = *out && path && path[length] == '/' && cs_path_exists(path);
-            cs_free(path);
         }
     }
-    cs_free(manifest);
-    cs_free(folder);
     return status;
 }
 
@@ -448,8 +428,8 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     const cs_study_run_options *options = s->options;
     cs_step *step = &s->study->step[i];
     if (step->kept) return CS_OK;
-    char *folder = cs_path_join(s->study->dir, step->name);
-    char *record = folder ? cs_path_join(folder, "step.json") : NULL;
+    CS_AUTO_FREE char *folder = cs_path_join(s->study->dir, step->name);
+    CS_AUTO_FREE char *record = folder ? cs_path_join(folder, "step.json") : NULL;
     cs_status status = record ? cs_interrupt_check() : CS_ERR_MEMORY;
     if (status == CS_OK) status = wait_for_earlier(folder);
     if (status == CS_OK) {
@@ -464,8 +444,6 @@ static cs_status do_step(schedule *s, int64_t i, int64_t before)
     if (status == CS_OK)
         status = run_step(step, options->program, s->study->dir, folder, record,
                           options->resume && goes_on && s->study->resumes(step->word[0]));
-    cs_free(folder);
-    cs_free(record);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "analysis/theorems/lemma_21.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
@@ -14,13 +15,12 @@
 static cs_status ranks_detail(cs_statement *s, const cs_mask_rank *r, cs_mask_set set,
                               cs_rank_measure measure, const char *key)
 {
-    double *value = cs_alloc(r->layers, sizeof *value);
+    CS_AUTO_FREE double *value = cs_alloc(r->layers, sizeof *value);
     if (!value) return CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->layers; ++l) {
         value[l] = r->layer[l].rank[set].value[measure];
     }
     cs_statement_detail(s, key, cs_json_numbers(r->layers, value));
-    cs_free(value);
     return CS_OK;
 }
 
@@ -63,7 +63,7 @@ static cs_status table_ranks(const cs_model *model, const char *name, int64_t fi
                              double *numerical, double *effective)
 {
     const int64_t d = model->config.shape.width, side = rows < d ? rows : d;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *value = NULL;
     double *sigma = cs_pool_take(&pool, side, sizeof *sigma);
     cs_dense a = cs_dense_in(&pool, rows, d);
@@ -83,7 +83,6 @@ static cs_status table_ranks(const cs_model *model, const char *name, int64_t fi
         *numerical = measures[CS_RANK_NUMERICAL];
         *effective = measures[CS_RANK_TAU];
     }
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "analysis/theorems/refinement_pairs.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/reduce.h"
@@ -66,7 +67,7 @@ typedef struct {
 /* ||V^T V - I||_F of the right vectors of a Gram form, for which the spectrum has none. */
 static cs_status departure_of(const cs_spectrum *s, double *out)
 {
-    cs_dense product = {0};
+    CS_AUTO(cs_dense) product = {0};
     *out = s->solution.departure;
     if (!s->input.gram || s->k == 0) {
         return CS_OK;
@@ -77,7 +78,6 @@ static cs_status departure_of(const cs_spectrum *s, double *out)
         product.data[j * product.ld + j] -= 1;
     }
     if (status == CS_OK) *out = sqrt(cs_dense_squares(&product));
-    cs_dense_free(&product);
     return status;
 }
 
@@ -122,7 +122,7 @@ static cs_status bound_values(const cs_spectrum *s, side *out)
 /* Abar^T Abar; rows of a Gram form are the tokens with mass. */
 static cs_status form_of(const cs_csr *a, side *out)
 {
-    cs_csr abar = {0};
+    CS_AUTO(cs_csr) abar = {0};
     const int64_t n = a->cols;
     cs_status status = cs_normalise(a, &abar, NULL, NULL);
     out->form = status == CS_OK ? cs_pool_take(&out->pool, n * n, sizeof *out->form) : NULL;
@@ -143,17 +143,15 @@ static cs_status form_of(const cs_csr *a, side *out)
         }
     }
     out->sums = a->gram ? 0 : (double)a->rows * DBL_EPSILON;
-    cs_csr_free(&abar);
     return status;
 }
 
 /* Values that are 1, which the leading ones come after unless they are many. */
 static cs_status count_ones(const cs_csr *a, int64_t *out)
 {
-    cs_components c = {0};
+    CS_AUTO(cs_components) c = {0};
     cs_status status = cs_components_of(a, &c);
     *out = c.count <= MOST_ONES ? c.count : 0;
-    cs_components_free(&c);
     return status;
 }
 
@@ -269,8 +267,8 @@ static cs_status loewner(const side *coarse, const side *fine, cs_refined *out)
     if (!coarse->form || !fine->form) {
         return CS_OK;
     }
-    cs_dense d = {0};
-    double *value = cs_alloc(n, sizeof *value);
+    CS_AUTO(cs_dense) d = {0};
+    CS_AUTO_FREE double *value = cs_alloc(n, sizeof *value);
     cs_status status = value ? cs_dense_init(&d, n, n) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < n * n && status == CS_OK; ++i) {
         d.data[i] = fine->form[i] - coarse->form[i];
@@ -282,8 +280,6 @@ static cs_status loewner(const side *coarse, const side *fine, cs_refined *out)
         out->loewner_error = 2 * (coarse->rounding + fine->rounding) + coarse->sums + fine->sums +
                              8 * (double)n * DBL_EPSILON * norm;
     }
-    cs_dense_free(&d);
-    cs_free(value);
     return status;
 }
 
@@ -292,11 +288,10 @@ static cs_status loewner(const side *coarse, const side *fine, cs_refined *out)
 static cs_status name_all(int64_t count, const cs_context *context, char (*name)[24])
 {
     for (int64_t c = 0; c < count; ++c) {
-        char *text = cs_context_describe(&context[c]);
+        CS_AUTO_FREE char *text = cs_context_describe(&context[c]);
         if (!text) return CS_ERR_MEMORY;
         const bool says = context[c].given && context[c].mode != CS_CONTEXT_NEAREST;
         (void)snprintf(name[c], sizeof name[c], "%.16s%s", text, says ? "+k" : "");
-        cs_free(text);
     }
     return CS_OK;
 }
@@ -325,7 +320,7 @@ cs_status cs_refined_pairs_of(const cs_corpus *corpus, const cs_cooc_options *op
                           .name = cs_calloc(count, sizeof *r.name),
                           .pair = cs_calloc(count * count, sizeof *r.pair)};
     study s = {.corpus = corpus, .in = in, .options = *options};
-    side *of = cs_calloc(count, sizeof *of);
+    CS_AUTO_FREE side *of = cs_calloc(count, sizeof *of);
     cs_status status = r.name && r.pair && of ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = name_all(count, context, r.name);
     if (status == CS_OK) status = cs_refinement_of(corpus, options, count, context, &s.order);
@@ -338,7 +333,6 @@ cs_status cs_refined_pairs_of(const cs_corpus *corpus, const cs_cooc_options *op
     for (int64_t c = 0; of && c < count; ++c) {
         cs_pool_free(&of[c].pool);
     }
-    cs_free(of);
     cs_refinement_free(&s.order);
     return CS_DELIVER(status, out, r, cs_refined_pairs_free);
 }

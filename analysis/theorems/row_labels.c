@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -18,7 +19,7 @@ static cs_status count_matches(const char *path, int64_t labels, int64_t rows)
 
 static cs_status from_npy(const char *path, int64_t rows, int32_t *label, int64_t *classes)
 {
-    cs_array array = {0};
+    CS_AUTO(cs_array) array = {0};
     cs_status status = cs_npy_read(path, 0, &array);
     if (status == CS_OK) status = count_matches(path, array.size, rows);
     for (int64_t i = 0; status == CS_OK && i < rows; ++i) {
@@ -30,7 +31,6 @@ static cs_status from_npy(const char *path, int64_t rows, int32_t *label, int64_
         label[i] = value < 0 ? -1 : (int32_t)value;
         *classes = value >= *classes ? value + 1 : *classes;
     }
-    cs_array_free(&array);
     return status;
 }
 
@@ -100,7 +100,7 @@ static cs_status masses(const cs_csr *a, const int32_t *label, int64_t classes, 
 cs_status cs_labels_read(const char *path, const cs_nonempty_rows *kept, cs_labelled *m)
 {
     int64_t rows = kept->rows, classes = 0;
-    int32_t *label = cs_alloc(rows, sizeof *label);
+    CS_AUTO_FREE int32_t *label = cs_alloc(rows, sizeof *label);
     cs_status status = label ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_has_suffix(path, ".npy") ? from_npy(path, rows, label, &classes)
@@ -112,6 +112,5 @@ cs_status cs_labels_read(const char *path, const cs_nonempty_rows *kept, cs_labe
     }
     if (status == CS_OK) status = masses(&m->a, label, classes, &m->row_label);
     if (status == CS_OK) m->labels = classes;
-    cs_free(label);
     return status;
 }

@@ -184,12 +184,11 @@ void cs_statement_assume(cs_statement *s, const char *text, bool holds, double v
     if (!s->assumptions) {
         s->assumptions = json_array();
     }
-    json_t *item = json_object();
+    json_auto_t *item = json_object();
     bool done = s->assumptions && item && cs_json_set(item, "text", json_string(text)) == CS_OK &&
                 cs_json_set(item, "holds", json_boolean(holds)) == CS_OK &&
                 cs_json_set(item, "value", cs_json_number(value)) == CS_OK &&
                 json_array_append(s->assumptions, item) == 0;
-    json_decref(item);
     (void)taken(s, done);
 }
 

@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 
@@ -84,13 +85,12 @@ static void mean_row(const cs_dense *a, double *mean)
 
 static cs_status two_norm(const cs_dense *a, double *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *sigma = cs_pool_take(&pool, a->rows < a->cols ? a->rows : a->cols, sizeof *sigma);
     cs_dense copy = cs_dense_copy_in(&pool, a);
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_dense_svd(&copy, sigma, NULL, NULL);
     if (status == CS_OK) *out = sigma[0];
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/theorems/registry.h"
 #include "analysis/theorems/theorem_22.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -163,7 +164,7 @@ cs_status cs_22_bounds(const cs_22_sides *sides, int64_t count, cs_22_bound whic
 static cs_status random_layers(int64_t trials, uint64_t seed, cs_statements *out)
 {
     int64_t worst = 0;
-    cs_22_sides *sides = cs_calloc(trials, sizeof *sides);
+    CS_AUTO_FREE cs_22_sides *sides = cs_calloc(trials, sizeof *sides);
     cs_status status = sides ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < trials && status == CS_OK; ++i) {
         status = random_sides(seed, i, &sides[i]);
@@ -171,7 +172,6 @@ static cs_status random_layers(int64_t trials, uint64_t seed, cs_statements *out
     for (int which = 0; which < 3 && status == CS_OK; ++which) {
         status = cs_22_bounds(sides, trials, (cs_22_bound)which, "random layers", &worst, out);
     }
-    cs_free(sides);
     return status;
 }
 

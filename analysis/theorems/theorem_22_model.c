@@ -9,6 +9,7 @@
 #include <cblas.h>
 
 #include "analysis/theorems/theorem_22.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -84,7 +85,7 @@ static cs_status take_block(void *ctx, const cs_hidden_block *b)
 static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_options *hidden)
 {
     cs_hidden_options o = *hidden;
-    uint8_t *keep = cs_calloc(corpus->documents, 1);
+    CS_AUTO_FREE uint8_t *keep = cs_calloc(corpus->documents, 1);
     int64_t *layer = cs_alloc(s->layers, sizeof *layer), found = 0;
     cs_status status = keep && layer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents && status == CS_OK && found < s->capacity; ++d) {
@@ -103,7 +104,6 @@ static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_opti
     o.progress = NULL;
     if (status == CS_OK && found > 0)
         status = cs_hidden_states(s->model, corpus, &o, take_block, s);
-    cs_free(keep);
     cs_free(layer);
     return status;
 }
@@ -114,10 +114,9 @@ static cs_status collect(study *s, const cs_corpus *corpus, const cs_hidden_opti
 /* A parameter of the layer, or zeros where the model has none. */
 static cs_status parameter(const study *s, const char *name, int64_t items, double *out)
 {
-    char *full = cs_format("layer.%lld.%s", (long long)s->layer, name);
+    CS_AUTO_FREE char *full = cs_format("layer.%lld.%s", (long long)s->layer, name);
     if (!full) return CS_ERR_MEMORY;
     int64_t number = cs_params_find(&s->model->params, full);
-    cs_free(full);
     memset(out, 0, (size_t)items * sizeof *out);
     return number < 0 ? CS_OK : cs_params_get64(&s->model->params, number, CS_PARAM_VALUE, out);
 }
@@ -126,7 +125,7 @@ static cs_status parameter(const study *s, const char *name, int64_t items, doub
 static cs_status norm_rows(const study *s, int64_t rows, double *x)
 {
     const int64_t d = s->width;
-    double *gain = cs_alloc(2 * d, sizeof *gain);
+    CS_AUTO_FREE double *gain = cs_alloc(2 * d, sizeof *gain);
     cs_status status = gain ? parameter(s, "attention.norm.gain", d, gain) : CS_ERR_MEMORY;
     if (status == CS_OK) status = parameter(s, "attention.norm.bias", d, gain + d);
     for (int64_t i = 0; i < rows && status == CS_OK; ++i) {
@@ -142,7 +141,6 @@ static cs_status norm_rows(const study *s, int64_t rows, double *x)
             row[j] = (row[j] - mean) * scale * gain[j] + gain[d + j];
         }
     }
-    cs_free(gain);
     return status;
 }
 
@@ -203,7 +201,7 @@ static cs_status prepare(study *s)
     for (int64_t k = 0; k < s->pieces && status == CS_OK; ++k) {
         const piece *p = &s->piece[k];
         const int64_t rows = p->real + p->mask;
-        cs_pool pool = {0};
+        CS_AUTO(cs_pool) pool = {0};
         double *x = cs_pool_take(&pool, rows * d, sizeof *x);
         cs_dense mask = cs_dense_in(&pool, p->mask, d);
         cs_dense_free(&s->real[k]);
@@ -223,7 +221,6 @@ static cs_status prepare(study *s)
             }
         }
         if (status == CS_OK) status = combine(&s->real[k], &mask, &s->u[k], &s->gap[k]);
-        cs_pool_free(&pool);
     }
     return status;
 }
@@ -232,7 +229,7 @@ static cs_status prepare(study *s)
 static cs_status product_norm(const cs_dense *a, const cs_dense *b, double *out)
 {
     const int64_t w = a->cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense ga = cs_dense_in(&pool, w, w), gb = cs_dense_in(&pool, w, w);
     cs_dense t = cs_dense_in(&pool, w, w), m = cs_dense_in(&pool, w, w);
     double *value = cs_pool_take(&pool, w, sizeof *value);
@@ -247,7 +244,6 @@ static cs_status product_norm(const cs_dense *a, const cs_dense *b, double *out)
     if (status == CS_OK) status = cs_gemm(true, false, 1, &gb, &t, 0, &m);
     if (status == CS_OK) status = cs_dense_eigh(&m, value, true);
     if (status == CS_OK) *out = sqrt(fmax(value[w - 1], 0));
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -308,7 +304,7 @@ static cs_status solve_head(void *ctx, int64_t number)
 static cs_status report(const study *s, const char *input, cs_statements *out)
 {
     static const cs_22_bound bound[] = {CS_22_TIGHT, CS_22_PRINTED};
-    char *where = cs_format("%s, heads of layer %lld", input, (long long)s->layer + 1);
+    CS_AUTO_FREE char *where = cs_format("%s, heads of layer %lld", input, (long long)s->layer + 1);
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     for (int b = 0; b < 2 && status == CS_OK; ++b) {
         int64_t worst = 0;
@@ -325,7 +321,6 @@ static cs_status report(const study *s, const char *input, cs_statements *out)
             status = cs_statements_status(out);
         }
     }
-    cs_free(where);
     return status;
 }
 

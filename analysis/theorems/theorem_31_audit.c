@@ -12,6 +12,7 @@
  * the statements.
  */
 #include "analysis/theorems/theorem_31.h"
+#include "base/auto.h"
 
 #include <float.h>
 #include <math.h>
@@ -212,7 +213,7 @@ static cs_status optimum(const cs_31_problem *p, int64_t features, int64_t trial
 static cs_status random_pairs(const cs_31_problem *p, int64_t features, int64_t trials,
                               const cs_theorem_input *o, cs_31_evaluation *e)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense f = cs_dense_in(&pool, p->a.rows, features);
     cs_dense w = cs_dense_in(&pool, p->a.cols, features);
     cs_status status = pool.status;
@@ -221,7 +222,6 @@ static cs_status random_pairs(const cs_31_problem *p, int64_t features, int64_t 
         cs_31_normal(o->seed, 2 * (uint64_t)i + 1, &w);
         status = cs_31_evaluate(p, &f, &w, o->threads, &e[i]);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -265,16 +265,13 @@ static cs_status on_matrix(const cs_theorem_input *in, cs_theorem_report *report
 
 static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 {
-    cs_labelled m = {0};
-    char *name = cs_toy_describe(in->toy);
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO_FREE char *name = cs_toy_describe(in->toy);
     cs_status status = name ? cs_toy_matrix(in->toy, CS_THEOREM_TOY_ENTRIES, &m) : CS_ERR_MEMORY;
     cs_theorem_input whole = *in;
     whole.matrix = &m;
     whole.name = name;
-    if (status == CS_OK) status = on_matrix(&whole, report);
-    cs_labelled_free(&m);
-    cs_free(name);
-    return status;
+    return status == CS_OK ? on_matrix(&whole, report) : status;
 }
 
 const cs_theorem cs_entry_31 = {

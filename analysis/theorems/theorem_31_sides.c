@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_31.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -139,7 +140,7 @@ static cs_status loss_of(const cs_31_problem *p, const cs_dense *f, const cs_den
                          double *first, double *second)
 {
     int64_t t = f->cols;
-    double *moment = cs_alloc(2 * t * t, sizeof *moment);
+    CS_AUTO_FREE double *moment = cs_alloc(2 * t * t, sizeof *moment);
     if (!moment) return CS_ERR_MEMORY;
     *first = 0;
     for (int64_t i = 0; i < p->a.rows; ++i) {
@@ -155,7 +156,6 @@ static cs_status loss_of(const cs_31_problem *p, const cs_dense *f, const cs_den
     for (int64_t q = 0; q < t * t; ++q) {
         *second += moment[q] * moment[t * t + q];
     }
-    cs_free(moment);
     return CS_OK;
 }
 
@@ -251,7 +251,7 @@ static cs_status norm_of(const cs_31_problem *p, const cs_dense *f, const cs_den
                          cs_31_evaluation *out)
 {
     int64_t blocks = (p->a.rows + BLOCK - 1) / BLOCK;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense gram = cs_dense_in(&pool, w->cols, w->cols);
     norm_work work = {.problem = p, .f = f, .w = w};
     work.partial = cs_pool_take(&pool, 3 * blocks, sizeof *work.partial);
@@ -266,7 +266,6 @@ static cs_status norm_of(const cs_31_problem *p, const cs_dense *f, const cs_den
         out->norm += work.partial[3 * b] + work.partial[3 * b + 2];
         out->norm_half += work.partial[3 * b + 1] + work.partial[3 * b + 2];
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -284,7 +283,7 @@ cs_dense cs_31_scaled(cs_pool *pool, const cs_dense *x, const double *root)
 cs_status cs_31_evaluate(const cs_31_problem *p, const cs_dense *f, const cs_dense *w, int threads,
                          cs_31_evaluation *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const cs_dense big_f = cs_31_scaled(&pool, f, p->root_row);
     const cs_dense big_w = cs_31_scaled(&pool, w, p->root_col);
     cs_status status = pool.status;
@@ -301,7 +300,6 @@ cs_status cs_31_evaluate(const cs_31_problem *p, const cs_dense *f, const cs_den
         out->norm_error =
             u * (cols + BLOCK + rows / BLOCK + 2 * t * t + 16) * 2 * (p->abar2 + 2 * product);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -316,16 +314,14 @@ typedef struct {
 /* P_T from A = joint probabilities. */
 static cs_status transition(const cs_31_problem *p, cs_dense *pt)
 {
-    cs_dense b = {0};
+    CS_AUTO(cs_dense) b = {0};
     cs_status status = cs_csr_to_dense(&p->a, &b);
     for (int64_t j = 0; status == CS_OK && j < b.cols; ++j) {
         for (int64_t i = 0; i < b.rows; ++i) {
             b.data[i + j * b.ld] /= p->root_col[j];
         }
     }
-    if (status == CS_OK) status = cs_gemm(false, true, 1, &b, &b, 0, pt);
-    cs_dense_free(&b);
-    return status;
+    return status == CS_OK ? cs_gemm(false, true, 1, &b, &b, 0, pt) : status;
 }
 
 /* lhs = the loss, rhs = ||P~_T - F F^T||^2, their error bound; *norm2 = ||P~_T||^2. */
@@ -398,7 +394,7 @@ cs_status cs_31_symmetric(const cs_31_problem *p, const char *input,
         return CS_OK;
     }
     int64_t features = options->features > 0 ? options->features : DEFAULT_FEATURES;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense pt = cs_dense_in(&pool, p->a.rows, p->a.rows);
     cs_dense f[] = {cs_dense_in(&pool, p->a.rows, features),
                     cs_dense_in(&pool, p->a.rows, features)};
@@ -423,6 +419,5 @@ cs_status cs_31_symmetric(const cs_31_problem *p, const char *input,
         cs_statement_counterexample(s, "a standard normal f of seed %llu",
                                     (unsigned long long)options->seed);
     }
-    cs_pool_free(&pool);
     return status;
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/auto.h"
 #include "base/vector_ops.h"
 
 static const double UNWEIGHTED_LIMIT = 2e9; /* multiply-adds of its Gram-Schmidt */
@@ -52,7 +53,7 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
                        "does not have it",
                        (long long)s->k);
     }
-    cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
+    CS_AUTO_FREE cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
     if (!tail) return CS_ERR_MEMORY;
     cs_spectrum_tails(s, LEVEL, tail);
     c->source = c->full                       ? "all singular values"
@@ -63,7 +64,6 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
         c->tail4[j] = x->value;
         c->tail4_error[j] = fmax(x->high - x->value, x->value - x->low);
     }
-    cs_free(tail);
     double after2 = 0, before2 = 0;
     for (int64_t j = s->k - 1; c->full && j >= 0; --j) {
         if (j < c->t_max) {
@@ -86,7 +86,7 @@ static cs_status tails(const cs_spectrum *s, cs_41_curve *c)
 /* ||U^T U - I||_F. */
 static cs_status orthogonality(const cs_spectrum *s, int64_t t_max, double *out)
 {
-    cs_dense gram = {0};
+    CS_AUTO(cs_dense) gram = {0};
     const cs_dense u = {.rows = s->u.rows, .cols = t_max, .ld = s->u.ld, .data = s->u.data};
     cs_status status = cs_dense_init(&gram, t_max, t_max);
     if (status == CS_OK) status = cs_gemm(true, false, 1, &u, &u, 0, &gram);
@@ -98,14 +98,13 @@ static cs_status orthogonality(const cs_spectrum *s, int64_t t_max, double *out)
         }
     }
     *out = sqrt(sum);
-    cs_dense_free(&gram);
     return status;
 }
 
 /* E, E against documents, explained, soft. */
 static cs_status weighted(const cs_spectrum *s, const cs_theorem_input *o, cs_41_curve *c)
 {
-    cs_41_fit hard = {0}, soft = {0};
+    CS_AUTO(cs_41_fit) hard = {0}, soft = {0};
     double explained = 0, residual2 = 0;
     cs_status status =
         cs_41_fit_init(&c->labels, &c->labels.hard, c->labels.root, o->threads, &hard);
@@ -127,8 +126,6 @@ static cs_status weighted(const cs_spectrum *s, const cs_theorem_input *o, cs_41
         c->perturbation[j] = 16 * sqrt(residual2) + 8 * c->defect;
         cs_progress_report(o->progress, "features added", j + 1, c->t_max);
     }
-    cs_41_fit_free(&hard);
-    cs_41_fit_free(&soft);
     return status;
 }
 
@@ -161,8 +158,8 @@ static cs_status unweighted(const cs_spectrum *s, const cs_theorem_input *o, cs_
         c->unweighted = NULL;
         return CS_OK;
     }
-    cs_41_fit fit = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_41_fit) fit = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense q = cs_dense_in(&pool, l->rows, c->t_max);
     double *ones = cs_pool_take(&pool, l->rows, sizeof *ones);
     cs_status status = pool.status;
@@ -178,8 +175,6 @@ static cs_status unweighted(const cs_spectrum *s, const cs_theorem_input *o, cs_
         }
         c->unweighted[j] = fit.error;
     }
-    cs_pool_free(&pool);
-    cs_41_fit_free(&fit);
     return status;
 }
 
@@ -211,10 +206,9 @@ done:
 cs_status cs_theorem_41(const cs_labelled *m, const cs_spectrum *spectrum, const char *input,
                         const cs_theorem_input *options, cs_statements *out, cs_item *curve)
 {
-    cs_41_curve c = {0};
+    CS_AUTO(cs_41_curve) c = {0};
     cs_status status = cs_41_curve_of(m, spectrum, options, &c);
     if (status == CS_OK) cs_41_statements(&c, spectrum, input, out, curve);
-    cs_41_curve_free(&c);
     return status == CS_OK ? cs_statements_status(out) : status;
 }
 
@@ -262,9 +256,9 @@ static cs_status perfect_from(const cs_toy *toy, const cs_41_curve *c, const cha
 cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_input *options,
                             cs_statements *out, cs_item *rows)
 {
-    cs_labelled m = {0};
-    cs_spectrum spectrum = {0};
-    cs_41_curve c = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_41_curve) c = {0};
     cs_spectrum_options so = {
         .seed = options->seed, .threads = options->threads, .progress = options->progress};
     if (options->spectrum) {
@@ -273,17 +267,13 @@ cs_status cs_theorem_41_toy(const cs_toy *toy, int64_t limit, const cs_theorem_i
     so.k = 0; /* every t */
     so.normalised = so.values_only = false;
     so.moment4 = true; /* for the tail, should the solver stop early */
-    char *input = cs_toy_describe(toy);
+    CS_AUTO_FREE char *input = cs_toy_describe(toy);
     cs_status status = input ? cs_toy_matrix(toy, limit, &m) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_spectrum_of(&m.a, &so, &spectrum);
     if (status == CS_OK) status = cs_41_curve_of(&m, &spectrum, options, &c);
     if (status == CS_OK) cs_41_statements(&c, &spectrum, input, out, rows);
     if (status == CS_OK && c.full && c.t_max == spectrum.k)
         status = perfect_from(toy, &c, input, out);
-    cs_41_curve_free(&c);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
-    cs_free(input);
     return status == CS_OK ? cs_statements_status(out) : status;
 }
 
@@ -305,9 +295,9 @@ cs_status cs_theorem_41_unweighted(const cs_theorem_input *options, cs_statement
     static const double mass[] = {98, 1, 1, 100};
     static const int32_t column[] = {0, 0, 0, 1}, label[] = {0, 1, 1, 1};
     enum { ROWS = sizeof mass / sizeof *mass, CLASSES = 2 };
-    cs_labelled m = {.labels = CLASSES};
-    cs_spectrum spectrum = {0};
-    cs_41_curve c = {0};
+    CS_AUTO(cs_labelled) m = {.labels = CLASSES};
+    CS_AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_41_curve) c = {0};
     cs_theorem_input o = *options;
     o.triplets = 0;
     const cs_spectrum_options so = {.seed = o.seed, .threads = o.threads};
@@ -328,9 +318,6 @@ cs_status cs_theorem_41_unweighted(const cs_theorem_input *options, cs_statement
         cs_statements_mark(out, first);
         status = cs_statements_status(out);
     }
-    cs_41_curve_free(&c);
-    cs_spectrum_free(&spectrum);
-    cs_labelled_free(&m);
     return status;
 }
 

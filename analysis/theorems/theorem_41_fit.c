@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/auto.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "cooc/reduce.h"
@@ -225,7 +226,7 @@ static cs_status haar(uint64_t seed, uint64_t index, cs_dense *gauss, cs_dense *
 /* q (zeros): the component basis, lightest first: columns of the identity. */
 static cs_status axes(const double *mass, cs_dense *q)
 {
-    bool *taken = cs_calloc(q->rows, sizeof *taken);
+    CS_AUTO_FREE bool *taken = cs_calloc(q->rows, sizeof *taken);
     if (!taken) return CS_ERR_MEMORY;
     for (int64_t j = 0; j < q->cols; ++j) {
         int64_t lightest = -1;
@@ -237,7 +238,6 @@ static cs_status axes(const double *mass, cs_dense *q)
         taken[lightest] = true;
         q->data[lightest + j * q->ld] = 1;
     }
-    cs_free(taken);
     return CS_OK;
 }
 
@@ -279,10 +279,10 @@ static cs_status rotate_space(combine_work *work, const cs_41_fit *base, int64_t
         rotations = rotations < FEWEST_ROTATIONS ? FEWEST_ROTATIONS : rotations;
         rotations = rotations < wanted ? rotations : wanted;
     }
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense q = cs_dense_in(&pool, s->dimension, steps);
     cs_dense gauss = cs_dense_in(&pool, s->dimension, steps);
-    cs_41_fit fit = {0};
+    CS_AUTO(cs_41_fit) fit = {0};
     cs_status status = cs_41_fit_init(work->labels, base->target, base->root, base->threads, &fit);
     if (status == CS_OK) status = pool.status;
     for (int64_t j = 0; j < steps; ++j) {
@@ -300,8 +300,6 @@ static cs_status rotate_space(combine_work *work, const cs_41_fit *base, int64_t
     r->rotations = rotations;
     r->straddled += steps;
     r->largest = s->dimension > r->largest ? s->dimension : r->largest;
-    cs_41_fit_free(&fit);
-    cs_pool_free(&pool);
     return status;
 }
 

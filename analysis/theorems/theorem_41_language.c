@@ -11,6 +11,7 @@
 
 #include "analysis/measures/language_labels.h"
 #include "analysis/theorems/theorem_41_private.h"
+#include "base/auto.h"
 #include "stats/jackknife.h"
 #include "stats/student.h"
 
@@ -112,9 +113,9 @@ cs_status cs_theorem_41_language(const cs_theorem_input *in, cs_theorem_report *
                                          .seed = in->seed,
                                          .threads = in->threads,
                                          .progress = in->progress};
-    cs_language l = {0};
-    cs_language_labels y = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_language) l = {0};
+    CS_AUTO(cs_language_labels) y = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *without = cs_pool_take(&pool, in->blocks + 1, sizeof *without);
     cs_status status = pool.status;
     if (status == CS_OK) status = cs_language_of(in->corpus, in->build, &options, &l);
@@ -123,8 +124,5 @@ cs_status cs_theorem_41_language(const cs_theorem_input *in, cs_theorem_report *
         state(in->name, &l, &y, without, report);
         status = cs_statements_status(&report->statements);
     }
-    cs_pool_free(&pool);
-    cs_language_labels_free(&y);
-    cs_language_free(&l);
     return status;
 }

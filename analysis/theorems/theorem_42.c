@@ -6,6 +6,7 @@
  * ||delta Abar||_2 <= (rows + cols) u.
  */
 #include "analysis/theorems/theorem_42_private.h"
+#include "base/auto.h"
 
 #include <float.h>
 #include <math.h>
@@ -106,12 +107,11 @@ static void record_one(const cs_42_case *c, const char *objective, cs_42_method 
 
 cs_status cs_42_record(const cs_42_case *c, cs_item *spectra)
 {
-    char *objective = cs_objective_describe(&c->toy.objective);
+    CS_AUTO_FREE char *objective = cs_objective_describe(&c->toy.objective);
     if (!objective) return CS_ERR_MEMORY;
     for (int i = 0; i < CS_42_METHODS; ++i) {
         record_one(c, objective, (cs_42_method)i, spectra);
     }
-    cs_free(objective);
     return CS_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_42_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 
 typedef struct {
@@ -52,8 +53,9 @@ static cs_status strict(const cs_42_case *ar, const cs_42_case *masked, double o
     char id[40], reverse[40];
     (void)snprintf(id, sizeof id, "4.2-strict-%s", prefix);
     (void)snprintf(reverse, sizeof reverse, "4.2-strict-%s-after", prefix);
-    char *range = cs_format("sigma'_j < sigma_j for r < j <= %s, where AR's ones end", ones_text);
-    char *input = cs_format("%s; AR: empty prefix %s", masked->input, prefix);
+    CS_AUTO_FREE char *range =
+        cs_format("sigma'_j < sigma_j for r < j <= %s, where AR's ones end", ones_text);
+    CS_AUTO_FREE char *input = cs_format("%s; AR: empty prefix %s", masked->input, prefix);
     cs_status status = range && input ? CS_OK : CS_ERR_MEMORY;
     const comparison part[] = {
         {CS_PRINTED,
@@ -71,8 +73,6 @@ static cs_status strict(const cs_42_case *ar, const cs_42_case *masked, double o
             compare(&part[i], input, masked_tokens, out);
         }
     }
-    cs_free(range);
-    cs_free(input);
     return status;
 }
 
@@ -98,7 +98,7 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
         cs_toy ar = cs_toy_with(toy, CS_OBJ_AR, reading[i].prefix);
         ar.given = ar.literal = false;
         ar.position_known = 0;
-        cs_42_case c = {0};
+        CS_AUTO(cs_42_case) c = {0};
         status = cs_42_case_of(&ar, &c);
         if (status == CS_OK) {
             cs_42_state_ones(&c, reading[i].id, CS_PRINTED,
@@ -108,7 +108,6 @@ static cs_status autoregressive(const cs_toy *toy, const cs_42_case *masked, cs_
             status = strict(&c, masked, reading[i].ones, reading[i].ones_text, out);
         }
         if (status == CS_OK) status = cs_42_record(&c, spectra);
-        cs_42_case_free(&c);
     }
     return status;
 }
@@ -135,7 +134,7 @@ static void state_formula(const cs_42_case *c, int64_t m, const char *id, cs_sta
 static cs_status masked(const cs_42_case *blind, int64_t m, cs_statements *out, cs_item *spectra)
 {
     const cs_toy edge = cs_toy_masked(&blind->toy, blind->toy.length - 1);
-    cs_42_case c = {0};
+    CS_AUTO(cs_42_case) c = {0};
     state_formula(blind, m, "4.2-masked", CS_PRINTED,
                   "masked: sigma'_j = 1 for j <= r, sqrt(s(1-rho) / ((s rho)(s-1))) for r < j <= "
                   "rs, 0 after (sides: where they differ most)",
@@ -149,7 +148,6 @@ static cs_status masked(const cs_42_case *blind, int64_t m, cs_statements *out, 
                          "at s rho = 1, which the theorem leaves out, all rs singular values are "
                          "1: no gain over AR (lhs: number of ones)",
                          (double)edge.classes * (double)edge.length, out);
-    cs_42_case_free(&c);
     return status;
 }
 
@@ -163,7 +161,7 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
     int64_t step = 1 + (toy->length - 2) / 64;
     for (int64_t m = 1; status == CS_OK && m < toy->length; m += step) {
         const cs_toy at = cs_toy_masked(toy, m);
-        cs_toy_spectrum spectrum = {0};
+        CS_AUTO(cs_toy_spectrum) spectrum = {0};
         status = cs_toy_reduce(&at, &spectrum);
         if (status == CS_OK) {
             double now = cs_42_sigma(&spectrum, (double)toy->classes + 1);
@@ -172,7 +170,6 @@ static cs_status monotone(const cs_toy *toy, cs_statements *out)
             last = m;
             error = fmax(error, 2 * (spectrum.residual + DBL_EPSILON * (64 + (double)toy->length)));
         }
-        cs_toy_spectrum_free(&spectrum);
     }
     if (status != CS_OK || !isfinite(largest)) return status;
     char steps[48] = "";
@@ -201,7 +198,7 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
         model[i].given = false;
         model[i].position_known = 0;
         bool fits = false;
-        cs_42_case c = {0};
+        CS_AUTO(cs_42_case) c = {0};
         status = cs_42_fits(&model[i], &fits);
         if (status != CS_OK || !fits) continue;
         status = cs_42_case_of(&model[i], &c);
@@ -216,7 +213,6 @@ static cs_status literal_sets(const cs_toy *toy, int64_t m, cs_statements *out, 
                           out);
         }
         if (status == CS_OK) status = cs_42_record(&c, spectra);
-        cs_42_case_free(&c);
     }
     return status;
 }
@@ -226,7 +222,7 @@ static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out
 {
     cs_toy given = cs_toy_masked(toy, m);
     given.given = true;
-    cs_42_case c = {0};
+    CS_AUTO(cs_42_case) c = {0};
     cs_status status = cs_42_case_of(&given, &c);
     if (status == CS_OK) {
         state_formula(&c, m, "4.2-masked-given", CS_PRINTED,
@@ -239,7 +235,6 @@ static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out
                          (double)toy->classes * (double)toy->length, out);
         status = cs_42_record(&c, spectra);
     }
-    cs_42_case_free(&c);
     return status;
 }
 
@@ -247,12 +242,10 @@ static cs_status position_given(const cs_toy *toy, int64_t m, cs_statements *out
 static cs_status both(const cs_toy *toy, int64_t m, cs_statements *out, cs_item *spectra)
 {
     const cs_toy model = cs_toy_masked(toy, m);
-    cs_42_case blind = {0};
+    CS_AUTO(cs_42_case) blind = {0};
     cs_status status = cs_42_case_of(&model, &blind);
     if (status == CS_OK) status = autoregressive(toy, &blind, out, spectra);
-    if (status == CS_OK) status = masked(&blind, m, out, spectra);
-    cs_42_case_free(&blind);
-    return status;
+    return status == CS_OK ? masked(&blind, m, out, spectra) : status;
 }
 
 cs_status cs_theorem_42(const cs_toy *toy, cs_statements *out, cs_item *spectra)

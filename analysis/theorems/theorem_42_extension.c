@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "analysis/theorems/theorem_42_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "linalg/dense.h"
 #include "plan/kernel.h"
@@ -75,16 +76,14 @@ static cs_status blind(const cs_toy *toy, const entry *e, cs_statements *out, cs
     model.objective = e->objective;
     model.given = model.literal = false;
     model.position_known = 0;
-    cs_42_case c = {0};
+    CS_AUTO(cs_42_case) c = {0};
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK && c.has[CS_42_ENUMERATE] && c.has[CS_42_REDUCE])
         status = agree(&c, e->name, CS_42_REDUCE, CS_42_ENUMERATE, out);
     if (status == CS_OK && c.has[CS_42_CLOSED] && c.method != CS_42_CLOSED)
         status = agree(&c, e->name, CS_42_CLOSED, c.method, out);
     if (status == CS_OK) status = floor_of(&c, e->name, out);
-    if (status == CS_OK) status = cs_42_record(&c, spectra);
-    cs_42_case_free(&c);
-    return status;
+    return status == CS_OK ? cs_42_record(&c, spectra) : status;
 }
 
 /* A position that is known with probability theta: compares the enumerated matrix with the
@@ -99,7 +98,7 @@ static cs_status known_position(const cs_toy *toy, const char *name, const cs_ob
     model.objective.empty_prefix = CS_PREFIX_NONE;
     model.given = model.literal = false;
     model.position_known = theta;
-    cs_42_case c = {0};
+    CS_AUTO(cs_42_case) c = {0};
     (void)snprintf(id, sizeof id, "4.2-%s-known", name);
     cs_status status = cs_42_case_of(&model, &c);
     if (status == CS_OK && c.has[CS_42_REDUCE]) {
@@ -116,7 +115,6 @@ static cs_status known_position(const cs_toy *toy, const char *name, const cs_ob
         if (s == by) cs_statement_unspecify(claim, "the matrix was enumerated (value: 0)", 0);
         status = cs_42_record(&c, spectra);
     }
-    cs_42_case_free(&c);
     return status;
 }
 
@@ -128,8 +126,8 @@ static cs_status diffusion(const cs_toy *toy, cs_statements *out)
     const int64_t s = toy->length;
     cs_toy permuted = cs_toy_with(toy, CS_OBJ_PERMUTED_AR, CS_PREFIX_CLASS);
     cs_objective plans = cs_objective_default(CS_OBJ_DIFFUSION);
-    cs_42_case c = {0};
-    cs_dense r = {0};
+    CS_AUTO(cs_42_case) c = {0};
+    CS_AUTO(cs_dense) r = {0};
     double value[LONGEST];
     if (s > LONGEST) {
         return CS_OK;
@@ -164,8 +162,6 @@ static cs_status diffusion(const cs_toy *toy, cs_statements *out)
                              c.best->residual + c.rounding +
                                  64 * (double)s * DBL_EPSILON / sqrt(fmax(value[0], DBL_EPSILON))});
     }
-    cs_dense_free(&r);
-    cs_42_case_free(&c);
     return status;
 }
 
@@ -185,7 +181,7 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
     model.given = true;
     model.literal = false;
     model.position_known = 0;
-    cs_42_case c = {0};
+    CS_AUTO(cs_42_case) c = {0};
     char id[40];
     (void)snprintf(id, sizeof id, "4.2-%s-given", e->name);
     cs_status status = cs_42_case_of(&model, &c);
@@ -199,7 +195,6 @@ static cs_status given(const cs_toy *toy, const entry *e, cs_statements *out, cs
                          (double)c.best->rank, out);
         status = cs_42_record(&c, spectra);
     }
-    cs_42_case_free(&c);
     return status;
 }
 
@@ -215,7 +210,7 @@ typedef struct {
 static cs_status compare(const cs_toy *first, const cs_toy *second, bool input_is_second,
                          const comparison *k, cs_statements *out)
 {
-    cs_42_case a = {0}, b = {0};
+    CS_AUTO(cs_42_case) a = {0}, b = {0};
     cs_status status = cs_42_case_of(first, &a);
     if (status == CS_OK) status = cs_42_case_of(second, &b);
     if (status == CS_OK) {
@@ -228,8 +223,6 @@ static cs_status compare(const cs_toy *first, const cs_toy *second, bool input_i
             &(cs_claim){k->id, k->form, k->relation, k->text, input_is_second ? b.input : a.input,
                         d.a, d.b, a.best->residual + b.best->residual + a.rounding + b.rounding});
     }
-    cs_42_case_free(&a);
-    cs_42_case_free(&b);
     return status;
 }
 

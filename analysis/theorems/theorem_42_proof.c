@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_42_private.h"
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
@@ -275,9 +276,9 @@ typedef struct {
 /* Columns go by target position, then class and token (toy/matrix.c). */
 static cs_status gram_ranges(const enumerated *e, masked_ranges *out)
 {
-    cs_dense d = {0}, g = {0};
+    CS_AUTO(cs_dense) d = {0}, g = {0};
     const int64_t width = (int64_t)(e->r * e->t);
-    int32_t *class = cs_alloc(e->m.a.cols, sizeof *class);
+    CS_AUTO_FREE int32_t *class = cs_alloc(e->m.a.cols, sizeof *class);
     cs_status status = class ? cs_csr_to_dense(&e->abar, &d) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_majority(&e->m.col_label, class);
@@ -292,9 +293,6 @@ static cs_status gram_ranges(const enumerated *e, masked_ranges *out)
             widen(r, g.data[i + j * g.ld]);
         }
     }
-    cs_free(class);
-    cs_dense_free(&d);
-    cs_dense_free(&g);
     return status;
 }
 
@@ -364,10 +362,10 @@ static cs_status lemma(int64_t size, int64_t blocks, cs_statements *out)
 {
     const double pa = 1, pb = 0.25, a = (double)size, b = (double)blocks;
     int64_t n = size * blocks;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense p = cs_dense_in(&pool, n, n);
     double *sigma = cs_pool_take(&pool, n, sizeof *sigma);
-    char *input =
+    CS_AUTO_FREE char *input =
         cs_format("s_a = %lld, s_b = %lld, p_a = 1, p_b = 1/4", (long long)size, (long long)blocks);
     cs_status status = input ? pool.status : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < n * n; ++i) {
@@ -397,8 +395,6 @@ static cs_status lemma(int64_t size, int64_t blocks, cs_statements *out)
                                                  part[i].claimed, DBL_EPSILON * (double)(n * n)});
         }
     }
-    cs_pool_free(&pool);
-    cs_free(input);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "stats/jackknife.h"
 #include "stats/metrics.h"
@@ -57,7 +58,7 @@ cs_status cs_generation_bound_spearman(const cs_generation_bound_audit *a, doubl
                                        int64_t *blocks)
 {
     int64_t used = 0;
-    double *work = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *work);
+    CS_AUTO_FREE double *work = cs_alloc(2 * a->lengths + a->blocks + 1, sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     double *without = work + 2 * a->lengths;
     cs_status status = spearman(a, -1, work, rho);
@@ -68,7 +69,6 @@ cs_status cs_generation_bound_spearman(const cs_generation_bound_audit *a, doubl
     }
     *se = cs_jackknife_error(used, without, 1);
     *blocks = used;
-    cs_free(work);
     return status;
 }
 
@@ -81,7 +81,7 @@ cs_status cs_generation_bound_state_order(const cs_generation_bound_audit *a, co
     int64_t blocks = 0;
     cs_status status = cs_generation_bound_spearman(a, &rho, &se, &blocks);
     double error = blocks > 1 ? cs_student_width(0.95, (double)(blocks - 1)) * se : (double)NAN;
-    char *text =
+    CS_AUTO_FREE char *text =
         other ? cs_format("the longer the misalignment, the more is lost against %s: 0 <= "
                           "Spearman's rho over k of misalignment and loss - its loss (" ERROR ")",
                           other)
@@ -93,7 +93,6 @@ cs_status cs_generation_bound_state_order(const cs_generation_bound_audit *a, co
                                              CS_RELATION_AT_MOST, text, input, 0, rho, error});
         status = cs_statements_status(out);
     }
-    cs_free(text);
     return status;
 }
 
@@ -125,7 +124,7 @@ cs_status cs_generation_bound_curve(const cs_generation_bound_audit *a, const ch
         [CS_BOUND_DISTANCE] = "distance",
         [CS_BOUND_GAP] = "gap",
     };
-    double *work = cs_alloc(a->blocks, sizeof *work);
+    CS_AUTO_FREE double *work = cs_alloc(a->blocks, sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     for (int64_t k = 2; k < a->lengths; ++k) {
         double sum[CS_BOUND_CURVE];
@@ -143,6 +142,5 @@ cs_status cs_generation_bound_curve(const cs_generation_bound_audit *a, const ch
             cs_item_real(row, name[j], empty ? (double)NAN : sum[j] / sum[CS_BOUND_N]);
         }
     }
-    cs_free(work);
     return CS_OK;
 }

@@ -6,6 +6,7 @@
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorems.h"
 #include "analysis/theorems/toy_contexts.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -19,7 +20,7 @@ static cs_status audit(const cs_generation_bound_model *m, const cs_generation_b
                        const cs_generation_bound_options *o, const char *name, const char *input,
                        const char *against, cs_theorem_report *report)
 {
-    cs_generation_bound_audit a = {0};
+    CS_AUTO(cs_generation_bound_audit) a = {0};
     cs_status status = cs_generation_bound_audit_of(m, text, o, &a);
     if (status == CS_OK) status = cs_generation_bound_state(m, &a, input, &report->statements);
     if (status == CS_OK && name)
@@ -27,7 +28,6 @@ static cs_status audit(const cs_generation_bound_model *m, const cs_generation_b
     if (status == CS_OK)
         status =
             cs_generation_bound_curve(&a, name ? name : "random", o->against != NULL, report->rows);
-    cs_generation_bound_audit_free(&a);
     return status;
 }
 
@@ -97,9 +97,9 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 {
     const cs_toy *toy = in->toy;
     toy_text t = {0};
-    cs_generation_bound_model m = {0};
+    CS_AUTO(cs_generation_bound_model) m = {0};
     cs_generation_bound_options o = options_of(in);
-    char *about = cs_toy_describe(toy), *input = NULL;
+    CS_AUTO_FREE char *about = cs_toy_describe(toy), *input = NULL;
     cs_status status = about ? cs_toy_check(toy) : CS_ERR_MEMORY;
     if (status == CS_OK && toy->length < 2)
         status = cs_fail(CS_ERR_USAGE, "Theorem 4.3 needs length >= 2, got %lld",
@@ -118,9 +118,6 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
             .count = t.count, .token = t.start, .length = t.length};
         status = audit(&m, &text, &o, NULL, input, NULL, report);
     }
-    cs_free(about);
-    cs_free(input);
-    cs_generation_bound_model_free(&m);
     cs_pool_free(&t.pool);
     return status;
 }
@@ -130,8 +127,8 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
 /* As the model was trained. */
 static cs_status trained_masking(const char *dir, cs_objective *o)
 {
-    char *path = cs_path_join(dir, "train.json");
-    json_t *json = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(dir, "train.json");
+    json_auto_t *json = NULL;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
     const char *text = json_string_value(json_object_get(json, "objective"));
@@ -144,8 +141,6 @@ static cs_status trained_masking(const char *dir, cs_objective *o)
                          "--unmasked or --mask-ratio",
                          dir, text ? text : "an unknown objective");
     }
-    json_decref(json);
-    cs_free(path);
     return status;
 }
 
@@ -249,7 +244,7 @@ static cs_status on_model(const cs_theorem_input *in, cs_theorem_report *report)
     cs_generation_bound_text text = {0};
     cs_generation_bound_options o = options_of(in);
     const char *against = in->against.name;
-    char *input = cs_format("%s on %s", in->model.name, in->corpus_name);
+    CS_AUTO_FREE char *input = cs_format("%s on %s", in->model.name, in->corpus_name);
     cs_status status = input ? cs_blame(cs_generation_bound_model_of(in->model.model, &t.model),
                                         "%s", in->model.name)
                              : CS_ERR_MEMORY;
@@ -266,7 +261,6 @@ static cs_status on_model(const cs_theorem_input *in, cs_theorem_report *report)
         status = cs_blame(audit(&t.model, &text, &o, in->model.name, input, against, report), "%s",
                           in->corpus_name);
     }
-    cs_free(input);
     cs_pool_free(&t.pool);
     cs_sequences_free(&t.sequences);
     cs_generation_bound_model_free(&t.model);

@@ -5,6 +5,7 @@
 
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorem_43_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -43,7 +44,7 @@ void cs_generation_bound_apply(const cs_generation_bound_model *m, const double 
 cs_status cs_generation_bound_model_measure(cs_generation_bound_model *m)
 {
     const int64_t d = m->width;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense gram = cs_dense_in(&pool, d, d);
     double *value = cs_pool_take(&pool, d, sizeof *value);
     cs_status status = pool.status;
@@ -68,7 +69,6 @@ cs_status cs_generation_bound_model_measure(cs_generation_bound_model *m)
         m->norm_error = error > 0 ? error / fmax(m->norm, sqrt(error)) : 0;
         m->frobenius = sqrt(m->frobenius);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -187,7 +187,7 @@ cs_status cs_generation_bound_rows_of(const cs_generation_bound_model *m, const 
 {
     const int64_t d = m->width;
     cs_generation_bound_rows r = {.n = n, .width = d, .heads = m->heads, .equal = true};
-    double *x = cs_alloc(d, sizeof *x);
+    CS_AUTO_FREE double *x = cs_alloc(d, sizeof *x);
     r.q = x ? cs_alloc(3 * n * d, sizeof *r.q) : NULL;
     cs_status status = r.q ? CS_OK : CS_ERR_MEMORY;
     if (r.q) {
@@ -203,7 +203,6 @@ cs_status cs_generation_bound_rows_of(const cs_generation_bound_model *m, const 
             r.q[o / d * n * d + i * d + o % d] = cs_inner(d, m->qkv + o * d, x);
         }
     }
-    cs_free(x);
     if (status != CS_OK) {
         cs_free(r.q);
         return status;

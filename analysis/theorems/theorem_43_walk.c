@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/theorems/theorem_43_private.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
@@ -94,7 +95,7 @@ static cs_status one_eta(void *ctx, int64_t item)
 {
     cs_generation_bound_walk *w = ctx;
     const int64_t i = w->chunk + item;
-    cs_generation_bound_rows r = {0};
+    CS_AUTO(cs_generation_bound_rows) r = {0};
     if (unmasked_of(w, i) == 0) {
         return CS_OK;
     }
@@ -104,7 +105,6 @@ static cs_status one_eta(void *ctx, int64_t item)
         status = cs_generation_bound_eta_of(&r, p + 2, 0, &w->eta[i][p]);
         w->eta[i][p].value *= w->o.eta_scale;
     }
-    cs_generation_bound_rows_free(&r);
     return status;
 }
 
@@ -256,7 +256,7 @@ static cs_status sequence(cs_generation_bound_walk *w, int64_t i, int64_t n)
     const int32_t *token = w->text->token[i];
     const int64_t s = w->text->length[i], last = last_of(w, n);
     const double operations = 4 * (double)s + 2 * (double)w->m->width + 16;
-    cs_generation_bound_rows r = {0}, other = {0};
+    CS_AUTO(cs_generation_bound_rows) r = {0}, other = {0};
     cs_status status = cs_generation_bound_rows_of(w->m, token, s, &r);
     if (status == CS_OK && w->o.against)
         status = cs_blame(cs_generation_bound_rows_of(w->o.against, token, s, &other),
@@ -287,8 +287,6 @@ static cs_status sequence(cs_generation_bound_walk *w, int64_t i, int64_t n)
         status = multiply(w, (masks + 1) * FORMS);
         if (status == CS_OK) status = cs_generation_bound_prefix(w, &at, masks);
     }
-    cs_generation_bound_rows_free(&r);
-    cs_generation_bound_rows_free(&other);
     return status;
 }
 

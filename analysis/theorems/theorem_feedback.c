@@ -19,6 +19,7 @@
 
 #include "analysis/measures/field_optimum.h"
 #include "analysis/theorems/registry.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -102,7 +103,7 @@ static cs_status gaussian(uint64_t seed, cs_statements *out)
 {
     static const double rhos[] = {0.5, 0.9, 0.99};
     static const int64_t seen[] = {PLACES / 4, 3 * PLACES / 4}, group[] = {1, 5};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     filling f = {.map = cs_pool_take(&pool, PLACES * PLACES, sizeof *f.map),
                  .weights = cs_pool_take(&pool, PLACES * PLACES, sizeof *f.weights)};
     cs_status status = pool.status;
@@ -137,7 +138,6 @@ static cs_status gaussian(uint64_t seed, cs_statements *out)
     }
     claim.input = input;
     if (status == CS_OK) cs_statements_claim(out, &claim);
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "analysis/theorems/registry.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
@@ -38,18 +39,17 @@ static double entropy_of(const cs_csr *a)
 
 static cs_status floor_of(cs_toy toy, bool given, double *out)
 {
-    cs_labelled m = {0};
+    CS_AUTO(cs_labelled) m = {0};
     toy.given = given;
     cs_status status = cs_toy_matrix(&toy, CS_THEOREM_TOY_ENTRIES, &m);
     if (status == CS_OK) *out = entropy_of(&m.a);
-    cs_labelled_free(&m);
     return status;
 }
 
 /* H(k | S) of the events of an objective. */
 static cs_status place_entropy(const cs_objective *o, int64_t s, double *out)
 {
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     cs_status status = cs_pairs_of(o, s, &pairs);
     if (status == CS_OK) status = cs_pairs_expand(&pairs, 1 << 20);
     *out = 0;
@@ -62,7 +62,6 @@ static cs_status place_entropy(const cs_objective *o, int64_t s, double *out)
             *out -= pairs.weight[i] * log(pairs.weight[i] / mass);
         }
     }
-    cs_pairs_free(&pairs);
     return status;
 }
 

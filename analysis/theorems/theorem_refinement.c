@@ -11,6 +11,7 @@
 
 #include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/toy_contexts.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "plan/plan_file.h"
@@ -124,7 +125,7 @@ static cs_status state(const cs_corpus *corpus, const cs_cooc_options *options,
 {
     cs_context context[CONTEXTS];
     cs_cooc_options build = *options;
-    cs_refined_pairs r = {0};
+    CS_AUTO(cs_refined_pairs) r = {0};
     int64_t count = 0;
     cs_status status = list_contexts(context, &count);
     for (int64_t c = 0; c < count && status == CS_OK; ++c) {
@@ -138,7 +139,6 @@ static cs_status state(const cs_corpus *corpus, const cs_cooc_options *options,
         if (r.pair[p].ordered) status = state_pair(&r, p, input, &report->statements);
     }
     if (status == CS_OK) status = state_forms(&r, input, &report->statements);
-    cs_refined_pairs_free(&r);
     return status == CS_OK ? cs_statements_status(&report->statements) : status;
 }
 
@@ -146,15 +146,12 @@ static cs_status state(const cs_corpus *corpus, const cs_cooc_options *options,
 
 static cs_status on_corpus(const cs_theorem_input *in, cs_theorem_report *report)
 {
-    char *objective = cs_objective_describe(&in->build->objective);
-    char *input =
+    CS_AUTO_FREE char *objective = cs_objective_describe(&in->build->objective);
+    CS_AUTO_FREE char *input =
         objective ? cs_format("%s, %s, max-length %" PRId64 ", stride %" PRId64, in->corpus_name,
                               objective, in->build->max_length, in->build->stride)
                   : NULL;
-    cs_status status = input ? state(in->corpus, in->build, in, input, report) : CS_ERR_MEMORY;
-    cs_free(objective);
-    cs_free(input);
-    return status;
+    return input ? state(in->corpus, in->build, in, input, report) : CS_ERR_MEMORY;
 }
 
 /* An empty corpus of `texts` texts of one length, in a pool. */
@@ -187,11 +184,11 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
     }
     const int64_t texts = all > TOY_TEXTS ? TOY_TEXTS : (int64_t)all;
     cs_rng rng = cs_rng_at(in->seed, CS_STREAM_TOY, 0);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_corpus corpus =
         texts_of(&pool, texts, toy->length, toy->classes * toy->tokens * toy->length);
     const cs_cooc_options options = {.objective = toy->objective, .threads = in->threads};
-    char *input = cs_toy_describe(toy);
+    CS_AUTO_FREE char *input = cs_toy_describe(toy);
     corpus.labels = toy->classes;
     corpus.label_name = cs_pool_take(&pool, toy->classes, sizeof *corpus.label_name);
     status = input ? pool.status : CS_ERR_MEMORY;
@@ -200,10 +197,7 @@ static cs_status on_toy(const cs_theorem_input *in, cs_theorem_report *report)
         cs_toy_sequence(toy, number, corpus.token + i * toy->length);
         corpus.label[i] = (int32_t)(number / cs_toy_power(toy->tokens, toy->length));
     }
-    if (status == CS_OK) status = state(&corpus, &options, in, input, report);
-    cs_free(input);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? state(&corpus, &options, in, input, report) : status;
 }
 
 /* --- random texts ----------------------------------------------------------------------------- */
@@ -259,11 +253,11 @@ static cs_status one_trial(const cs_theorem_input *in, int64_t trial, extremes *
 {
     cs_rng rng = cs_rng_at(in->seed, CS_STREAM_AUDIT, (uint64_t)trial);
     const int64_t length = 3 + cs_rng_below(&rng, 3), vocab = 3 + cs_rng_below(&rng, 3);
-    cs_pool pool = {0};
-    cs_plan_file file = {0};
+    CS_AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_cooc_options options = {.threads = in->threads};
     cs_context context[CONTEXTS];
-    cs_refined_pairs r = {0};
+    CS_AUTO(cs_refined_pairs) r = {0};
     int64_t count = 0;
     cs_corpus corpus = texts_of(&pool, 2 + cs_rng_below(&rng, 7), length, vocab);
     for (int64_t i = 0; i < corpus.tokens && corpus.token; ++i) {
@@ -274,9 +268,6 @@ static cs_status one_trial(const cs_theorem_input *in, int64_t trial, extremes *
     if (status == CS_OK) status = list_contexts(context, &count);
     if (status == CS_OK) status = cs_refined_pairs_of(&corpus, &options, count, context, in, &r);
     if (status == CS_OK) keep_extremes(&r, trial, e);
-    cs_refined_pairs_free(&r);
-    cs_plan_file_free(&file);
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "plan/count.h"
@@ -90,7 +91,7 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
         return cs_fail(CS_ERR_USAGE, "length %lld is too short: the frontier needs at least 2",
                        (long long)s);
     }
-    point *p = cs_alloc(2 * (s - 1), sizeof *p);
+    CS_AUTO_FREE point *p = cs_alloc(2 * (s - 1), sizeof *p);
     if (!p) return CS_ERR_MEMORY;
     point *hull = p + (s - 1);
     for (int64_t i = 1; i < s; ++i) {
@@ -112,7 +113,6 @@ cs_status cs_frontier(int64_t s, int64_t *m, int64_t *count)
         m[i] = hull[i].m;
     }
     *count = kept;
-    cs_free(p);
     return CS_OK;
 }
 

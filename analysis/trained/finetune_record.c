@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/trained/finetune_runs.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 
@@ -75,11 +76,10 @@ static cs_status add_score(const report *r, cs_metric metric, cs_item *list)
 
 static cs_status add_comparison(const report *r, const cs_reference *reference, cs_item *root)
 {
-    cs_comparison c = {0};
+    CS_AUTO(cs_comparison) c = {0};
     cs_status status = cs_compare(reference, &r->scoring, CS_FINETUNE_LAYER, r->prediction, &c);
     if (status == CS_OK)
         cs_item_text(cs_comparison_add(reference, &r->scoring, &c, root), "~of", "difference");
-    cs_comparison_free(&c);
     return status;
 }
 

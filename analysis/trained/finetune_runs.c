@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "image/codes.h"
@@ -79,7 +80,7 @@ cs_status cs_finetune_task_identify(cs_finetune_task *task)
 {
     const cs_finetune_options *o = &task->options;
     char inputs[33] = "";
-    cs_result *record = cs_result_new();
+    CS_AUTO(cs_result) *record = cs_result_new();
     cs_item *run = cs_result_root(record);
     cs_status status = hash_inputs(task, inputs);
     cs_item_text(run, "inputs", inputs);
@@ -90,9 +91,7 @@ cs_status cs_finetune_task_identify(cs_finetune_task *task)
     cs_item_text(run, "schedule", cs_schedule_name(o->schedule));
     cs_item_text(run, "attention", cs_attention_name(o->masks.attention));
     cs_item_int(run, "attention_draws", cs_content_draws(&o->masks));
-    if (status == CS_OK) status = cs_result_json(record, &task->identity);
-    cs_result_free(&record);
-    return status;
+    return status == CS_OK ? cs_result_json(record, &task->identity) : status;
 }
 
 /* The key of one run of the task. */
@@ -100,13 +99,11 @@ static cs_status key_of(const cs_finetune_task *task, bool trial, const cs_finet
                         char key[65])
 {
     cs_status status = CS_OK;
-    json_t *identity = json_copy(task->identity);
+    json_auto_t *identity = json_copy(task->identity);
     cs_json_put(&status, identity, "learning_rate", cs_json_number(run->rate));
     cs_json_put(&status, identity, "seed", json_integer((json_int_t)run->seed));
     cs_json_put(&status, identity, "trial", json_boolean(trial));
-    if (status == CS_OK) status = cs_digest_json(identity, key);
-    json_decref(identity);
-    return status;
+    return status == CS_OK ? cs_digest_json(identity, key) : status;
 }
 
 /* --- what is kept ------------------------------------------------------------------------------*/
@@ -129,9 +126,9 @@ static cs_status put_files(const char *folder, json_t *outputs)
 static cs_status write_run(const char *key, const char *folder, int64_t count,
                            const cs_finetune_run *run)
 {
-    char *path = cs_path_join(folder, RUN);
-    json_t *outputs = json_array();
-    json_t *json =
+    CS_AUTO_FREE char *path = cs_path_join(folder, RUN);
+    json_auto_t *outputs = json_array();
+    json_auto_t *json =
         json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:O}", "key", key, "learning_rate",
                   cs_json_number(run->rate), "seed", (json_int_t)run->seed, "examples",
                   (json_int_t)run->examples, "steps", (json_int_t)run->steps, "skipped",
@@ -140,19 +137,15 @@ static cs_status write_run(const char *key, const char *folder, int64_t count,
                   cs_json_numbers(count, run->predicted), "outputs", outputs);
     cs_status status = path && json ? put_files(folder, outputs)
                                     : cs_fail(CS_ERR_MEMORY, "out of memory for run.json");
-    if (status == CS_OK) status = cs_digest_write(path, json);
-    json_decref(json);
-    json_decref(outputs);
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_digest_write(path, json) : status;
 }
 
 /* *there: the folder holds this very run, undamaged, which *run then is. */
 static cs_status read_run(const char *key, const char *folder, int64_t count, cs_finetune_run *run,
                           bool *there)
 {
-    char *path = cs_path_join(folder, RUN);
-    json_t *json = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(folder, RUN);
+    json_auto_t *json = NULL;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     *there = false;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, &json);
@@ -177,16 +170,14 @@ static cs_status read_run(const char *key, const char *folder, int64_t count, cs
             run->predicted[i] = json_number_value(json_array_get(predicted, (size_t)i));
         }
     }
-    json_decref(json);
-    cs_free(path);
     return status;
 }
 
 /* Class names in place of LABEL_0, ... in config.json. */
 static cs_status name_classes(const cs_labelled_text *text, const char *folder)
 {
-    char *path = cs_path_join(folder, "config.json");
-    json_t *json = NULL, *numbers = json_object();
+    CS_AUTO_FREE char *path = cs_path_join(folder, "config.json");
+    json_auto_t *json = NULL, *numbers = json_object();
     cs_status status = path && numbers ? cs_json_read(path, &json) : CS_ERR_MEMORY;
     json_t *names = json_object_get(json, "id2label");
     for (int64_t c = 0; names && c < text->classes && status == CS_OK; ++c) {
@@ -200,24 +191,19 @@ static cs_status name_classes(const cs_labelled_text *text, const char *folder)
         (status = cs_json_set(json, "label2id", json_incref(numbers))) == CS_OK) {
         status = cs_json_write(path, json);
     }
-    json_decref(numbers);
-    json_decref(json);
-    cs_free(path);
     return status;
 }
 
 cs_status cs_finetune_keep(const cs_finetune_task *task, const cs_model *model, const char *folder)
 {
-    char *words = cs_path_join(folder, "tokenizer.json"),
-         *config = cs_path_join(folder, "tokenizer_config.json");
+    CS_AUTO_FREE char *words = cs_path_join(folder, "tokenizer.json"),
+                      *config = cs_path_join(folder, "tokenizer_config.json");
     cs_status status = words && config ? cs_model_write(model, folder) : CS_ERR_MEMORY;
     if (status == CS_OK && (status = name_classes(&task->train.text, folder)) == CS_OK &&
         task->tokenizer && (status = cs_tokenizer_write(task->tokenizer, words)) == CS_OK) {
         status = cs_tokenizer_write_config(task->tokenizer,
                                            cs_model_config_length(&task->config, 0), config);
     }
-    cs_free(words);
-    cs_free(config);
     return status;
 }
 
@@ -253,7 +239,7 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
 {
     cs_finetune_options o = task->options;
     cs_finetune_result result = {0};
-    cs_model model = {0};
+    CS_AUTO(cs_model) model = {0};
     char stage[96];
     (void)snprintf(stage, sizeof stage, "steps of %slearning rate %g, seed %llu",
                    j->trial ? "the trial of " : "", run->rate, (unsigned long long)run->seed);
@@ -275,7 +261,6 @@ static cs_status train(const cs_finetune_task *task, const job *j, const char *f
     run->steps = result.steps;
     run->skipped = result.skipped;
     run->train_loss = result.loss;
-    cs_model_free(&model);
     return status;
 }
 
@@ -334,7 +319,7 @@ typedef struct {
 static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *s)
 {
     int64_t count = 0, next = 0;
-    double *value = NULL;
+    CS_AUTO_FREE double *value = NULL;
     cs_labelled_text drawn = {.classes = task->train.text.classes,
                               .class_name = task->train.text.class_name};
     cs_status status = cs_few_shot(task->few, &task->train.text, seed, &count, &s->fit);
@@ -359,7 +344,6 @@ static cs_status split_draw(const cs_finetune_task *task, uint64_t seed, split *
                          "%lld examples are too few: none is left for training after those that "
                          "choose the learning rate",
                          (long long)count);
-    cs_free(value);
     return status;
 }
 
@@ -381,7 +365,7 @@ static cs_status try_rate(const cs_finetune_task *task, const cs_finetune_plan *
                    .count = s->helds,
                    .trial = true};
     cs_finetune_run run = {0};
-    double *truth = cs_alloc(s->helds, sizeof *truth);
+    CS_AUTO_FREE double *truth = cs_alloc(s->helds, sizeof *truth);
     cs_status status = truth ? run_job(task, &j, trial->rate, plan->seed, &run) : CS_ERR_MEMORY;
     for (int64_t k = 0; k < s->helds && status == CS_OK; ++k) {
         truth[k] = t->value[s->held[k]];
@@ -392,7 +376,6 @@ static cs_status try_rate(const cs_finetune_task *task, const cs_finetune_plan *
                               &trial->score);
     }
     free_run(&run);
-    cs_free(truth);
     return status;
 }
 

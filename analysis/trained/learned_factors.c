@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "analysis/measures/subspace.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 
@@ -149,7 +150,7 @@ static cs_status distance(const cs_learned_target *target, const product *m, cs_
     const cs_spectrum *s = &target->spectrum;
     int64_t d = out->width < s->k ? out->width : s->k;
     const cs_dense u = head(&s->u, d), v = head(&s->v, d);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense left = cs_dense_copy_in(&pool, &u), rest = cs_dense_in(&pool, u.rows, v.rows);
     cs_status status = pool.status;
     for (int64_t j = 0; status == CS_OK && j < d; ++j) {
@@ -160,7 +161,6 @@ static cs_status distance(const cs_learned_target *target, const product *m, cs_
     if (status == CS_OK) status = cs_gemm(false, true, 1.0, &left, &v, 0.0, &rest);
     if (status == CS_OK) status = cs_gemm(false, true, -1.0, &m->f, &m->w, 1.0, &rest);
     if (status == CS_OK) out->distance = sqrt(cs_dense_squares(&rest));
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -169,14 +169,13 @@ static cs_status side(const cs_dense *vectors, const cs_dense *found, const cs_d
                       int64_t t, double *angle, double *sin2)
 {
     cs_dense goal = head(vectors, t), top = head(found, t);
-    double *inside = cs_alloc(t, sizeof *inside);
+    CS_AUTO_FREE double *inside = cs_alloc(t, sizeof *inside);
     cs_status status = inside ? cs_principal_angles(&goal, &top, angle) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_principal_angles(&goal, range, inside);
     *sin2 = 0.0;
     for (int64_t i = 0; status == CS_OK && i < t; ++i) {
         *sin2 += sin(inside[i]) * sin(inside[i]);
     }
-    cs_free(inside);
     return status;
 }
 
@@ -282,8 +281,8 @@ static cs_status kernel(const cs_learned_target *t, const cs_toy_contexts *c, do
 static cs_status least(const cs_learned_target *t, cs_dense *gram, int64_t width, double *out)
 {
     int64_t n = gram->rows, first = 0;
-    cs_dense abar = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_dense) abar = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *values = cs_pool_take(&pool, n, sizeof *values);
     double *sigma = cs_pool_take(&pool, t->problem.abar.cols, sizeof *sigma);
     cs_status status = pool.status;
@@ -303,8 +302,6 @@ static cs_status least(const cs_learned_target *t, cs_dense *gram, int64_t width
             *out -= sigma[i] * sigma[i];
         }
     }
-    cs_dense_free(&abar);
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -315,10 +312,9 @@ cs_status cs_linear_reach_of(const cs_learned_target *target, const cs_toy_conte
     double *value[] = {&out->uniform, &out->any};
     cs_status status = CS_OK;
     for (int i = 0; i < 2 && status == CS_OK && contexts->a.rows <= MOST_CONTEXTS; ++i) {
-        cs_dense gram = {0};
+        CS_AUTO(cs_dense) gram = {0};
         status = kernel(target, contexts, pooling, i == 1, &gram);
         if (status == CS_OK) status = least(target, &gram, width, value[i]);
-        cs_dense_free(&gram);
     }
     return status;
 }

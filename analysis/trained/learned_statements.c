@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/trained/learned_factors.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 
@@ -10,11 +11,10 @@
 static cs_statement *add_statement(cs_statements *out, const char *id, const char *text,
                                    const char *model, const char *input)
 {
-    char *on = cs_format("%s: %s", model, input);
+    CS_AUTO_FREE char *on = cs_format("%s: %s", model, input);
     cs_statement *s =
         on ? cs_statements_add(out, id, CS_CORRECTED, CS_RELATION_AT_MOST, text, on) : NULL;
     if (!on) out->status = CS_ERR_MEMORY;
-    cs_free(on);
     return s;
 }
 

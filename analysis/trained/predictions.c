@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/number.h"
@@ -193,13 +194,11 @@ void cs_seed_score_add(cs_item *list, const char *name, const char *definition,
 
 cs_status cs_predictions_init(int64_t seeds, cs_table *out)
 {
-    char *columns = cs_strdup("layer,example,truth");
+    CS_AUTO_FREE char *columns = cs_strdup("layer,example,truth");
     for (int64_t s = 1; s <= seeds; ++s) {
         cs_append(&columns, ",seed_%lld", (long long)s);
     }
-    cs_status status = columns ? cs_table_init(out, columns) : CS_ERR_MEMORY;
-    cs_free(columns);
-    return status;
+    return columns ? cs_table_init(out, columns) : CS_ERR_MEMORY;
 }
 
 static cs_status put_target(const cs_scoring *scoring, cs_table *table, int column, double value)
@@ -328,11 +327,10 @@ cs_status cs_reference_check(const cs_reference *reference, const cs_scoring *sc
 {
     int64_t seeds = 0;
     double *prediction = NULL;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_status status = reference->file
                            ? read_reference(reference, scoring, layer, &pool, &seeds, &prediction)
                            : CS_OK;
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -375,7 +373,7 @@ cs_status cs_compare(const cs_reference *reference, const cs_scoring *scoring, c
     const bool classes = scoring->train->classes > 0;
     cs_comparison c = {0};
     double *other = NULL;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_status status = read_reference(reference, scoring, layer, &pool, &c.seeds, &other);
     double *scratch = cs_pool_take(&pool, 2 * c.seeds, sizeof *scratch);
     c.mcnemar = classes ? cs_pool_take(&c.pool, c.seeds, sizeof *c.mcnemar) : NULL;
@@ -386,7 +384,6 @@ cs_status cs_compare(const cs_reference *reference, const cs_scoring *scoring, c
         status =
             cs_mcnemar(n, scoring->test->value, prediction + r * n, other + r * n, &c.mcnemar[r]);
     }
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, c, cs_comparison_free);
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 static cs_status probe_seed(const cs_probe_study *s, int64_t seed, const cs_rows *train,
@@ -79,7 +80,7 @@ void cs_probe_layer_free(const cs_probe_study *s, cs_probe_layer *l)
 static cs_status add_scores(const cs_scoring *j, const double *prediction, cs_item *in)
 {
     cs_item *list = cs_item_array(in, "metrics");
-    double *scratch = cs_alloc(cs_scoring_work_size(j), sizeof *scratch);
+    CS_AUTO_FREE double *scratch = cs_alloc(cs_scoring_work_size(j), sizeof *scratch);
     cs_status status = scratch ? CS_OK : CS_ERR_MEMORY;
     for (int64_t m = 0; m < j->metrics.count && status == CS_OK; ++m) {
         const cs_metric metric = j->metrics.metric[m];
@@ -87,7 +88,6 @@ static cs_status add_scores(const cs_scoring *j, const double *prediction, cs_it
         status = cs_seed_score_of(j, metric, prediction, scratch, &v);
         cs_seed_score_add(list, cs_metric_name(metric), cs_metric_definition(metric), &v);
     }
-    cs_free(scratch);
     return status;
 }
 
@@ -116,7 +116,7 @@ static void add_end(const cs_probe_study *study, const cs_probe_layer *l, bool l
     enum { LISTED = 8 };
     const cs_linear_probe *at = NULL;
     int64_t found = 0;
-    char *seeds = cs_strdup("");
+    CS_AUTO_FREE char *seeds = cs_strdup("");
     for (int64_t s = 0; s < study->scoring.seeds && seeds; ++s) {
         const cs_linear_probe *p = &l->probe[s];
         if (p->steps < 2 || p->chosen != (largest ? 0 : p->steps - 1)) {
@@ -138,19 +138,17 @@ static void add_end(const cs_probe_study *study, const cs_probe_layer *l, bool l
                       found > LISTED ? ", ..." : ""));
     }
     if (!seeds) cs_item_take(warnings, NULL, NULL);
-    cs_free(seeds);
 }
 
 static cs_status add_comparison(const cs_probe_study *s, const cs_reference *reference,
                                 const cs_probe_layer *l, cs_item *item)
 {
-    cs_comparison c = {0};
+    CS_AUTO(cs_comparison) c = {0};
     cs_status status = cs_compare(reference, &s->scoring, l->layer, l->prediction, &c);
     if (status == CS_OK) {
         cs_item *against = cs_comparison_add(reference, &s->scoring, &c, item);
         cs_item_text(against, "~probe", "difference");
     }
-    cs_comparison_free(&c);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/measures/answer_scores.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -105,12 +106,12 @@ static void take_scores(scorer *s, int64_t run)
 static cs_status take_answers(scorer *s, const char *folder)
 {
     const cs_squad *squad = &s->task->test;
-    json_t *texts = json_object(), *odds = json_object();
+    json_auto_t *texts = json_object(), *odds = json_object();
     cs_status status = texts && odds ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < squad->questions && status == CS_OK; ++i) {
         const cs_squad_question *q = &squad->question[i];
         const cs_span_answer *a = &s->answer[i];
-        char *text =
+        CS_AUTO_FREE char *text =
             cs_format("%.*s", (int)(a->to - a->from), squad->context[q->context] + a->from);
         for (int64_t k = 0; k < q->answers; ++k) {
             s->right[k] = squad->answer[q->first + k].text;
@@ -119,16 +120,12 @@ static cs_status take_answers(scorer *s, const char *folder)
                       : CS_ERR_MEMORY;
         cs_json_put(&status, texts, q->id, json_string(text ? text : ""));
         cs_json_put(&status, odds, q->id, cs_json_number(a->null));
-        cs_free(text);
     }
     const char *const name[] = {"predictions.json", "null_odds.json"};
     for (int f = 0; f < 2 && folder && status == CS_OK; ++f) {
-        char *path = cs_path_join(folder, name[f]);
+        CS_AUTO_FREE char *path = cs_path_join(folder, name[f]);
         status = path ? cs_json_write(path, f == 0 ? texts : odds) : CS_ERR_MEMORY;
-        cs_free(path);
     }
-    json_decref(texts);
-    json_decref(odds);
     return status;
 }
 
@@ -139,7 +136,7 @@ static cs_status run_seed(scorer *s, int64_t run, const char *folder, cs_item *r
     bool none = false;
     cs_finetune_options o = t->run.options;
     cs_finetune_result result = {0};
-    cs_model model = {0};
+    CS_AUTO(cs_model) model = {0};
     double test_loss = 0;
     char stage[64];
     (void)snprintf(stage, sizeof stage, "steps of seed %llu", (unsigned long long)seed);
@@ -169,7 +166,6 @@ static cs_status run_seed(scorer *s, int64_t run, const char *folder, cs_item *r
     }
     if (status == CS_OK && folder && t->run.save_model)
         status = cs_finetune_keep(&t->run, &model, folder);
-    cs_model_free(&model);
     return status;
 }
 
@@ -180,11 +176,11 @@ static cs_status run_all(scorer *s, cs_item *root)
     cs_status status = CS_OK;
     for (int64_t i = 0; i < t->seeds && status == CS_OK; ++i) {
         const unsigned long long seed = t->seed + (uint64_t)i;
-        char *folder = t->run.dir ? cs_format("%s/runs/seed-%llu", t->run.dir, seed) : NULL;
+        CS_AUTO_FREE char *folder =
+            t->run.dir ? cs_format("%s/runs/seed-%llu", t->run.dir, seed) : NULL;
         status = folder || !t->run.dir ? CS_OK : CS_ERR_MEMORY;
         if (status == CS_OK && folder) status = cs_dir_make(folder);
         if (status == CS_OK) status = cs_blame(run_seed(s, i, folder, runs), "seed %llu", seed);
-        cs_free(folder);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 
 /* --- the scores of a task ----------------------------------------------------------------------*/
@@ -191,7 +192,7 @@ static cs_status add_average(const cs_task_list *list, const score *of, bool by_
 cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *tables,
                                 cs_item *root)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     score *of = cs_pool_take(&pool, 2 * list->count, sizeof *of);
     cs_item *tasks = cs_item_array(root, "tasks"), *averages = cs_item_array(root, "averages");
     cs_status status = pool.status;
@@ -199,7 +200,5 @@ cs_status cs_task_scores_record(const cs_task_list *list, const cs_task_tables *
         status = add_scores(&list->task[i], &tables[i], &pool, tasks, of + 2 * i);
     }
     if (status == CS_OK) status = add_average(list, of, false, &pool, averages);
-    if (status == CS_OK) status = add_average(list, of, true, &pool, averages);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? add_average(list, of, true, &pool, averages) : status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "image/image_sources.h"
 #include "image/images.h"
 #include "io/file.h"
@@ -73,13 +74,12 @@ static cs_status columns_of(const cs_task_list *list, const char *source, bool c
                             cs_columns *out)
 {
     cs_corpus_options options = list->reading;
-    cs_corpus about = {0};
+    CS_AUTO(cs_corpus) about = {0};
     bool labelled = false;
     options.invalid = CS_INVALID_SKIP; /* whether it is UTF-8 is checked where it is read */
     options.pair_column = CS_PAIR_IF_NAMED;
     cs_status status = cs_corpus_visit(source, &options, take_first, &labelled, &about);
     *out = about.read;
-    cs_corpus_free(&about);
     if (status == CS_OK && !labelled)
         status = cs_fail(CS_ERR_INPUT,
                          "%s: no labels: a task is a labelled corpus (.tsv, .csv, .jsonl, a folder "

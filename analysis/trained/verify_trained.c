@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "analysis/trained/learned_factors.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "model/pass.h"
@@ -77,7 +78,7 @@ static cs_status train(const cs_trained *t, cs_model_config *config, const cs_tr
 static cs_status read_rows(const cs_params *params, const char *name, int64_t rows,
                            const int32_t *row, cs_dense *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const cs_param *p = NULL;
     double *all = NULL;
     cs_status status = cs_params_read(params, name, &pool, &p, &all);
@@ -87,7 +88,6 @@ static cs_status read_rows(const cs_params *params, const char *name, int64_t ro
             out->data[i + j * out->ld] = all[(row ? row[i] : i) * p->cols + j];
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -121,7 +121,7 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
                                        .predictions = CHUNK};
     int64_t d = model->config.shape.width;
     cs_pass pass = {0};
-    double *values = cs_alloc(CHUNK * d, sizeof *values);
+    CS_AUTO_FREE double *values = cs_alloc(CHUNK * d, sizeof *values);
     cs_status status = values ? cs_pass_open(model, &wanted, &pass) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dense_init(f, c->a.rows, d);
     for (int64_t first = 0; status == CS_OK && first < c->a.rows; first += CHUNK) {
@@ -137,7 +137,6 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
         }
     }
     cs_pass_close(&pass);
-    cs_free(values);
     return status;
 }
 
@@ -146,7 +145,7 @@ static cs_status read_features(const cs_trained *t, cs_model *model, cs_dense *f
  * diverse-ar and group-ar for most seeds); a feature that has its own leaves them. */
 static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
 {
-    cs_model model = {0};
+    CS_AUTO(cs_model) model = {0};
     cs_train_options o = recipe(t);
     cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(t->tokenizer),
                               .shape.width = t->width,
@@ -162,7 +161,6 @@ static cs_status trained_linear(const cs_trained *t, double factor, cs_dense *f,
     if (status == CS_OK && (status = read_features(t, &model, f)) == CS_OK)
         status =
             read_rows(&model.params, "output.weight", t->contexts.a.cols, t->contexts.target, w);
-    cs_model_free(&model);
     return status;
 }
 
@@ -214,13 +212,12 @@ static cs_status table_randomise(const cs_trained *t, table *m)
     for (int64_t p = 0; p < m->params.count && status == CS_OK; ++p) {
         int64_t items = m->params.param[p].rows * m->params.param[p].cols;
         cs_rng rng = cs_rng_at(t->options->seed, CS_STREAM_INIT, (uint64_t)p);
-        double *x = cs_alloc(items, sizeof *x);
+        CS_AUTO_FREE double *x = cs_alloc(items, sizeof *x);
         status = x ? CS_OK : CS_ERR_MEMORY;
         for (int64_t i = 0; x && i < items; ++i) {
             x[i] = cs_rng_normal(&rng) / sqrt((double)t->width);
         }
         if (status == CS_OK) status = cs_params_set64(&m->params, p, CS_PARAM_VALUE, x);
-        cs_free(x);
     }
     return status;
 }
@@ -267,7 +264,7 @@ static cs_status table_step(const cs_trained *t, table *m, int64_t step)
 
 static cs_status trained_table(const cs_trained *t, double factor, cs_dense *f, cs_dense *w)
 {
-    table m = {0};
+    CS_AUTO(table) m = {0};
     cs_status status = table_build(t, factor, &m);
     if (status == CS_OK && (status = table_randomise(t, &m)) == CS_OK) status = table_load(t, &m);
     for (int64_t step = 1; status == CS_OK && step <= t->options->steps; ++step) {
@@ -278,7 +275,6 @@ static cs_status trained_table(const cs_trained *t, double factor, cs_dense *f, 
         (status = read_rows(&m.params, "context", t->contexts.a.rows, NULL, f)) == CS_OK) {
         status = read_rows(&m.params, "output", t->contexts.a.cols, NULL, w);
     }
-    table_free(&m);
     return status;
 }
 
@@ -304,7 +300,7 @@ static cs_status measure_batch(const cs_trained *t, const cs_task *task, const i
     cs_status status =
         cs_batch_build(&(cs_batch_order){task, &pass->model->config, t->options->seed, 0, NULL},
                        example, CHUNK, batch);
-    double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
+    CS_AUTO_FREE double *loss = status == CS_OK ? cs_alloc(batch->predictions, sizeof *loss) : NULL;
     if (status == CS_OK && !loss) status = CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_pass_forward(pass, 1.0, (cs_run_key){0})) == CS_OK)
         status = cs_run_get(pass->run, pass->network.loss.value, loss);
@@ -312,7 +308,6 @@ static cs_status measure_batch(const cs_trained *t, const cs_task *task, const i
         out->loss[first + batch->loss.example[p]] += loss[p];
         out->weight[first + batch->loss.example[p]] += batch->loss.weight[p];
     }
-    cs_free(loss);
     return status;
 }
 
@@ -341,7 +336,7 @@ static cs_status measure(const cs_trained *t, cs_model *model, const cs_task *ta
     cs_pass pass = {0};
     cs_network_options wanted = {.form = cs_form_of(task, &model->config),
                                  .loss = CS_LOSS_CROSS_ENTROPY};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int32_t *token = cs_pool_take(&pool, FRESH * s, sizeof *token);
     sums x = {cs_pool_take(&pool, FRESH, sizeof *x.loss),
               cs_pool_take(&pool, FRESH, sizeof *x.weight)};
@@ -357,13 +352,12 @@ static cs_status measure(const cs_trained *t, cs_model *model, const cs_task *ta
     }
     if (status == CS_OK) ratio(&x, FRESH, out);
     cs_pass_close(&pass);
-    cs_pool_free(&pool);
     return status;
 }
 
 static cs_status trained_network(const cs_trained *t, cs_learned_entropy *out)
 {
-    cs_model model = {0};
+    CS_AUTO(cs_model) model = {0};
     cs_train_options o = recipe(t);
     cs_model_config config = {.shape.vocab = cs_tokenizer_vocab(t->tokenizer),
                               .shape.positions =
@@ -380,9 +374,7 @@ static cs_status trained_network(const cs_trained *t, cs_learned_entropy *out)
     o.rate.learning_rate = 3e-3;
     cs_status status = train(t, &config, &o, &model);
     *out = (cs_learned_entropy){.optimum = t->contexts.cross_entropy};
-    if (status == CS_OK) status = measure(t, &model, &o.task, out);
-    cs_model_free(&model);
-    return status;
+    return status == CS_OK ? measure(t, &model, &o.task, out) : status;
 }
 
 /* --- setting up --------------------------------------------------------------------------------*/
@@ -490,8 +482,8 @@ typedef cs_status (*trainer)(const cs_trained *t, double factor, cs_dense *f, cs
 static cs_status spectral(const cs_trained *t, trainer make, const char *model, double factor,
                           const cs_linear_reach *reach, cs_theorem_report *report)
 {
-    cs_dense f = {0}, w = {0};
-    cs_learned learned = {0};
+    CS_AUTO(cs_dense) f = {0}, w = {0};
+    CS_AUTO(cs_learned) learned = {0};
     cs_status status = make(t, factor, &f, &w);
     if (status == CS_OK &&
         (status = cs_learned_of(&t->target, &f, &w, factor, 1, &learned)) == CS_OK &&
@@ -499,9 +491,6 @@ static cs_status spectral(const cs_trained *t, trainer make, const char *model, 
             CS_OK) {
         factors_row(t, model, &learned, reach, report->rows);
     }
-    cs_learned_free(&learned);
-    cs_dense_free(&f);
-    cs_dense_free(&w);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -43,9 +44,9 @@ static int64_t find_box(const cs_images *m, const cs_detection *d, const uint8_t
 
 cs_status cs_detections_match(const cs_images *images, int64_t count, cs_detection *detection)
 {
-    uint8_t *taken = cs_calloc(images->box_ptr[images->count] + 1, 1);
-    cs_scored *order = cs_alloc(count + 1, sizeof *order);
-    cs_detection *sorted = cs_alloc(count + 1, sizeof *sorted);
+    CS_AUTO_FREE uint8_t *taken = cs_calloc(images->box_ptr[images->count] + 1, 1);
+    CS_AUTO_FREE cs_scored *order = cs_alloc(count + 1, sizeof *order);
+    CS_AUTO_FREE cs_detection *sorted = cs_alloc(count + 1, sizeof *sorted);
     cs_status status = taken && order && sorted ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         order[i] = (cs_scored){detection[i].score, i};
@@ -64,9 +65,6 @@ cs_status cs_detections_match(const cs_images *images, int64_t count, cs_detecti
     if (status == CS_OK) {
         memcpy(detection, sorted, (size_t)count * sizeof *sorted);
     }
-    cs_free(taken);
-    cs_free(order);
-    cs_free(sorted);
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "linalg/gram.h"
@@ -41,9 +42,9 @@ static cs_status find_covariance(const float *rows, int64_t count, const uint8_t
 {
     const cs_gram_options options = {.wide = true, .shift = true, .threads = threads};
     const cs_rows all = cs_rows_of_f32(count, f->width, rows, "pictures");
-    cs_gram gram = {0};
+    CS_AUTO(cs_gram) gram = {0};
     int64_t n = 0;
-    int32_t *group = cs_alloc(count, sizeof *group);
+    CS_AUTO_FREE int32_t *group = cs_alloc(count, sizeof *group);
     cs_status status = group ? cs_gram_init(f->width, 1, &options, &gram) : CS_ERR_MEMORY;
     for (int64_t i = 0; group && i < count; ++i) {
         group[i] = left_out && left_out[i] ? -1 : 0;
@@ -54,8 +55,6 @@ static cs_status find_covariance(const float *rows, int64_t count, const uint8_t
         cs_divide(f->width, (double)n, f->covariance.data + j * f->covariance.ld);
         f->variance += f->covariance.data[j + j * f->covariance.ld] / (double)f->width;
     }
-    cs_gram_free(&gram);
-    cs_free(group);
     return status;
 }
 
@@ -103,13 +102,14 @@ cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint
     const int64_t width = fill->width, ld = fill->covariance.ld;
     const double *c = fill->covariance.data;
     int64_t seen = 0;
-    int64_t *at = cs_alloc(width, sizeof *at);
+    CS_AUTO_FREE int64_t *at = cs_alloc(width, sizeof *at);
     for (int64_t j = 0; at && j < width; ++j) {
         if (!hidden[j]) {
             at[seen++] = j;
         }
     }
-    double *a = at ? cs_alloc(seen * seen, sizeof *a) : NULL, *b = cs_alloc(width, sizeof *b);
+    CS_AUTO_FREE double *a = at ? cs_alloc(seen * seen, sizeof *a) : NULL,
+                        *b = cs_alloc(width, sizeof *b);
     cs_status status = at && a && b ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < seen && status == CS_OK; ++i) {
         b[i] = (double)x[at[i]] - fill->mean[at[i]];
@@ -129,8 +129,5 @@ cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint
         }
         to[j] = hidden[j] ? (float)y : x[j];
     }
-    cs_free(at);
-    cs_free(a);
-    cs_free(b);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/sort.h"
 #include "base/vector_ops.h"
@@ -160,7 +161,7 @@ static cs_status interpolate(const cs_patch_targets *t, const cs_rows *x, int64_
 static cs_status fit_pixels(const cs_patch_targets *t, const cs_rows *x, int64_t count,
                             const int64_t *place, cs_linear_probe_options o, cs_patch_head *head)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     float *row = cs_pool_take(&pool, (count + 1) * x->cols, sizeof *row);
     double *label = cs_pool_take(&pool, count, sizeof *label);
     int64_t *picture = cs_pool_take(&pool, count, sizeof *picture);
@@ -174,7 +175,6 @@ static cs_status fit_pixels(const cs_patch_targets *t, const cs_rows *x, int64_t
     o.unit = picture;
     if (status == CS_OK)
         status = cs_linear_probe_fit(&pixels, count, NULL, label, t->classes, &o, &head->label);
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -183,7 +183,7 @@ static cs_status fit_boxes(const cs_patch_targets *t, const cs_rows *x, int64_t 
 {
     const int64_t patches = t->images->count * t->patches;
     int64_t inside = 0;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *in_box = cs_pool_take(&pool, cs_most(count, 1), sizeof *in_box);
     int64_t *picture = cs_pool_take(&pool, patches, sizeof *picture);
     cs_status status = pool.status;
@@ -202,7 +202,6 @@ static cs_status fit_boxes(const cs_patch_targets *t, const cs_rows *x, int64_t 
         status = cs_linear_probe_fit(x, inside, in_box, t->side[s], 0, &o, &head->side[s]);
         head->sides += status == CS_OK;
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -292,13 +291,12 @@ static cs_status paint_all(const said *s, cs_patch_answer *a)
 {
     const cs_images *m = s->t->images;
     const int64_t pixels = m->height * m->width;
-    double *score = cs_alloc(s->outputs, sizeof *score);
+    CS_AUTO_FREE double *score = cs_alloc(s->outputs, sizeof *score);
     a->mask = cs_alloc(m->count * pixels, 1);
     cs_status status = score && a->mask ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < m->count && status == CS_OK; ++i) {
         paint(s, i, score, a->mask + i * pixels);
     }
-    cs_free(score);
     return status;
 }
 
@@ -362,7 +360,7 @@ static cs_status detect_all(const said *s, cs_patch_answer *a)
 {
     const int64_t patches = s->t->patches, k = s->outputs;
     int64_t capacity = 0;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *p = cs_pool_take(&pool, patches * k, sizeof *p);
     cs_detection *candidate = cs_pool_take(&pool, patches, sizeof *candidate);
     cs_scored *order = cs_pool_take(&pool, patches, sizeof *order);
@@ -381,7 +379,6 @@ static cs_status detect_all(const said *s, cs_patch_answer *a)
             status = add_best(count, candidate, order, &capacity, a);
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 

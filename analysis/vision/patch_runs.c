@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/vision/average_precision.h"
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/rng.h"
 #include "stats/jackknife.h"
@@ -418,7 +419,7 @@ static cs_status add_constant(const cs_patch_study *s, cs_item *item)
     const cs_images *train = s->train.images, *test = s->test.images;
     const int64_t pixels = train->height * train->width;
     int64_t count[UINT8_MAX + 1] = {0}, best = 0;
-    cs_patch_answer a = {.mask = cs_alloc(test->count * pixels, 1)};
+    CS_AUTO(cs_patch_answer) a = {.mask = cs_alloc(test->count * pixels, 1)};
     if (!a.mask) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < train->count * pixels; ++i) {
         count[train->mask[i]] += 1;
@@ -427,18 +428,14 @@ static cs_status add_constant(const cs_patch_study *s, cs_item *item)
         best = count[c] > count[best] ? c : best;
     }
     memset(a.mask, (int)best, (size_t)(test->count * pixels));
-    cs_status status = add_one(s, "baseline", "majority", &a, item);
-    cs_patch_answer_free(&a);
-    return status;
+    return add_one(s, "baseline", "majority", &a, item);
 }
 
 static cs_status add_targets(const cs_patch_study *s, cs_item *item)
 {
-    cs_patch_answer a = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     cs_status status = cs_patch_head_answer(&s->test, NULL, NULL, 0, &a);
-    if (status == CS_OK) status = add_one(s, "targets", "targets", &a, item);
-    cs_patch_answer_free(&a);
-    return status;
+    return status == CS_OK ? add_one(s, "targets", "targets", &a, item) : status;
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
@@ -449,7 +446,7 @@ static cs_status draw(const cs_patch_study *s, uint64_t seed, int64_t *pictures,
 {
     const int64_t t = s->train.places;
     const cs_labelled_text examples = {.count = s->train.images->count};
-    int64_t *picture = NULL;
+    CS_AUTO_FREE int64_t *picture = NULL;
     cs_status status = cs_blame(cs_few_shot(s->few, &examples, seed, pictures, &picture), "%s",
                                 s->train.images->name);
     int64_t left = status == CS_OK ? *pictures * t : 0, wanted = cs_least(s->most, left);
@@ -462,7 +459,6 @@ static cs_status draw(const cs_patch_study *s, uint64_t seed, int64_t *pictures,
             made[(*count)++] = picture[k / t] * t + k % t;
         }
     }
-    cs_free(picture);
     return CS_DELIVER(status, row, made, cs_drop);
 }
 
@@ -491,8 +487,8 @@ static cs_status run_seed(const cs_patch_study *s, const char *layer, int64_t se
                           const cs_rows *train, const cs_rows *test, scorer *c, run_of_head *out)
 {
     cs_linear_probe_options fit = s->fit;
-    cs_patch_head head = {0};
-    cs_patch_answer a = {0};
+    CS_AUTO(cs_patch_head) head = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     int64_t pictures = 0, count = 0, *row = NULL;
     fit.seed = s->seed + (uint64_t)seed;
     cs_status status = draw(s, fit.seed, &pictures, &count, &row);
@@ -507,8 +503,6 @@ static cs_status run_seed(const cs_patch_study *s, const char *layer, int64_t se
         out->pictures = pictures;
     }
     cs_free(row);
-    cs_patch_answer_free(&a);
-    cs_patch_head_free(&head);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
@@ -39,9 +40,10 @@ static cs_status states_of(const walk *w, int64_t count, const float *values, fl
     const int64_t picture = w->like->height * w->like->width * w->like->channels;
     uint8_t held_out[AT_ONCE] = {0};
     int32_t label[AT_ONCE];
-    cs_corpus corpus = {0};
-    float *value = cs_alloc(count * picture, sizeof *value);
-    uint8_t *pixel = cs_calloc(count * picture, 1); /* not read, since values are given */
+    CS_AUTO(cs_corpus) corpus = {0};
+    CS_AUTO_FREE float *value = cs_alloc(count * picture, sizeof *value);
+    CS_AUTO_FREE uint8_t *pixel =
+        cs_calloc(count * picture, 1); /* not read, since values are given */
     cs_images m = {.name = w->like->name,
                    .path = w->like->path,
                    .count = count,
@@ -60,9 +62,6 @@ static cs_status states_of(const walk *w, int64_t count, const float *values, fl
     }
     if (status == CS_OK)
         status = cs_patch_features(&w->classifier->model, &corpus, &w->hidden, out);
-    cs_corpus_free(&corpus);
-    cs_free(value);
-    cs_free(pixel);
     return status;
 }
 
@@ -86,7 +85,7 @@ static cs_status compare(const walk *w, int64_t count, const float *a, const flo
 {
     const cs_model_config *c = &w->classifier->model.config;
     const int64_t patches = c->shape.positions - cs_model_config_extra(c), width = c->shape.width;
-    float *of_a = NULL, *of_b = NULL;
+    CS_AUTO_FREE float *of_a = NULL, *of_b = NULL;
     cs_status status = states_of(w, count, a, &of_a);
     if (status == CS_OK) status = states_of(w, count, b, &of_b);
     if (status == CS_OK) {
@@ -96,8 +95,6 @@ static cs_status compare(const walk *w, int64_t count, const float *a, const flo
         }
         cs_divide(count, (double)(c->shape.layers * patches), distance);
     }
-    cs_free(of_a);
-    cs_free(of_b);
     return status;
 }
 
@@ -106,7 +103,7 @@ cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_
 {
     const int64_t picture = like->height * like->width * like->channels;
     walk w = {.classifier = classifier, .like = like, .threads = threads};
-    int64_t *layer = cs_alloc(classifier->model.config.shape.layers, sizeof *layer);
+    CS_AUTO_FREE int64_t *layer = cs_alloc(classifier->model.config.shape.layers, sizeof *layer);
     cs_status status = layer ? cs_perceptual_check(classifier, like) : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_model_text_attention(classifier, "auto", DRAWS, 0, &w.hidden.masks);
@@ -120,7 +117,6 @@ cs_status cs_perceptual(cs_model_text *classifier, const cs_images *like, int64_
         status = compare(&w, cs_least(AT_ONCE, count - i), a + i * picture, b + i * picture,
                          distance + i);
     }
-    cs_free(layer);
     return status;
 }
 

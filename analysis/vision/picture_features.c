@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 typedef struct {
@@ -45,8 +46,8 @@ static void average(const grid *g, int64_t width, const float *patch, double *ce
 static cs_status pool_cells(const grid *g, int64_t width, int64_t pictures, float *x)
 {
     const int64_t cells = g->down * g->across, from = g->rows * g->columns * width;
-    double *cell = cs_alloc(cells * width, sizeof *cell);
-    int64_t *count = cs_alloc(cells, sizeof *count);
+    CS_AUTO_FREE double *cell = cs_alloc(cells * width, sizeof *cell);
+    CS_AUTO_FREE int64_t *count = cs_alloc(cells, sizeof *count);
     for (int64_t i = 0; i < pictures && cell && count; ++i) {
         memset(cell, 0, (size_t)(cells * width) * sizeof *cell);
         memset(count, 0, (size_t)cells * sizeof *count);
@@ -56,8 +57,6 @@ static cs_status pool_cells(const grid *g, int64_t width, int64_t pictures, floa
         }
     }
     const bool allocated = cell && count;
-    cs_free(cell);
-    cs_free(count);
     return allocated ? CS_OK : CS_ERR_MEMORY;
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -16,7 +17,7 @@ static cs_status take_pictures(const cs_probe_choosing *c, const cs_corpus *corp
     int64_t count = 0, *row = NULL;
     cs_status status = cs_blame(cs_few_shot(c->few, c->examples, c->fit.seed, &count, &row), "%s",
                                 c->examples->path);
-    uint8_t *keep = status == CS_OK ? cs_calloc(corpus->documents, 1) : NULL;
+    CS_AUTO_FREE uint8_t *keep = status == CS_OK ? cs_calloc(corpus->documents, 1) : NULL;
     *y = status == CS_OK ? cs_alloc(count, sizeof **y) : NULL;
     if (status == CS_OK && !(keep && *y)) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
@@ -32,7 +33,6 @@ static cs_status take_pictures(const cs_probe_choosing *c, const cs_corpus *corp
         }
         status = cs_corpus_select(corpus, keep, taken);
     }
-    cs_free(keep);
     cs_free(row);
     return status;
 }
@@ -56,13 +56,13 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
                                          .seed = c->fit.seed,
                                          .threads = c->fit.threads};
     const cs_hidden_options *states = c->states;
-    cs_corpus taken = {0};
-    double *y = NULL;
+    CS_AUTO(cs_corpus) taken = {0};
+    CS_AUTO_FREE double *y = NULL;
     *out = (cs_probe_choice){states->layer[states->layers - 1], CS_PICTURE_MEAN, "mean", INFINITY};
     cs_status status = take_pictures(c, corpus, &taken, &y);
     for (size_t k = 0; k < sizeof kind / sizeof *kind && status == CS_OK; ++k) {
         const int64_t d = cs_picture_width(&model->config, kind[k].pooling);
-        float *x = NULL;
+        CS_AUTO_FREE float *x = NULL;
         status = cs_picture_features(model, &taken, states, kind[k].pooling, &x);
         for (int64_t l = 0; l < states->layers && status == CS_OK; ++l) {
             if (states->layer[l] == 0 && kind[k].pooling == CS_PICTURE_FIRST) {
@@ -80,9 +80,6 @@ cs_status cs_probe_choose(const cs_probe_choosing *c, const char *of, cs_model *
             if (status == CS_OK && loss < out->loss)
                 *out = (cs_probe_choice){states->layer[l], kind[k].pooling, kind[k].name, loss};
         }
-        cs_free(x);
     }
-    cs_corpus_free(&taken);
-    cs_free(y);
     return status;
 }

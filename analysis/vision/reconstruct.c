@@ -7,6 +7,7 @@
 
 #include "analysis/vision/linear_fill.h"
 #include "analysis/vision/perceptual.h"
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -91,10 +92,10 @@ static cs_status choose(const cs_corpus *c, const cs_reconstruct_options *o, cs_
 static cs_status hide(const cs_reconstruct_options *o, int64_t columns, const cs_reconstruction *r,
                       int32_t *group)
 {
-    int32_t *order = cs_alloc(r->patches, sizeof *order);
+    CS_AUTO_FREE int32_t *order = cs_alloc(r->patches, sizeof *order);
     const int64_t groups = o->groups > 0 ? o->groups : r->hidden;
     cs_objective masked = cs_objective_default(CS_OBJ_BLOCK_MASKED);
-    cs_plan plan = {0};
+    CS_AUTO(cs_plan) plan = {0};
     cs_status status = order ? cs_plan_init(&plan, r->patches) : CS_ERR_MEMORY;
     masked.mask_ratio_lo = masked.mask_ratio_hi = o->mask_ratio;
     masked.columns = columns;
@@ -109,8 +110,6 @@ static cs_status hide(const cs_reconstruct_options *o, int64_t columns, const cs
             }
         }
     }
-    cs_plan_free(&plan);
-    cs_free(order);
     return status;
 }
 
@@ -144,7 +143,7 @@ static cs_status fill_one(void *ctx, int64_t i)
     const study *s = ctx;
     const float *x = s->truth + i * s->width;
     float *mean = s->made[1] + i * s->width;
-    uint8_t *hidden = cs_alloc(s->width, 1);
+    CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
     if (!hidden) return CS_ERR_MEMORY;
     mark(s, s->group + i * s->reader->patches, hidden);
     for (int64_t j = 0; j < s->width; ++j) {
@@ -153,7 +152,6 @@ static cs_status fill_one(void *ctx, int64_t i)
     cs_status status =
         s->r->there[2] ? cs_linear_fill_of(&s->fill, s->ridge, hidden, x, s->made[2] + i * s->width)
                        : CS_OK;
-    cs_free(hidden);
     return status;
 }
 
@@ -169,8 +167,8 @@ static cs_status try_one(void *ctx, int64_t i)
     const trial *t = ctx;
     const study *s = t->s;
     const float *x = s->corpus->real + t->picture[i] * s->width;
-    uint8_t *hidden = cs_alloc(s->width, 1);
-    float *to = cs_alloc(s->width, sizeof *to);
+    CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
+    CS_AUTO_FREE float *to = cs_alloc(s->width, sizeof *to);
     cs_status status = hidden && to ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         mark(s, s->group + i % s->r->pictures * s->reader->patches, hidden);
@@ -180,8 +178,6 @@ static cs_status try_one(void *ctx, int64_t i)
     for (int64_t j = 0; j < s->width && status == CS_OK; ++j) {
         t->error[i] += ((double)to[j] - (double)x[j]) * ((double)to[j] - (double)x[j]);
     }
-    cs_free(hidden);
-    cs_free(to);
     return status;
 }
 
@@ -209,7 +205,7 @@ static cs_status fit(study *s)
     enum { MOST_LEFT = 64 };
     const cs_corpus *c = s->corpus;
     int64_t train = 0, left[MOST_LEFT], count = 0;
-    uint8_t *out = cs_calloc(c->documents, 1);
+    CS_AUTO_FREE uint8_t *out = cs_calloc(c->documents, 1);
     if (!out) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < c->documents; ++i) {
         train += !c->held_out[i];
@@ -229,7 +225,6 @@ static cs_status fit(study *s)
     s->r->there[2] = s->fill.variance > 0 && count > 0;
     if (status == CS_OK && s->r->there[2]) status = choose_ridge(s, count, left);
     s->r->ridge = s->r->there[2] ? s->ridge : (double)NAN;
-    cs_free(out);
     return status;
 }
 
@@ -279,7 +274,7 @@ static void join_all(const study *s, const float *vectors, float *to)
 static cs_status score_perceptual(const study *s)
 {
     const int64_t n = s->r->pictures;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     float *a = cs_pool_take(&pool, n * s->width, sizeof *a),
           *b = cs_pool_take(&pool, n * s->width, sizeof *b);
     double *distance = cs_pool_take(&pool, n, sizeof *distance);
@@ -298,7 +293,6 @@ static cs_status score_perceptual(const study *s)
             s->r->score[(i * CS_FILLERS + f) * CS_PICTURE_SCORES + 3] = distance[i];
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -388,7 +382,7 @@ static cs_status write_sheet(const fillings *f, const char *path)
     drawn_sheet s = {.from = 0};
     const int64_t kinds = f->made[2] ? KINDS : KINDS - 1;
     const cs_picture like = {.height = m->height, .width = m->width, .channels = m->channels};
-    float *joined = cs_alloc(f->width, sizeof *joined);
+    CS_AUTO_FREE float *joined = cs_alloc(f->width, sizeof *joined);
     cs_status status = joined ? cs_cells_make(f->pictures, kinds, &like, &s.cells) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         find_line(m, &s);
@@ -407,7 +401,6 @@ static cs_status write_sheet(const fillings *f, const char *path)
     }
     if (status == CS_OK) status = cs_png_write(path, &s.cells.picture);
     cs_picture_free(&s.cells.picture);
-    cs_free(joined);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/range.h"
 #include "base/rng.h"
@@ -204,7 +205,7 @@ cs_status cs_vq_train(const cs_images *m, const cs_vq_options *o, cs_codes **out
                               {"batch", (double)o->batch, 1, 1 << 16},
                               {"lr", o->learning_rate, 0, 1e30}};
     session s = {.images = m, .o = o};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_status status = cs_ranges_check(sizeof range / sizeof *range, range);
     if (status == CS_OK)
         status = cs_codes_fit(m, o->patch, o->codes, o->seed, o->threads, &s.codes);
@@ -222,7 +223,6 @@ cs_status cs_vq_train(const cs_images *m, const cs_vq_options *o, cs_codes **out
     cs_updates_free(&s.updates);
     cs_vq_close(&s.encoder);
     cs_vq_close(&s.both);
-    cs_pool_free(&pool);
     if (status == CS_OK) *result = s.result;
     return CS_DELIVER(status, out, s.codes, cs_codes_free);
 }

@@ -12,6 +12,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 
 static _Atomic int64_t made;
@@ -246,11 +247,9 @@ void cs_append(char **text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *more = *text ? cs_format_list(format, args) : NULL, *before = *text;
+    CS_AUTO_FREE char *more = *text ? cs_format_list(format, args) : NULL, *before = *text;
     va_end(args);
     *text = more ? cs_format("%s%s", before, more) : NULL;
-    cs_free(before);
-    cs_free(more);
 }
 
 void cs_mem_defer_free(void)
@@ -305,9 +304,8 @@ void cs_free(void *p)
 
 void cs_drop(void *held)
 {
-    void *p = NULL;
+    CS_AUTO_FREE void *p = NULL;
     memcpy(&p, held, sizeof p);
-    cs_free(p);
 }
 
 int64_t cs_mem_fail_at(int64_t n)

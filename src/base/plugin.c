@@ -10,6 +10,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 cs_status cs_device_parse(const char *word, cs_device_kind *kind, int *number)
@@ -135,11 +136,10 @@ cs_status cs_plugin_use(const char *plugin, const char *symbol,
                         cs_status (*use)(const void *table, void *ctx), void *ctx)
 {
     const void *table = NULL;
-    char *path = find_plugin(plugin);
+    CS_AUTO_FREE char *path = find_plugin(plugin);
     if (!path) return CS_ERR_MEMORY;
     cs_status status = load(path, symbol, &table);
     status = status ? status : use(table, ctx);
     if (status == CS_ERR_DEVICE) status = cs_blame(status, "%s", *path ? path : "--device cuda");
-    cs_free(path);
     return status;
 }

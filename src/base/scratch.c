@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 const char *cs_scratch_dir(const char *dir)
@@ -20,7 +21,7 @@ const char *cs_scratch_dir(const char *dir)
 
 cs_status cs_scratch_open(const char *dir, int *fd)
 {
-    char *path = cs_format("%s/cospec-scratch-XXXXXX", cs_scratch_dir(dir));
+    CS_AUTO_FREE char *path = cs_format("%s/cospec-scratch-XXXXXX", cs_scratch_dir(dir));
     if (!path) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     *fd = mkostemp(path, O_CLOEXEC);
@@ -32,7 +33,6 @@ cs_status cs_scratch_open(const char *dir, int *fd)
         (void)close(*fd);
         *fd = -1;
     }
-    cs_free(path);
     return status;
 }
 

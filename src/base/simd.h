@@ -87,7 +87,14 @@ typedef double vd_any __attribute__((vector_size(SIMD_BYTES), aligned(8), may_al
 #define lesser(a, b) ((vf)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define root(a) ((vf)_mm512_sqrt_ps((__m512)(a)))
 #define signs(v) bits_of_mask(_mm512_cmplt_epi32_mask((__m512i)(v), _mm512_setzero_si512()))
-#define pick(x, i) ((vf)_mm512_i32gather_ps((__m512i)(i), x, 4))
+/* Without optimisation gcc's header has a macro here, whose own mask changes its sign. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+ALWAYS vf pick(const float *x, vi at)
+{
+    return (vf)_mm512_i32gather_ps((__m512i)at, x, 4);
+}
+#pragma GCC diagnostic pop
 #define even_products(a, b) ((vw)_mm512_mul_epu32((__m512i)(a), (__m512i)(b)))
 #elif CS_SIMD == 256
 #define SIMD_NAME "avx2"

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 enum { DIGIT = 11, DIGITS = 6, BUCKETS = 1 << DIGIT };
@@ -24,7 +25,7 @@ static int64_t bucket_of(const cs_scored *x, int digit)
 
 cs_status cs_scored_sort(int64_t n, cs_scored *list)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_scored *buffer = cs_pool_take(&pool, n, sizeof *buffer), *from = list, *to = buffer;
     int64_t(*start)[BUCKETS] = cs_pool_take(&pool, DIGITS, sizeof *start);
     cs_status status = pool.status;
@@ -52,6 +53,5 @@ cs_status cs_scored_sort(int64_t n, cs_scored *list)
     if (from != list && status == CS_OK) {
         memcpy(list, from, (size_t)n * sizeof *list);
     }
-    cs_pool_free(&pool);
     return status;
 }

@@ -29,6 +29,7 @@
 
 #include <cblas.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -430,14 +431,12 @@ cs_status cs_threads_blas_check(void)
                            : "set OPENBLAS_NUM_THREADS=1 and give --threads 1");
     }
     /* A product that is large enough makes it take them now, before others do; it keeps them. */
-    double *a = cs_calloc((int64_t)n * n, sizeof *a), *b = cs_calloc((int64_t)n * n, sizeof *b);
+    CS_AUTO_FREE double *a = cs_calloc((int64_t)n * n, sizeof *a),
+                        *b = cs_calloc((int64_t)n * n, sizeof *b);
     if (a && b) {
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, a, n, a, n, 0, b, n);
     }
-    cs_status status = a && b ? CS_OK : CS_ERR_MEMORY;
-    cs_free(a);
-    cs_free(b);
-    return status;
+    return a && b ? CS_OK : CS_ERR_MEMORY;
 }
 
 void cs_threads_blas_broken(void)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -80,7 +81,7 @@ void cs_words_free(cs_words *list)
 
 void cs_args_free(cs_args **held)
 {
-    cs_args *args = *held;
+    CS_AUTO_FREE cs_args *args = *held;
     if (!args) {
         return;
     }
@@ -96,7 +97,6 @@ void cs_args_free(cs_args **held)
     json_decref(args->digests);
     free(args->printed);
     cs_result_free(&args->record);
-    cs_free(args);
     *held = NULL;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cli/args.h"
@@ -34,9 +35,8 @@ static const struct {
 
 static bool holds(const char *dir, const char *name)
 {
-    char *path = cs_path_join(dir, name);
+    CS_AUTO_FREE char *path = cs_path_join(dir, name);
     bool there = path && cs_path_exists(path);
-    cs_free(path);
     return there;
 }
 
@@ -44,12 +44,11 @@ static bool holds(const char *dir, const char *name)
 static bool joins_corpora(const char *path)
 {
     const char *side = NULL;
-    char *first = NULL;
+    CS_AUTO_FREE char *first = NULL;
     const bool several =
         cs_corpus_joined(path) && cs_corpus_next_source(&path, &first) == CS_OK && first;
     const bool there = several && (cs_synthetic_named(first) || cs_corpus_named(first, &side) ||
                                    cs_path_exists(first));
-    cs_free(first);
     cs_reason_clear(); /* of an empty name */
     return there;
 }

@@ -1,5 +1,6 @@
 /* cospec align: alignment of an objective with the classes of a corpus. */
 #include "analysis/measures/alignment.h"
+#include "base/auto.h"
 
 #include <string.h>
 
@@ -50,8 +51,8 @@ static void add_shares(const cs_corpus *c, int64_t document, double *x, cs_align
 static cs_status sum_tokens(const cs_args *args, run *r)
 {
     const cs_corpus *c = &r->corpus;
-    cs_sequences sequences = {0};
-    double *x = cs_alloc(c->vocab, sizeof *x);
+    CS_AUTO(cs_sequences) sequences = {0};
+    CS_AUTO_FREE double *x = cs_alloc(c->vocab, sizeof *x);
     cs_status status = x ? cs_sequences_of(c, cs_args_int_or(args, "max-length", 0), 0, &sequences)
                          : CS_ERR_MEMORY;
     for (int64_t i = 0; i < sequences.count && status == CS_OK; ++i) {
@@ -63,8 +64,6 @@ static cs_status sum_tokens(const cs_args *args, run *r)
         if (c->label[d] >= 0 && c->doc_ptr[d + 1] > c->doc_ptr[d] && wanted(args, c, d))
             add_shares(c, d, x, r->of);
     }
-    cs_sequences_free(&sequences);
-    cs_free(x);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/measures/subspace.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -110,11 +111,11 @@ static cs_status print_angles(cs_args *args, int64_t k, const double *angle, con
 
 static cs_status run(cs_args *args)
 {
-    cs_cooc_store a = {0}, b = {0};
-    cs_spectrum sa = {0}, sb = {0};
+    CS_AUTO(cs_cooc_store) a = {0}, b = {0};
+    CS_AUTO(cs_spectrum) sa = {0}, sb = {0};
     spacing gap[2] = {{0}};
     int64_t k = cs_args_int(args, "k");
-    double *angle = cs_alloc(k, sizeof *angle);
+    CS_AUTO_FREE double *angle = cs_alloc(k, sizeof *angle);
     const char *first = cs_args_positional(args, 0), *second = cs_args_positional(args, 1);
     cs_status status = angle ? cs_args_store(args, first, &a) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_args_store(args, second, &b);
@@ -124,13 +125,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK)
         status = cs_blame(right_vectors(args, &b, k, second, &sb, &gap[1]), "%s", second);
     if (status == CS_OK) status = cs_principal_angles(&sa.v, &sb.v, angle);
-    if (status == CS_OK) status = print_angles(args, k, angle, gap);
-    cs_free(angle);
-    cs_spectrum_free(&sa);
-    cs_spectrum_free(&sb);
-    cs_cooc_store_free(&a);
-    cs_cooc_store_free(&b);
-    return status;
+    return status == CS_OK ? print_angles(args, k, angle, gap) : status;
 }
 
 static const cs_opt angles_options[] = {

@@ -5,6 +5,7 @@
 
 #include "analysis/study/compare.h"
 #include "analysis/trained/tasks.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -93,7 +94,7 @@ static cs_status describe(job *j, const cs_model_text *t, cs_compare_model *m)
 
 static cs_status add_model(job *j, cs_compare_model m)
 {
-    cs_model_text t = {0};
+    CS_AUTO(cs_model_text) t = {0};
     if (!cs_study_name_is_good(m.name)) {
         return cs_fail(CS_ERR_USAGE,
                        "%s: expected NAME=MODEL with a name of letters, digits, '.', '_' and '-'",
@@ -113,7 +114,6 @@ static cs_status add_model(job *j, cs_compare_model m)
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&t);
     if (status == CS_OK && m.decoder) status = cs_model_text_decoder(&t);
     if (status == CS_OK) status = describe(j, &t, &m);
-    cs_model_text_free(&t);
     if (status == CS_OK)
         status = cs_reserve(&j->model, &j->capacity, j->models + 1, sizeof *j->model);
     if (status == CS_OK) j->model[j->models++] = m;
@@ -124,7 +124,7 @@ static cs_status add_model(job *j, cs_compare_model m)
 /* A folder of checkpoints. */
 static cs_status add_series(job *j, const cs_compare_model *whole)
 {
-    cs_checkpoints all = {0};
+    CS_AUTO(cs_checkpoints) all = {0};
     cs_status status = cs_checkpoints_of(whole->path, &all);
     for (int64_t i = 0; i < all.count && status == CS_OK; ++i) {
         const int64_t step = all.at[i].step;
@@ -136,7 +136,6 @@ static cs_status add_series(job *j, const cs_compare_model *whole)
                               .name = cs_args_format(j->args, "%s-%" PRId64, whole->name, step)};
         status = m.path && m.step && m.name ? add_model(j, m) : CS_ERR_MEMORY;
     }
-    cs_checkpoints_free(&all);
     return status;
 }
 
@@ -224,7 +223,7 @@ static cs_status blame_option(const job *j, cs_status status)
     static const char *const option[] = {"read", "probe", "finetune"},
                              unknown[] = "unknown option ";
     const char *found = status == CS_OK ? NULL : strstr(cs_reason(), unknown);
-    char *reason = found ? cs_strdup(found) : NULL;
+    CS_AUTO_FREE char *reason = found ? cs_strdup(found) : NULL;
     for (size_t i = 0; i < sizeof option / sizeof *option && reason; ++i) {
         const char *name = reason + strlen(unknown), *text = cs_args_text(j->args, option[i]);
         if (cs_args_given(j->args, option[i]) &&
@@ -234,7 +233,6 @@ static cs_status blame_option(const job *j, cs_status status)
             break;
         }
     }
-    cs_free(reason);
     return status;
 }
 
@@ -375,7 +373,7 @@ static cs_status compare(job *j, cs_study_job *s)
     cs_args *args = j->args;
     const int models = cs_args_positionals(args) - 1;
     const char *corpus = cs_args_positional(args, models);
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     const char *dir = cs_args_given(args, "output") ? cs_args_text(args, "output") : "DIR";
     cs_status status = cs_args_given(args, "output") || cs_args_flag(args, "dry-run")
                            ? check_word(corpus)
@@ -406,17 +404,15 @@ static cs_status compare(job *j, cs_study_job *s)
         status = cs_blame(cs_claims_read(&s->study, NULL, &s->claims), "%s", s->steps);
     for (int64_t i = 0; i < j->models; ++i)
         s->series = s->series || !j->model[i].last;
-    json_decref(json);
     return status == CS_OK ? blame_option(j, cs_study_job_run(args, s)) : status;
 }
 
 static cs_status run(cs_args *args)
 {
     job j = {.args = args, .positions = 128, .sources = cs_args_text(args, "sources")};
-    cs_study_job s = {
-        .compares = true, .begin = begin, .check = check_documents, .times = times, .ctx = &j};
+    CS_AUTO(cs_study_job)
+    s = {.compares = true, .begin = begin, .check = check_documents, .times = times, .ctx = &j};
     cs_status status = compare(&j, &s);
-    cs_study_job_free(&s);
     cs_tasks_free(&j.list);
     CS_FREE_FIELDS(&j, model, task);
     free(j.written);

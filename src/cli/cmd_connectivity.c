@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/measures/population_rows.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -172,14 +173,14 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
                                  bool given, bool null)
 {
     cs_population_plan plan = t->plan;
-    cs_population_rows rows = {0};
+    CS_AUTO(cs_population_rows) rows = {0};
     const char *position = given ? "given" : "blind";
     const char *series = null ? cs_args_format(args, "%s shuffled", spec) : spec;
-    char *why = NULL;
+    CS_AUTO_FREE char *why = NULL;
     bool kept = false;
     cs_status status = series ? take_kept(t, &kept) : CS_ERR_MEMORY;
     if (status != CS_OK || kept) return status;
-    cs_plan_file parts = {0};
+    CS_AUTO(cs_plan_file) parts = {0};
     t->objective = spec;
     status = cs_objective_parse_held(spec, &parts, &plan.build.objective);
     plan.build.context.given = given;
@@ -193,14 +194,11 @@ static cs_status study_objective(cs_args *args, study *t, const cs_corpus *corpu
             null ? cs_population_null(corpus, &plan, &rows) : measure(corpus, &plan, &rows, &why);
     cs_args_note_uncovered(args, plan.build.stride, rows.uncovered, rows.tokens);
     if (why) cs_output_note(args, "population values are not available: %s", why);
-    cs_free(why);
     if (rows.as_blind)
         cs_output_note(
             args, "each context has a single target position, so the matrix equals the blind one");
     if (status == CS_OK)
         status = keep_record(t, series, position, rows.as_blind ? blind : NULL, &rows);
-    cs_population_rows_free(&rows);
-    cs_plan_file_free(&parts);
     return status;
 }
 
@@ -210,19 +208,18 @@ static cs_status check_specs(const cs_args *args, const study *t, const cs_corpu
 {
     cs_status status = CS_OK;
     for (int i = 0; i < t->specs.count && status == CS_OK; ++i) {
-        cs_plan_file parts = {0};
+        CS_AUTO(cs_plan_file) parts = {0};
         status = cs_objective_parse_held(t->specs.text[i], &parts, &options.objective);
         if (status == CS_OK)
             status = cs_blame(cs_cooc_check(corpus, &options), "%s", t->specs.text[i]);
         if (status == CS_OK) cs_args_note_masked(args, corpus, &options);
-        cs_plan_file_free(&parts);
     }
     return status;
 }
 
 static cs_status study_corpus(cs_args *args, study *t)
 {
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     cs_cooc_options *base = &t->plan.build;
     cs_status status = cs_args_build(args, base);
     if (status == CS_OK) status = measuring_options(args, &t->plan.spectrum);
@@ -242,17 +239,16 @@ static cs_status study_corpus(cs_args *args, study *t)
                                      j % each > 0);
         }
     }
-    cs_corpus_free(&corpus);
     return status;
 }
 
 static cs_status study_file(cs_args *args, study *t, const char *path)
 {
-    cs_csr a = {0};
-    cs_nonempty_rows kept_rows = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) kept_rows = {0};
     cs_connectivity_options options = {0};
-    cs_population_rows rows = {0};
-    json_t *sidecar = NULL;
+    CS_AUTO(cs_population_rows) rows = {0};
+    json_auto_t *sidecar = NULL;
     double cost = 0;
     bool kept = false;
     (void)snprintf(t->input, sizeof t->input, "%s", cs_output_sha256(args, path));
@@ -268,10 +264,6 @@ static cs_status study_file(cs_args *args, study *t, const char *path)
         status = cs_blame(cs_population_rows_of_matrix(&a, &options, &rows), "%s", path);
     if (status == CS_OK)
         status = keep_record(t, path, cs_json_string(sidecar, "target_position"), NULL, &rows);
-    json_decref(sidecar);
-    cs_population_rows_free(&rows);
-    cs_csr_free(&a);
-    cs_nonempty_rows_free(&kept_rows);
     return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/scratch.h"
 #include "cli/args.h"
@@ -128,11 +129,9 @@ static cs_status build_into(cs_args *args, cs_cooc_prepared *p, const char *dir,
 
 static cs_status build_one(cs_args *args, cs_cooc_prepared *p)
 {
-    cs_cooc cooc = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     cs_status status = build_into(args, p, cs_args_text(args, "output"), &cooc);
-    if (status == CS_OK) status = print_build(args, p, &cooc);
-    cs_cooc_free(&cooc);
-    return status;
+    return status == CS_OK ? print_build(args, p, &cooc) : status;
 }
 
 /* The matrix and what it was counted from become the caller's. */
@@ -166,8 +165,8 @@ static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, 
 {
     const cs_cooc_options *options = &p->options;
     enum { TOP = 16 };
-    cs_cooc cooc = {0};
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     const char *dir = cs_args_format(args, "%s/draws-%lld", cs_args_text(args, "output"),
                                      (long long)options->draws);
     cs_status status = dir ? claim_draws(args, options->draws) : CS_ERR_MEMORY;
@@ -194,8 +193,6 @@ static cs_status build_draws(cs_args *args, cs_cooc_prepared *p, cs_item *list, 
         cs_item_reals(item, "sigma", spectrum.k, spectrum.sigma);
         cs_item_reals(item, "residual", spectrum.k, spectrum.residual);
     }
-    cs_spectrum_free(&spectrum);
-    cs_cooc_free(&cooc);
     return status;
 }
 
@@ -291,7 +288,7 @@ static cs_status claim_all(cs_args *args, bool list)
 static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
 {
     const char *dir = cs_args_text(args, "output");
-    cs_cooc cooc = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     cs_cooc_options *o = &p->options;
     o->progress = o->comm->rank == 0 ? o->progress : NULL;
     if (o->memory_budget == 0) { /* of what is free, for all ranks on this machine */
@@ -309,7 +306,6 @@ static cs_status build_over_ranks(cs_args *args, cs_cooc_prepared *p)
             status = print_build(args, p, &cooc);
         }
     }
-    cs_cooc_free(&cooc);
     return status;
 }
 
@@ -388,10 +384,10 @@ static cs_status build(cs_args *args, cs_corpus *corpus, cs_cooc_prepared *p, in
 
 static cs_status run_cooc(cs_args *args)
 {
-    cs_corpus corpus = {0};
-    cs_plan_file file = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_cooc_options options = {0};
-    cs_cooc_prepared prepared = {0};
+    CS_AUTO(cs_cooc_prepared) prepared = {0};
     cs_comm comm = {0};
     int64_t count = 0, *draws = NULL;
     const char *list = cs_args_text(args, "draws");
@@ -424,10 +420,7 @@ static cs_status run_cooc(cs_args *args)
         status = note_sampling(args, &prepared);
     }
     status = status ? status : build(args, &corpus, &prepared, count, draws);
-    cs_cooc_prepared_free(&prepared);
     cs_free(draws);
-    cs_corpus_free(&corpus);
-    cs_plan_file_free(&file);
     return options.comm ? cs_ranks_leave(&comm, cs_ranks_alone(args, &comm, status)) : status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -22,7 +23,7 @@
 static cs_status length_stats(const cs_corpus *c, cs_item *root)
 {
     int64_t n = c->documents;
-    int64_t *length = cs_alloc(n, sizeof *length);
+    CS_AUTO_FREE int64_t *length = cs_alloc(n, sizeof *length);
     if (!length) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < n; ++d) {
         length[d] = c->doc_ptr[d + 1] - c->doc_ptr[d];
@@ -34,7 +35,6 @@ static cs_status length_stats(const cs_corpus *c, cs_item *root)
     cs_item_real(stats, "mean", n ? (double)c->tokens / (double)n : 0.0);
     cs_item_int(stats, "p90", n ? length[(n - 1) * 9 / 10] : 0);
     cs_item_int(stats, "max", n ? length[n - 1] : 0);
-    cs_free(length);
     return CS_OK;
 }
 
@@ -42,7 +42,7 @@ static cs_status length_stats(const cs_corpus *c, cs_item *root)
 static cs_status class_stats(const cs_corpus *c, cs_item *root)
 {
     cs_item *classes = cs_item_array(root, "classes");
-    int64_t *count =
+    CS_AUTO_FREE int64_t *count =
         cs_calloc(3 * (c->labels + 1), sizeof *count); /* documents, tokens, held out */
     if (!count) return CS_ERR_MEMORY;
     for (int64_t d = 0; d < c->documents; ++d) {
@@ -62,13 +62,12 @@ static cs_status class_stats(const cs_corpus *c, cs_item *root)
         cs_item_int(item, "tokens", of[1]);
         cs_item_int(item, "held_out", of[2]);
     }
-    cs_free(count);
     return CS_OK;
 }
 
 static cs_status synthetic_stats(const cs_corpus *corpus, cs_item *root)
 {
-    cs_synthetic language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     if (!cs_synthetic_named(corpus->name)) {
         return CS_OK;
     }
@@ -86,7 +85,6 @@ static cs_status synthetic_stats(const cs_corpus *corpus, cs_item *root)
         cs_item_real(item, "first_token_nats", score.first);
         cs_item_real(item, "next_token_nats", score.next);
     }
-    cs_synthetic_free(&language);
     return status;
 }
 
@@ -157,7 +155,7 @@ static cs_status run_list(cs_args *args)
 
 static cs_status prepare_one(cs_args *args, const char *name, cs_item *list)
 {
-    char *note = NULL, *path = NULL;
+    CS_AUTO_FREE char *note = NULL, *path = NULL;
     cs_status status = cs_source_prepare(name, cs_args_flag(args, "force"), &note);
     if (status == CS_OK) status = cs_source_path(name, &path);
     if (status == CS_OK) {
@@ -166,8 +164,6 @@ static cs_status prepare_one(cs_args *args, const char *name, cs_item *list)
         cs_item_text(item, "path", path);
         cs_item_text(item, "note", note ? note : "");
     }
-    cs_free(note);
-    cs_free(path);
     return status;
 }
 
@@ -192,7 +188,7 @@ static cs_status image_stats(cs_args *args, const char *source)
     static const cs_view view = {"classes[]", "label images held_out"};
     enum { ROWS = 16, COLUMNS = 12 };
     const char *sheet = NULL;
-    cs_images m = {0};
+    CS_AUTO(cs_images) m = {0};
     cs_status status = cs_args_load_images(args, source, &m);
     if (status == CS_OK) status = cs_images_describe(&m, cs_output_root(args));
     if (status == CS_OK && cs_args_given(args, "output")) {
@@ -204,7 +200,6 @@ static cs_status image_stats(cs_args *args, const char *source)
                        (long long)m.height, (long long)m.width, (long long)m.channels);
         status = cs_output_record(args, "stats", &view);
     }
-    cs_images_free(&m);
     return status;
 }
 

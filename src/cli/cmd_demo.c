@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -87,7 +88,7 @@ static void print_word(const char *word)
 
 static cs_status run_step(cs_args *args, int step, const char *corpus, const char *dir)
 {
-    cs_words words = {0};
+    CS_AUTO(cs_words) words = {0};
     const cs_command *command = NULL;
     bool refuted = false;
     cs_status status = fill_step(args, steps[step].command, corpus, dir, &words);
@@ -102,7 +103,6 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
         status = cs_command_execute(command, words.count - 1, words.text + 1, true, &refuted);
         (void)fflush(stdout);
     }
-    cs_words_free(&words);
     if (refuted) cs_output_refuted(args);
     if (status == CS_ERR_INTERRUPT) {
         cs_reason_clear();
@@ -115,9 +115,8 @@ static cs_status run_step(cs_args *args, int step, const char *corpus, const cha
 /* WordNet, or the generated corpus with the reason in words. */
 static const char *choose_corpus(void)
 {
-    char *note = NULL;
+    CS_AUTO_FREE char *note = NULL;
     const bool found = cs_corpus_prepare("wordnet", false, &note) == CS_OK;
-    cs_free(note);
     if (found) {
         (void)printf("Corpus: WordNet, 28,000 glosses of nouns in 14 classes.\n");
         return "wordnet";

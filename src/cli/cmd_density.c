@@ -1,5 +1,6 @@
 /* cospec density: the spectrum of a matrix too large for an SVD, with error bars. */
 
+#include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/estimate.h"
 #include "cli/groups.h"
@@ -103,9 +104,9 @@ static cs_status options_of(cs_args *args, cs_spectrum_density_options *o)
 
 static cs_status run(cs_args *args)
 {
-    cs_csr a = {0};
-    cs_nonempty_rows rows = {0};
-    cs_spectrum_density density = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) rows = {0};
+    CS_AUTO(cs_spectrum_density) density = {0};
     cs_spectrum_density_options options = {0};
     double cost = 0;
     const char *path = NULL;
@@ -125,9 +126,6 @@ static cs_status run(cs_args *args)
         status = status == CS_ERR_INPUT ? cs_blame(status, "%s", path) : status;
         if (status == CS_OK) status = print_result(args, &options, &density);
     }
-    cs_spectrum_density_free(&density);
-    cs_csr_free(&a);
-    cs_nonempty_rows_free(&rows);
     return status;
 }
 

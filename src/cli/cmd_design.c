@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/design/design.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -30,11 +31,10 @@ static cs_status problem_of(const cs_args *args, cs_plan_file *parts, cs_design_
         family = "offset-ar(offset-weights=mix:0)";
     }
     cs_status status = cs_args_objective_text(args, family, parts, &out->objective);
-    char *filled = status == CS_OK ? cs_objective_describe(&out->objective) : NULL;
+    CS_AUTO_FREE char *filled = status == CS_OK ? cs_objective_describe(&out->objective) : NULL;
     /* Parts of a mixture are read with the parameters that were filled in. */
     if (status == CS_OK)
         status = filled ? cs_objective_parse_held(filled, parts, &out->objective) : CS_ERR_MEMORY;
-    cs_free(filled);
     return status;
 }
 
@@ -42,7 +42,7 @@ static cs_status problem_of(const cs_args *args, cs_plan_file *parts, cs_design_
 static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **gram)
 {
     const char *source = cs_args_text(args, "corpus");
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     const char *of_text = cs_args_given_of(args, cs_group_corpus);
     of_text = of_text ? of_text : cs_args_given_of(args, cs_group_roles);
     if (!source && !of_text) {
@@ -59,7 +59,6 @@ static cs_status add_stream(cs_args *args, cs_design_problem *problem, double **
         status = cs_stream_gram(&corpus, problem->length, cs_output_progress(args), *gram);
     problem->matrix = CS_DESIGN_STREAM;
     problem->gram = *gram;
-    cs_corpus_free(&corpus);
     return status;
 }
 
@@ -96,12 +95,11 @@ static cs_status add_frontier(cs_args *args, cs_partial_run *u, cs_design_proble
     double most = 0;
     cs_status status = cs_design_most(&problem, &most);
     for (int64_t i = (int64_t)json_array_size(rows); i < count && status == CS_OK; ++i) {
-        cs_design d = {0};
+        CS_AUTO(cs_design) d = {0};
         problem.next_token = most * (double)(count - i) / (double)count;
         status = solve(args, u, &problem, &d);
         if (status == CS_OK) status = cs_design_row("frontier", "frontier", &d, rows);
         if (status == CS_OK) status = cs_partial_run_save(u);
-        cs_design_free(&d);
     }
     return status;
 }
@@ -110,28 +108,24 @@ static cs_status add_one(cs_args *args, cs_partial_run *u, const cs_design_probl
                          json_t *rows)
 {
     const char *path = NULL;
-    cs_design d = {0};
-    json_t *plans = NULL;
+    CS_AUTO(cs_design) d = {0};
+    json_auto_t *plans = NULL;
     cs_status status = solve(args, u, problem, &d);
     if (status == CS_OK) status = cs_design_plans(problem, &d, &plans);
     if (status == CS_OK && u->path) status = cs_output_path(args, "plan.json", &path);
     if (status == CS_OK && u->path) status = cs_json_write(path, plans);
-    if (status == CS_OK) status = cs_design_row("design", family_of(args), &d, rows);
-    json_decref(plans);
-    cs_design_free(&d);
-    return status;
+    return status == CS_OK ? cs_design_row("design", family_of(args), &d, rows) : status;
 }
 
 static cs_status add_objectives(const cs_args *args, const cs_design_problem *problem, json_t *rows)
 {
     static const char *const none[] = {NULL};
-    cs_words given = {0};
+    CS_AUTO(cs_words) given = {0};
     cs_status status = cs_args_compared(args, none, &given);
     if (status == CS_OK && given.count == 0) status = cs_design_compare_all(problem, rows);
     for (int i = 0; i < given.count && status == CS_OK; ++i) {
         status = cs_design_compare(problem, given.text[i], rows);
     }
-    cs_words_free(&given);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* cospec features: hidden states of a corpus as NPY files. */
 
 #include "analysis/measures/row_blocks.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -62,11 +63,10 @@ static cs_status open_files(cs_args *args, run *r)
     r->file = cs_calloc(r->files, sizeof(cs_npy_stream *));
     if (!r->file) return CS_ERR_MEMORY;
     for (int64_t l = 0; l < r->files && status == CS_OK; ++l) {
-        char *name = layer_file(r, l);
+        CS_AUTO_FREE char *name = layer_file(r, l);
         status = name ? open_file(args, name, half ? CS_F16 : CS_F32,
                                   r->text.model.config.shape.width, &r->file[l])
                       : CS_ERR_MEMORY;
-        cs_free(name);
     }
     if (status == CS_OK) status = open_file(args, "rows.npy", CS_I64, CS_ROW_COLUMNS, &r->rows);
     if (status == CS_OK && r->text.corpus.labels > 0)

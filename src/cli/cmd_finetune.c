@@ -2,6 +2,7 @@
 
 #include "analysis/trained/finetune_runs.h"
 #include "analysis/trained/span_runs.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -30,14 +31,12 @@ static cs_status report_study(cs_args *args, const cs_finetune_task *task,
                          blocks = {"metrics[].~left_out[]",
                                    "model=/model layer=/~layer seed=^~seed metric=^name block=# "
                                    "value=. partition=/~partition"};
-    cs_table predictions = {0};
+    CS_AUTO(cs_table) predictions = {0};
     cs_status status = cs_finetune_record(task, plan, study, reference, cs_output_root(args),
                                           task->dir ? &predictions : NULL);
     if (status == CS_OK && task->dir) status = cs_output_predictions(args, &predictions);
     if (status == CS_OK) status = cs_output_csv(args, "finetune-blocks.csv", &blocks);
-    if (status == CS_OK) status = cs_output_record(args, "finetune", &view);
-    cs_table_free(&predictions);
-    return status;
+    return status == CS_OK ? cs_output_record(args, "finetune", &view) : status;
 }
 
 typedef struct {
@@ -335,8 +334,9 @@ static cs_status report_spans(cs_args *args, const cs_span_task *t)
 static cs_status run_spans(cs_args *args)
 {
     session s = {0};
-    cs_span_task t = {.longest = cs_args_int(args, "max-answer"),
-                      .threshold = cs_args_real(args, "null-threshold")};
+    CS_AUTO(cs_span_task)
+    t = {.longest = cs_args_int(args, "max-answer"),
+         .threshold = cs_args_real(args, "null-threshold")};
     cs_status status = refuse_for_spans(args);
     if (status == CS_OK) status = take_options(args, &s);
     if (status == CS_OK && s.plan.rates != 1)
@@ -354,7 +354,6 @@ static cs_status run_spans(cs_args *args)
         status = cs_fail(CS_ERR_USAGE, "--epochs 0: %s has no span head", s.from.dir);
     if (status == CS_OK) status = report_spans(args, &t);
     cs_free(s.plan.rate);
-    cs_span_task_free(&t);
     cs_model_text_free(&s.from);
     return status;
 }
@@ -372,11 +371,10 @@ static cs_status run_finetune(cs_args *args)
                        "MODEL --tasks LIST");
     }
     session s = {0};
-    cs_finetune_study study = {0};
+    CS_AUTO(cs_finetune_study) study = {0};
     cs_status status = prepare(args, &s);
     if (status == CS_OK) status = cs_finetune_study_of(&s.task, &s.plan, &study);
     if (status == CS_OK) status = report_study(args, &s.task, &s.plan, &study, &s.reference);
-    cs_finetune_study_free(&study);
     cs_free(s.plan.rate);
     cs_cloze_free(&s.cloze);
     cs_reference_free(&s.reference);

@@ -1,4 +1,5 @@
 /* cospec generate: texts drawn from a model. */
+#include "base/auto.h"
 #include "infer/generate.h"
 
 #include <string.h>
@@ -59,20 +60,16 @@ static cs_status take_options(const cs_args *args, const cs_model_text *t, cs_en
 static cs_status run_generate(cs_args *args)
 {
     static const cs_view view = {"texts[]", "number=# text nll"};
-    cs_model_text t = {0};
-    cs_encoder prompt = {0};
+    CS_AUTO(cs_model_text) t = {0};
+    CS_AUTO(cs_encoder) prompt = {0};
     cs_generate_options o = {0};
-    cs_generated g = {0};
+    CS_AUTO(cs_generated) g = {0};
     cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
     if (status == CS_OK) status = take_options(args, &t, &prompt, &o);
     if (status == CS_OK) status = cs_generate(&t.model, &o, &g);
     cs_item_text(cs_output_root(args), "model", t.dir);
     if (status == CS_OK) status = cs_generated_record(&g, &o, t.tokenizer, cs_output_root(args));
-    if (status == CS_OK) status = cs_output_record(args, "generate", &view);
-    cs_generated_free(&g);
-    cs_encoder_free(&prompt);
-    cs_model_text_free(&t);
-    return status;
+    return status == CS_OK ? cs_output_record(args, "generate", &view) : status;
 }
 
 static const cs_opt generate_options[] = {

@@ -1,4 +1,5 @@
 /* cospec inspect: what a matrix, a row, a singular vector or a word looks like. */
+#include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -124,18 +125,15 @@ static cs_status run(cs_args *args)
 {
     const char *dir = cs_args_positional(args, 0);
     static const cs_view view = {"lines[]", "what rank index text value share"};
-    cs_cooc_store store = {0};
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_cooc_store) store = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_item *lines = cs_item_array(cs_output_root(args), "lines");
     cs_status status = check_lists(args);
     if (status == CS_OK) status = cs_args_store(args, dir, &store);
     if (status == CS_OK) status = wanted_spectrum(args, &store, &spectrum);
     const cs_inspection in = {&store, cs_args_int(args, "top"), lines};
     if (status == CS_OK) status = fill_record(args, &in, &spectrum);
-    if (status == CS_OK) status = cs_output_record(args, "inspect", &view);
-    cs_spectrum_free(&spectrum);
-    cs_cooc_store_free(&store);
-    return status;
+    return status == CS_OK ? cs_output_record(args, "inspect", &view) : status;
 }
 
 static const cs_opt inspect_options[] = {

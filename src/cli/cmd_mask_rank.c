@@ -5,6 +5,7 @@
 #include "analysis/measures/mask_rank.h"
 #include "analysis/theorems/lemma_21.h"
 #include "analysis/theorems/theorem_22.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -115,14 +116,13 @@ static cs_status find_rare(study *s, subject *m)
 {
     const char *source = cs_args_text(s->args, "rare-in");
     const int64_t vocab = m->text.model.config.shape.vocab;
-    cs_corpus other = {0};
+    CS_AUTO(cs_corpus) other = {0};
     cs_status status = source ? cs_args_encode_corpus(s->args, source, &m->text, &other) : CS_OK;
     m->options.rare = m->rare = cs_alloc(vocab, 1);
     if (status == CS_OK && !m->rare) status = CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_rare_tokens(source ? &other : &m->text.corpus, vocab,
                                 cs_args_int(s->args, "rare"), m->rare);
-    cs_corpus_free(&other);
     return status;
 }
 
@@ -220,16 +220,13 @@ done:
 static cs_status write_statements(cs_args *args, const cs_statements *list)
 {
     const char *path = NULL;
-    json_t *json = NULL;
-    cs_result *result = cs_result_new();
+    json_auto_t *json = NULL;
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_statements_record(list, cs_result_root(result));
     cs_status status = cs_output_path(args, "statements.json", &path);
     if (status == CS_OK) status = cs_result_json(result, &json);
     if (status == CS_OK) status = cs_result_add_table(result, &cs_statements_view, json);
-    if (status == CS_OK) status = cs_json_write(path, json);
-    json_decref(json);
-    cs_result_free(&result);
-    return status;
+    return status == CS_OK ? cs_json_write(path, json) : status;
 }
 
 /* The gap is the answer, the ranks are many. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -184,7 +185,7 @@ static cs_status fit_unigram(cs_args *args, run *r)
         return CS_OK;
     }
     int64_t vocab = r->text.model.config.shape.vocab;
-    cs_corpus other = {0};
+    CS_AUTO(cs_corpus) other = {0};
     const cs_corpus *corpus = &r->text.corpus;
     cs_status status = CS_OK;
     if (strcmp(source, cs_args_positional(args, 1)) != 0) {
@@ -197,7 +198,6 @@ static cs_status fit_unigram(cs_args *args, run *r)
                      ? cs_blame(cs_unigram_of(corpus, vocab, r->unigram), "--unigram %s", source)
                      : CS_ERR_MEMORY;
     }
-    cs_corpus_free(&other);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "analysis/study/figure.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -69,7 +70,7 @@ static cs_status begin_files(cs_args *args, const char *figure, const char **csv
 static cs_status run(cs_args *args)
 {
     const char *series = cs_args_text(args, "series"), *csv = NULL;
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = check_figure(cs_args_positional(args, 0));
     if (status == CS_OK && (cs_args_positionals(args) < 2 || !cs_args_text(args, "output")))
         return cs_fail(CS_ERR_USAGE,
@@ -87,9 +88,7 @@ static cs_status run(cs_args *args)
     if (status == CS_OK) status = cs_figure_script(&figure, &table);
     if (status == CS_OK) status = cs_figure_draw(&figure, "svg");
     if (status == CS_OK) status = cs_figure_draw(&figure, "png");
-    if (status == CS_OK) status = cs_figure_draw(&figure, "pdf");
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_figure_draw(&figure, "pdf") : status;
 }
 
 static const cs_opt plot_options[] = {

@@ -5,6 +5,7 @@
 #include "analysis/vision/patch_runs.h"
 #include "analysis/vision/picture_features.h"
 #include "analysis/vision/probe_choice.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
@@ -159,7 +160,7 @@ static void estimate(run *r, int64_t n, int64_t d, int64_t layers)
 static cs_status read_groups(run *r, const cs_rows *train, const cs_rows *test)
 {
     cs_scoring *scoring = &r->study.scoring;
-    int32_t *group = NULL;
+    CS_AUTO_FREE int32_t *group = NULL;
     int64_t groups = INT32_MAX;
     scoring->units = INT32_MAX;
     cs_status status = cs_args_group_blocks(r->args, "groups", train->rows, &group, &groups);
@@ -176,7 +177,6 @@ static cs_status read_groups(run *r, const cs_rows *train, const cs_rows *test)
                                       &scoring->units);
     r->study.fit.unit = r->unit;
     scoring->unit = r->test_unit;
-    cs_free(group);
     return status;
 }
 
@@ -265,7 +265,7 @@ static cs_status probe_floats(run *r, const char *name, int64_t d, const float *
 static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options *o)
 {
     const int64_t d = columns(r, m);
-    float *train = NULL, *test = NULL;
+    CS_AUTO_FREE float *train = NULL, *test = NULL;
     cs_status status = features_of(r, m, &r->train, o, &train);
     if (status == CS_OK) status = features_of(r, m, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
@@ -276,8 +276,6 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
                                      test + l * r->test.count * d)
                       : CS_ERR_MEMORY;
     }
-    cs_free(train);
-    cs_free(test);
     return status;
 }
 
@@ -320,7 +318,7 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
 {
     float *made[2] = {NULL, NULL};
     cs_corpus plane[2] = {{0}};
-    int32_t *order = NULL;
+    CS_AUTO_FREE int32_t *order = NULL;
     const bool codes = !patches[0].real;
     const int64_t places = r->heads ? 1 : patches[0].doc_ptr[1];
     cs_status status = cs_model_order(&model->config, &order);
@@ -335,7 +333,6 @@ static cs_status probe_pixels(run *r, const cs_model *model, const cs_corpus pat
     if (status == CS_OK && !codes)
         status = probe_floats(r, "pixels", places * patches[0].real_width, pixels[0].real,
                               pixels[1].real);
-    cs_free(order);
     for (int i = 0; i < 2; ++i) {
         cs_free(made[i]);
         cs_corpus_free(&plane[i]);
@@ -350,13 +347,12 @@ static cs_status probe_baselines(run *r, const cs_model_text *m, const cs_corpus
 {
     const int64_t last = m->model.config.shape.layers;
     const bool chosen = r->pooling == CS_PICTURE_AUTO;
-    cs_model fresh = {0};
+    CS_AUTO(cs_model) fresh = {0};
     cs_status status = cs_model_init(&m->model.config, m->backend, false, &fresh);
     if (status == CS_OK) status = cs_model_randomise(&fresh, r->study.scoring.seed);
     o.layer = chosen ? o.layer : &last;
     o.layers = chosen ? o.layers : 1;
     if (status == CS_OK) status = probe_patches(r, &fresh, patches, o, "untrained");
-    cs_model_free(&fresh);
     return status == CS_OK ? probe_pixels(r, &m->model, patches) : status;
 }
 
@@ -392,7 +388,7 @@ static cs_status read_heads(run *r, const cs_model *model, const int64_t limit[2
 
 static cs_status probe_pictures(run *r)
 {
-    cs_model_text m = {0};
+    CS_AUTO(cs_model_text) m = {0};
     cs_corpus patches[2] = {{0}};
     cs_labelled_text side[2] = {{0}};
     const bool one = r->pooling == CS_PICTURE_AUTO;
@@ -427,13 +423,12 @@ static cs_status probe_pictures(run *r)
     }
     cs_corpus_free(&patches[0]);
     cs_corpus_free(&patches[1]);
-    cs_model_text_free(&m);
     return status;
 }
 
 static cs_status probe_texts(run *r)
 {
-    cs_model_text m = {0};
+    CS_AUTO(cs_model_text) m = {0};
     cs_hidden_options o = {.pooling =
                                (cs_pooling)(CS_POOL_MEAN + cs_args_choice(r->args, "pooling"))};
     const char *dir = cs_args_positional(r->args, 0);
@@ -457,7 +452,6 @@ static cs_status probe_texts(run *r)
         begin_result(r, o.layers);
         status = probe_states(r, &m, &o);
     }
-    cs_model_text_free(&m);
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -48,7 +49,7 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
 {
     cs_rows rows = {0};
     cs_gram g = {0};
-    int32_t *block = NULL;
+    CS_AUTO_FREE int32_t *block = NULL;
     int64_t blocks = cs_args_int(s->args, "blocks"), kept = 0;
     cs_status status = cs_args_rows(s->args, text, &rows);
     if (status == CS_OK && rows.dimensions > 2)
@@ -63,7 +64,6 @@ static cs_status blocks_of_rows(study *s, const char *text, cs_gram *out)
     if (status == CS_OK) status = cs_gram_init(rows.cols, blocks, &s->gram, &g);
     if (status == CS_OK) status = cs_gram_add(&g, &rows, block, &s->gram);
     if (status == CS_OK) cs_row_partition(block, rows.rows, blocks, s->partition);
-    cs_free(block);
     cs_rows_close(&rows);
     return CS_DELIVER(status, out, g, cs_gram_free);
 }
@@ -101,7 +101,7 @@ static cs_status blocks_of(study *s, const char *text, cs_gram *out)
 
 static cs_status report(study *s, const char *name, const char *file, const cs_gram *g)
 {
-    cs_effective_rank r = {0};
+    CS_AUTO(cs_effective_rank) r = {0};
     cs_status status = cs_blame(cs_effective_rank_of(g, &s->rank, &r), "%s", name);
     cs_item *matrix = s->list && status == CS_OK ? cs_item_object(s->list, NULL) : s->root;
     if (status == CS_OK) {
@@ -109,7 +109,6 @@ static cs_status report(study *s, const char *name, const char *file, const cs_g
         cs_item_text(matrix, "~partition", s->partition);
         cs_rank_record(name, &s->rank, g, &r, matrix);
     }
-    cs_effective_rank_free(&r);
     return status;
 }
 
@@ -128,7 +127,7 @@ static cs_status study_each(study *s)
     int64_t n = -1;
     for (int i = 0; i < cs_args_positionals(s->args); ++i) {
         const char *name = NULL, *file = NULL;
-        cs_gram g = {0};
+        CS_AUTO(cs_gram) g = {0};
         cs_status status = cs_args_named(s->args, cs_args_positional(s->args, i), &name, &file);
         if (status == CS_OK) status = blocks_of(s, file, &g);
         if (status == CS_OK && n >= 0 && g.total != n && !cs_args_flag(s->args, "force-unequal")) {
@@ -141,7 +140,6 @@ static cs_status study_each(study *s)
         n = g.total;
         if (status == CS_OK) status = report(s, name, file, &g);
         if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &g);
-        cs_gram_free(&g);
         if (status != CS_OK) return status;
     }
     return CS_OK;
@@ -150,7 +148,7 @@ static cs_status study_each(study *s)
 /* All arguments are shards of one matrix. */
 static cs_status study_merged(study *s)
 {
-    cs_gram all = {0};
+    CS_AUTO(cs_gram) all = {0};
     cs_status status = CS_OK;
     for (int i = 0; i < cs_args_positionals(s->args) && status == CS_OK; ++i) {
         const char *name = cs_args_positional(s->args, i);
@@ -166,7 +164,6 @@ static cs_status study_merged(study *s)
     cs_row_partition(NULL, all.total, -all.groups, s->partition);
     if (status == CS_OK) status = report(s, "merged", "merged", &all);
     if (status == CS_OK && cs_args_flag(s->args, "save-blocks")) status = store(s, &all);
-    cs_gram_free(&all);
     return status;
 }
 

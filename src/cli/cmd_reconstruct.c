@@ -1,5 +1,6 @@
 /* cospec reconstruct: hidden patches of pictures, predicted by a model and by what knows no network. */
 #include "analysis/vision/reconstruct.h"
+#include "base/auto.h"
 
 #include <string.h>
 
@@ -28,8 +29,8 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
                                    "by=^by metric=^name block=# value=. partition=^~partition"};
     cs_reconstruct_options o = {0};
     cs_patch_reader reader = {0};
-    cs_reconstruction made = {0};
-    cs_model_text classifier = {0};
+    CS_AUTO(cs_reconstruction) made = {0};
+    CS_AUTO(cs_model_text) classifier = {0};
     const char *sheet = NULL, *of = cs_args_text(args, "perceptual");
     CS_ARGS_FIELDS(args, &o, mask_ratio, limit, shown, batch, seed, threads);
     cs_status status = read_decode(args, &o.groups);
@@ -54,25 +55,20 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
         if (status == CS_OK) status = cs_output_csv(args, "reconstruct-blocks.csv", &blocks);
     }
     if (status == CS_OK) status = cs_output_record(args, "reconstruct", &means);
-    cs_reconstruction_free(&made);
-    cs_model_text_free(&classifier);
     cs_patch_reader_close(&reader);
     return status;
 }
 
 static cs_status run_reconstruct(cs_args *args)
 {
-    cs_model_text t = {0};
-    cs_images images = {0};
+    CS_AUTO(cs_model_text) t = {0};
+    CS_AUTO(cs_images) images = {0};
     const char *source = cs_args_positional(args, 1);
     cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
     if (status == CS_OK && !cs_images_are(source))
         status = cs_args_no_pictures("reconstruct fills", source);
     if (status == CS_OK) status = cs_args_load_images(args, source, &images);
-    if (status == CS_OK) status = reconstruct(args, &t, &images);
-    cs_images_free(&images);
-    cs_model_text_free(&t);
-    return status;
+    return status == CS_OK ? reconstruct(args, &t, &images) : status;
 }
 
 static const cs_opt reconstruct_options[] = {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analysis/study/report.h"
+#include "base/auto.h"
 #include "base/eta.h"
 #include "base/plugin.h"
 #include "cli/args.h"
@@ -260,7 +261,7 @@ static cs_status list_steps(cs_args *args, const cs_study *study, void *ctx)
 static cs_status run(cs_args *args)
 {
     const char *given = cs_args_text(args, "output"), *only = cs_args_text(args, "claims");
-    cs_study_job j = {.times = list_steps};
+    CS_AUTO(cs_study_job) j = {.times = list_steps};
     cs_status status = cs_args_shared(args, "steps", "plots/reproduce.json", &j.steps);
     if (status == CS_OK)
         status = cs_args_shared(args, "template", only ? "plots/claims.html" : "plots/report.html",
@@ -270,9 +271,7 @@ static cs_status run(cs_args *args)
                                &j.study);
     if (status == CS_OK)
         status = cs_blame(cs_claims_read(&j.study, only, &j.claims), "%s", j.steps);
-    if (status == CS_OK) status = cs_study_job_run(args, &j);
-    cs_study_job_free(&j);
-    return status;
+    return status == CS_OK ? cs_study_job_run(args, &j) : status;
 }
 
 const cs_opt cs_group_study_job[] = {

@@ -1,6 +1,7 @@
 /* cospec rerun: repeats the run that a manifest describes, on inputs whose hashes it checks. */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cli/args.h"
@@ -121,7 +122,7 @@ static cs_status run_rerun(cs_args *args)
     const char *path = cs_path_is_dir(given) ? cs_args_join(args, given, "manifest.json") : given;
     json_t *manifest = NULL;
     const cs_command *command = NULL;
-    cs_words w = {0};
+    CS_AUTO(cs_words) w = {0};
     bool refuted = false;
     cs_status status = path ? cs_json_read(path, &manifest) : CS_ERR_MEMORY;
     if (status != CS_OK) return status;
@@ -146,7 +147,6 @@ static cs_status run_rerun(cs_args *args)
     if (refuted) {
         cs_output_refuted(args);
     }
-    cs_words_free(&w);
     json_decref(manifest);
     return status;
 }

@@ -1,6 +1,7 @@
 /* cospec similarity: how alike two representations of the same inputs are, and their dimensions. */
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -25,12 +26,11 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
                                      .blocks = cs_args_int(r->args, "blocks"),
                                      .threads = cs_args_threads(r->args),
                                      .progress = cs_output_progress(r->args)};
-    int32_t *block = NULL;
+    CS_AUTO_FREE int32_t *block = NULL;
     cs_status status =
         cs_args_group_blocks(r->args, "groups", a->rows.rows, &block, &options.blocks);
     options.block = block;
     if (status == CS_OK) status = cs_similarity_of(&a->rows, &b->rows, &options, &s);
-    cs_free(block);
     if (status != CS_OK) return status;
     cs_similarity_record(&s, a->name, b->name, r->metrics);
     if (alone) cs_similarity_angles_record(&s, r->root);
@@ -41,8 +41,8 @@ static cs_status compare(const study *r, const matrix *a, const matrix *b, bool 
 static cs_status dimensions(const study *r, const matrix *m)
 {
     cs_shape_options o = {.progress = cs_output_progress(r->args)};
-    cs_shape s = {0};
-    int32_t *block = NULL;
+    CS_AUTO(cs_shape) s = {0};
+    CS_AUTO_FREE int32_t *block = NULL;
     CS_ARGS_FIELDS(r->args, &o, discard, sample, blocks, threads);
     cs_status status = cs_args_group_blocks(r->args, "groups", m->rows.rows, &block, &o.blocks);
     o.block = block;
@@ -51,8 +51,6 @@ static cs_status dimensions(const study *r, const matrix *m)
     if (status == CS_OK && s.duplicates > 0)
         cs_output_note(r->args, "%s: %lld of %lld rows are duplicates", m->name,
                        (long long)s.duplicates, (long long)s.sampled);
-    cs_shape_free(&s);
-    cs_free(block);
     return status;
 }
 
@@ -99,7 +97,7 @@ static cs_status run(cs_args *args)
             files);
     }
     study r = {.args = args, .root = cs_output_root(args)};
-    matrix *m = cs_calloc(all, sizeof *m);
+    CS_AUTO_FREE matrix *m = cs_calloc(all, sizeof *m);
     cs_status status = m ? open_matrices(&r, files, all, m) : CS_ERR_MEMORY;
     if (status == CS_OK) status = measure(&r, files, all, m);
     if (status == CS_OK && cs_args_int(args, "blocks") > 1 && cs_args_flag(args, "dimension"))
@@ -108,7 +106,6 @@ static cs_status run(cs_args *args)
     for (int i = 0; m && i < all; ++i) {
         cs_rows_close(&m[i].rows);
     }
-    cs_free(m);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/argument_kind.h"
@@ -316,8 +317,8 @@ static cs_status begin_ranks(cs_args *args, const cs_comm *comm, const cs_spectr
 static cs_status run_ranks(cs_args *args)
 {
     cs_comm comm = {0};
-    cs_shard shard = {0};
-    cs_spectrum spectrum = {0};
+    CS_AUTO(cs_shard) shard = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_spectrum_options options = {0};
     const char *path = cs_args_matrix_file(args, cs_args_positional(args, 0));
     cs_status status = path ? take_options(args, &options) : CS_ERR_MEMORY;
@@ -335,8 +336,6 @@ static cs_status run_ranks(cs_args *args)
         status = comm.rank == 0 ? print_spectrum(args, &options, &spectrum) : CS_OK;
     }
     status = status ? status : verdict_of(&spectrum);
-    cs_spectrum_free(&spectrum);
-    cs_shard_free(&shard);
     return cs_ranks_leave(&comm, status);
 }
 

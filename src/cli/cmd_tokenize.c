@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/vision/vq_train.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cli/commands.h"
@@ -62,8 +63,8 @@ static cs_status train_pictures(cs_args *args)
     const bool vq = cs_args_is(args, "model", "vq");
     const char *path = NULL, *source = cs_args_text(args, "corpus");
     cs_vq_options o = {.progress = cs_output_progress(args)};
-    cs_images images = {0};
-    cs_codes *plain = NULL, *made = NULL;
+    CS_AUTO(cs_images) images = {0};
+    CS_AUTO(cs_codes) *plain = NULL, *made = NULL;
     cs_vq_result trained = {0};
     CS_ARGS_FIELDS(args, &o, patch, codes, width, layers, heads, steps, batch, seed, threads);
     o.learning_rate = cs_args_real(args, "lr");
@@ -93,11 +94,7 @@ static cs_status train_pictures(cs_args *args)
         status = put_row(rows, "kmeans", plain, &images, o.threads);
         if (status == CS_OK && vq) status = put_row(rows, "vq", made, &images, o.threads);
     }
-    if (status == CS_OK) status = cs_output_record(args, "train", &view);
-    cs_codes_free(&plain);
-    cs_codes_free(&made);
-    cs_images_free(&images);
-    return status;
+    return status == CS_OK ? cs_output_record(args, "train", &view) : status;
 }
 
 static const cs_opt tokenize_options[] = {
@@ -181,7 +178,7 @@ static cs_status run_lines(cs_args *args, const cs_tokenizer *t, bool encode)
     cs_token_lines lines = {0};
     char *bytes = NULL, *printed = NULL;
     size_t size = 0;
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     bool as_json = cs_args_flag(args, "json") || cs_args_given(args, "output");
     cs_status status = read_lines(args, &bytes, &lines);
     if (status == CS_OK && as_json) {
@@ -197,7 +194,6 @@ static cs_status run_lines(cs_args *args, const cs_tokenizer *t, bool encode)
     if (lines.text) status = cs_memory_close(lines.text, status);
     if (status == CS_OK)
         status = cs_output_text(args, encode ? "ids" : "text", json, printed, (int64_t)size);
-    json_decref(json);
     free(printed);
     cs_free(bytes);
     return status;
@@ -240,12 +236,11 @@ static cs_status each_document(void *from, cs_text_take take, void *to)
     documents *d = from;
     d->take = take;
     d->to = to;
-    cs_corpus about = {0};
+    CS_AUTO(cs_corpus) about = {0};
     cs_status status = cs_corpus_visit(d->corpus, &d->options, take_document, d, &about);
     if (status == CS_OK)
         cs_args_note_read(d->args, d->corpus, about.invalid_bytes, about.invalid_documents,
                           &about.read);
-    cs_corpus_free(&about);
     return status;
 }
 
@@ -267,7 +262,7 @@ static cs_status train_bpe(cs_args *args, cs_tokenizer **out)
 static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **out)
 {
     const char *name = NULL;
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     cs_corpus_options options = {0};
     cs_status status =
         cs_args_refuse(args, "min-frequency special add-prefix-space split", "needs --model bpe");
@@ -276,9 +271,7 @@ static cs_status train_words(cs_args *args, const char *model, cs_tokenizer **ou
     options.vocab_size = cs_args_int(args, "vocab");
     if (status == CS_OK) status = cs_splitter_by_name(model, &options.splitter);
     if (status == CS_OK) status = cs_args_read_corpus(args, name, &options, &corpus);
-    if (status == CS_OK) status = cs_tokenizer_of_corpus(&corpus, options.splitter, out);
-    cs_corpus_free(&corpus);
-    return status;
+    return status == CS_OK ? cs_tokenizer_of_corpus(&corpus, options.splitter, out) : status;
 }
 
 static cs_status train_result(cs_args *args, const char *model, const char *path,
@@ -300,7 +293,7 @@ static cs_status train_result(cs_args *args, const char *model, const char *path
 static cs_status run_train(cs_args *args)
 {
     const char *model = cs_args_text(args, "model");
-    cs_tokenizer *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     const char *path = NULL;
     if (!cs_args_given(args, "output")) {
         return cs_fail(CS_ERR_USAGE, "tokenize train needs -o DIR");
@@ -319,9 +312,7 @@ static cs_status run_train(cs_args *args)
                        (long long)cs_tokenizer_vocab(t), (long long)cs_args_int(args, "vocab"));
     if (status == CS_OK) status = cs_output_path(args, "tokenizer.json", &path);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
-    if (status == CS_OK) status = train_result(args, model, path, t);
-    cs_tokenizer_free(&t);
-    return status;
+    return status == CS_OK ? train_result(args, model, path, t) : status;
 }
 
 /* --- stats --- */
@@ -352,12 +343,11 @@ static cs_status run_with(cs_args *args, const char *verb)
                        verb, stats ? "" : " and at most one FILE");
     }
     const char *path = cs_args_positional(args, 1);
-    cs_tokenizer *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_args_tokenizer_input(args, path);
     if (status == CS_OK) status = cs_args_read_tokenizer(args, path, &t);
     if (status == CS_OK)
         status = stats ? run_stats(args, t) : run_lines(args, t, strcmp(verb, "encode") == 0);
-    cs_tokenizer_free(&t);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* cospec toy: exact spectra of the toy model, at one point or over a sweep. */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cli/commands.h"
@@ -46,7 +47,7 @@ typedef struct {
 static cs_status do_point(study *s, const cs_toy *toy)
 {
     const bool dry = cs_args_flag(s->args, "dry-run");
-    char *objective = cs_objective_describe(&toy->objective);
+    CS_AUTO_FREE char *objective = cs_objective_describe(&toy->objective);
     cs_toy_point p = {.toy = toy, .objective = objective, .method = method_of(s->args, toy)};
     cs_status status = objective ? cs_toy_size(toy, &p.rows, &p.cols, &p.nnz) : CS_ERR_MEMORY;
     if (status == CS_OK && !dry) status = spectrum_of(p.method, toy, &p.spectrum);
@@ -54,7 +55,6 @@ static cs_status do_point(study *s, const cs_toy *toy)
         cs_toy_record(&p, s->points ? cs_item_object(s->points, NULL) : s->root, s->rows);
         s->found += 1;
     }
-    cs_free(objective);
     cs_toy_spectrum_free(&p.spectrum);
     return status;
 }
@@ -97,7 +97,7 @@ static cs_status run_toy(cs_args *args)
         "unmasked position index sigma multiplicity sum_sigma2 sum_sigma4 rank residual";
     static const cs_view one = {"~rows[]", columns}, swept = {"rows[]", columns};
     cs_sweep sweep;
-    cs_plan_file file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_status status = cs_args_sweep(args, &sweep);
     if (status != CS_OK) return status;
     study s = {.args = args, .root = cs_output_root(args)};
@@ -110,7 +110,6 @@ static cs_status run_toy(cs_args *args)
     const cs_view *view = cs_args_flag(args, "dry-run") ? NULL : many ? &swept : &one;
     if (status == CS_OK) status = cs_output_record(args, "toy", view);
     cs_free(s.reason);
-    cs_plan_file_free(&file);
     return status;
 }
 

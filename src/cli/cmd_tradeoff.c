@@ -1,6 +1,7 @@
 /* cospec tradeoff: connectivity against generation on the toy model, and the frontier of mask
  * ratios. */
 #include "analysis/theorems/tradeoff.h"
+#include "base/auto.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
@@ -23,16 +24,14 @@ static const char *const default_specs[] = {"ar",
 /* One row an objective. */
 static cs_status add_objectives(const cs_args *args, int64_t s, cs_item *points)
 {
-    cs_words specs = {0};
+    CS_AUTO(cs_words) specs = {0};
     cs_status status = cs_args_compared(args, default_specs, &specs);
     for (int i = 0; i < specs.count && status == CS_OK; ++i) {
         cs_objective objective;
-        cs_plan_file parts = {0};
+        CS_AUTO(cs_plan_file) parts = {0};
         status = cs_objective_parse_held(specs.text[i], &parts, &objective);
         if (status == CS_OK) status = cs_tradeoff_add(&objective, s, points);
-        cs_plan_file_free(&parts);
     }
-    cs_words_free(&specs);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/measures/field_optimum.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
@@ -278,7 +279,7 @@ static cs_status check_pictures(const cs_args *args)
 /* --epochs as steps. */
 static cs_status count_steps(const cs_args *args, run *r)
 {
-    cs_examples examples = {0};
+    CS_AUTO(cs_examples) examples = {0};
     cs_train_options *o = &r->options;
     if (!cs_args_given(args, "epochs")) return CS_OK;
     const cs_examples_options wanted = {
@@ -293,7 +294,6 @@ static cs_status count_steps(const cs_args *args, run *r)
                             ((double)o->data.batch * (double)o->data.accumulate));
         o->steps = steps > 1.0 ? (int64_t)fmin(steps, 1e12) : 1;
     }
-    cs_examples_free(&examples);
     return status;
 }
 
@@ -312,7 +312,7 @@ static int64_t last_checkpoint(const cs_args *args)
 static cs_status read_steps(cs_args *args, run *r)
 {
     const char *keep = cs_args_text(args, "keep-at"), *budgets = cs_args_text(args, "budgets");
-    int64_t *steps = NULL;
+    CS_AUTO_FREE int64_t *steps = NULL;
     cs_status status = CS_OK;
     if (keep) {
         status = cs_parse_int_list(keep, "--keep-at", 1, UINT32_MAX,
@@ -329,7 +329,6 @@ static cs_status read_steps(cs_args *args, run *r)
         const char *folder = cs_args_format(args, "budget-%lld", (long long)steps[i]);
         status = folder ? cs_output_claim(args, folder) : CS_ERR_MEMORY;
     }
-    cs_free(steps);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/trained/theorem_list.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/estimate.h"
@@ -180,7 +181,7 @@ static cs_status summary_row(cs_table *table, const char *paper, int form, const
 /* A row for each form of each paper that was evaluated, papers in the order of the registry. */
 static cs_status print_summary(const digest *d, FILE *out)
 {
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status =
         cs_table_init(&table, "paper,form,holds,false,vacuous,undetermined,not specified");
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
@@ -198,9 +199,7 @@ static cs_status print_summary(const digest *d, FILE *out)
             if (sum[form].cases > 0) status = summary_row(&table, paper, form, &sum[form]);
         }
     }
-    if (status == CS_OK) status = cs_table_print_text(&table, out);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_table_print_text(&table, out) : status;
 }
 
 static cs_status entry_row(cs_table *table, const cs_theorem *theorem, int form, const tally *t)
@@ -226,7 +225,7 @@ static cs_status entry_row(cs_table *table, const cs_theorem *theorem, int form,
 
 static cs_status print_entries(const digest *d, FILE *out)
 {
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_init(&table, "theorem,form,paper,statement,margin,verdict");
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
         for (int form = 0; form < FORMS && status == CS_OK; ++form) {
@@ -234,9 +233,7 @@ static cs_status print_entries(const digest *d, FILE *out)
             if (t->cases > 0) status = entry_row(&table, cs_theorem_list[i], form, t);
         }
     }
-    if (status == CS_OK) status = cs_table_print_text(&table, out);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_table_print_text(&table, out) : status;
 }
 
 /* Characters of an input that fit a line: whole parts between commas. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/ints.h"
@@ -94,7 +95,7 @@ static cs_status time_start(estimate *e)
 
 static cs_status time_cube(estimate *e)
 {
-    cs_dense a = {0};
+    CS_AUTO(cs_dense) a = {0};
     double values[SIDE];
     cs_status status = cs_dense_init(&a, SIDE, SIDE);
     for (int64_t i = 0; i < SIDE * SIDE && status == CS_OK; ++i) {
@@ -103,7 +104,6 @@ static cs_status time_cube(estimate *e)
     const double from = cs_seconds();
     if (status == CS_OK) status = cs_dense_eigh(&a, values, false);
     e->cube = (cs_seconds() - from) / ((double)SIDE * SIDE * SIDE);
-    cs_dense_free(&a);
     return status;
 }
 
@@ -203,7 +203,7 @@ static cs_status time_pass(cs_model_text *t, cs_hidden_options o, model_size *m)
 static cs_status side_tokens(const cs_model_text *t, const cs_labelled_text *side, int64_t most,
                              double *out)
 {
-    cs_texts texts = {0};
+    CS_AUTO(cs_texts) texts = {0};
     const cs_texts_options o = {.max_length = most};
     cs_status status = cs_texts_encode(side, t->tokenizer, &o, &texts);
     for (int64_t i = 0; i < texts.count && status == CS_OK; i += PIECES) {
@@ -213,7 +213,6 @@ static cs_status side_tokens(const cs_model_text *t, const cs_labelled_text *sid
         }
         *out += (double)longest * (double)(j - i);
     }
-    cs_texts_free(&texts);
     return status;
 }
 
@@ -438,8 +437,8 @@ static double seconds_of(const estimate *e, const cs_step *step)
 /* The time of all, `jobs` at a time, each as soon as it can begin. */
 static cs_status makespan(const cs_study *study, const double *seconds, int jobs, double *out)
 {
-    bool *begun = cs_calloc(study->steps, sizeof *begun),
-         *done = cs_calloc(study->steps, sizeof *done);
+    CS_AUTO_FREE bool *begun = cs_calloc(study->steps, sizeof *begun),
+                      *done = cs_calloc(study->steps, sizeof *done);
     double *end = cs_calloc(study->steps, sizeof *end), now = 0.0;
     int running = 0;
     cs_status status = begun && done && end ? CS_OK : CS_ERR_MEMORY;
@@ -461,8 +460,6 @@ static cs_status makespan(const cs_study *study, const double *seconds, int jobs
         --left;
     }
     *out = now;
-    cs_free(begun);
-    cs_free(done);
     cs_free(end);
     return status;
 }
@@ -510,7 +507,7 @@ static cs_status check_prepared(const char *sources)
     cs_status status = cs_corpus_next_source(&sources, &source);
     while (status == CS_OK && source) {
         const char *side = NULL;
-        char *path = NULL;
+        CS_AUTO_FREE char *path = NULL;
         const cs_corpus_source *named = cs_corpus_named(source, &side);
         if (named) status = cs_corpus_prepared_path(named->name, &path);
         if (status == CS_OK && named && !cs_path_exists(path))
@@ -518,7 +515,6 @@ static cs_status check_prepared(const char *sources)
                 cs_fail(CS_ERR_INPUT,
                         "--dry-run: %s has not been prepared; cospec data prepare %s does that",
                         named->name, named->name);
-        cs_free(path);
         cs_free(source);
         source = NULL;
         if (status == CS_OK) status = cs_corpus_next_source(&sources, &source);

@@ -11,6 +11,7 @@
 #include "analysis/measures/connectivity_truth.h"
 #include "analysis/measures/estimable.h"
 #include "analysis/measures/feature_connectivity.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
@@ -271,8 +272,8 @@ done:
 static cs_status compare(study *s)
 {
     const char *path = cs_args_text(s->args, "truth");
-    cs_truth_model *models = cs_calloc(s->count, sizeof *models);
-    cs_measured *work = cs_alloc(2 * (int64_t)s->count, sizeof *work);
+    CS_AUTO_FREE cs_truth_model *models = cs_calloc(s->count, sizeof *models);
+    CS_AUTO_FREE cs_measured *work = cs_alloc(2 * (int64_t)s->count, sizeof *work);
     cs_status status = models && work ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < s->count && status == CS_OK; ++i) {
         const model *m = &s->models[i];
@@ -291,8 +292,6 @@ static cs_status compare(study *s)
     if (status == CS_OK)
         status = cs_truth_record(s->count, models, work, cs_item_array(s->root, "ranking"),
                                  cs_item_array(s->root, "~ranking"));
-    cs_free(models);
-    cs_free(work);
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/estimate.h"
 
+#include "base/auto.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "linalg/matrix_file.h"
@@ -37,8 +38,8 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
 {
     enum { USUAL = 10 };
     const char *dir = cs_args_positional(args, 0), *name = density ? "density" : "svd";
-    cs_cooc_store store = {0};
-    cs_language l = {0};
+    CS_AUTO(cs_cooc_store) store = {0};
+    CS_AUTO(cs_language) l = {0};
     cs_status status = cs_args_refuse(
         args, "normalised solver tol max-iterations no-reduction moment-budget dry-run",
         "cannot be combined with --estimate");
@@ -58,8 +59,6 @@ cs_status cs_language_run(cs_args *args, int64_t k, const cs_spectrum_density_op
     if (status == CS_OK && density) status = cs_language_density(&l, density, cs_output_root(args));
     if (status == CS_OK && !density && cs_args_flag(args, "vectors"))
         status = write_vectors(args, &l);
-    cs_language_free(&l);
-    cs_cooc_store_free(&store);
     return status == CS_OK
                ? cs_output_record(args, name,
                                   density ? &cs_language_density_view : &cs_language_view)

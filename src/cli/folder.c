@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/output.h"
@@ -135,13 +136,12 @@ static bool begun(const cs_args *args, const char *path)
 /* *own: `path` is a manifest of this program, which the next run's replaces. */
 static cs_status is_manifest(const char *path, bool *own)
 {
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     int fd = -1;
     int64_t size = 0;
     cs_status status = cs_file_open(path, &fd, &size);
     if (status == CS_OK) status = cs_json_read(path, &json);
     *own = status == CS_OK && json_is_string(json_object_get(json, "program_sha256"));
-    json_decref(json);
     if (fd >= 0) (void)close(fd);
     if (status != CS_ERR_INPUT) { /* one that cannot be read may be ours */
         return status;
@@ -180,10 +180,8 @@ static cs_status check_place(const cs_args *args, const char *file, char *path, 
 
 static cs_status claim_file(cs_args *args, const char *dir, const char *file)
 {
-    char *path = cs_path_join(dir, file);
-    cs_status status = path ? check_place(args, file, path, strlen(dir)) : CS_ERR_MEMORY;
-    cs_free(path);
-    return status;
+    CS_AUTO_FREE char *path = cs_path_join(dir, file);
+    return path ? check_place(args, file, path, strlen(dir)) : CS_ERR_MEMORY;
 }
 
 static cs_status claim_folder(cs_args *args, const char *dir)

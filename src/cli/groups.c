@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/plugin.h"
@@ -196,10 +197,9 @@ void cs_args_note_shares(const cs_args *args, const cs_objective *objective)
 {
     const cs_plan_file *file = objective->kind == CS_OBJ_MIX ? objective->file : NULL;
     const double sum = file && !file->path ? cs_plan_file_sum(file, -1) : 1;
-    char *text = fabs(sum - 1) > 1e-9 ? cs_objective_describe(objective) : NULL;
+    CS_AUTO_FREE char *text = fabs(sum - 1) > 1e-9 ? cs_objective_describe(objective) : NULL;
     if (text)
         cs_output_note(args, "the shares sum to %.15g and are divided by this sum: %s", sum, text);
-    cs_free(text);
 }
 
 /* Checks an objective. Where it lacks a parameter it takes those of training, and this is noted. */
@@ -214,10 +214,9 @@ static cs_status check_filled(const cs_args *args, unsigned set, bool noted,
         return cs_objective_check(objective);
     }
     cs_reason_clear();
-    char *text = cs_objective_describe(&filled);
+    CS_AUTO_FREE char *text = cs_objective_describe(&filled);
     if (noted && text)
         cs_output_note(args, "%s: parameters that were not given are the defaults of train", text);
-    cs_free(text);
     *objective = filled;
     return CS_OK;
 }
@@ -287,23 +286,21 @@ bool cs_args_target_given(const cs_args *args)
 cs_status cs_stored_sidecar(const char *path, json_t **out)
 {
     if (!cs_path_is_dir(path)) return CS_OK;
-    char *file = cs_path_join(path, "matrix.json");
+    CS_AUTO_FREE char *file = cs_path_join(path, "matrix.json");
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_path_exists(file) ? cs_cooc_sidecar(path, out) : cs_digest_check_file(file);
-    cs_free(file);
     return status;
 }
 
 cs_status cs_item_stored(cs_item *in, const char *path)
 {
     static const char *const terms[] = {"objective", "context", "target_position"};
-    json_t *sidecar = NULL;
+    json_auto_t *sidecar = NULL;
     cs_status status = cs_stored_sidecar(path, &sidecar);
     for (size_t i = 0; i < sizeof terms / sizeof *terms && sidecar; ++i) {
         cs_item_text(in, terms[i], json_string_value(json_object_get(sidecar, terms[i])));
     }
-    json_decref(sidecar);
     return status;
 }
 
@@ -365,7 +362,7 @@ cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_wor
     const char *spec;
     cs_status status = CS_OK;
     for (int i = 0; status == CS_OK && (spec = compared_at(args, usual, i)); ++i) {
-        cs_plan_file parts = {0};
+        CS_AUTO(cs_plan_file) parts = {0};
         cs_objective objective;
         status = cs_args_objective_text(args, spec, &parts, &objective);
         if (status == CS_OK) status = cs_words_take(out, cs_objective_describe(&objective));
@@ -375,7 +372,6 @@ cs_status cs_args_compared(const cs_args *args, const char *const *usual, cs_wor
                                  "--compare %s and --compare %s are the same objective, %s",
                                  compared_at(args, usual, j), spec, out->text[i]);
         }
-        cs_plan_file_free(&parts);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cli/argument_kind.h"
@@ -204,13 +205,12 @@ static cs_status token_options(cs_args *args, cs_corpus_options *options, cs_tok
 /* A named corpus is prepared on first use; what was done is printed. */
 static cs_status ensure_prepared(const cs_args *args, const char *name, char **path)
 {
-    char *note = NULL;
+    CS_AUTO_FREE char *note = NULL;
     cs_status status = cs_corpus_prepared_path(name, path);
     if (status == CS_OK && !cs_path_exists(*path)) {
         status = cs_corpus_prepare(name, false, &note);
         if (status == CS_OK && note) cs_output_note(args, "%s", note);
     }
-    cs_free(note);
     return status;
 }
 
@@ -247,10 +247,9 @@ static cs_status make_ready(cs_args *args, const char *source, char **file)
 
 static cs_status open_one(cs_args *args, const char *source)
 {
-    char *file = NULL;
+    CS_AUTO_FREE char *file = NULL;
     cs_status status = make_ready(args, source, &file);
     if (status == CS_OK && file) status = cs_output_input(args, file);
-    cs_free(file);
     return status;
 }
 
@@ -346,7 +345,7 @@ cs_status cs_args_read_corpus(const cs_args *args, const char *source,
 static cs_status open_and_read(cs_args *args, const char *source, const cs_corpus_options *options,
                                cs_corpus *out)
 {
-    char *file = NULL;
+    CS_AUTO_FREE char *file = NULL;
     cs_corpus corpus = {0};
     cs_status status =
         cs_corpus_joined(source) ? open_source(args, source) : make_ready(args, source, &file);
@@ -354,7 +353,6 @@ static cs_status open_and_read(cs_args *args, const char *source, const cs_corpu
     if (status == CS_OK)
         status = cs_output_input_end(args, cs_corpus_load(source, options, &corpus));
     if (status == CS_OK) note_corpus(args, source, &corpus);
-    cs_free(file);
     return CS_DELIVER(status, out, corpus, cs_corpus_free);
 }
 
@@ -408,14 +406,12 @@ cs_status cs_args_codes(cs_args *args, const cs_images *images, cs_codes **out)
 static cs_status load_codes(cs_args *args, const char *source, cs_corpus *out)
 {
     const int threads = cs_args_threads(args);
-    cs_images m = {0};
-    cs_codes *codes = NULL;
+    CS_AUTO(cs_images) m = {0};
+    CS_AUTO(cs_codes) *codes = NULL;
     cs_status status = cs_args_load_images(args, source, &m);
     if (status == CS_OK) status = cs_args_codes(args, &m, &codes);
     if (status == CS_OK)
         status = cs_codes_corpus(codes, &m, cs_args_text(args, "window"), threads, out);
-    cs_codes_free(&codes);
-    cs_images_free(&m);
     return status;
 }
 
@@ -452,12 +448,11 @@ cs_status cs_args_load_corpus(cs_args *args, const char *source, cs_corpus *out)
         return cs_fail(CS_ERR_USAGE, "--%s needs pictures, but %s has none", coding, source);
     }
     cs_corpus_options options = cs_args_corpus_form(args);
-    cs_tokenizer *encoder = NULL;
+    CS_AUTO(cs_tokenizer) *encoder = NULL;
     cs_status status = token_options(args, &options, &encoder);
     if (status == CS_OK)
         status = cs_args_item(args, source) ? corpus_in_memory(args, source, &options, out)
                                             : open_and_read(args, source, &options, out);
-    cs_tokenizer_free(&encoder);
     return status;
 }
 

@@ -11,6 +11,7 @@
 #include <utf8proc.h>
 #include <zip.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
@@ -128,7 +129,7 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
     char program[65];
     const int64_t seed = cs_args_int(args, "seed");
     char *directory = getcwd(NULL, 0);
-    json_t *m = json_object();
+    json_auto_t *m = json_object();
     cs_status status = m ? program_hash(program) : CS_ERR_MEMORY;
     const struct {
         const char *key;
@@ -161,7 +162,6 @@ static cs_status write_manifest(const cs_args *args, bool finished, double wall_
         status = status == CS_OK ? set : status;
     }
     if (status == CS_OK) status = cs_digest_write(path, m);
-    json_decref(m);
     free(directory);
     return status;
 }
@@ -240,7 +240,7 @@ static cs_status same_options(const cs_args *args, const char *where, const json
 /* *go_on: an option with which the command goes on from a finished run has changed. */
 static cs_status compare(const cs_args *args, const json_t *manifest, const char *dir, bool *go_on)
 {
-    json_t *position = words(&args->positional);
+    json_auto_t *position = words(&args->positional);
     const char *command = json_string_value(json_object_get(manifest, "command"));
     cs_status status = position ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && (!command || strcmp(command, args->command->name) != 0))
@@ -251,7 +251,6 @@ static cs_status compare(const cs_args *args, const json_t *manifest, const char
         if (!*go_on)
             status = cs_fail(CS_ERR_USAGE, "--resume: %s contains a run with other arguments", dir);
     }
-    json_decref(position);
     return status == CS_OK ? same_options(args, dir, manifest, go_on) : status;
 }
 
@@ -269,10 +268,9 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
         strcmp(recorded, program) != 0) {
         return CS_OK;
     }
-    char *change = NULL;
+    CS_AUTO_FREE char *change = NULL;
     status = cs_digest_changed_input(manifest, &change);
     *same = status == CS_OK && !change;
-    cs_free(change);
     if (*same && cs_digest_check_all(dir) != CS_OK) { /* what is damaged is made anew */
         cs_output_note(args, "%s", cs_reason());
         cs_reason_clear();
@@ -292,7 +290,7 @@ static cs_status same_run(const cs_args *args, const json_t *manifest, const cha
 cs_status cs_output_resume(cs_args *args, bool *kept)
 {
     const char *dir = cs_args_text(args, "output");
-    json_t *manifest = NULL;
+    json_auto_t *manifest = NULL;
     *kept = false;
     const char *path = cs_args_join(args, dir, "manifest.json");
     if (!path || !cs_path_exists(path)) {
@@ -307,7 +305,6 @@ cs_status cs_output_resume(cs_args *args, bool *kept)
         args->refuted = json_integer_value(json_object_get(manifest, "exit_code")) == 1;
         status = name ? cs_output_again(args, name) : CS_OK;
     }
-    json_decref(manifest);
     return status;
 }
 

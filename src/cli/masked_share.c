@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
@@ -23,13 +24,12 @@ void cs_args_note_share(const cs_args *args, const cs_objective *o, const double
         (void)snprintf(text[i], RANGE, given[0] < given[1] ? "%.3g to %.3g %%" : "%.3g %%",
                        100 * of[i][0], 100 * of[i][1]);
     }
-    char *name = cs_objective_describe(o);
+    CS_AUTO_FREE char *name = cs_objective_describe(o);
     if (name)
         cs_output_note(args,
                        "%s: %s of the tokens are masked, not %s: the ratio is rounded to whole "
                        "tokens of each sequence",
                        name, text[0], text[1]);
-    cs_free(name);
 }
 
 void cs_args_note_share_of_length(const cs_args *args, const cs_objective *o, int64_t length)
@@ -87,12 +87,11 @@ void cs_args_note_masked(const cs_args *args, const cs_corpus *corpus,
     cs_objective which;
     int64_t longest = 0;
     const int64_t clamped = cs_cooc_clamped(corpus, options, &longest, &which);
-    char *name = clamped > 0 ? cs_objective_describe(&which) : NULL;
+    CS_AUTO_FREE char *name = clamped > 0 ? cs_objective_describe(&which) : NULL;
     if (name)
         cs_output_note(args,
                        "%s: in %lld sequences of at most %lld tokens the ratio would mask no token "
                        "or all; one is masked, or one is left",
                        name, (long long)clamped, (long long)longest);
-    cs_free(name);
     note_shares_of(args, corpus, options, &options->objective);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/argument_kind.h"
@@ -236,11 +237,9 @@ cs_status cs_args_model_pictures(cs_args *args, const cs_model *model, const cs_
 static cs_status read_patches(cs_args *args, const char *source, const cs_model *model,
                               cs_corpus *out)
 {
-    cs_images images = {0};
+    CS_AUTO(cs_images) images = {0};
     cs_status status = cs_args_load_images(args, source, &images);
-    if (status == CS_OK) status = cs_args_model_pictures(args, model, &images, out);
-    cs_images_free(&images);
-    return status;
+    return status == CS_OK ? cs_args_model_pictures(args, model, &images, out) : status;
 }
 
 cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2], cs_images side[2])
@@ -250,12 +249,11 @@ cs_status cs_args_picture_sides(cs_args *args, const int64_t limit[2], cs_images
                                       "does not apply to pictures");
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const char *source = cs_args_positional(args, sources == 1 ? 1 : 1 + i);
-        cs_images all = {0};
+        CS_AUTO(cs_images) all = {0};
         status = cs_args_load_images(args, source, &all);
         if (status == CS_OK)
             status = cs_images_side(&all, sources == 1 || cs_images_named(source) ? i : -1,
                                     limit[i], &side[i]);
-        cs_images_free(&all);
     }
     return status;
 }
@@ -266,11 +264,10 @@ cs_status cs_args_labelled_patches(cs_args *args, const cs_model *model, const i
     cs_images images[2] = {{0}};
     cs_status status = cs_args_picture_sides(args, limit, images);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        cs_corpus all = {0};
+        CS_AUTO(cs_corpus) all = {0};
         status = cs_args_model_pictures(args, model, &images[i], &all);
         if (status == CS_OK)
             status = cs_labelled_side(&all, -1, 0, i == 1 ? &side[0] : NULL, &side[i], &patches[i]);
-        cs_corpus_free(&all);
     }
     cs_images_free(&images[0]);
     cs_images_free(&images[1]);

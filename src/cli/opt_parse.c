@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cli/args.h"
@@ -364,7 +365,8 @@ static cs_status check_metrics(const cs_args *args)
     const cs_command *c = args->command;
     const char *name[MOST], *more = c->more_metrics;
     const int given = cs_command_without(c, "metric") ? 0 : cs_args_count(args, "metric");
-    char *known = given ? cs_format("%s%s%s", c->metrics, more ? "," : "", more ? more : "") : NULL;
+    CS_AUTO_FREE char *known =
+        given ? cs_format("%s%s%s", c->metrics, more ? "," : "", more ? more : "") : NULL;
     cs_status status = given && !known ? CS_ERR_MEMORY : CS_OK;
     size_t names = 0;
     for (char *rest = known; rest && names < MOST;) {
@@ -376,7 +378,6 @@ static cs_status check_metrics(const cs_args *args)
                                          sizeof *name, names, false, &number),
                           "--metric");
     }
-    cs_free(known);
     return status;
 }
 
@@ -537,9 +538,8 @@ void cs_opt_json(const cs_command *const *commands, FILE *out)
     for (const cs_command *const *c = commands; *c; ++c) {
         (void)json_array_append_new(list, command_json(*c));
     }
-    json_t *all = json_pack("{s:s, s:o}", "version", CS_VERSION, "commands", list);
+    json_auto_t *all = json_pack("{s:s, s:o}", "version", CS_VERSION, "commands", list);
     if (!all || json_dumpf(all, out, JSON_INDENT(1)) != 0)
         (void)cs_fail(CS_ERR_MEMORY, "out of memory");
     (void)fputc('\n', out);
-    json_decref(all);
 }

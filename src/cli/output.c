@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analysis/trained/task_scores.h"
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/plural.h"
@@ -40,7 +41,7 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     }
     va_list list;
     va_start(list, format);
-    char *text = cs_format_list(format, list);
+    CS_AUTO_FREE char *text = cs_format_list(format, list);
     va_end(list);
     if (text) cs_plural_agree(text);
     if (args->memory) {
@@ -51,7 +52,6 @@ void cs_output_note(const cs_args *args, const char *format, ...)
         (void)fprintf(stderr, "%s\n", text ? text : format);
         funlockfile(stderr);
     }
-    cs_free(text);
 }
 
 /* The texts of every list "warnings" in the record. */
@@ -167,7 +167,7 @@ static cs_status print_selection(const cs_args *args, const cs_table *table, FIL
     cs_table brief = {0}; /* borrows names and cells */
     const int64_t most = most_rows(args);
     int64_t wanted = 0, passed = 0;
-    int *from = cs_alloc(table->columns, sizeof *from);
+    CS_AUTO_FREE int *from = cs_alloc(table->columns, sizeof *from);
     brief.name = cs_alloc(table->columns, sizeof *brief.name);
     brief.cell = cs_alloc(table->columns * table->rows, sizeof *brief.cell);
     cs_status status = from && brief.name && brief.cell ? CS_OK : CS_ERR_MEMORY;
@@ -197,7 +197,6 @@ static cs_status print_selection(const cs_args *args, const cs_table *table, FIL
         cs_output_note(args, "%lld of %lld rows shown; give --all to show all of them",
                        (long long)brief.rows, (long long)table->rows);
     }
-    cs_free(from);
     CS_FREE_FIELDS(&brief, name, cell);
     return status;
 }
@@ -227,10 +226,8 @@ static cs_status add_fields(cs_table *table, const char *name, const json_t *val
  * NOLINTNEXTLINE(misc-no-recursion) */
 static cs_status add_member(cs_table *table, const char *name, const char *key, const json_t *value)
 {
-    char *path = name[0] ? cs_format("%s.%s", name, key) : cs_strdup(key);
-    cs_status status = path ? add_fields(table, path, value) : CS_ERR_MEMORY;
-    cs_free(path);
-    return status;
+    CS_AUTO_FREE char *path = name[0] ? cs_format("%s.%s", name, key) : cs_strdup(key);
+    return path ? add_fields(table, path, value) : CS_ERR_MEMORY;
 }
 
 /* A row for each value, named by its path; what is null has none. NOLINTNEXTLINE(misc-no-recursion) */
@@ -274,7 +271,7 @@ static cs_status add_fields(cs_table *table, const char *name, const json_t *val
 
 static cs_status print_fields(const json_t *json, FILE *out)
 {
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = cs_table_init(&table, "field,value");
     const char *key = NULL;
     json_t *value = NULL;
@@ -283,9 +280,7 @@ static cs_status print_fields(const json_t *json, FILE *out)
         if (status == CS_OK && !cs_listed("schema data", key))
             status = add_fields(&table, key, value);
     }
-    if (status == CS_OK) status = cs_table_print_text(&table, out);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_table_print_text(&table, out) : status;
 }
 
 cs_status cs_memory_close(FILE *out, cs_status status)
@@ -384,8 +379,8 @@ static void give_table(cs_table *table, cs_table *out)
 
 cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
 {
-    json_t *json = NULL;
-    cs_table table = {0}, brief = {0};
+    json_auto_t *json = NULL;
+    CS_AUTO(cs_table) table = {0}, brief = {0};
     const cs_view *other = cs_args_command(args)->brief;
     other = view && !cs_args_flag(args, "all") && !metric_given(args) ? other : NULL;
     args->result = cs_args_keep(args, cs_strdup(name));
@@ -401,16 +396,13 @@ cs_status cs_output_record(cs_args *args, const char *name, const cs_view *view)
                                      .table = view ? &table : NULL,
                                      .brief = other ? &brief : &table});
     if (status == CS_OK && args->tables) give_table(&table, &args->tables->scores);
-    json_decref(json);
-    cs_table_free(&table);
-    cs_table_free(&brief);
     return status;
 }
 
 cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
 {
     const char *path = NULL;
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     if ((!args->memory && !cs_args_given(args, "output")) || cs_args_flag(args, "dry-run"))
         return CS_OK;
     cs_status status = args->memory ? CS_OK : cs_output_path(args, file, &path);
@@ -418,7 +410,6 @@ cs_status cs_output_csv(cs_args *args, const char *file, const cs_view *view)
     if (status == CS_OK)
         status = args->memory ? keep_table(args, file, &table) : cs_table_write_csv(&table, path);
     if (status == CS_OK && args->tables) give_table(&table, &args->tables->blocks);
-    cs_table_free(&table);
     return status;
 }
 
@@ -431,8 +422,8 @@ cs_status cs_output_text(cs_args *args, const char *name, json_t *json, const ch
 cs_status cs_output_again(cs_args *args, const char *name)
 {
     const char *dir = cs_args_text(args, "output");
-    json_t *json = NULL;
-    cs_table table = {0};
+    json_auto_t *json = NULL;
+    CS_AUTO(cs_table) table = {0};
     const char *json_path = cs_args_format(args, "%s/%s.json", dir, name);
     const char *csv_path = cs_args_format(args, "%s/%s.csv", dir, name);
     cs_status status = json_path && csv_path ? CS_OK : CS_ERR_MEMORY;
@@ -454,8 +445,6 @@ cs_status cs_output_again(cs_args *args, const char *name)
         give_table(&table, &args->tables->scores);
         status = blocks ? cs_table_read_csv(blocks, &args->tables->blocks) : CS_ERR_MEMORY;
     }
-    json_decref(json);
-    cs_table_free(&table);
     return status;
 }
 
@@ -560,22 +549,19 @@ cs_status cs_output_input_end(cs_args *args, cs_status status)
 
 static cs_status file_of_rows(const char *text, char **path)
 {
-    char *name = NULL;
+    CS_AUTO_FREE char *name = NULL;
     cs_status status = cs_rows_split(text, path, &name);
-    cs_free(name);
     return status == CS_OK ? cs_rows_check_name(text, *path) : status;
 }
 
 cs_status cs_output_rows_begin(cs_args *args, const char *text, int threads)
 {
-    char *path = NULL;
+    CS_AUTO_FREE char *path = NULL;
     if (cs_args_item(args, text)) {
         return CS_OK;
     }
     cs_status status = file_of_rows(text, &path);
-    if (status == CS_OK) status = cs_output_input_begin(args, path, threads);
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_output_input_begin(args, path, threads) : status;
 }
 
 cs_status cs_output_input_rows(cs_args *args, const char *text)

@@ -2,6 +2,7 @@
 #include "cli/rank_rows.h"
 
 #include "analysis/measures/row_blocks.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
@@ -42,7 +43,7 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
                               int64_t *kept)
 {
     const int positions = cs_args_count(args, "drop-position");
-    int64_t *position = cs_alloc(positions, sizeof *position);
+    CS_AUTO_FREE int64_t *position = cs_alloc(positions, sizeof *position);
     cs_row_choice choice = {.drop = cs_args_text(args, "drop-rows"),
                             .group_array = cs_args_array(args, "groups"),
                             .drop_array = cs_args_array(args, "drop-rows"),
@@ -58,7 +59,5 @@ cs_status cs_args_rank_blocks(cs_args *args, int64_t rows, int32_t **out, int64_
     }
     if (status == CS_OK && choice.groups) status = cs_output_input(args, choice.groups);
     if (status == CS_OK && choice.drop) status = cs_output_input(args, choice.drop);
-    if (status == CS_OK) status = cs_row_blocks(&choice, rows, out, blocks, kept);
-    cs_free(position);
-    return status;
+    return status == CS_OK ? cs_row_blocks(&choice, rows, out, blocks, kept) : status;
 }

@@ -1,3 +1,4 @@
+#include "base/auto.h"
 #include "cli/results.h"
 
 #include <string.h>
@@ -82,7 +83,7 @@ static cs_status run_task(cs_args *args, const cs_labelled_task *task, cs_task_t
                           int64_t *open)
 {
     const char *folder = cs_args_join(args, cs_args_text(args, "output"), task->name);
-    cs_words words = {0};
+    CS_AUTO(cs_words) words = {0};
     cs_status status = folder ? task_words(args, task, folder, &words) : CS_ERR_MEMORY;
     if (status == CS_OK)
         status = cs_blame(cs_command_task(args->command, words.count, words.text, tables),
@@ -92,7 +93,6 @@ static cs_status run_task(cs_args *args, const cs_labelled_task *task, cs_task_t
         status = CS_OK;
         ++*open;
     }
-    cs_words_free(&words);
     return status;
 }
 
@@ -104,7 +104,7 @@ cs_status cs_args_tasks(cs_args *args)
                 "seed=~seed|^~seed"},
         blocks = {"tasks[].metrics[].~left_out[] averages[].~left_out[]",
                   "task=^task|^^task metric=^name block=# value=. partition=^~partition"};
-    cs_task_list list = {0};
+    CS_AUTO_BY(cs_tasks_free, cs_task_list) list = {0};
     int64_t open = 0;
     cs_status status = check_options(args);
     const cs_corpus_options reading = cs_args_corpus_form(args);
@@ -117,7 +117,8 @@ cs_status cs_args_tasks(cs_args *args)
     if (status == CS_OK) status = cs_output_claim(args, "tasks.json tasks.csv tasks-blocks.csv");
     cs_item *root = cs_output_root(args);
     cs_item_text(root, "model", cs_args_positional(args, 0));
-    cs_task_tables *tables = status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
+    CS_AUTO_FREE cs_task_tables *tables =
+        status == CS_OK ? cs_calloc(list.count, sizeof *tables) : NULL;
     if (status == CS_OK && !tables) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < list.count && status == CS_OK; ++i) {
         status = run_task(args, &list.task[i], &tables[i], &open);
@@ -131,7 +132,5 @@ cs_status cs_args_tasks(cs_args *args)
         cs_table_free(&tables[i].scores);
         cs_table_free(&tables[i].blocks);
     }
-    cs_free(tables);
-    cs_tasks_free(&list);
     return status;
 }

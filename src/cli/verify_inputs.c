@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/theorems/row_labels.h"
+#include "base/auto.h"
 #include "cli/argument_kind.h"
 #include "cli/estimate.h"
 #include "cli/groups.h"
@@ -93,7 +94,7 @@ static cs_status toy_point(cs_verify *v, const cs_sweep *sweep, int64_t point, c
 cs_status cs_verify_toy(cs_verify *v)
 {
     cs_sweep sweep;
-    cs_plan_file file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_status status = cs_args_sweep(v->args, &sweep);
     if (status != CS_OK) return status;
     cs_sweep_default(&sweep, "classes", "3");
@@ -109,7 +110,6 @@ cs_status cs_verify_toy(cs_verify *v)
         status = toy_point(v, &sweep, p, &file);
         cs_progress_report(cs_output_progress(v->args), "toy models", p + 1, sweep.points);
     }
-    cs_plan_file_free(&file);
     return status;
 }
 
@@ -171,7 +171,7 @@ static cs_status probe(cs_verify *v, const cs_cooc_store *store, const char *nam
 static cs_status on_labels(cs_verify *v, int i, const cs_cooc_store *store)
 {
     const cs_labelled *m = v->input.matrix;
-    cs_spectrum leading = {0};
+    CS_AUTO(cs_spectrum) leading = {0};
     if (m->labels == 0 && v->all) {
         cs_output_note(v->args, "%s is left out: %s has no labels", cs_theorem_list[i]->id,
                        v->input.name);
@@ -186,7 +186,6 @@ static cs_status on_labels(cs_verify *v, int i, const cs_cooc_store *store)
     if (status == CS_OK) status = cs_verify_run_one(v, i, CS_ON_MATRIX);
     if (status == CS_OK && store) status = probe(v, store, v->input.name);
     v->input.leading = NULL;
-    cs_spectrum_free(&leading);
     return status;
 }
 
@@ -210,7 +209,7 @@ static cs_status on_matrix(cs_verify *v, const cs_labelled *m, const char *name,
 
 static cs_status verify_store(cs_verify *v, const char *path)
 {
-    cs_cooc_store store = {0};
+    CS_AUTO(cs_cooc_store) store = {0};
     const bool language = cs_args_language(v->args);
     cs_status status = cs_cooc_read(path, &store);
     if (status == CS_OK) status = cs_output_input(v->args, path);
@@ -221,14 +220,13 @@ static cs_status verify_store(cs_verify *v, const char *path)
     for (int i = 0; i < CS_THEOREMS && language && status == CS_OK; ++i) {
         status = cs_verify_run_one(v, i, CS_ON_LANGUAGE);
     }
-    cs_cooc_store_free(&store);
     return status;
 }
 
 static cs_status verify_file(cs_verify *v, const char *path)
 {
-    cs_labelled m = {0};
-    cs_nonempty_rows rows = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_nonempty_rows) rows = {0};
     const char *labels = cs_args_text(v->args, "labels");
     cs_status status = cs_matrix_read_filled(path, &rows, &m.a);
     if (status == CS_OK) status = cs_output_input(v->args, path);
@@ -237,10 +235,7 @@ static cs_status verify_file(cs_verify *v, const char *path)
         if (status == CS_OK) status = cs_output_input(v->args, labels);
     }
     if (status == CS_OK) status = cs_blame(cs_csr_check_rows(&m.a, &rows, true), "%s", path);
-    if (status == CS_OK) status = on_matrix(v, &m, path, NULL);
-    cs_labelled_free(&m);
-    cs_nonempty_rows_free(&rows);
-    return status;
+    return status == CS_OK ? on_matrix(v, &m, path, NULL) : status;
 }
 
 cs_status cs_verify_matrix(cs_verify *v, const char *path)
@@ -304,7 +299,7 @@ cs_status cs_verify_model(cs_verify *v)
 {
     cs_args *args = v->args;
     const char *corpus = cs_args_text(args, "corpus"), *against = cs_args_text(args, "against");
-    cs_model_text text = {0}, other = {0};
+    CS_AUTO(cs_model_text) text = {0}, other = {0};
     cs_objective o;
     bool given = false;
     if (!cs_verify_named(v) || !cs_verify_named(v)->run[CS_ON_MODEL]) {
@@ -331,8 +326,6 @@ cs_status cs_verify_model(cs_verify *v)
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
         status = cs_verify_run_one(v, i, CS_ON_MODEL);
     }
-    cs_model_text_free(&text);
-    cs_model_text_free(&other);
     return status;
 }
 
@@ -341,8 +334,8 @@ cs_status cs_verify_model(cs_verify *v)
 cs_status cs_verify_corpus(cs_verify *v)
 {
     cs_args *args = v->args;
-    cs_plan_file file = {0};
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     cs_cooc_options build = {0};
     CS_ARGS_FIELDS(args, &build, max_length, stride, split, threads);
     cs_status status = cs_args_objective(args, NULL, 0, NULL, &file, &build.objective);
@@ -355,7 +348,5 @@ cs_status cs_verify_corpus(cs_verify *v)
     for (int i = 0; i < CS_THEOREMS && status == CS_OK; ++i) {
         status = cs_verify_run_one(v, i, CS_ON_CORPUS);
     }
-    cs_corpus_free(&corpus);
-    cs_plan_file_free(&file);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/assemble_private.h"
 #include "io/file.h"
@@ -146,7 +147,7 @@ cs_status cs_assembler_part(cs_assembler *whole, bool borrows, cs_assembler **ou
 
 void cs_assembler_free(cs_assembler **assembler)
 {
-    cs_assembler *a = *assembler;
+    CS_AUTO_FREE cs_assembler *a = *assembler;
     if (!a) {
         return;
     }
@@ -161,7 +162,6 @@ void cs_assembler_free(cs_assembler **assembler)
     if (!a->borrows) {
         cs_free(a->in_col);
     }
-    cs_free(a);
     *assembler = NULL;
 }
 
@@ -448,7 +448,7 @@ void cs_assembler_add_sums(cs_assembler *whole, const cs_assembler *part)
 
 static cs_status column_labels(const cs_assembler *a, cs_csr *out)
 {
-    cs_growing g = {0};
+    CS_AUTO_BY(growing_free, cs_growing) g = {0};
     cs_status status = CS_OK;
     for (int64_t j = 0; j < a->cols && status == CS_OK; ++j) {
         for (int64_t c = 0; c < a->labels && status == CS_OK; ++c) {
@@ -457,9 +457,7 @@ static cs_status column_labels(const cs_assembler *a, cs_csr *out)
         }
         status = status == CS_OK ? growing_end_row(&g) : status;
     }
-    if (status == CS_OK) status = growing_finish(&g, a->labels, out);
-    growing_free(&g);
-    return status;
+    return status == CS_OK ? growing_finish(&g, a->labels, out) : status;
 }
 
 cs_status cs_assembler_finish(cs_assembler *a, cs_cooc *out)

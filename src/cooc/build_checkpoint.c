@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -53,12 +54,11 @@ static cs_hash128 chain_digest(cs_hash128 before, const void *bytes, size_t size
 static cs_status put_plans(const cs_plan_file *file, json_t *build)
 {
     char read[65] = "", plans[65] = "";
-    json_t *root = cs_store_plans(file);
+    json_auto_t *root = cs_store_plans(file);
     cs_status status =
         root ? cs_plan_file_digest(file, read) : cs_fail(CS_ERR_MEMORY, "out of memory for plans");
     if (status == CS_OK && file->plans > 0) status = cs_digest_json(root, plans);
     cs_json_put(&status, build, "plans", json_string(file->plans > 0 ? plans : read));
-    json_decref(root);
     return status;
 }
 
@@ -125,7 +125,7 @@ static cs_status put(sink *s, const void *bytes, int64_t size)
 static cs_status put_runs(sink *s, const cs_runs *runs)
 {
     cs_status status = CS_OK;
-    cs_record *chunk = cs_alloc(CHUNK, sizeof *chunk);
+    CS_AUTO_FREE cs_record *chunk = cs_alloc(CHUNK, sizeof *chunk);
     if (!chunk) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < runs->count; ++i) {
         for (int64_t at = 0; at < runs->run[i].count && status == CS_OK; at += CHUNK) {
@@ -134,7 +134,6 @@ static cs_status put_runs(sink *s, const cs_runs *runs)
             if (status == CS_OK) status = put(s, chunk, count * (int64_t)sizeof *chunk);
         }
     }
-    cs_free(chunk);
     return status;
 }
 
@@ -221,7 +220,7 @@ static cs_status free_name(const char *index, int *number)
 static cs_status write_index(const char *path, json_t *identity, int64_t finished,
                              const char *records, int64_t bytes, const char *digest)
 {
-    json_t *json = cs_run_header(FORMAT);
+    json_auto_t *json = cs_run_header(FORMAT);
     cs_outfile file = {0};
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
     cs_json_put(&status, json, "build", json_incref(identity));
@@ -233,7 +232,6 @@ static cs_status write_index(const char *path, json_t *identity, int64_t finishe
     if (status == CS_OK) status = cs_blame(cs_json_print(file.stream, json), "%s", path);
     if (status == CS_OK) status = commit(&file);
     cs_outfile_abort(&file);
-    json_decref(json);
     return status;
 }
 
@@ -271,12 +269,11 @@ cs_status cs_cooc_checkpoint_remove(const char *dir)
     const char *const name[] = {INDEX, records_file[0], records_file[1]};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
-        char *path = cs_path_join(dir, name[i]);
+        CS_AUTO_FREE char *path = cs_path_join(dir, name[i]);
         if (!path) return CS_ERR_MEMORY;
         if (unlink(path) != 0 && errno != ENOENT && errno != ENOTDIR) {
             status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
         }
-        cs_free(path);
     }
     if (status == CS_OK) (void)rmdir(dir); /* stays where it holds anything that is not ours */
     return status;
@@ -315,16 +312,14 @@ static cs_status parse_index(const char *dir, const char *path, const json_t *js
 
 cs_status cs_checkpoint_open(const char *dir, const json_t *identity, cs_checkpoint **out)
 {
-    json_t *json = NULL;
+    json_auto_t *json = NULL;
     cs_checkpoint *c = cs_calloc(1, sizeof *c);
-    char *path = cs_path_join(dir, INDEX);
+    CS_AUTO_FREE char *path = cs_path_join(dir, INDEX);
     cs_status status = c && path ? CS_OK : CS_ERR_MEMORY;
     *out = NULL;
     if (status == CS_OK && !cs_path_exists(path)) cs_checkpoint_close(&c);
     if (status == CS_OK && c) status = cs_json_read(path, &json);
     if (status == CS_OK && c) status = parse_index(dir, path, json, identity, c);
-    json_decref(json);
-    cs_free(path);
     return CS_DELIVER(status, out, c, cs_checkpoint_close);
 }
 
@@ -459,14 +454,13 @@ static cs_status get_lengths(source *s, const header *h, int64_t blocks, int64_t
 static cs_status get_state(source *s, cs_checkpoint_state *state)
 {
     header h = {0};
-    int64_t *length = NULL;
+    CS_AUTO_FREE int64_t *length = NULL;
     char digest[33];
     cs_status status = get(s, &h, sizeof h);
     if (status == CS_OK) status = get_lengths(s, &h, state->blocks, &length);
     for (int64_t i = 0; i < h.runs && status == CS_OK; ++i) {
         status = get_run(s, state, length[i]);
     }
-    cs_free(length);
     if (status == CS_OK) status = get_blocks(s, state);
     if (status != CS_OK) return status;
     cs_hash_hex(s->digest, digest);
@@ -484,7 +478,7 @@ static cs_status get_state(source *s, cs_checkpoint_state *state)
 
 cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint, cs_checkpoint_state *state)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     source s = {.checkpoint = checkpoint, .fd = -1};
     int64_t size = 0;
     if (!cs_path_exists(checkpoint->path)) {
@@ -500,6 +494,5 @@ cs_status cs_checkpoint_load(const cs_checkpoint *checkpoint, cs_checkpoint_stat
     if (s.fd >= 0) {
         (void)close(s.fd); /* opened for reading: nothing to lose */
     }
-    cs_pool_free(&pool);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "cooc/by_document.h"
@@ -258,23 +259,21 @@ void cs_cooc_set_draws(cs_cooc_prepared *p, int64_t draws)
 static cs_status sets_enumerable(const cs_cooc_options *options, const cs_sequences *s, bool *out)
 {
     int32_t longest = 0;
-    bool *exists = NULL;
+    CS_AUTO_FREE bool *exists = NULL;
     cs_status status = lengths_of(options, s, &longest, &exists);
     *out = true;
     for (int64_t l = longest; l > 0 && status == CS_OK && *out; --l) {
-        cs_pairs pairs = {0};
+        CS_AUTO(cs_pairs) pairs = {0};
         if (exists[l] && (status = cs_pairs_of(&options->objective, l, &pairs)) == CS_OK) {
             *out = !pairs.q || cs_pairs_expand_count(&pairs) <= CS_CONTEXT_MAX_EVENTS;
         }
-        cs_pairs_free(&pairs);
     }
-    cs_free(exists);
     return status;
 }
 
 cs_status cs_cooc_enumerable(const cs_cooc_prepared *p, bool *out)
 {
-    cs_context_plan *plan = NULL;
+    CS_AUTO(cs_context_plan) *plan = NULL;
     bool enumerable = true;
     cs_status status = CS_OK;
     if (cs_context_kind_of(p->options.context.mode)->whole) {
@@ -289,7 +288,6 @@ cs_status cs_cooc_enumerable(const cs_cooc_prepared *p, bool *out)
             status = CS_OK;
         }
     }
-    cs_context_plan_free(&plan);
     if (status == CS_OK) *out = enumerable;
     return status;
 }
@@ -304,7 +302,7 @@ static bool within_window(const cs_corpus *corpus, const cs_sequences *q, int64_
 
 cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options)
 {
-    cs_sequences q = {0};
+    CS_AUTO(cs_sequences) q = {0};
     cs_context *context = &options->context;
     const long long n = context->n, window = corpus->window, columns = corpus->columns;
     const bool plane = columns > 0 && context->columns == 0 && cs_context_plane(context);
@@ -334,7 +332,6 @@ cs_status cs_cooc_in_plane(const cs_corpus *corpus, cs_cooc_options *options)
                         length, stride, window / columns, columns, window);
         }
     }
-    cs_sequences_free(&q);
     if (status == CS_OK && plane) context->columns = columns;
     return status;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -148,10 +149,9 @@ static double most_of(const cs_cooc_prepared *p, double contributions, bool entr
 /* Of a population, each contribution an entry and a row. */
 static cs_status size_of_population(const cs_cooc_prepared *p, cs_context_size *out)
 {
-    cs_synthetic_spread language = {0};
+    CS_AUTO(cs_synthetic_spread) language = {0};
     cs_status status = cs_synthetic_spread_init(p->plan, p->corpus, &p->sequences, &language);
     const double all = language.contributions;
-    cs_synthetic_spread_free(&language);
     *out = (cs_context_size){.contributions = all, .rows = all, .entries = all};
     return status;
 }
@@ -263,11 +263,9 @@ cs_status cs_cooc_check_disk(cs_cooc_prepared *p, const char *dir)
 cs_status cs_cooc_estimate(const cs_corpus *corpus, const cs_cooc_options *options,
                            cs_cooc_size *out)
 {
-    cs_cooc_prepared p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     cs_status status = cs_cooc_prepare(corpus, options, &p);
-    if (status == CS_OK) status = cs_cooc_estimate_prepared(&p, out);
-    cs_cooc_prepared_free(&p);
-    return status;
+    return status == CS_OK ? cs_cooc_estimate_prepared(&p, out) : status;
 }
 
 cs_status cs_cooc_smaller_tail(const cs_cooc_prepared *p, const cs_cooc_size *whole, double *tail,

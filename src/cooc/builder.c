@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -87,7 +88,7 @@ static cs_status merge_all(cs_build *b, cs_assembler *assembler, int64_t *runs)
  * the exchange needs the memory. */
 static cs_status merge_over_ranks(cs_build *b, cs_assembler *assembler, int64_t *runs)
 {
-    cs_exchange *exchange = NULL;
+    CS_AUTO(cs_exchange) *exchange = NULL;
     cs_status status =
         cs_exchange_open(b->of->options.comm, b->of->options.scratch, b->may_use.budget, &exchange);
     if (status == CS_OK)
@@ -96,9 +97,7 @@ static cs_status merge_over_ranks(cs_build *b, cs_assembler *assembler, int64_t 
     if (status == CS_OK)
         status = cs_runs_merge(&b->runs, b->may_use.budget, cs_exchange_take, exchange);
     cs_runs_free(&b->runs);
-    if (status == CS_OK) status = cs_exchange_finish(exchange, b->may_use.workers, assembler);
-    cs_exchange_free(&exchange);
-    return status;
+    return status == CS_OK ? cs_exchange_finish(exchange, b->may_use.workers, assembler) : status;
 }
 
 /* --- checkpoints ------------------------------------------------------------------------------ */
@@ -266,7 +265,7 @@ static cs_status add_ranks(cs_comm *c, int64_t *contributions, int64_t *units, b
  * it. */
 static cs_status share_dropped(cs_build *b)
 {
-    double *dropped = cs_alloc(b->blocks, sizeof *dropped);
+    CS_AUTO_FREE double *dropped = cs_alloc(b->blocks, sizeof *dropped);
     cs_status status = dropped ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         dropped[i] = b->block[i].dropped; /* 0 elsewhere: sums are exact */
@@ -275,7 +274,6 @@ static cs_status share_dropped(cs_build *b)
     for (int64_t i = 0; status == CS_OK && i < b->blocks; ++i) {
         b->block[i].dropped = dropped[i];
     }
-    cs_free(dropped);
     return status;
 }
 
@@ -364,13 +362,12 @@ static cs_status count(cs_build *b, cs_assembler *assembler, cs_cooc *result)
 cs_status cs_cooc_check(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     cs_build b;
-    cs_cooc_prepared p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     cs_status status = cs_cooc_prepare(corpus, options, &p);
     if (status == CS_OK) {
         status = begin(&p, &b);
         release(&b);
     }
-    cs_cooc_prepared_free(&p);
     return status;
 }
 
@@ -389,12 +386,10 @@ cs_status cs_cooc_lacking(cs_cooc_prepared *p, double *bytes)
 
 cs_status cs_cooc_build(const cs_corpus *corpus, const cs_cooc_options *options, cs_cooc *out)
 {
-    cs_cooc_prepared p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     cs_status status = cs_cooc_prepare(corpus, options, &p);
     if (options->comm) status = cs_comm_agree(options->comm, status);
-    if (status == CS_OK) status = cs_cooc_build_prepared(&p, out);
-    cs_cooc_prepared_free(&p);
-    return status;
+    return status == CS_OK ? cs_cooc_build_prepared(&p, out) : status;
 }
 
 /* Frees what the last build was counted from. */
@@ -426,7 +421,7 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
     const cs_cooc_options *options = &p->options;
     cs_build *b = cs_alloc(1, sizeof *b);
     cs_cooc result = {0};
-    cs_assembler *assembler = NULL;
+    CS_AUTO(cs_assembler) *assembler = NULL;
     if (!b) return CS_ERR_MEMORY;
     forget(p);
     p->counts = b;
@@ -463,6 +458,5 @@ cs_status cs_cooc_build_prepared(cs_cooc_prepared *p, cs_cooc *out)
     } else {
         cs_cooc_free(&result);
     }
-    cs_assembler_free(&assembler);
     return status == CS_OK && options->checkpoint ? status : cs_cooc_built(p, status);
 }

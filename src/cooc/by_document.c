@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -141,7 +142,7 @@ cs_status cs_contexts_of(const cs_cooc *rows, const uint8_t *part, cs_csr *out)
 {
     const cs_csr *a = &rows->matrix.a;
     cs_csr sums = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t contexts = 0, entries = 0, check = 0;
     cs_status status = CS_OK;
     for (int64_t r = 0, end; r < a->rows && status == CS_OK; r = end) {
@@ -176,7 +177,6 @@ cs_status cs_contexts_of(const cs_cooc *rows, const uint8_t *part, cs_csr *out)
             sums.ptr[++context] = at;
         }
     }
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, sums, cs_csr_free);
 }
 
@@ -355,7 +355,7 @@ cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *inde
                  .o = options,
                  .taken = cs_alloc(rows_shared(index), sizeof *b.taken),
                  .context = cs_alloc(index->shared, sizeof *b.context)};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double all = 0, chosen = 0, held = 0;
     for (unsigned part = 0; part < 32; ++part) {
         b.takes[part] = options->chosen >> part & 1;
@@ -374,7 +374,6 @@ cs_status cs_pairs_of_contexts(const cs_cooc *rows, const cs_context_index *inde
         status = check_at(at, &check);
     }
     CS_FREE_FIELDS(&b, taken, context);
-    cs_pool_free(&pool);
     if (status == CS_OK) {
         const double whole = documents ? chosen : all;
         *seen = whole > 0 ? held / whole : 0;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -197,7 +198,7 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
     int64_t draws = within > MOST_DRAWS    ? MOST_DRAWS
                     : within < LEAST_DRAWS ? LEAST_DRAWS
                                            : (int64_t)within;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *offset = cs_pool_take(&pool, 2 * draws * plan->context.n, sizeof *offset);
     j.draw = cs_pool_take(&pool, draws, sizeof *j.draw);
     cs_status status = pool.status;
@@ -215,7 +216,6 @@ cs_status cs_context_nearest_size(const cs_context_plan *plan, const cs_corpus *
         rows2 += j.draw[i].rows * j.draw[i].rows / n;
         entries2 += j.draw[i].entries * j.draw[i].entries / n;
     }
-    cs_pool_free(&pool);
     out->rows = out->contributions * (rows + 2 * sqrt(fmax(0, rows2 - rows * rows) / n));
     out->entries =
         out->contributions * (entries + 2 * sqrt(fmax(0, entries2 - entries * entries) / n));

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/context_private.h"
 #include "plan/count.h"
@@ -78,7 +79,7 @@ cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t s, cs_cont
     }
     const int64_t columns = plan->context.columns, rows = (s + columns - 1) / columns;
     const int64_t width = columns < s ? columns : s;
-    offset *from = cs_alloc((2 * rows - 1) * (2 * width - 1), sizeof *from);
+    CS_AUTO_FREE offset *from = cs_alloc((2 * rows - 1) * (2 * width - 1), sizeof *from);
     t->near_position = cs_pool_take(&t->pool, s * s, sizeof *t->near_position);
     t->near_rank = cs_pool_take(&t->pool, s * s, sizeof *t->near_rank);
     const bool allocated = from && t->pool.status == CS_OK;
@@ -95,7 +96,6 @@ cs_status cs_context_plane_table(const cs_context_plan *plan, int64_t s, cs_cont
             }
         }
     }
-    cs_free(from);
     return allocated ? CS_OK : CS_ERR_MEMORY;
 }
 

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/simd.h"
 #include "base/threads.h"
@@ -281,7 +282,7 @@ static void summarise(const products *w, cs_fold_products *out)
 static cs_status multiply(products *w, cs_fold_products *out)
 {
     const int workers = w->o->threads > 0 ? w->o->threads : cs_threads();
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     CS_POOL_FIELDS(&pool, w->cols, w, work, sum);
     w->first = cs_pool_take(&pool, w->cols + 1, sizeof *w->first);
     cs_status status = pool.status;
@@ -303,19 +304,17 @@ static cs_status multiply(products *w, cs_fold_products *out)
     if (status == CS_OK) summarise(w, out);
     cs_free_aligned(w->pattern);
     cs_free_aligned(w->scratch);
-    cs_pool_free(&pool);
     return status;
 }
 
 cs_status cs_fold_products_of(const cs_cooc *rows, const cs_context_index *index,
                               const cs_fold_options *options, cs_fold_products *out)
 {
-    cs_fold_runs runs = {0};
+    CS_AUTO(cs_fold_runs) runs = {0};
     cs_fold_products result = {.trace = 0};
     cs_status status = cs_fold_runs_of(rows, index, options, &runs);
     products w = {.o = options, .r = &runs, .cols = rows->matrix.a.cols};
     if (status == CS_OK) status = multiply(&w, &result);
-    cs_fold_runs_free(&runs);
     if (status != CS_OK) return status;
     *out = result;
     return CS_OK;

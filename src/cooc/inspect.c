@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -48,7 +49,7 @@ cs_status cs_inspect_row(const cs_inspection *in, int64_t row)
                        (long long)a->rows - 1);
     }
     int64_t count = a->ptr[row + 1] - a->ptr[row];
-    cs_scored *list = cs_alloc(count, sizeof *list);
+    CS_AUTO_FREE cs_scored *list = cs_alloc(count, sizeof *list);
     if (!list) return CS_ERR_MEMORY;
     double sum = 0.0;
     for (int64_t p = 0; p < count; ++p) {
@@ -56,16 +57,14 @@ cs_status cs_inspect_row(const cs_inspection *in, int64_t row)
         sum += list[p].value;
     }
     cs_status status = add_line(in, "row", true, 0, (cs_scored){sum, row}, 1.0);
-    if (status == CS_OK) status = add_largest(in, "target of the row", false, count, list, sum);
-    cs_free(list);
-    return status;
+    return status == CS_OK ? add_largest(in, "target of the row", false, count, list, sum) : status;
 }
 
 cs_status cs_inspect_heaviest(const cs_inspection *in)
 {
     const cs_csr *a = &in->store->cooc.matrix.a;
     double *sum = cs_alloc(a->rows, sizeof *sum), total = 0.0;
-    cs_scored *list = cs_alloc(a->rows, sizeof *list);
+    CS_AUTO_FREE cs_scored *list = cs_alloc(a->rows, sizeof *list);
     cs_status status = list && sum ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_csr_sums(a, sum, NULL);
@@ -75,7 +74,6 @@ cs_status cs_inspect_heaviest(const cs_inspection *in)
         }
         status = add_largest(in, "heaviest row", true, a->rows, list, total);
     }
-    cs_free(list);
     cs_free(sum);
     return status;
 }
@@ -87,9 +85,9 @@ static cs_status add_end(const cs_inspection *in, const cs_spectrum *s, int64_t 
     const cs_dense *side = rows ? &s->u : &s->v;
     const double *x = side->data + (vector - 1) * side->ld;
     int64_t n = side->rows;
-    cs_scored *list = cs_alloc(n, sizeof *list);
-    char *what = cs_format("vector %lld, %s %s", (long long)vector, sign > 0 ? "+" : "-",
-                           rows ? "context" : "token");
+    CS_AUTO_FREE cs_scored *list = cs_alloc(n, sizeof *list);
+    CS_AUTO_FREE char *what = cs_format("vector %lld, %s %s", (long long)vector,
+                                        sign > 0 ? "+" : "-", rows ? "context" : "token");
     cs_status status = list && what ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         list[i] = (cs_scored){sign * x[i], i};
@@ -99,8 +97,6 @@ static cs_status add_end(const cs_inspection *in, const cs_spectrum *s, int64_t 
         const double value = x[list[i].index];
         status = add_line(in, what, rows, i + 1, (cs_scored){value, list[i].index}, value * value);
     }
-    cs_free(list);
-    cs_free(what);
     return status;
 }
 
@@ -141,7 +137,7 @@ cs_status cs_inspect_neighbours(const cs_inspection *in, const cs_spectrum *s, i
                        "%s is zero in vectors %lld to %lld: raise --dimensions or lower --skip",
                        word, (long long)first + 1, (long long)end);
     }
-    cs_scored *list = cs_alloc(n, sizeof *list);
+    CS_AUTO_FREE cs_scored *list = cs_alloc(n, sizeof *list);
     if (!list) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < n;
          ++i) { /* 1 / sqrt(P_G) scales a whole row: it drops out of the cosine */
@@ -160,6 +156,5 @@ cs_status cs_inspect_neighbours(const cs_inspection *in, const cs_spectrum *s, i
     for (int64_t i = 0; i < n && i <= in->top && status == CS_OK; ++i) {
         status = add_line(in, "neighbour", false, i, list[i], s->input.col_mass[list[i].index]);
     }
-    cs_free(list);
     return status;
 }

@@ -28,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -77,7 +78,7 @@ static cs_status mark_shared(int64_t n, const uint64_t *hash, bool *shared, int6
     while (size < 2 * n) {
         size *= 2;
     }
-    int64_t *slot = cs_alloc(size, sizeof *slot);
+    CS_AUTO_FREE int64_t *slot = cs_alloc(size, sizeof *slot);
     if (!slot) return CS_ERR_MEMORY;
     memset(slot, 0xff, (size_t)size * sizeof *slot); /* -1 */
     *count = 0;
@@ -96,7 +97,6 @@ static cs_status mark_shared(int64_t n, const uint64_t *hash, bool *shared, int6
         *count += 1 + !shared[slot[at]];
         shared[slot[at]] = shared[i] = true;
     }
-    cs_free(slot);
     return CS_OK;
 }
 
@@ -117,7 +117,7 @@ static cs_status rows_that_share(const cs_csr *a, bool *shared, int64_t *count)
  * does not matter. */
 static cs_status number_columns(const cs_csr *a, int32_t *number, int64_t *count, bool *alike)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     uint64_t *hash = cs_pool_take(&pool, a->cols, sizeof *hash);
     bool *shared = cs_pool_take(&pool, a->cols, sizeof *shared);
     int64_t same = 0;
@@ -133,7 +133,6 @@ static cs_status number_columns(const cs_csr *a, int32_t *number, int64_t *count
         number[j] = hash[j] != 0 ? (int32_t)(*count)++ : -1;
     }
     *alike = same > 0;
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -329,7 +328,7 @@ done:
 static cs_status lump_rows(const cs_csr *a, double tolerance, int32_t *lump, cs_csr *sum,
                            const cs_csr **out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t count = 0, alike = 0;
     bool *shared = cs_pool_take(&pool, a->rows, sizeof *shared);
     cs_status status = pool.status;
@@ -343,7 +342,6 @@ static cs_status lump_rows(const cs_csr *a, double tolerance, int32_t *lump, cs_
         double apart = cs_csr_is_integer(a) ? EXACT : tolerance;
         status = lump_proportional(a, apart, shared, lump, &count);
     }
-    cs_pool_free(&pool);
     *out = count == a->rows ? a : sum;
     return status || *out == a ? status : add_rows(a, lump, count, sum);
 }
@@ -377,7 +375,7 @@ static cs_status lump_columns(const cs_csr *by_row, double tolerance, int32_t *l
 
 cs_status cs_lump_may_find(const cs_csr *a, bool *any)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     bool *shared = cs_pool_take(&pool, a->rows, sizeof *shared);
     int32_t *number = cs_pool_take(&pool, a->cols, sizeof *number);
     int64_t alike = 0, cols = 0;
@@ -385,14 +383,13 @@ cs_status cs_lump_may_find(const cs_csr *a, bool *any)
     if (status == CS_OK) status = rows_that_share(a, shared, &alike);
     *any = alike > 0;
     if (status == CS_OK && !*any) status = number_columns(a, number, &cols, any);
-    cs_pool_free(&pool);
     return status;
 }
 
 cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lumping *out)
 {
     cs_lumping l = {.size = {a->rows, a->cols}};
-    cs_csr nonzeros = {0}, sum = {0};
+    CS_AUTO(cs_csr) nonzeros = {0}, sum = {0};
     const cs_csr *by_row = NULL;
     if (a->rows > INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "%lld rows exceed the limit of 2^31 - 1", (long long)a->rows);
@@ -407,8 +404,6 @@ cs_status cs_lump_checked(const cs_csr *a, bool zeros, double tolerance, cs_lump
         status = lump_rows(zeros ? &nonzeros : a, tolerance, l.lump[CS_LEFT], &sum, &by_row);
     l.same = by_row == a;
     if (status == CS_OK) status = lump_columns(by_row, tolerance, l.lump[CS_RIGHT], &l.same, &l.a);
-    cs_csr_free(&sum);
-    cs_csr_free(&nonzeros);
     return CS_DELIVER(status, out, l, cs_lumping_free);
 }
 

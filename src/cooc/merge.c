@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -39,7 +40,7 @@ typedef struct {
 
 static cs_status merge_cuts(const cs_sorted *sorted, int64_t range, cs_assembler *part)
 {
-    cs_span *piece = cs_alloc(sorted->cuts, sizeof *piece);
+    CS_AUTO_FREE cs_span *piece = cs_alloc(sorted->cuts, sizeof *piece);
     cs_status status = piece ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < sorted->cuts && status == CS_OK; ++i) {
         const cs_cut *c = &sorted->cut[i];
@@ -47,9 +48,7 @@ static cs_status merge_cuts(const cs_sorted *sorted, int64_t range, cs_assembler
         piece[i] = (cs_span){c->record + first, count};
         status = cs_records_sort(c->record + first, count, false);
     }
-    if (status == CS_OK) status = cs_spans_merge(piece, sorted->cuts, cs_assembler_take, part);
-    cs_free(piece);
-    return status;
+    return status == CS_OK ? cs_spans_merge(piece, sorted->cuts, cs_assembler_take, part) : status;
 }
 
 /* Waits for the ranges before this one; false when one of them failed. Holds the lock. */
@@ -304,14 +303,13 @@ static cs_status take_parts(cs_exchange *x, const part_sums *part, cs_assembler 
         others.entries += part[r].size.entries;
         others.labels += part[r].size.labels;
     }
-    int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
+    CS_AUTO_FREE int64_t *in_col = cs_alloc(whole->cols * whole->labels, sizeof *in_col);
     cs_status status = in_col ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !cs_assembler_fits(whole, &others))
         status = cs_assembler_reserve(whole, &others, 1);
     for (int r = 1; r < x->comm->ranks && status == CS_OK; ++r) {
         take_part(x, r, &part[r], in_col, whole);
     }
-    cs_free(in_col);
     return status;
 }
 
@@ -319,7 +317,7 @@ cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
 {
     const bool first = x->comm->rank == 0;
     const cs_sorted sorted = {.runs = &x->received, .budget = x->budget, .workers = workers};
-    cs_assembler *part = NULL;
+    CS_AUTO(cs_assembler) *part = NULL;
     part_sums *sums = cs_pool_take(&x->pool, x->comm->ranks, sizeof *sums);
     cs_status status = sums ? exchange_parts(x) : CS_ERR_MEMORY;
     if (status == CS_OK && !first) status = cs_assembler_part(whole, false, &part);
@@ -339,6 +337,5 @@ cs_status cs_exchange_finish(cs_exchange *x, int workers, cs_assembler *whole)
             move_arrays(x->comm, 0, -1, mine, &begin, &n.size, mine->in_col);
         }
     }
-    cs_assembler_free(&part);
     return status;
 }

@@ -26,6 +26,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -56,7 +57,7 @@ static cs_status rank_by_degree(cs_walk_side *s)
     for (int64_t i = 0; i < s->n; ++i) {
         most = s->degree[i] > most ? s->degree[i] : most;
     }
-    int64_t *place = cs_calloc(most + 2, sizeof *place);
+    CS_AUTO_FREE int64_t *place = cs_calloc(most + 2, sizeof *place);
     if (!place) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->n; ++i) {
         ++place[most - s->degree[i] + 1];
@@ -67,7 +68,6 @@ static cs_status rank_by_degree(cs_walk_side *s)
         s->vertex[at] = i;
         s->rank[i] = (int32_t)at;
     }
-    cs_free(place);
     return CS_OK;
 }
 
@@ -252,13 +252,11 @@ static void draw_signs(const estimate *e, cs_stream stream, int64_t first, cs_de
 /* z := (I - Q Q^T) z. */
 static cs_status project_out(const estimate *e, const cs_dense *q, cs_dense *z)
 {
-    cs_dense inner = {0};
+    CS_AUTO(cs_dense) inner = {0};
     cs_status status = cs_dense_init(&inner, q->cols, z->cols);
     if (status == CS_OK) status = cs_gemm(true, false, 1, q, z, 0, &inner);
     if (status == CS_OK) status = sum_over(e, inner.rows * inner.cols, inner.data);
-    if (status == CS_OK) status = cs_gemm(false, false, -1, q, &inner, 1, z);
-    cs_dense_free(&inner);
-    return status;
+    return status == CS_OK ? cs_gemm(false, false, -1, q, &inner, 1, z) : status;
 }
 
 /* out[c] = || column c ||^2, over all processes. */
@@ -327,7 +325,7 @@ static int64_t block_at(int64_t first, int64_t all)
 /* Columns made orthonormal; over a group every process does it to the whole of them. */
 static cs_status orthonormalise(const estimate *e, cs_dense *q)
 {
-    cs_dense whole = {0};
+    CS_AUTO(cs_dense) whole = {0};
     if (!e->a->comm) {
         return cs_dense_orthonormalise(q);
     }
@@ -341,7 +339,6 @@ static cs_status orthonormalise(const estimate *e, cs_dense *q)
         memcpy(q->data + j * q->ld, whole.data + e->first + j * whole.ld,
                (size_t)e->held * sizeof *q->data);
     }
-    cs_dense_free(&whole);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "cooc/compensated_private.h"
@@ -42,7 +43,7 @@ static cs_status join_all(cs_ranked *r, int32_t *parent)
 {
     cs_comm *c = r->comm;
     const int64_t size = r->width * (int64_t)sizeof *parent;
-    int32_t *other = cs_alloc(r->width, sizeof *other);
+    CS_AUTO_FREE int32_t *other = cs_alloc(r->width, sizeof *other);
     if (!other) return CS_ERR_MEMORY;
     memset(parent, 0xff, (size_t)size);
     for (int64_t i = 0; i < r->held; ++i) {
@@ -65,7 +66,6 @@ static cs_status join_all(cs_ranked *r, int32_t *parent)
         }
     }
     cs_comm_spread(c, parent, size);
-    cs_free(other);
     return CS_OK;
 }
 
@@ -91,7 +91,8 @@ static int64_t number_parts(cs_ranked *r, int32_t *parent)
 /* Sizes of the components: what is filled, and the rank that Abar can have. */
 static cs_status size_parts(cs_ranked *r)
 {
-    double *size = cs_calloc(2 * r->components, sizeof *size); /* longer sides, then shorter */
+    CS_AUTO_FREE double *size =
+        cs_calloc(2 * r->components, sizeof *size); /* longer sides, then shorter */
     cs_status status = size ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; status == CS_OK && i < r->held; ++i) {
         if (r->long_part[i] >= 0) {
@@ -109,13 +110,12 @@ static cs_status size_parts(cs_ranked *r)
         r->filled_short += (int64_t)size[r->components + p];
         r->rank += (int64_t)fmin(size[p], size[r->components + p]);
     }
-    cs_free(size);
     return status;
 }
 
 static cs_status find_parts(cs_ranked *r)
 {
-    int32_t *parent = cs_alloc(r->width, sizeof *parent);
+    CS_AUTO_FREE int32_t *parent = cs_alloc(r->width, sizeof *parent);
     r->long_part = cs_pool_take(&r->pool, r->held, sizeof *r->long_part);
     r->short_part = cs_pool_take(&r->pool, r->width, sizeof *r->short_part);
     cs_status status = parent ? r->pool.status : CS_ERR_MEMORY;
@@ -124,7 +124,6 @@ static cs_status find_parts(cs_ranked *r)
         r->components = number_parts(r, parent);
         status = size_parts(r);
     }
-    cs_free(parent);
     return status;
 }
 
@@ -133,7 +132,7 @@ static cs_status find_parts(cs_ranked *r)
 /* Masses to the closed-form vectors: sqrt(mass / mass of the component). */
 static cs_status weigh(cs_ranked *r)
 {
-    double *part = cs_calloc(2 * r->components, sizeof *part);
+    CS_AUTO_FREE double *part = cs_calloc(2 * r->components, sizeof *part);
     if (!part) return CS_ERR_MEMORY;
     double *lost = part + r->components;
     for (int64_t j = 0; j < r->width; ++j) {
@@ -153,7 +152,6 @@ static cs_status weigh(cs_ranked *r)
         bool empty = r->long_part[i] < 0;
         r->long_weight[i] = empty ? 0 : sqrt(r->long_weight[i] / part[r->long_part[i]]);
     }
-    cs_free(part);
     return CS_OK;
 }
 
@@ -310,7 +308,7 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
     int64_t n = left ? r->held : r->slice;
     const int64_t *part = left ? r->long_part : r->short_part + r->first;
     const double *weight = left ? r->long_weight : r->short_weight + r->first;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *square = cs_pool_take(&pool, x->cols, sizeof *square);
     double *along = cs_pool_take(&pool, x->cols, sizeof *along);
     cs_status status = pool.status;
@@ -327,9 +325,7 @@ cs_status cs_ranked_project(cs_ranked *r, cs_side side, cs_dense *x)
     for (int64_t j = 0; j < x->cols && status == CS_OK; ++j) {
         divide(n, square[j], x->data + j * x->ld);
     }
-    if (status == CS_OK) status = reorthogonalise(r, n, along, square, x);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? reorthogonalise(r, n, along, square, x) : status;
 }
 
 /* --- vectors of the block solver -------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -139,7 +140,7 @@ cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out)
     }
     *out = *out && negative == 0;
     if (status != CS_OK || !*out || r->components == 1) return status;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     run l = {.r = r,
              .now = cs_pool_take(&pool, r->slice, sizeof *l.now),
              .before = cs_pool_take(&pool, r->slice, sizeof *l.before),
@@ -149,9 +150,7 @@ cs_status cs_ranked_perron(cs_ranked *r, double largest, bool *out)
              .square = cs_pool_take(&pool, r->components, sizeof *l.square),
              .pivot = cs_pool_take(&pool, r->components, sizeof *l.pivot),
              .reached = cs_pool_take(&pool, r->components, sizeof *l.reached)};
-    status = pool.status ? pool.status : run_all(&l, out);
-    cs_pool_free(&pool);
-    return status;
+    return pool.status ? pool.status : run_all(&l, out);
 }
 
 typedef struct {
@@ -197,8 +196,8 @@ static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr 
 {
     cs_comm *c = r->comm;
     const part_size mine = {r->a.rows, cs_csr_nnz(&r->a)};
-    cs_csr part = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_csr) part = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *place = NULL;
     part_size *size = cs_pool_take(&pool, c->ranks, sizeof *size);
     cs_status status = cs_comm_agree(c, pool.status);
@@ -226,8 +225,6 @@ static cs_status gather_matrix(const cs_ranked *r, const int64_t *index, cs_csr 
             place_entries(size[p].rows, place, &part, whole);
         }
     }
-    cs_csr_free(&part);
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -314,7 +311,7 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
 {
     double sum = 0, lost = 0;
     const int64_t capacity = BLOCK_ENTRIES > r->width ? BLOCK_ENTRIES : r->width;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *part = cs_pool_take(&pool, capacity, sizeof *part);
     double *mine = cs_pool_take(&pool, capacity, sizeof *mine);
     cs_status status = pool.status;
@@ -333,7 +330,6 @@ static cs_status exact4(cs_ranked *r, const cs_progress *progress, double *out)
         cs_progress_report(progress, "fourth moment", first + count, r->width);
     }
     *out = sum + lost;
-    cs_pool_free(&pool);
     return status ? status : cs_comm_sum(r->comm, 1, out);
 }
 
@@ -388,7 +384,7 @@ static cs_status sum_moments(cs_ranked *r, const cs_spectrum_options *options,
 /* Most entries of a row or a column, of all. */
 static cs_status longest_line(cs_ranked *r, int64_t *out)
 {
-    double *column = cs_alloc(r->width, sizeof *column);
+    CS_AUTO_FREE double *column = cs_alloc(r->width, sizeof *column);
     cs_status status = column ? CS_OK : CS_ERR_MEMORY;
     int64_t most = 0;
     for (int64_t i = 0; i < r->held; ++i) {
@@ -403,7 +399,6 @@ static cs_status longest_line(cs_ranked *r, int64_t *out)
     for (int64_t j = 0; status == CS_OK && j < r->width; ++j) {
         *out = cs_most(*out, (int64_t)column[j]);
     }
-    cs_free(column);
     return status;
 }
 

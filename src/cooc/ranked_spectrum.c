@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -175,7 +176,7 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
     bool deflated = r->deflated;
     double square[2 * WIDE];
     /* Rows on cache lines, as the products of panels want them. */
-    void *work = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
+    CS_AUTO_FREE void *work = cs_alloc((r->slice + r->held + 1) * 2 * WIDE, sizeof(double));
     cs_status status = work ? CS_OK : CS_ERR_MEMORY;
     double *v = (double *)(((uintptr_t)work + 63) & ~(uintptr_t)63), *u = v + r->slice * WIDE;
     double *left = u + r->held * WIDE, *right = left + r->held * WIDE;
@@ -198,7 +199,6 @@ static cs_status take_residuals(cs_ranked *r, cs_spectrum *s)
         }
     }
     r->deflated = deflated;
-    cs_free(work);
     return status;
 }
 
@@ -222,7 +222,7 @@ static void check_residuals(const task *t, cs_spectrum *s)
 static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_dense *x)
 {
     cs_dense all = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *held = cs_pool_take(&pool, c->ranks, sizeof *held), most = 0, first = 0;
     if (held) {
         cs_comm_gather_each(c, sizeof x->rows, &x->rows, held);
@@ -249,7 +249,6 @@ static cs_status gather_side(cs_comm *c, int64_t n, const int64_t *index, cs_den
             }
         }
     }
-    cs_pool_free(&pool);
     cs_dense_free(x);
     *x = all;
     return status;

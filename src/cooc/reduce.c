@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 void cs_components_free(cs_components *components)
@@ -74,7 +75,7 @@ static void count_sizes(const int64_t *component, int64_t n, int64_t *size)
 cs_status cs_components_of(const cs_csr *a, cs_components *out)
 {
     cs_components c = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *number = cs_pool_take(&pool, a->cols, sizeof *number);
     int32_t *parent = cs_pool_take(&pool, a->cols, sizeof *parent);
     c.row = cs_pool_take(&c.pool, a->rows, sizeof *c.row);
@@ -91,16 +92,14 @@ cs_status cs_components_of(const cs_csr *a, cs_components *out)
         count_sizes(c.row, a->rows, c.rows);
         count_sizes(c.col, a->cols, c.cols);
     }
-    cs_pool_free(&pool);
     return CS_DELIVER(c.cols ? CS_OK : CS_ERR_MEMORY, out, c, cs_components_free);
 }
 
 cs_status cs_components_number(const cs_csr *a, int64_t *out)
 {
-    cs_components parts = {0};
+    CS_AUTO(cs_components) parts = {0};
     cs_status status = cs_components_of(a, &parts);
     if (status == CS_OK) *out = parts.count;
-    cs_components_free(&parts);
     return status;
 }
 

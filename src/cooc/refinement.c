@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/build_sequences.h"
@@ -121,8 +122,8 @@ static cs_status look(void *ctx, int64_t c)
 {
     study *s = ctx;
     view *v = &s->view[c];
-    cs_context_plan *plan = NULL;
-    cs_pool scratch = {0};
+    CS_AUTO(cs_context_plan) *plan = NULL;
+    CS_AUTO(cs_pool) scratch = {0};
     cs_status status = plan_of(s, c, &plan);
     if (status == CS_OK) {
         const int64_t most = contributions_of(s, plan),
@@ -144,8 +145,6 @@ static cs_status look(void *ctx, int64_t c)
             (void)number(k.key, s->events, v->bundle);
         }
     }
-    cs_pool_free(&scratch);
-    cs_context_plan_free(&plan);
     return status;
 }
 
@@ -188,14 +187,13 @@ static cs_status compare(const study *s, cs_refinement *r)
         r->least[c] = s->view[c].least;
         most = r->rows[c] > most ? r->rows[c] : most;
     }
-    int32_t *image = cs_alloc(most, sizeof *image);
+    CS_AUTO_FREE int32_t *image = cs_alloc(most, sizeof *image);
     cs_status status = image ? CS_OK : CS_ERR_MEMORY;
     for (int64_t p = 0; p < s->count * s->count && status == CS_OK; ++p) {
         const view *coarse = &s->view[p / s->count], *fine = &s->view[p % s->count];
         r->refines[p] = is_function(coarse, fine, s->events, image);
         status = cs_interrupt_check();
     }
-    cs_free(image);
     return status;
 }
 
@@ -207,13 +205,12 @@ static cs_status measure(study *s)
     double bytes = 0;
     cs_status status = CS_OK;
     for (int64_t c = 0; c < s->count && status == CS_OK; ++c) {
-        cs_context_plan *plan = NULL;
+        CS_AUTO(cs_context_plan) *plan = NULL;
         status = plan_of(s, c, &plan);
         for (int64_t i = 0; i < s->sequences->count && status == CS_OK && c == 0; ++i) {
             s->base[i + 1] = s->base[i] + cs_context_outer(plan, s->sequences->length[i]);
         }
         if (status == CS_OK) bytes += 56.0 * (double)contributions_of(s, plan);
-        cs_context_plan_free(&plan);
     }
     s->events = s->base[s->sequences->count];
     if (status == CS_OK)
@@ -229,9 +226,9 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
     cs_refinement r = {.count = count};
     CS_POOL_FIELDS(&r.pool, count, &r, rows, least);
     r.refines = cs_pool_take(&r.pool, count * count, sizeof *r.refines);
-    cs_sequences sequences = {0};
+    CS_AUTO(cs_sequences) sequences = {0};
     cs_cooc_options whole = *options;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     study s = {.corpus = corpus,
                .sequences = &sequences,
                .options = options,
@@ -252,8 +249,6 @@ cs_status cs_refinement_of(const cs_corpus *corpus, const cs_cooc_options *optio
     for (int64_t c = 0; s.view && c < count; ++c) {
         cs_pool_free(&s.view[c].pool);
     }
-    cs_pool_free(&pool);
-    cs_sequences_free(&sequences);
     return CS_DELIVER(status, out, r, cs_refinement_free);
 }
 

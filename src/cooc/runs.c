@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/scratch.h"
@@ -227,7 +228,7 @@ static cs_status merge(const cs_runs *runs, source **heap, int64_t count, cs_rec
 
 cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit visit, void *ctx)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     source *all = cs_pool_take(&pool, spans, sizeof *all);
     source **heap = cs_pool_take(&pool, spans, sizeof(source *));
     cs_status status = pool.status;
@@ -239,9 +240,7 @@ cs_status cs_spans_merge(const cs_span *span, int64_t spans, cs_record_visit vis
             heap[count++] = &all[i];
         }
     }
-    if (status == CS_OK) status = merge(NULL, heap, count, visit, ctx);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? merge(NULL, heap, count, visit, ctx) : status;
 }
 
 /* Which runs and ranges a merge is of: those before last_run and last_range. */
@@ -267,7 +266,7 @@ static source source_of(const cs_run *run, const extent *e, int64_t capacity)
 static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t capacity,
                               cs_record_visit visit, void *ctx)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t count = e->last_run - e->first_run;
     source *all = cs_pool_take(&pool, count, sizeof *all);
     source **heap = cs_pool_take(&pool, count, sizeof(source *));
@@ -286,9 +285,7 @@ static cs_status merge_extent(const cs_runs *runs, const extent *e, int64_t capa
             heap[live++] = &all[i];
         }
     }
-    if (status == CS_OK) status = merge(runs, heap, live, visit, ctx);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? merge(runs, heap, live, visit, ctx) : status;
 }
 
 /* Collects the records of one merged run and writes them in pieces that follow each other. */

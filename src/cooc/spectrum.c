@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "cooc/certificates.h"
@@ -227,8 +228,8 @@ static void add_sum4(cs_item *root, const cs_sum4 *sum)
 
 cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
 {
-    cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
-    double *exact = cs_alloc(s->k + 1, sizeof *exact);
+    CS_AUTO_FREE cs_interval *tail = cs_alloc(s->k + 1, sizeof *tail);
+    CS_AUTO_FREE double *exact = cs_alloc(s->k + 1, sizeof *exact);
     cs_status status = tail && exact ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_spectrum_tails(s, 0, tail);
@@ -245,8 +246,6 @@ cs_status cs_sum4_record(const cs_spectrum *s, cs_item *root, bool *tails)
             cs_item_null(root, "tail");
         }
     }
-    cs_free(tail);
-    cs_free(exact);
     return status;
 }
 

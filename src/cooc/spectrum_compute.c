@@ -2,6 +2,7 @@
  * checks of the options. */
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -167,9 +168,9 @@ static cs_status spread(const cs_nonempty_rows *rows, cs_spectrum *s)
 
 cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs_spectrum *out)
 {
-    cs_nonempty_rows rows = cs_nonempty_rows_all(a->rows);
+    CS_AUTO(cs_nonempty_rows) rows = cs_nonempty_rows_all(a->rows);
     cs_csr filled = *a;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense start;
     cs_spectrum s = {0};
     cs_spectrum_options o = *options;
@@ -187,7 +188,5 @@ cs_status cs_spectrum_of(const cs_csr *a, const cs_spectrum_options *options, cs
     if (filled.ptr != a->ptr) {
         cs_free(filled.ptr);
     }
-    cs_nonempty_rows_free(&rows);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, s, cs_spectrum_free);
 }

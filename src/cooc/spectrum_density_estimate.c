@@ -7,6 +7,7 @@
  * Limits: a computed vector of residual r moves an estimate by O(r) at most; the solver's tolerance
  * is far below the sampling error.
  */
+#include "base/auto.h"
 #include "cooc/spectrum_density.h"
 
 #include <math.h>
@@ -154,7 +155,7 @@ static cs_status estimate(const cs_reduction *r, const deflation *known, cs_side
 static cs_status take_top(const cs_system *system, const cs_parts *parts,
                           const cs_spectrum_options *so, cs_spectrum_density *d)
 {
-    cs_spectrum s = {0};
+    CS_AUTO(cs_spectrum) s = {0};
     cs_status status = cs_spectrum_merge(system, parts, so, false, &s);
     if (status == CS_OK) status = cs_spectrum_require(&s);
     if (status == CS_OK && cs_system_gram(system)) cs_gram_to_sigma(&s);
@@ -164,7 +165,6 @@ static cs_status take_top(const cs_system *system, const cs_parts *parts,
         d->sigma = s.sigma;
         s.sigma = NULL;
     }
-    cs_spectrum_free(&s);
     return status;
 }
 
@@ -230,7 +230,7 @@ done:
 cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_options *options,
                                  cs_spectrum_density *out)
 {
-    cs_nonempty_rows rows = cs_nonempty_rows_all(a->rows);
+    CS_AUTO(cs_nonempty_rows) rows = cs_nonempty_rows_all(a->rows);
     cs_csr filled = *a;
     cs_spectrum_density_options o = *options;
     cs_status status = check_options(a, options);
@@ -242,6 +242,5 @@ cs_status cs_spectrum_density_of(const cs_csr *a, const cs_spectrum_density_opti
     if (filled.ptr != a->ptr) {
         cs_free(filled.ptr);
     }
-    cs_nonempty_rows_free(&rows);
     return status;
 }

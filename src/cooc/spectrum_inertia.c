@@ -30,6 +30,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -41,7 +42,7 @@ enum { COLUMNS = 32 };
 /* ||Q^T Q - I||_F^2, with what rounding may hide. */
 static cs_status square_departure(const cs_dense *q, double *square)
 {
-    cs_dense g = {0};
+    CS_AUTO(cs_dense) g = {0};
     int64_t k = q->cols;
     cs_status status = cs_dense_init(&g, cs_least(k, COLUMNS), k);
     double hidden = (double)q->rows * DBL_EPSILON / 2 * (double)k;
@@ -60,7 +61,6 @@ static cs_status square_departure(const cs_dense *q, double *square)
             }
         }
     }
-    cs_dense_free(&g);
     return status;
 }
 
@@ -113,20 +113,18 @@ static cs_status departure_of(const cs_dense *x, const cs_reduction_side *s, int
                               double *departure)
 {
     double sum = 0, square = 0;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *block = cs_pool_take(&pool, x->cols, sizeof *block);
     int64_t *home = cs_pool_take(&pool, x->rows, sizeof *home);
     cs_status status = pool.status;
     bool apart = status == CS_OK && count > 1 && blocks_of(x, s, count, home, block);
     if (status == CS_OK && !apart) status = square_departure(x, &sum);
     for (int64_t b = 0; status == CS_OK && apart && b < count; ++b) {
-        cs_dense part = {0};
+        CS_AUTO(cs_dense) part = {0};
         status = gather(x, block, b, s, &part);
         if (status == CS_OK) status = square_departure(&part, &square);
         sum += square;
-        cs_dense_free(&part);
     }
-    cs_pool_free(&pool);
     *departure = sqrt(sum);
     return status;
 }
@@ -547,7 +545,7 @@ cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *
                                  const cs_certificate_facts *facts, cs_spectrum *s)
 {
     cs_spectrum_options as_it_is = *options;
-    cs_system system = {0};
+    CS_AUTO(cs_system) system = {0};
     as_it_is.normalised = true;
     cs_status status = cs_system_of(abar, &as_it_is, true, &system);
     if (status == CS_OK) {
@@ -555,6 +553,5 @@ cs_status cs_certificate_inertia(const cs_csr *abar, const cs_spectrum_options *
         here.complete = facts->complete;
         status = cs_spectrum_inertia(&system, options, &here, s);
     }
-    cs_system_free(&system);
     return status;
 }

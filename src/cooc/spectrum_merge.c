@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -229,7 +230,7 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
                                 const choice *chosen, int threads, cs_spectrum *out)
 {
     layering layers = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const cs_csr *abar = system->abar, *tall = cs_system_one_pass(system);
     residual_job job = {.parts = parts,
                         .chosen = chosen,
@@ -260,7 +261,6 @@ static cs_status take_residuals(const cs_system *system, const cs_parts *parts,
     for (int i = 0; i < BUFFERS; ++i) {
         cs_free_aligned(*buffers[i].panel);
     }
-    cs_pool_free(&pool);
     return status;
 }
 

@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -33,7 +34,7 @@ enum { BOUND_STEPS = 30 };
 
 cs_status cs_masses(const cs_csr *a, double *row, double *col)
 {
-    double *lost = cs_calloc(a->cols, sizeof *lost);
+    CS_AUTO_FREE double *lost = cs_calloc(a->cols, sizeof *lost);
     if (!lost) return CS_ERR_MEMORY;
     memset(col, 0, (size_t)a->cols * sizeof *col);
     for (int64_t i = 0; i < a->rows; ++i) {
@@ -47,7 +48,6 @@ cs_status cs_masses(const cs_csr *a, double *row, double *col)
     for (int64_t j = 0; j < a->cols; ++j) {
         col[j] += lost[j];
     }
-    cs_free(lost);
     return CS_OK;
 }
 
@@ -105,7 +105,7 @@ static cs_status normalise(const cs_csr *a, cs_csr *abar, double *row, double *c
 
 cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *col_mass)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *row = row_mass ? row_mass : cs_pool_take(&pool, a->rows, sizeof *row);
     double *col = col_mass ? col_mass : cs_pool_take(&pool, a->cols, sizeof *col);
     cs_status status = pool.status ? pool.status : cs_csr_check(a, true);
@@ -114,7 +114,6 @@ cs_status cs_normalise(const cs_csr *a, cs_csr *abar, double *row_mass, double *
         scale_to_one(a->rows, row);
         scale_to_one(a->cols, col);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -176,7 +175,7 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
     const int64_t lumps = side == CS_LEFT ? l->a.rows : l->a.cols;
     const int32_t *lump = l->lump[side];
     cs_reduction_side *s = &r->side[side];
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t *member = cs_pool_take(&pool, n, sizeof *member); /* component of each row */
     s->start = cs_pool_take(&r->pool, r->count + 2, sizeof *s->start);
     CS_POOL_FIELDS(&r->pool, n, s, of, lift, list);
@@ -193,7 +192,6 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
         }
         sort_by_group(member, n, r->count, s->list, s->list_start);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -204,7 +202,7 @@ static cs_status order_side(const cs_lumping *l, const cs_components *c, cs_side
 static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_csr *as_it_is,
                               cs_reduction *r)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const int64_t lumps[] = {l->a.rows, l->a.cols};
     int64_t *order[2];
     int32_t *place[2];
@@ -227,7 +225,6 @@ static cs_status order_blocks(cs_lumping *l, const cs_components *c, const cs_cs
     } else if (status == CS_OK) {
         status = cs_csr_select(&l->a, l->a.rows, order[CS_LEFT], place[CS_RIGHT], l->a.cols, &r->a);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -239,7 +236,7 @@ typedef enum { VALUES_COUNTS, VALUES_SQUARES, VALUES_KEPT } value_kind;
 static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_system *system,
                                    cs_reduction *r)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const int64_t size[] = {w->rows, w->cols}, lumps[] = {r->a.rows, r->a.cols};
     const bool alone = kind == VALUES_KEPT || r->shared;
     const double *mass[2] = {system->row_mass, system->col_mass};
@@ -274,7 +271,6 @@ static cs_status normalise_reduced(const cs_csr *w, value_kind kind, const cs_sy
         r->side[t].weight = weight[t];
         scale_blocks(weight[t], r->side[t].start, r->count);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -338,9 +334,9 @@ static void join_blocks(cs_components *c, int64_t rows, int64_t cols)
 static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_system *system)
 {
     cs_reduction r = {0};
-    cs_lumping l = {0};
-    cs_components c = {0};
-    cs_csr squares = {0};
+    CS_AUTO(cs_lumping) l = {0};
+    CS_AUTO(cs_components) c = {0};
+    CS_AUTO(cs_csr) squares = {0};
     const cs_csr *w = a;
     cs_status status = CS_OK;
     bool zeros = system->entries.count < cs_csr_nnz(a);
@@ -372,9 +368,6 @@ static cs_status reduce(const cs_csr *a, const cs_spectrum_options *options, cs_
     if (status == CS_OK) status = normalise_reduced(w, kind, system, &r);
     if (status != CS_OK) reduction_free(&r);
     system->reduced = r;
-    cs_lumping_free(&l);
-    cs_components_free(&c);
-    cs_csr_free(&squares);
     return status;
 }
 
@@ -393,7 +386,7 @@ static void absolute_product(const cs_csr *a, const double *x, double *y)
  * row or column of the reduced matrix is empty, so x stays positive until it underflows. */
 cs_status cs_reduction_bound(const cs_reduction *r, double *top)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *x = cs_pool_take(&pool, r->a.cols, sizeof *x), best = INFINITY;
     double *w = cs_pool_take(&pool, r->a.cols, sizeof *w);
     double *y = cs_pool_take(&pool, r->a.rows, sizeof *y);
@@ -413,7 +406,6 @@ cs_status cs_reduction_bound(const cs_reduction *r, double *top)
         }
     }
     if (status == CS_OK) *top = sqrt(best) * (1 + 1e-9); /* sums of many terms */
-    cs_pool_free(&pool);
     return status;
 }
 

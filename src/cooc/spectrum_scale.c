@@ -21,6 +21,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/spectrum_stages_private.h"
 
@@ -184,10 +185,9 @@ static bool symmetric(const cs_csr *a, int64_t *next)
 
 cs_status cs_gram_check(const cs_csr *a)
 {
-    int64_t *next = cs_alloc(a->rows, sizeof *next);
+    CS_AUTO_FREE int64_t *next = cs_alloc(a->rows, sizeof *next);
     if (!next) return CS_ERR_MEMORY;
     const bool same = a->rows == a->cols && symmetric(a, next);
-    cs_free(next);
     return same ? CS_OK
                 : cs_fail(CS_ERR_INPUT,
                           "a Gram form must be symmetric, but without its empty rows and columns "

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -110,7 +111,7 @@ static void reorthogonalise(cs_dense *a, const double *along)
 /* Takes the direction x out of every column and makes them orthonormal again. */
 static cs_status project_columns(cs_dense *a, const double *x)
 {
-    double *along = cs_alloc(a->cols, sizeof *along);
+    CS_AUTO_FREE double *along = cs_alloc(a->cols, sizeof *along);
     if (!along) return CS_ERR_MEMORY;
     for (int64_t j = 0; j < a->cols; ++j) {
         double *y = a->data + j * a->ld;
@@ -118,7 +119,6 @@ static cs_status project_columns(cs_dense *a, const double *x)
         make_unit(a->rows, y);
     }
     reorthogonalise(a, along);
-    cs_free(along);
     return CS_OK;
 }
 
@@ -187,7 +187,7 @@ static cs_status solve_small(void *ctx, int64_t item)
     int64_t block = job->block[item], rank = cs_block_rank(r, block);
     int64_t asked = block_share(r, job->parts->wanted, block);
     cs_part *part = &job->parts->part[block];
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense one[2];
     cs_dense a =
         cs_dense_in(&pool, cs_block_size(r, CS_LEFT, block), cs_block_size(r, CS_RIGHT, block));
@@ -205,7 +205,6 @@ static cs_status solve_small(void *ctx, int64_t item)
         part->svd.floor = rounding_floor(r, block) * (r->known ? 1 : sigma[0]);
         status = finish(r, block, asked, one, part);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -314,7 +313,7 @@ static cs_status solve_large(batch *job, int64_t block)
     int64_t asked = block_share(r, job->parts->wanted, block);
     cs_part *part = &job->parts->part[block];
     block_operator b = {0};
-    cs_dense start = {0};
+    CS_AUTO(cs_dense) start = {0};
     cs_status status = start_of(r, block, job->options, &start);
     if (status == CS_OK) status = block_operator_open(r, block, job->options->threads, &b);
     cs_svd_options o = cs_spectrum_solver_options(job->options, asked);
@@ -326,7 +325,6 @@ static cs_status solve_large(batch *job, int64_t block)
         o.solver = o.gpu ? CS_SOLVER_CUSOLVER : CS_SOLVER_LAPACK;
     }
     if (status == CS_OK) status = cs_svd_compute(&b.op, &o, &part->svd);
-    cs_dense_free(&start);
     if (status == CS_OK && part->svd.interrupted && !job->options->partial)
         status = cs_interrupt_check();
     if (status == CS_OK) {

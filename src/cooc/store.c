@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/store_private.h"
@@ -117,10 +118,9 @@ json_t *cs_store_plans(const cs_plan_file *file)
 
 static cs_status write_plans(const char *path, const cs_plan_file *file)
 {
-    json_t *root = cs_store_plans(file);
+    json_auto_t *root = cs_store_plans(file);
     cs_status status =
         root ? cs_json_write(path, root) : cs_fail(CS_ERR_MEMORY, "out of memory for %s", path);
-    json_decref(root);
     return status;
 }
 
@@ -173,7 +173,7 @@ cs_status cs_store_paths(const char *dir, cs_pool *pool, char *path[CS_STORE_FIL
 
 cs_status cs_store_space(const char *dir, double *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     char *path[CS_STORE_FILES];
     struct stat old;
     *out = cs_disk_free(dir);
@@ -181,7 +181,6 @@ cs_status cs_store_space(const char *dir, double *out)
     for (int i = 0; status == CS_OK && i < CS_STORE_FILES; ++i) {
         *out += stat(path[i], &old) == 0 ? (double)old.st_size : 0;
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -272,9 +271,9 @@ static cs_status write_part(void *ctx, int64_t part)
 cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_options *options,
                         const cs_cooc *cooc, bool mtx, bool force)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     char *path[CS_STORE_FILES];
-    json_t *sidecar = NULL;
+    json_auto_t *sidecar = NULL;
     corpus = cooc->texts.documents > 0 ? &cooc->texts : corpus;
     cs_status status = cs_sidecar_make(corpus, options, cooc, &sidecar);
     if (status == CS_OK) status = cs_store_paths(dir, &pool, path);
@@ -283,8 +282,5 @@ cs_status cs_cooc_write(const char *dir, const cs_corpus *corpus, const cs_cooc_
     if (status == CS_OK) status = clear_old(dir, path, force);
     store s = {path, cooc, corpus, options, mtx};
     if (status == CS_OK) status = cs_parallel(PARTS, options->threads, write_part, &s);
-    if (status == CS_OK) status = cs_json_write(path[CS_STORE_SIDECAR], sidecar);
-    cs_pool_free(&pool);
-    json_decref(sidecar);
-    return status;
+    return status == CS_OK ? cs_json_write(path[CS_STORE_SIDECAR], sidecar) : status;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "cooc/context_private.h"
@@ -29,7 +30,7 @@ static cs_status read_members(const char *path, int count, const cs_store_member
     for (int i = 0; i < count && status == CS_OK; ++i) {
         const cs_store_member *m = &member[i];
         const int64_t size = m->shape[0] * (m->shape[1] > 0 ? m->shape[1] : 1);
-        cs_array array = {0};
+        CS_AUTO(cs_array) array = {0};
         status = cs_npz_read(npz, m->name, &array);
         if (status == CS_OK && (array.dtype != m->dtype || array.size != size))
             status = cs_fail(CS_ERR_INPUT, "member %s has %lld items, expected %lld of type %d",
@@ -38,7 +39,6 @@ static cs_status read_members(const char *path, int count, const cs_store_member
             *(void **)m->at = array.data;
             array.data = NULL;
         }
-        cs_array_free(&array);
     }
     cs_npz_close(npz);
     return status;
@@ -241,12 +241,11 @@ static cs_status read_all(const char *dir, char *const *path, cs_cooc_store *s)
 
 cs_status cs_cooc_read(const char *dir, cs_cooc_store *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     char *path[CS_STORE_FILES];
     cs_cooc_store store = {0};
     cs_status status = cs_store_paths(dir, &pool, path);
     if (status == CS_OK) status = read_all(dir, path, &store);
-    cs_pool_free(&pool);
     return CS_DELIVER(status, out, store, cs_cooc_store_free);
 }
 
@@ -300,7 +299,7 @@ static cs_status write_row(void *ctx, const cs_contribution *c)
     if (w->found || c->ordinal != w->ordinal || cs_hash_compare(c->key, w->key) != 0) {
         return CS_OK;
     }
-    cs_context_item *items = cs_alloc(c->items, sizeof *items);
+    CS_AUTO_FREE cs_context_item *items = cs_alloc(c->items, sizeof *items);
     if (!items) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < c->items; ++i) {
         items[i] = (cs_context_item){c->position[i], c->content[i]};
@@ -308,7 +307,6 @@ static cs_status write_row(void *ctx, const cs_contribution *c)
     qsort(items, (size_t)c->items, sizeof *items, by_position);
     w->walker->plan->kind->text(w->walker, c, items, w->stream);
     w->found = true;
-    cs_free(items);
     return CS_OK;
 }
 
@@ -322,8 +320,8 @@ static cs_status walk_witness(writer *w, int64_t row)
                         .length = store->sequences.length + sequence,
                         .document = store->sequences.document + sequence};
     cs_context_options options = cs_cooc_context_options(&store->options);
-    cs_context_plan *plan = NULL;
-    cs_context_walker walker = {0};
+    CS_AUTO(cs_context_plan) *plan = NULL;
+    CS_AUTO(cs_context_walker) walker = {0};
     cs_status status = cs_context_prepare(&one, &options, &plan);
     if (status == CS_OK)
         status = cs_context_walker_init(&walker, plan, &store->corpus, write_row, w);
@@ -344,8 +342,6 @@ static cs_status walk_witness(writer *w, int64_t row)
             "row %lld: its witness, contribution %lld of sequence %lld, does not produce its key",
             (long long)row, (long long)w->ordinal, (long long)sequence);
     w->walker = NULL;
-    cs_context_walker_free(&walker);
-    cs_context_plan_free(&plan);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/store_private.h"
 #include "io/file.h"
@@ -45,7 +46,7 @@ static void put_corpus(cs_status *status, json_t *parent, const cs_corpus *c)
 cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to)
 {
     char seed[24];
-    char *context = cs_context_describe(&o->context);
+    CS_AUTO_FREE char *context = cs_context_describe(&o->context);
     json_t *parameters = NULL;
     cs_status status = cs_objective_to_json(&o->objective, &parameters);
     (void)snprintf(seed, sizeof seed, "%" PRIu64, o->seed);
@@ -60,21 +61,19 @@ cs_status cs_sidecar_options(const cs_cooc_options *o, json_t *to)
     cs_json_put(&status, to, "draws", json_integer(o->draws));
     cs_json_put(&status, to, "seed", json_string(seed));
     cs_json_put(&status, to, "tail", cs_json_number(o->tail));
-    cs_free(context);
     return status;
 }
 
 cs_status cs_sidecar_make(const cs_corpus *corpus, const cs_cooc_options *o, const cs_cooc *m,
                           json_t **out)
 {
-    char *objective = cs_objective_describe(&o->objective);
+    CS_AUTO_FREE char *objective = cs_objective_describe(&o->objective);
     json_t *w = json_object();
     cs_status status = CS_OK;
     cs_json_put(&status, w, "format", json_string(FORMAT));
     cs_json_put(&status, w, "version", json_integer(FORMAT_VERSION));
     cs_json_put(&status, w, "objective", objective ? cs_json_text(objective) : NULL);
     if (status == CS_OK) status = cs_sidecar_options(o, w);
-    cs_free(objective);
     cs_json_put(&status, w, "sampled", json_boolean(o->draws > 0));
     cs_json_put(&status, w, "form", json_string(m->matrix.a.gram ? "gram" : "counts"));
     cs_json_put(&status, w, "exact", json_boolean(m->exact));
@@ -194,7 +193,7 @@ static cs_status upgrade(json_t *sidecar)
     const cs_context old = {.mode = (cs_context_mode)found,
                             .n = json_integer_value(json_object_get(context, "n")),
                             .given = json_is_true(given)};
-    char *where = cs_context_describe(&old);
+    CS_AUTO_FREE char *where = cs_context_describe(&old);
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     cs_json_put(&status, sidecar, "parameters", json_incref(parameters));
     cs_json_put(&status, sidecar, "objective",
@@ -202,17 +201,15 @@ static cs_status upgrade(json_t *sidecar)
     cs_json_put(&status, sidecar, "context", cs_json_text(where));
     cs_json_put(&status, sidecar, "target_position", json_string(POSITION[cs_context_given(&old)]));
     cs_json_put(&status, sidecar, "version", json_integer(FORMAT_VERSION));
-    cs_free(where);
     return status;
 }
 
 cs_status cs_cooc_sidecar(const char *dir, json_t **out)
 {
     json_t *sidecar = NULL;
-    char *file = cs_path_join(dir, "matrix.json");
+    CS_AUTO_FREE char *file = cs_path_join(dir, "matrix.json");
     cs_status status = file ? cs_json_read(file, &sidecar) : CS_ERR_MEMORY;
     if (status == CS_OK) status = upgrade(sidecar);
-    cs_free(file);
     return CS_DELIVER(status, out, sidecar, cs_json_free);
 }
 

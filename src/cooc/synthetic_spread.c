@@ -1,4 +1,5 @@
 /* Contributions of a population, spread over words. */
+#include "base/auto.h"
 #include "cooc/synthetic_spread_private.h"
 
 #include <math.h>
@@ -151,12 +152,11 @@ static cs_status count_one(void *ctx, const cs_contribution *c)
 
 static cs_status count_contributions(cs_synthetic_spread *s, const cs_sequences *sequences)
 {
-    cs_synthetic_spreader counter = {0};
+    CS_AUTO(cs_synthetic_spreader) counter = {0};
     cs_status status = cs_synthetic_spreader_init(s, NULL, &s->contributions, &counter);
     for (int64_t i = 0; i < sequences->count && status == CS_OK; ++i) {
         status = cs_context_visit(s->plan, s->corpus, sequences, i, count_one, &counter, NULL);
     }
-    cs_synthetic_spreader_free(&counter);
     return status == CS_OK && s->contributions > MOST
                ? cs_fail(
                      CS_ERR_INPUT,
@@ -334,11 +334,10 @@ cs_status cs_synthetic_witnesses(const cs_synthetic_spread *spread, const cs_seq
     const int64_t rows = cooc->matrix.a.rows;
     pattern_list l = {0};
     cs_corpus *texts = &cooc->texts;
-    uint8_t *all = cs_alloc(corpus->documents, 1);
+    CS_AUTO_FREE uint8_t *all = cs_alloc(corpus->documents, 1);
     if (!all) return CS_ERR_MEMORY;
     memset(all, 1, (size_t)corpus->documents);
     cs_status status = cs_corpus_select(corpus, all, texts); /* for names and words */
-    cs_free(all);
     if (status != CS_OK) return status;
     CS_FREE_FIELDS(texts, doc_ptr, token, label, held_out);
     texts->documents = rows;

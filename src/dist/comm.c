@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/plugin.h"
 #include "dist/carrier.h"
@@ -48,7 +49,7 @@ cs_status cs_comm_open_mpi(cs_comm *out)
 {
     const cs_carrier *carrier = NULL;
     static const char *const places[] = {"cospec-mpi.so", "../lib/cospec/cospec-mpi.so"};
-    char *path = cs_path_near_program(2, places);
+    CS_AUTO_FREE char *path = cs_path_near_program(2, places);
     cs_status status = path ? load(path, &carrier) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         cs_comm made = {0};
@@ -56,7 +57,6 @@ cs_status cs_comm_open_mpi(cs_comm *out)
         status = why ? cs_fail(CS_ERR_DEVICE, "--mpi: %s (%s)", why, carrier->built) : CS_OK;
         *out = made;
     }
-    cs_free(path);
     return status;
 }
 
@@ -66,7 +66,7 @@ cs_status cs_comm_check_alike(cs_comm *c, const char *version)
     char mine[SIZE] = {0};
     (void)snprintf(mine, sizeof mine, "cospec %s and OpenBLAS's kernel %s", version,
                    openblas_get_corename());
-    char *all = cs_alloc(c->ranks, SIZE);
+    CS_AUTO_FREE char *all = cs_alloc(c->ranks, SIZE);
     cs_status status = all ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) cs_comm_gather_each(c, SIZE, mine, all);
     for (int r = 1; status == CS_OK && r < c->ranks; ++r) {
@@ -78,7 +78,6 @@ cs_status cs_comm_check_alike(cs_comm *c, const char *version)
             c->agreed = true;
         }
     }
-    cs_free(all);
     return status;
 }
 
@@ -125,7 +124,7 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
     int64_t first = 0, count = 0, out_first = 0, out_count = 0;
     cs_comm_slice(c, c->rank, n, &first, &count);
     int64_t items = count * width, size = (int64_t)sizeof(double);
-    double *work = cs_alloc(items * c->ranks, sizeof *work);
+    CS_AUTO_FREE double *work = cs_alloc(items * c->ranks, sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     for (int t = 1; t < c->ranks; ++t) {
         int to = step(c, t), from = step(c, -t);
@@ -139,7 +138,6 @@ cs_status cs_comm_scatter_sum(cs_comm *c, int64_t n, int64_t width, const double
             mine[e] = r == 0 ? part[e] : mine[e] + part[e];
         }
     }
-    cs_free(work);
     return CS_OK;
 }
 
@@ -175,7 +173,7 @@ void cs_comm_spread(cs_comm *c, void *bytes, int64_t size)
 static cs_status short_sum(cs_comm *c, int64_t n, double *x)
 {
     int64_t size = n * (int64_t)sizeof *x;
-    double *other = cs_alloc(n, sizeof *other);
+    CS_AUTO_FREE double *other = cs_alloc(n, sizeof *other);
     if (!other) return CS_ERR_MEMORY;
     for (int s = 1; s < c->ranks; s *= 2) {
         if (c->rank % (2 * s) == s) {
@@ -189,7 +187,6 @@ static cs_status short_sum(cs_comm *c, int64_t n, double *x)
             }
         }
     }
-    cs_free(other);
     cs_comm_spread(c, x, size);
     return CS_OK;
 }
@@ -201,23 +198,21 @@ cs_status cs_comm_sum(cs_comm *c, int64_t n, double *x)
     }
     int64_t first = 0, count = 0;
     cs_comm_slice(c, c->rank, n, &first, &count);
-    double *mine = cs_alloc(count, sizeof *mine);
+    CS_AUTO_FREE double *mine = cs_alloc(count, sizeof *mine);
     cs_status status = mine ? cs_comm_scatter_sum(c, n, 1, x, mine) : CS_ERR_MEMORY;
     if (status == CS_OK) cs_comm_gather(c, n, sizeof *x, mine, x);
-    cs_free(mine);
     return status;
 }
 
 cs_status cs_comm_least(cs_comm *c, int64_t mine, int64_t *least)
 {
-    int64_t *all = cs_alloc(c->ranks, sizeof *all);
+    CS_AUTO_FREE int64_t *all = cs_alloc(c->ranks, sizeof *all);
     if (!all) return CS_ERR_MEMORY;
     cs_comm_gather_each(c, sizeof mine, &mine, all);
     *least = all[0];
     for (int r = 1; r < c->ranks; ++r) {
         *least = all[r] < *least ? all[r] : *least;
     }
-    cs_free(all);
     return CS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -166,7 +167,7 @@ static void move_centres(fit *f)
 static cs_status iterate(fit *f, int threads)
 {
     const int64_t blocks = (f->count + BLOCK - 1) / BLOCK;
-    int32_t *before = cs_alloc(f->count, sizeof *before);
+    CS_AUTO_FREE int32_t *before = cs_alloc(f->count, sizeof *before);
     cs_status status = before ? cs_parallel(blocks, threads, assign_block, f) : CS_ERR_MEMORY;
     bool moved = true;
     while (status == CS_OK && moved && f->book.iterations < MOST_ITERATIONS) {
@@ -179,7 +180,6 @@ static cs_status iterate(fit *f, int threads)
     for (int64_t i = 0; status == CS_OK && i < f->count; ++i) {
         f->book.error += f->far[i] / (double)(f->count * f->book.width);
     }
-    cs_free(before);
     return status;
 }
 
@@ -190,7 +190,7 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
         return cs_fail(CS_ERR_USAGE, "%lld codes of %lld rows of %lld values", (long long)codes,
                        (long long)count, (long long)width);
     }
-    cs_pool memory = {0};
+    CS_AUTO(cs_pool) memory = {0};
     fit f = {.rows = rows, .count = count, .book = {.codes = codes, .width = width}};
     CS_POOL_FIELDS(&memory, count, &f, code, far);
     f.sum = cs_pool_take(&memory, codes * width, sizeof *f.sum);
@@ -199,7 +199,6 @@ cs_status cs_codebook_fit(const float *rows, int64_t count, int64_t width, int64
     cs_status status = f.book.centre ? memory.status : CS_ERR_MEMORY;
     if (status == CS_OK) status = begin(&f, seed);
     if (status == CS_OK) status = iterate(&f, threads);
-    cs_pool_free(&memory);
     return CS_DELIVER(status, out, f.book, cs_codebook_free);
 }
 
@@ -215,13 +214,12 @@ typedef struct {
 static cs_status code_picture(void *ctx, int64_t i)
 {
     const coding *c = ctx;
-    float *row = cs_alloc(c->book->width, sizeof *row);
+    CS_AUTO_FREE float *row = cs_alloc(c->book->width, sizeof *row);
     if (!row) return CS_ERR_MEMORY;
     for (int64_t t = 0; t < c->patches; ++t) {
         cs_patch_read(c->images, i, c->patch, t, row);
         c->code[i * c->patches + t] = cs_codebook_code(c->book, row);
     }
-    cs_free(row);
     return CS_OK;
 }
 
@@ -245,7 +243,7 @@ cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes
         left += m->held_out[i] ? 0 : patches;
     }
     int64_t wanted = cs_least(left, MOST_ROWS);
-    float *rows = cs_alloc(wanted * width, sizeof *rows);
+    CS_AUTO_FREE float *rows = cs_alloc(wanted * width, sizeof *rows);
     if (!rows) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(seed, CS_STREAM_IMAGE, 1);
     for (int64_t i = 0; i < m->count; ++i) {
@@ -257,7 +255,6 @@ cs_status cs_codebook_of_images(const cs_images *m, int64_t patch, int64_t codes
     }
     status = count > 0 ? cs_codebook_fit(rows, count, width, codes, seed, threads, out)
                        : cs_fail(CS_ERR_INPUT, "%s: no picture is in the training split", m->name);
-    cs_free(rows);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -57,7 +58,7 @@ cs_status cs_codes_write(const cs_codes *codes, const char *path)
     const cs_vq none = {0}, *vq = codes->vq ? codes->vq : &none;
     const int64_t sizes[] = {codes->height, codes->width, vq->sizes.width, vq->sizes.layers,
                              vq->sizes.heads};
-    cs_safetensors_entry *entry = cs_calloc(2 + vq->params.count, sizeof *entry);
+    CS_AUTO_FREE cs_safetensors_entry *entry = cs_calloc(2 + vq->params.count, sizeof *entry);
     cs_safetensors_writer *writer = NULL;
     int64_t count = 0;
     if (!entry) return CS_ERR_MEMORY;
@@ -81,7 +82,6 @@ cs_status cs_codes_write(const cs_codes *codes, const char *path)
     if (status == CS_OK && codes->vq) status = cs_vq_write(vq, writer);
     if (status == CS_OK) status = cs_safetensors_writer_commit(&writer);
     cs_safetensors_writer_abort(&writer);
-    cs_free(entry);
     return status;
 }
 
@@ -160,7 +160,7 @@ static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threa
     const cs_vq_sizes *s = &codes->vq->sizes;
     const int64_t picture = s->patches * s->values;
     cs_vq_pass pass = {0};
-    float *rows = cs_alloc(PICTURES * picture, sizeof *rows);
+    CS_AUTO_FREE float *rows = cs_alloc(PICTURES * picture, sizeof *rows);
     cs_status status =
         rows ? cs_vq_open(codes->vq, CS_VQ_ENCODER, PICTURES, false, &pass) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < m->count && status == CS_OK; i += PICTURES) {
@@ -176,7 +176,6 @@ static cs_status encode_all(const cs_codes *codes, const cs_images *m, int threa
         if (status == CS_OK) status = cs_interrupt_check();
     }
     cs_vq_close(&pass);
-    cs_free(rows);
     return status;
 }
 
@@ -235,11 +234,10 @@ cs_status cs_codes_encode(const cs_codes *codes, const cs_images *images, int th
 cs_status cs_codes_corpus(const cs_codes *codes, const cs_images *images, const char *window,
                           int threads, cs_corpus *out)
 {
-    int32_t *code = NULL;
+    CS_AUTO_FREE int32_t *code = NULL;
     cs_status status = cs_codes_encode(codes, images, threads, &code);
     if (status == CS_OK)
         status = cs_codes_windows(images, codes->patch, code, codes->book.codes, window, out);
-    cs_free(code);
     return status;
 }
 
@@ -247,14 +245,13 @@ cs_status cs_codes_values(const cs_codes *codes, const cs_corpus *corpus, const 
                           float **out)
 {
     const int64_t patches = corpus->tokens / corpus->documents;
-    int32_t *id = cs_alloc(corpus->tokens, sizeof *id);
+    CS_AUTO_FREE int32_t *id = cs_alloc(corpus->tokens, sizeof *id);
     float *made = cs_alloc(corpus->tokens * codes->book.width, sizeof *made);
     for (int64_t i = 0; id && i < corpus->tokens; ++i) {
         id[order ? i - i % patches + order[i % patches] : i] = corpus->token[i];
     }
     cs_status status =
         id && made ? cs_codes_decode(codes, corpus->documents, patches, id, made) : CS_ERR_MEMORY;
-    cs_free(id);
     return CS_DELIVER(status, out, made, cs_drop);
 }
 
@@ -262,9 +259,9 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
                            int threads, cs_codes_score *out)
 {
     cs_codes_score score = {0};
-    cs_corpus corpus = {0};
-    float *made = NULL, *row = cs_alloc(codes->book.width, sizeof *row);
-    uint8_t *seen = cs_calloc(codes->book.codes, 1);
+    CS_AUTO(cs_corpus) corpus = {0};
+    CS_AUTO_FREE float *made = NULL, *row = cs_alloc(codes->book.width, sizeof *row);
+    CS_AUTO_FREE uint8_t *seen = cs_calloc(codes->book.codes, 1);
     cs_status status =
         row && seen ? cs_codes_corpus(codes, images, NULL, threads, &corpus) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus.tokens; ++i) {
@@ -291,10 +288,6 @@ cs_status cs_codes_compare(const cs_codes *codes, const cs_images *images, bool 
     if (status == CS_OK && score.pictures == 0)
         status = cs_fail(CS_ERR_INPUT, "%s: no picture is in the %s split", images->name,
                          held_out ? "test" : "training");
-    cs_corpus_free(&corpus);
-    cs_free(made);
-    cs_free(row);
-    cs_free(seen);
     if (status == CS_OK) *out = score;
     return status;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "image/images_private.h"
@@ -56,14 +57,13 @@ static cs_status take_line(painter *p, const char *line)
 
 static cs_status read_list(painter *p)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read_text(list_path, 1 << 24, &text, &size);
     for (char *rest = text, *line = NULL;
          status == CS_OK && (line = strsep(&rest, "\n")) != NULL;) {
         status = take_line(p, line);
     }
-    cs_free(text);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -110,7 +111,7 @@ static cs_status draw(const char *name, const spec *s, cs_images *m)
     const int64_t pixels = s->side * s->side;
     cs_status status = cs_images_allocate(name, s->fields, s->side, s->side, 1, m);
     if (status != CS_OK) return status;
-    double *x = cs_alloc(pixels, sizeof *x);
+    CS_AUTO_FREE double *x = cs_alloc(pixels, sizeof *x);
     m->value = cs_alloc(s->fields * pixels, sizeof *m->value);
     status = x && m->value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < s->fields && status == CS_OK; ++i) {
@@ -122,7 +123,6 @@ static cs_status draw(const char *name, const spec *s, cs_images *m)
         }
         status = cs_interrupt_check();
     }
-    cs_free(x);
     return status;
 }
 

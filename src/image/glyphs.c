@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -160,7 +161,7 @@ static cs_status add_typeface(painter *p, char *const column[COLUMNS], char **pa
 
 static cs_status open_faces(painter *p, char **packages)
 {
-    char *path = NULL, *text = NULL;
+    CS_AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0, line = 0;
     cs_status status = cs_share_path("data/typefaces.tsv", &path);
     if (status == CS_OK) status = cs_file_read_text(path, 1 << 20, &text, &size);
@@ -177,8 +178,6 @@ static cs_status open_faces(painter *p, char **packages)
     if (status == CS_OK && p->faces < 2)
         status = cs_fail(CS_ERR_INPUT, "%s: only %d typefaces have the characters of glyphs-%s",
                          path, p->faces, p->set->name);
-    cs_free(path);
-    cs_free(text);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "image/field.h"
@@ -68,11 +69,9 @@ static cs_status file_of(const char *name, char **out)
 
 cs_status cs_images_prepared_path(const char *name, char **out)
 {
-    char *file = NULL;
+    CS_AUTO_FREE char *file = NULL;
     cs_status status = file_of(name, &file);
-    if (status == CS_OK) status = cs_prepared_path(file, out);
-    cs_free(file);
-    return status;
+    return status == CS_OK ? cs_prepared_path(file, out) : status;
 }
 
 /* "name=version ..." of the packages as they are installed. */
@@ -113,8 +112,8 @@ static cs_images_drawer *drawer_of(const char *name)
 static cs_status draw(const void *of, const char *target, char **packages)
 {
     const cs_corpus_source *source = of;
-    cs_images m = {0};
-    char *names = NULL;
+    CS_AUTO(cs_images) m = {0};
+    CS_AUTO_FREE char *names = NULL;
     const char *dash = strchr(source->name, '-');
     cs_status status = drawer_of(source->name)(dash ? dash + 1 : "", &m, &names);
     if (status == CS_OK) status = cs_images_write(target, &m);
@@ -124,19 +123,15 @@ static cs_status draw(const void *of, const char *target, char **packages)
         *packages = cs_strdup("none");
         status = *packages ? CS_OK : CS_ERR_MEMORY;
     }
-    cs_free(names);
-    cs_images_free(&m);
     return status;
 }
 
 cs_status cs_images_prepare(const char *name, bool force, char **note)
 {
-    char *file = NULL;
+    CS_AUTO_FREE char *file = NULL;
     cs_status status = file_of(name, &file);
     const cs_prepared what = {name, file, draw, cs_images_named(name)};
-    if (status == CS_OK) status = cs_prepare(&what, force, note);
-    cs_free(file);
-    return status;
+    return status == CS_OK ? cs_prepare(&what, force, note) : status;
 }
 
 const cs_corpus_source *cs_source_at(int i)
@@ -164,7 +159,7 @@ cs_status cs_source_unknown(const char *source)
 {
     static const char *const languages[] = {"markov:", "hmm:", "grammar:", "field:"};
     cs_hint hint = {0};
-    char *all = names_of_all(strchr(source, '/') ? "" : source, &hint);
+    CS_AUTO_FREE char *all = names_of_all(strchr(source, '/') ? "" : source, &hint);
     for (size_t i = 0; i < sizeof languages / sizeof *languages; ++i) {
         cs_hint_consider(source, languages[i], &hint);
     }
@@ -173,7 +168,6 @@ cs_status cs_source_unknown(const char *source)
                                      "corpus (markov:..., hmm:..., grammar:..., field:...)%s",
                                      source, all, cs_path_hint(source, &hint))
                            : CS_ERR_MEMORY;
-    cs_free(all);
     return status;
 }
 
@@ -192,11 +186,10 @@ cs_status cs_source_prepare(const char *name, bool force, char **note)
         return cs_corpus_prepare(name, force, note);
     }
     cs_hint hint = {0};
-    char *all = names_of_all(name, &hint);
+    CS_AUTO_FREE char *all = names_of_all(name, &hint);
     cs_status status = all ? cs_fail(CS_ERR_USAGE, "unknown corpus '%s' (%s)%s", name, all,
                                      cs_hint_text("", &hint))
                            : CS_ERR_MEMORY;
-    cs_free(all);
     return status;
 }
 
@@ -305,7 +298,7 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
         resolved.test_share = 0.2;
     }
     const bool named = cs_images_named(source) != NULL;
-    char *path = NULL;
+    CS_AUTO_FREE char *path = NULL;
     cs_status status =
         resolved.test_share < 1
             ? CS_OK
@@ -325,6 +318,5 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
         path = NULL;
         status = made.name && made.path ? CS_OK : CS_ERR_MEMORY;
     }
-    cs_free(path);
     return CS_DELIVER(status, out, made, cs_images_free);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "io/file.h"
@@ -139,8 +140,8 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
 {
     const int64_t limit = 1 << 20, patches = rows * columns;
     int64_t size = 0, at = 0;
-    char *text = NULL;
-    int32_t *order = cs_alloc(patches, sizeof *order);
+    CS_AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE int32_t *order = cs_alloc(patches, sizeof *order);
     cs_status status = order ? cs_file_read_text(path, limit, &text, &size) : CS_ERR_MEMORY;
     if (status == CS_OK) status = read_list(path, text, " \t\r\n,", true, patches, order);
     for (int64_t k = 0; k < patches && status == CS_OK; ++k) {
@@ -151,8 +152,6 @@ cs_status cs_patch_order_file(const char *path, int64_t rows, int64_t columns, i
                              "patches, not of %lld",
                              path, (long long)patches);
     }
-    cs_free(order);
-    cs_free(text);
     return status;
 }
 
@@ -186,9 +185,8 @@ cs_status cs_patch_order_named(const char *name, int64_t rows, int64_t columns, 
                 ? cs_fail(CS_ERR_USAGE, "order \"%s\": expected squares:S with S at least 1", name)
                 : cs_patch_order_make(CS_ORDER_SQUARES, rows, columns, side, seed, made);
     } else if (*name >= '0' && *name <= '9') {
-        char *list = cs_strdup(name);
+        CS_AUTO_FREE char *list = cs_strdup(name);
         status = list ? read_list("order", list, ",", false, rows * columns, made) : CS_ERR_MEMORY;
-        cs_free(list);
     } else {
         status = cs_fail(CS_ERR_USAGE,
                          "order \"%.100s\" is not raster, random, hilbert, squares:S or a list of "

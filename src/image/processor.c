@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -212,7 +213,7 @@ cs_status cs_processor_read(const char *path, int64_t channels, cs_processor *ou
 cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t width, int64_t channels,
                              const char *path)
 {
-    json_t *json =
+    json_auto_t *json =
         p->json
             ? json_incref(p->json)
             : json_pack("{s:s, s:b, s:b, s:{s:I, s:I}, s:i, s:b, s:f, s:b}", "image_processor_type",
@@ -221,9 +222,7 @@ cs_status cs_processor_write(const cs_processor *p, int64_t height, int64_t widt
                         "resample", CS_RESAMPLE_BILINEAR, "do_rescale", 1, "rescale_factor",
                         1.0 / 255, "do_normalize", 0);
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
-    if (status == CS_OK) status = cs_json_write(path, json);
-    json_decref(json);
-    return status;
+    return status == CS_OK ? cs_json_write(path, json) : status;
 }
 
 /* --- images ----------------------------------------------------------------------------------- */
@@ -268,7 +267,7 @@ static cs_status make_one(void *ctx, int64_t i)
     const cs_images *m = j->from;
     const int64_t c = m->channels, top = (j->height - j->to->height) / 2,
                   left = (j->width - j->to->width) / 2, copies = j->to->channels / c;
-    uint8_t *sized = cs_alloc(j->height * j->width * c, 1);
+    CS_AUTO_FREE uint8_t *sized = cs_alloc(j->height * j->width * c, 1);
     if (!sized) return CS_ERR_MEMORY;
     cs_status status = cs_picture_resample(m->pixel + i * m->height * m->width * c, m->height,
                                            m->width, c, j->p->filter, j->height, j->width, sized);
@@ -279,7 +278,6 @@ static cs_status make_one(void *ctx, int64_t i)
             *to++ = row[x / copies];
         }
     }
-    cs_free(sized);
     return status;
 }
 

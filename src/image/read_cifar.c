@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "image/images_private.h"
@@ -41,12 +42,11 @@ static cs_status read_file(const char *path, char **bytes, int64_t *records, cha
 
 cs_status cs_cifar_read(const char *path, const cs_images_options *options, cs_images *out)
 {
-    char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t records = 0;
     cs_status status = read_file(path, &bytes, &records, out->sha256);
     if (status == CS_OK) status = cs_images_allocate(path, records, SIDE, SIDE, 3, out);
     if (status == CS_OK) status = take_records(path, (const uint8_t *)bytes, records, 0, out);
-    cs_free(bytes);
     if (status == CS_OK) status = cs_images_number_classes(path, out);
     if (status == CS_OK) cs_images_hold_out(options, out);
     return status;
@@ -55,7 +55,7 @@ cs_status cs_cifar_read(const char *path, const cs_images_options *options, cs_i
 /* A name a line. */
 static cs_status read_names(const char *path, cs_images *out)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_status status = cs_file_read_text(path, 1 << 16, &text, &size);
     if (status == CS_OK) {
@@ -73,7 +73,6 @@ static cs_status read_names(const char *path, cs_images *out)
                         : CS_ERR_MEMORY;
         if (status == CS_OK) out->label_name[out->labels++] = copy;
     }
-    cs_free(text);
     return status;
 }
 
@@ -112,9 +111,8 @@ cs_status cs_cifar_read_directory(const char *path, const cs_images_options *opt
         cs_free(bytes[f]);
     }
     if (status == CS_OK) status = cs_images_number_classes(path, out);
-    char *names = status == CS_OK ? cs_path_join(path, "batches.meta.txt") : NULL;
+    CS_AUTO_FREE char *names = status == CS_OK ? cs_path_join(path, "batches.meta.txt") : NULL;
     if (status == CS_OK && !names) status = CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(names)) status = read_names(names, out);
-    cs_free(names);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -42,7 +43,7 @@ static cs_status add_file(listing *l, char *path, char *key, int32_t label)
     }
     entry *e = &l->file[l->files++];
     *e = (entry){.path = path, .key = key, .label = label};
-    char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     cs_picture p = {0};
     status = cs_interrupt_check();
@@ -50,7 +51,6 @@ static cs_status add_file(listing *l, char *path, char *key, int32_t label)
     if (status == CS_OK) status = cs_lfs_check(path, bytes, size);
     if (status == CS_OK) status = cs_picture_decode(path, bytes, size, true, &p);
     if (status == CS_OK) cs_sha256(bytes, (size_t)size, e->sha256);
-    cs_free(bytes);
     if (status == CS_OK && l->height && (p.height != l->height || p.width != l->width)) {
         status = cs_fail(
             CS_ERR_INPUT,
@@ -91,7 +91,7 @@ static cs_status list(listing *l, const char *path, const cs_progress *progress)
     l->out->label_name = cs_calloc(names, sizeof *l->out->label_name);
     status = l->out->label_name ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < names && status == CS_OK; ++i) {
-        char *below = cs_path_join(path, name[i]);
+        CS_AUTO_FREE char *below = cs_path_join(path, name[i]);
         if (!below) {
             status = CS_ERR_MEMORY;
             break;
@@ -108,7 +108,6 @@ static cs_status list(listing *l, const char *path, const cs_progress *progress)
         } else {
             status = add_file(l, cs_strdup(below), cs_strdup(name[i]), -1);
         }
-        cs_free(below);
         cs_progress_report(progress, "headers of pictures", i + 1, names);
     }
     cs_text_list_free(name, names);
@@ -122,9 +121,9 @@ static cs_status decode_file(void *ctx, int64_t i)
     const listing *l = ctx;
     const entry *e = &l->file[i];
     const int64_t pixels = l->height * l->width, channels = l->channels;
-    char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
-    cs_picture p = {0};
+    CS_AUTO(cs_picture) p = {0};
     cs_status status = cs_file_read(e->path, MOST_BYTES, &bytes, &size);
     if (status == CS_OK) status = cs_picture_decode(e->path, bytes, size, false, &p);
     if (status == CS_OK && (p.height != l->height || p.width != l->width || p.channels > channels))
@@ -133,8 +132,6 @@ static cs_status decode_file(void *ctx, int64_t i)
     for (int64_t v = 0; status == CS_OK && v < pixels * channels; ++v) {
         to[v] = p.pixel[p.channels == channels ? v : v / channels];
     }
-    cs_free(bytes);
-    cs_picture_free(&p);
     return status;
 }
 
@@ -143,7 +140,7 @@ static cs_status decode_all(const char *path, listing *l, const cs_images_option
     cs_images *out = l->out;
     cs_status status = cs_images_allocate(path, l->files, l->height, l->width, l->channels, out);
     if (status == CS_OK) status = cs_parallel(l->files, options->threads, decode_file, l);
-    cs_pool memory = {0};
+    CS_AUTO(cs_pool) memory = {0};
     size_t capacity = 1, length = 0;
     for (int64_t i = 0; i < l->files; ++i) {
         capacity += 64 + 3 + strlen(l->file[i].key);
@@ -158,7 +155,6 @@ static cs_status decode_all(const char *path, listing *l, const cs_images_option
         length += (size_t)snprintf(text + length, capacity - length, "%s  %s\n", e->sha256, e->key);
     }
     if (status == CS_OK) cs_sha256(text, length, out->sha256);
-    cs_pool_free(&memory);
     return status;
 }
 
@@ -190,13 +186,12 @@ static cs_status first_in(const char *path, char **out)
 /* The first file below, no deeper than a class. */
 static cs_status first_file(const char *path, char **out)
 {
-    char *folder = NULL;
+    CS_AUTO_FREE char *folder = NULL;
     cs_status status = first_in(path, out);
     if (*out && cs_path_is_dir(*out)) {
         folder = *out;
         status = first_in(folder, out);
     }
-    cs_free(folder);
     return status;
 }
 
@@ -216,10 +211,9 @@ static bool is_named_picture(const char *path)
 cs_status cs_images_directory_is(const char *path, bool *is)
 {
     uint8_t begin[8] = {0};
-    char *name = NULL;
+    CS_AUTO_FREE char *name = NULL;
     cs_status status = first_file(path, &name);
     const int64_t size = name ? cs_file_head(name, begin, sizeof begin) : 0;
     *is = cs_picture_is(begin, size) || (name && is_named_picture(name));
-    cs_free(name);
     return status;
 }

@@ -2,6 +2,7 @@
  * dimensions, each dimension as four bytes, the highest first, then the values. */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "image/images_private.h"
 #include "io/file.h"
@@ -55,9 +56,9 @@ static char *renamed(const char *path, const char *old, const char *new)
 /* Where the labels of a file of images are, packed or not; NULL: nowhere. */
 static cs_status labels_path(const char *images, char **out)
 {
-    char *labels = renamed(images, "images", "labels");
-    char *of3 = labels ? renamed(labels, "idx3", "idx1") : NULL;
-    char *plain = of3 ? renamed(of3, "idx4", "idx1") : NULL;
+    CS_AUTO_FREE char *labels = renamed(images, "images", "labels");
+    CS_AUTO_FREE char *of3 = labels ? renamed(labels, "idx3", "idx1") : NULL;
+    CS_AUTO_FREE char *plain = of3 ? renamed(of3, "idx4", "idx1") : NULL;
     const int length = plain ? (int)strlen(plain) - (cs_has_suffix(plain, ".gz") ? 3 : 0) : 0;
     cs_status status = plain ? CS_OK : CS_ERR_MEMORY;
     const bool named = labels && strcmp(labels, images) != 0;
@@ -70,9 +71,6 @@ static cs_status labels_path(const char *images, char **out)
             cs_free(path);
         }
     }
-    cs_free(labels);
-    cs_free(of3);
-    cs_free(plain);
     return status;
 }
 
@@ -104,14 +102,12 @@ static cs_status decode(const char *path, const uint8_t *bytes, int64_t size, cs
 
 cs_status cs_idx_read(const char *path, const cs_images_options *options, cs_images *out)
 {
-    char *bytes = NULL, *labels = NULL;
+    CS_AUTO_FREE char *bytes = NULL, *labels = NULL;
     int64_t size = 0;
     cs_status status = cs_file_unpacked(path, &bytes, &size, out->sha256, NULL);
     if (status == CS_OK) status = decode(path, (const uint8_t *)bytes, size, out);
     if (status == CS_OK) status = labels_path(path, &labels);
     if (status == CS_OK && labels) status = read_labels(labels, out);
     if (status == CS_OK) cs_images_hold_out(options, out);
-    cs_free(labels);
-    cs_free(bytes);
     return status;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "image/images_private.h"
@@ -57,7 +58,7 @@ cs_status cs_images_read_npy(const char *path, const cs_images_options *options,
     cs_array_free(&array);
     if (status == CS_OK) status = cs_sha256_file(path, out->sha256);
     if (status != CS_OK) return status;
-    char *labels = cs_format("%.*s.labels.npy", (int)strlen(path) - 4, path);
+    CS_AUTO_FREE char *labels = cs_format("%.*s.labels.npy", (int)strlen(path) - 4, path);
     if (!labels) return CS_ERR_MEMORY;
     if (cs_path_exists(labels)) {
         status = cs_npy_read(labels, 0, &array);
@@ -67,7 +68,6 @@ cs_status cs_images_read_npy(const char *path, const cs_images_options *options,
         if (status == CS_OK) status = cs_images_number_classes(labels, out);
         cs_array_free(&array);
     }
-    cs_free(labels);
     if (status == CS_OK) cs_images_hold_out(options, out);
     return status;
 }
@@ -233,11 +233,9 @@ static cs_status take_member(const char *path, const char *what, cs_array *array
         status = take_plane(path, what, array, CS_U8, pixels, &out->mask);
         return status == CS_OK ? check_mask(path, out) : status;
     }
-    cs_array ptr = {0}; /* box */
+    CS_AUTO(cs_array) ptr = {0}; /* box */
     status = cs_npz_read(npz, "box_ptr", &ptr);
-    if (status == CS_OK) status = take_boxes(path, array, &ptr, out);
-    cs_array_free(&ptr);
-    return status;
+    return status == CS_OK ? take_boxes(path, array, &ptr, out) : status;
 }
 
 static cs_status take_split(const char *path, cs_npz *npz, const cs_images_options *options,
@@ -247,15 +245,13 @@ static cs_status take_split(const char *path, cs_npz *npz, const cs_images_optio
         cs_images_hold_out(options, out);
         return CS_OK;
     }
-    cs_array array = {0};
-    int32_t *side = cs_alloc(out->count, sizeof *side);
+    CS_AUTO(cs_array) array = {0};
+    CS_AUTO_FREE int32_t *side = cs_alloc(out->count, sizeof *side);
     cs_status status = side ? cs_npz_read(npz, "held_out", &array) : CS_ERR_MEMORY;
     if (status == CS_OK) status = take_numbers(path, "held_out", &array, 0, 1, side, out->count);
     for (int64_t i = 0; status == CS_OK && i < out->count; ++i) {
         out->held_out[i] = (uint8_t)side[i];
     }
-    cs_array_free(&array);
-    cs_free(side);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 enum { BITS = 22 };
@@ -78,7 +79,7 @@ static cs_status make_line(cs_resample filter, int64_t inputs, int64_t outputs, 
 {
     const double scale = (double)inputs / (double)outputs, wide = scale < 1.0 ? 1.0 : scale;
     *l = (line){.most = (int64_t)ceil(support_of(filter) * wide) * 2 + 1};
-    double *k = cs_alloc(l->most, sizeof *k);
+    CS_AUTO_FREE double *k = cs_alloc(l->most, sizeof *k);
     l->first = cs_alloc(outputs, sizeof *l->first);
     l->count = cs_alloc(outputs, sizeof *l->count);
     l->weight = cs_alloc(outputs * l->most, sizeof *l->weight);
@@ -86,7 +87,6 @@ static cs_status make_line(cs_resample filter, int64_t inputs, int64_t outputs, 
     for (int64_t x = 0; made && x < outputs; ++x) {
         fill_line(filter, scale, inputs, x, k, l);
     }
-    cs_free(k);
     if (!made) line_free(l);
     return made ? CS_OK : CS_ERR_MEMORY;
 }
@@ -147,13 +147,13 @@ static void run_pass(const line *l, bool down, const uint8_t *from, int64_t heig
 cs_status cs_picture_resample(const uint8_t *from, int64_t height, int64_t width, int64_t channels,
                               cs_resample filter, int64_t to_height, int64_t to_width, uint8_t *to)
 {
-    line across = {0}, down = {0};
+    CS_AUTO(line) across = {0}, down = {0};
     if (filter == CS_RESAMPLE_NEAREST || (height == to_height && width == to_width)) {
         nearest(from, height, width, channels, to_height, to_width, to);
         return CS_OK;
     }
     const bool one = height == to_height || width == to_width, columns = width == to_width;
-    uint8_t *half = cs_alloc(height * to_width * channels, 1);
+    CS_AUTO_FREE uint8_t *half = cs_alloc(height * to_width * channels, 1);
     cs_status status = half ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = make_line(filter, width, to_width, &across);
     if (status == CS_OK) status = make_line(filter, height, to_height, &down);
@@ -164,8 +164,5 @@ cs_status cs_picture_resample(const uint8_t *from, int64_t height, int64_t width
         run_pass(&across, false, from, height, width, channels, to_width, half);
         run_pass(&down, true, half, height, to_width, channels, to_height, to);
     }
-    line_free(&across);
-    line_free(&down);
-    cs_free(half);
     return status;
 }

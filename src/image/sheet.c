@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -13,7 +14,7 @@
 static cs_status count_kinds(const cs_images *m, const int32_t *of, int64_t kinds,
                              char *const *name, cs_item *list)
 {
-    int64_t *count = cs_calloc(2 * kinds, sizeof *count);
+    CS_AUTO_FREE int64_t *count = cs_calloc(2 * kinds, sizeof *count);
     if (!count) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < m->count; ++i) {
         if (of[i] >= 0) {
@@ -27,7 +28,6 @@ static cs_status count_kinds(const cs_images *m, const int32_t *of, int64_t kind
         cs_item_int(item, "images", count[2 * k]);
         cs_item_int(item, "held_out", count[2 * k + 1]);
     }
-    cs_free(count);
     return CS_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/range.h"
@@ -102,7 +103,7 @@ void cs_vq_free(cs_vq *vq)
 
 cs_status cs_vq_randomise(cs_vq *vq, uint64_t seed)
 {
-    float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < vq->params.count && status == CS_OK; ++i) {
         const cs_param *p = &vq->params.param[i];
@@ -114,7 +115,6 @@ cs_status cs_vq_randomise(cs_vq *vq, uint64_t seed)
         }
         status = cs_params_set(&vq->params, i, CS_PARAM_VALUE, value);
     }
-    cs_free(value);
     return status;
 }
 
@@ -300,7 +300,7 @@ int64_t cs_vq_entries(const cs_vq *vq, cs_safetensors_entry *entry)
 
 cs_status cs_vq_write(const cs_vq *vq, cs_safetensors_writer *writer)
 {
-    float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < vq->params.count && status == CS_OK; ++i) {
         const cs_param *p = &vq->params.param[i];
@@ -309,13 +309,12 @@ cs_status cs_vq_write(const cs_vq *vq, cs_safetensors_writer *writer)
             status = cs_safetensors_writer_put(writer, value,
                                                p->rows * p->cols * (int64_t)sizeof *value);
     }
-    cs_free(value);
     return status;
 }
 
 cs_status cs_vq_read(const char *path, const cs_safetensors *file, cs_vq *vq)
 {
-    float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&vq->params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < vq->params.count && status == CS_OK; ++i) {
         const cs_param *p = &vq->params.param[i];
@@ -333,6 +332,5 @@ cs_status cs_vq_read(const char *path, const cs_safetensors *file, cs_vq *vq)
         }
         if (status == CS_OK) status = cs_params_set(&vq->params, i, CS_PARAM_VALUE, value);
     }
-    cs_free(value);
     return status;
 }

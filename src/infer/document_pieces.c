@@ -1,5 +1,6 @@
 #include "infer/document_pieces.h"
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 
@@ -115,7 +116,7 @@ static int32_t number(const void *rows, size_t size, int64_t i)
 cs_status cs_order_by_rows(const void *rows, size_t size, int64_t count, int64_t most,
                            int32_t *order)
 {
-    int32_t *start = cs_calloc(most + 2, sizeof *start);
+    CS_AUTO_FREE int32_t *start = cs_calloc(most + 2, sizeof *start);
     if (!start) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < count; ++i) {
         ++start[most - number(rows, size, i) + 1];
@@ -126,6 +127,5 @@ cs_status cs_order_by_rows(const void *rows, size_t size, int64_t count, int64_t
     for (int64_t i = 0; i < count; ++i) {
         order[start[most - number(rows, size, i)]++] = (int32_t)i;
     }
-    cs_free(start);
     return CS_OK;
 }

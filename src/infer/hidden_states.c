@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -158,7 +159,7 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
                          const cs_hidden_options *options, int64_t *out)
 {
     cs_hidden_options o = *options;
-    cs_sequences s = {0};
+    CS_AUTO(cs_sequences) s = {0};
     int64_t rows = 0;
     cs_status status = resolve(model, &o);
     if (status == CS_OK) status = cut(corpus, &o, &s);
@@ -166,7 +167,6 @@ cs_status cs_hidden_rows(const cs_model *model, const cs_corpus *corpus,
         bool first = i == 0 || s.document[i] != s.document[i - 1];
         rows += o.pooling == CS_POOL_NONE ? rows_of(&o, s.length[i]) : first;
     }
-    cs_sequences_free(&s);
     *out = rows;
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/parse.h"
@@ -10,7 +11,7 @@
 
 cs_status cs_model_text_read(const char *dir, cs_model_text *t)
 {
-    char *path = cs_path_join(dir, "tokenizer.json");
+    CS_AUTO_FREE char *path = cs_path_join(dir, "tokenizer.json");
     cs_status status = path ? cs_model_read(dir, t->backend, false, &t->model) : CS_ERR_MEMORY;
     t->dir = dir;
     if (status == CS_OK) status = cs_model_kind_read(dir, &t->model, &t->kind);
@@ -22,7 +23,6 @@ cs_status cs_model_text_read(const char *dir, cs_model_text *t)
     for (int r = 0; r < CS_TOKEN_ROLES && status == CS_OK; ++r) {
         if (t->role[r]) status = cs_model_text_has_tokenizer(t);
     }
-    cs_free(path);
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* The rows that each kind of model reads when a token is to be predicted. Attention masks are those
  * of training (src/train/batch.h): row i sees row j iff vis[j] <= lim[i]. */
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "infer/document_pieces.h"
@@ -169,7 +170,7 @@ static cs_status fill_prefix(const filler *f)
     const cs_score_job *job = f->job;
     const int64_t n = o->around.befores + job->target;
     const uint64_t piece = ((uint64_t)job->document << 20) + (uint64_t)(job->place + job->target);
-    int32_t *rank = cs_alloc(n + 1, sizeof *rank);
+    CS_AUTO_FREE int32_t *rank = cs_alloc(n + 1, sizeof *rank);
     cs_status status =
         rank ? cs_content_ranks(o->content, piece, job->draw, n, rank) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
@@ -178,7 +179,6 @@ static cs_status fill_prefix(const filler *f)
     const int64_t q = f->b * f->batch->queries;
     cs_batch_query(f->batch, q, cs_batch_position(f->config, n), INT32_MAX - 1);
     ask(f, q, job->target);
-    cs_free(rank);
     return status;
 }
 

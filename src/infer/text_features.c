@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "text/encoder.h"
 
@@ -111,13 +112,12 @@ cs_status cs_text_features(cs_model *model, const cs_tokenizer *tokenizer,
                            const cs_labelled_text *texts, const cs_hidden_options *options,
                            float **out)
 {
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     collector c = {texts->count, model->config.shape.width, cs_text_features_width(model, texts),
                    NULL};
     cs_status status = check_features(&c, options);
     if (status == CS_OK) status = make_corpus(texts, tokenizer, &corpus);
     if (status == CS_OK) status = cs_blame(collect(model, &corpus, options, &c), "%s", texts->path);
-    cs_corpus_free(&corpus);
     return CS_DELIVER(status, out, c.out, cs_drop);
 }
 
@@ -183,7 +183,7 @@ cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_t
                               float **out)
 {
     const int64_t vocab = cs_tokenizer_vocab(tokenizer);
-    cs_corpus corpus = {0};
+    CS_AUTO(cs_corpus) corpus = {0};
     if (texts->pair) {
         return cs_fail(CS_ERR_USAGE, "a bag of words needs single texts, not pairs");
     }
@@ -199,7 +199,6 @@ cs_status cs_text_frequencies(const cs_tokenizer *tokenizer, const cs_labelled_t
             share[i * vocab + corpus.token[k]] += 1.0F / (float)(end - first);
         }
     }
-    cs_corpus_free(&corpus);
     if (status == CS_OK) *out = share;
     return status;
 }

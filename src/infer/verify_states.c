@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "model/pass.h"
@@ -68,7 +69,7 @@ static void name_of(const check *c, int64_t layer, char name[NAME])
 
 static cs_status read_mask(const check *c, const char *stack, rows_read *rows)
 {
-    cs_array mask = {0};
+    CS_AUTO(cs_array) mask = {0};
     char name[NAME];
     (void)snprintf(name, NAME, "%sattention_mask", stack);
     if (!cs_npz_has(c->reference, name)) {
@@ -82,7 +83,6 @@ static cs_status read_mask(const check *c, const char *stack, rows_read *rows)
         double x = cs_array_f64(&mask, i);
         rows->real[i] = rows->real[i] && (x < 0 || x > 0);
     }
-    cs_array_free(&mask);
     return status;
 }
 
@@ -121,13 +121,12 @@ static cs_status take_ids(check *c, const char *name, const cs_array *ids, rows_
 
 static cs_status read_ids(check *c, const char *stack, rows_read *rows)
 {
-    cs_array ids = {0};
+    CS_AUTO(cs_array) ids = {0};
     char name[NAME];
     (void)snprintf(name, NAME, "%sinput_ids", stack);
     cs_status status = cs_npz_read(c->reference, name, &ids);
     if (status == CS_OK && (status = take_ids(c, name, &ids, rows)) == CS_OK)
         status = read_mask(c, stack, rows);
-    cs_array_free(&ids);
     return status;
 }
 
@@ -365,7 +364,7 @@ static cs_status check_finite(const check *c, int64_t layer, const char *name, c
 static cs_status compare(const check *c, int64_t layer, cs_state_difference *out)
 {
     char name[NAME];
-    cs_array theirs = {0};
+    CS_AUTO(cs_array) theirs = {0};
     name_of(c, layer, name);
     cs_status status = cs_npz_read(c->reference, name, &theirs);
     if (status == CS_OK) status = check_shape(c, layer, name, &theirs);
@@ -373,7 +372,6 @@ static cs_status compare(const check *c, int64_t layer, cs_state_difference *out
         status = cs_fail(CS_ERR_INPUT, "%s contains text, not numbers", name);
     if (status == CS_OK && (status = check_finite(c, layer, name, &theirs)) == CS_OK)
         measure(c, layer, &theirs, out);
-    cs_array_free(&theirs);
     return status;
 }
 

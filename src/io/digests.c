@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -76,9 +77,8 @@ cs_status cs_digest_put(json_t *outputs, const char *dir, const char *name)
     } else if (S_ISDIR(st.st_mode)) {
         status = cs_dir_names(path, &inner, &count);
         for (int64_t i = 0; i < count && status == CS_OK; ++i) {
-            char *below = cs_path_join(name, inner[i]);
+            CS_AUTO_FREE char *below = cs_path_join(name, inner[i]);
             status = below ? cs_digest_put(outputs, dir, below) : CS_ERR_MEMORY;
-            cs_free(below);
         }
         cs_text_list_free(inner, count);
     }
@@ -114,10 +114,9 @@ static cs_status list_files(const json_t *checkpoint, json_t **outputs)
     cs_status status = all ? CS_OK : CS_ERR_MEMORY;
     json_object_foreach(json_object_get(checkpoint, "files"), name, entry)
     {
-        json_t *copy = json_deep_copy(entry);
+        json_auto_t *copy = json_deep_copy(entry);
         if (status == CS_OK) status = cs_json_set(copy, "path", json_string(name));
         if (status == CS_OK && json_array_append(all, copy) != 0) status = CS_ERR_MEMORY;
-        json_decref(copy);
     }
     *outputs = all;
     return status;
@@ -126,9 +125,9 @@ static cs_status list_files(const json_t *checkpoint, json_t **outputs)
 static cs_status read_record(const char *path, json_t **outputs)
 {
     enum { MOST = 256 << 20 };
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
-    json_t *manifest = NULL;
+    json_auto_t *manifest = NULL;
     bool whole = true;
     cs_status status = cs_file_read(path, MOST, &text, &size);
     if (status == CS_OK) {
@@ -154,19 +153,16 @@ static cs_status read_record(const char *path, json_t **outputs)
                          "%s: was changed or damaged after cospec wrote it, so the files of its "
                          "result cannot be checked; to read them unchecked, remove it",
                          path);
-    json_decref(manifest);
-    cs_free(text);
     return status;
 }
 
 cs_status cs_digest_record(const char *dir, json_t **outputs)
 {
     const char *name = record_in(dir);
-    char *path = name ? cs_path_join(dir, name) : NULL;
+    CS_AUTO_FREE char *path = name ? cs_path_join(dir, name) : NULL;
     cs_status status = name && !path ? CS_ERR_MEMORY : CS_OK;
     *outputs = NULL;
     if (path) status = read_record(path, outputs);
-    cs_free(path);
     return status;
 }
 
@@ -185,11 +181,10 @@ cs_status cs_digest_keep(json_t *outputs, const char *dir)
         if (!name || find(outputs, name) || status != CS_OK) {
             continue;
         }
-        char *path = cs_path_join(dir, name);
+        CS_AUTO_FREE char *path = cs_path_join(dir, name);
         status = path ? CS_OK : CS_ERR_MEMORY;
         if (path && cs_path_exists(path))
             status = json_array_append(outputs, entry) == 0 ? CS_OK : CS_ERR_MEMORY;
-        cs_free(path);
     }
     json_decref(before);
     return status;
@@ -209,9 +204,8 @@ cs_status cs_digest_check_in(const json_t *outputs, const char *dir, const char 
                      : CS_OK;
     }
     if (!was && (was = json_string_value(json_object_get(entry, "xxh3")))) {
-        char *path = cs_path_join(dir, name);
+        CS_AUTO_FREE char *path = cs_path_join(dir, name);
         status = path ? cs_xxh3_file(path, hex) : CS_ERR_MEMORY;
-        cs_free(path);
         now = hex;
         kind = "XXH3";
     }
@@ -246,7 +240,7 @@ static cs_status cached_record(json_t *cache, const char *dir, json_t **outputs)
  * there. */
 static cs_status check_where(const char *path, const char *sha256, json_t *cache)
 {
-    char *dir = cs_strdup(path);
+    CS_AUTO_FREE char *dir = cs_strdup(path);
     cs_status status = dir ? CS_OK : CS_ERR_MEMORY;
     for (int up = 0; up < CS_DIGEST_FOLDERS && status == CS_OK; ++up) {
         char *slash = strrchr(dir, '/');
@@ -255,15 +249,13 @@ static cs_status check_where(const char *path, const char *sha256, json_t *cache
             *slash = '\0';
         }
         const char *in = !slash ? "." : *dir ? dir : "/";
-        json_t *outputs = NULL;
+        json_auto_t *outputs = NULL;
         status = cached_record(cache, in, &outputs);
         if (status == CS_OK) status = cs_digest_check_in(outputs, in, name, sha256);
-        json_decref(outputs);
         if (!slash || !*dir) {
             break;
         }
     }
-    cs_free(dir);
     return status;
 }
 
@@ -309,24 +301,21 @@ static cs_status check_each(const json_t *outputs, const char *dir, bool tables)
         if (!name || status != CS_OK || (tables && !is_table(entry))) {
             continue;
         }
-        char *path = cs_path_join(dir, name);
+        CS_AUTO_FREE char *path = cs_path_join(dir, name);
         status = path ? CS_OK : CS_ERR_MEMORY;
         const bool there = path && cs_path_exists(path);
         if (there && json_object_get(entry, "sha256")) status = cs_sha256_file(path, hex);
         if (path && status == CS_OK)
             status = cs_digest_check_in(outputs, dir, name, there ? hex : NULL);
-        cs_free(path);
     }
     return status;
 }
 
 static cs_status check_record(const char *dir, bool tables)
 {
-    json_t *outputs = NULL;
+    json_auto_t *outputs = NULL;
     cs_status status = cs_digest_record(dir, &outputs);
-    if (status == CS_OK) status = check_each(outputs, dir, tables);
-    json_decref(outputs);
-    return status;
+    return status == CS_OK ? check_each(outputs, dir, tables) : status;
 }
 
 cs_status cs_digest_check_own(const char *path, json_t *record, const char *dir)
@@ -424,10 +413,9 @@ static cs_status list_directory(FILE *list, const folder *here, int depth, int64
     for (int i = 0; i < count; ++i) {
         const char *name = entry[i]->d_name;
         if (status == CS_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
-            char *path = cs_path_join(dir, name);
+            CS_AUTO_FREE char *path = cs_path_join(dir, name);
             (void)fprintf(list, "%d %s\n", depth, name);
             status = path ? list_tree(list, path, here, depth + 1, bytes) : CS_ERR_MEMORY;
-            cs_free(path);
         }
         free(entry[i]);
     }

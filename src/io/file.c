@@ -21,6 +21,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
@@ -85,7 +86,7 @@ static char *folder_of(const char *path)
 cs_status cs_partials_sweep(const char *path, bool locked)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *dir = folder_of(path);
+    CS_AUTO_FREE char *dir = folder_of(path);
     if (!dir) return CS_ERR_MEMORY;
     DIR *list = opendir(dir);
     for (struct dirent *e = list ? readdir(list) : NULL; e; e = readdir(list)) {
@@ -97,7 +98,6 @@ cs_status cs_partials_sweep(const char *path, bool locked)
     if (list) {
         (void)closedir(list);
     }
-    cs_free(dir);
     return CS_OK;
 }
 
@@ -205,7 +205,7 @@ cs_status cs_dir_sync(const char *dir)
 static cs_status commit(cs_outfile *file, bool synced)
 {
     assert(file->stream);
-    char *dir = folder_of(file->path);
+    CS_AUTO_FREE char *dir = folder_of(file->path);
     cs_status status = dir ? flush_to_disk(file, synced) : CS_ERR_MEMORY;
     if (fclose(file->stream) != 0 && status == CS_OK) status = io_error(file->path, "cannot write");
     file->stream = NULL;
@@ -217,7 +217,6 @@ static cs_status commit(cs_outfile *file, bool synced)
         file->partial = NULL;
         status = synced ? cs_dir_sync(dir) : CS_OK;
     }
-    cs_free(dir);
     cs_outfile_abort(file);
     return status;
 }
@@ -481,10 +480,8 @@ static cs_status make_one(const char *path)
         return errno == EEXIST && cs_path_is_dir(path) ? CS_OK
                                                        : io_error(path, "cannot make directory");
     }
-    char *above = folder_of(path);
-    cs_status status = above ? cs_dir_sync(above) : CS_ERR_MEMORY;
-    cs_free(above);
-    return status;
+    CS_AUTO_FREE char *above = folder_of(path);
+    return above ? cs_dir_sync(above) : CS_ERR_MEMORY;
 }
 
 cs_status cs_dir_make(const char *path)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -89,14 +90,13 @@ json_t *cs_json_text(const char *text)
     if (value) {
         return value;
     }
-    char *ascii = cs_strdup(text);
+    CS_AUTO_FREE char *ascii = cs_strdup(text);
     for (char *p = ascii; p && *p; ++p) {
         if ((unsigned char)*p >= 0x80) {
             *p = '?';
         }
     }
     value = ascii ? json_string(ascii) : NULL;
-    cs_free(ascii);
     return value;
 }
 

@@ -110,7 +110,7 @@ bool cs_json_flag(cs_json_reader *r, const char *key);
 /** A string, borrowed from the object; never NULL. */
 const char *cs_json_word(cs_json_reader *r, const char *key);
 
-/* A member that is text; "" for another one, or none. */
+/** The text of a member of an object; "" if it is missing or no text. */
 const char *cs_json_string(const json_t *object, const char *key);
 
 /** The index of a string among `names`, which ends with NULL. */

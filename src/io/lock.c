@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -44,7 +45,7 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
 {
     enum { MOST_SECONDS = 5, LOOKS_PER_SECOND = 50 };
     const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
-    char *path = cs_path_join(dir, CS_LOCK_NAME);
+    CS_AUTO_FREE char *path = cs_path_join(dir, CS_LOCK_NAME);
     bool busy = true;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     for (int looks = 0; busy && status == CS_OK; ++looks) {
@@ -58,6 +59,5 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
         }
         if (status == CS_OK) status = try_lock(path, make, &busy, out);
     }
-    cs_free(path);
     return status;
 }

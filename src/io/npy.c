@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/float16_private.h"
@@ -173,7 +174,7 @@ static cs_status take_dtype(const char *name, const char *descr, cs_npy_info *in
 static cs_status parse_info(const char *name, char *dictionary, int64_t length, cs_npy_info *out)
 {
     cs_npy_info info = {0};
-    json_t *header = NULL;
+    json_auto_t *header = NULL;
     make_json(dictionary, length);
     cs_status status = cs_json_parse(name, dictionary, length, &header);
     const json_t *descr = json_object_get(header, "descr"),
@@ -188,7 +189,6 @@ static cs_status parse_info(const char *name, char *dictionary, int64_t length, 
     info.fortran = json_is_true(order);
     if (status == CS_OK) status = take_dtype(name, json_string_value(descr), &info);
     if (status == CS_OK) status = take_shape(name, shape, &info);
-    json_decref(header);
     if (status == CS_OK) *out = info;
     return status;
 }
@@ -322,11 +322,10 @@ cs_status cs_npy_load_header(const cs_npy_source *s, cs_npy_info *info, int64_t 
         return cs_fail(CS_ERR_INPUT, "%s: byte 8: invalid header length of %" PRId64 " bytes",
                        s->name, length);
     }
-    char *dictionary = cs_alloc(length, 1);
+    CS_AUTO_FREE char *dictionary = cs_alloc(length, 1);
     if (!dictionary) return CS_ERR_MEMORY;
     status = read_exactly(s, dictionary, length, base);
     if (status == CS_OK) status = parse_info(s->name, dictionary, length, info);
-    cs_free(dictionary);
     *at = base + length;
     return status;
 }
@@ -469,7 +468,7 @@ cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t
 {
     cs_outfile f = {0};
     cs_npy_info info = {0};
-    char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     int64_t length = 0;
     cs_status status = cs_npy_info_make(dtype, false, ndim, shape, &info);
     if (status == CS_OK) status = cs_npy_info_header(&info, &header, &length);
@@ -478,7 +477,6 @@ cs_status cs_npy_write(const char *path, cs_dtype dtype, int ndim, const int64_t
     if (status == CS_OK) status = cs_outfile_put(&f, data, info.bytes);
     if (status == CS_OK) status = cs_outfile_commit(&f);
     cs_outfile_abort(&f);
-    cs_free(header);
     return status;
 }
 
@@ -494,7 +492,7 @@ struct cs_npy_stream {
 static cs_status write_header(cs_npy_stream *s)
 {
     int64_t shape[2] = {s->rows, s->columns}, size = 0;
-    char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     cs_status status =
         cs_npy_header(s->dtype, false, s->columns > 0 ? 2 : 1, shape, &header, &size);
     if (status == CS_OK) {
@@ -502,7 +500,6 @@ static cs_status write_header(cs_npy_stream *s)
         s->header = size;
         status = cs_outfile_put(&s->file, header, size);
     }
-    cs_free(header);
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 #include <zip.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -239,11 +240,9 @@ static cs_status name_member(const cs_npz *npz, const char *name, zip_int64_t *m
 cs_status cs_npz_read(cs_npz *npz, const char *name, cs_array *out)
 {
     zip_int64_t member = -1;
-    char *what = NULL;
+    CS_AUTO_FREE char *what = NULL;
     cs_status status = name_member(npz, name, &member, &what);
-    status = status ? status : unpack(npz, (zip_uint64_t)member, what, out);
-    cs_free(what);
-    return status;
+    return status ? status : unpack(npz, (zip_uint64_t)member, what, out);
 }
 
 /* --- piece by piece --------------------------------------------------------------------------- */

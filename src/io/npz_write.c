@@ -11,6 +11,7 @@
 
 #include <zlib.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -326,7 +327,7 @@ static cs_status write_headers(cs_npz_writer *w, int64_t directory)
     for (int64_t i = 0; i < w->members; ++i) {
         capacity += 46 + 28 + (int64_t)strlen(w->member[i].name);
     }
-    char *buffer = cs_alloc(capacity, 1);
+    CS_AUTO_FREE char *buffer = cs_alloc(capacity, 1);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < w->members && status == CS_OK; ++i) {
         const member *m = &w->member[i];
@@ -345,7 +346,6 @@ static cs_status write_headers(cs_npz_writer *w, int64_t directory)
         pack_end(&p, w->members, directory, p.at - buffer);
         status = cs_outfile_put_at(&w->file, buffer, p.at - buffer, directory);
     }
-    cs_free(buffer);
     return status;
 }
 

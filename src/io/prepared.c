@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/child.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -66,13 +67,12 @@ static cs_status outcome(const char *what, int code, int err)
     if (code == 0) {
         return CS_OK;
     }
-    char *said = content_of(err);
+    CS_AUTO_FREE char *said = content_of(err);
     if (!said) return CS_ERR_MEMORY;
     cs_status status =
         said[0] != '\0' ? cs_fail(CS_ERR_INPUT, "%s", said)
                         : cs_fail(CS_ERR_INPUT, "%s: ended with %s %d", what,
                                   code > 128 ? "signal" : "status", code > 128 ? code - 128 : code);
-    cs_free(said);
     return status;
 }
 
@@ -129,7 +129,7 @@ static bool parse_record(const char *line, const char *name, const char **packag
 static cs_status find_record(const char *name, record *out)
 {
     enum { MOST = 1 << 20 };
-    char *path = NULL, *text = NULL;
+    CS_AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     cs_status status = cs_share_path("data/SOURCES.tsv", &path);
     if (status == CS_OK) status = cs_file_read_text(path, MOST, &text, &size);
@@ -153,8 +153,6 @@ static cs_status find_record(const char *name, record *out)
     }
     if (status == CS_OK && !out->packages)
         status = cs_fail(CS_ERR_INPUT, "%s: no line for %s", path, name);
-    cs_free(path);
-    cs_free(text);
     return status;
 }
 
@@ -182,7 +180,7 @@ static cs_status check_corpus(const char *file, const char *path, const char *pa
 static cs_status make(const cs_prepared *what, const char *path, const record *recorded,
                       char **note)
 {
-    char *partial = cs_format("%s.%ld", path, (long)getpid()), *packages = NULL;
+    CS_AUTO_FREE char *partial = cs_format("%s.%ld", path, (long)getpid()), *packages = NULL;
     if (!partial) return CS_ERR_MEMORY;
     cs_status status =
         cs_blame(what->make(what->of, partial, &packages), "cannot prepare %s", what->name);
@@ -190,20 +188,16 @@ static cs_status make(const cs_prepared *what, const char *path, const record *r
     if (status == CS_OK && rename(partial, path) != 0)
         status = cs_fail(CS_ERR_IO, "%s: %s", path, strerror(errno));
     if (status != CS_OK) (void)unlink(partial); /* may never have been made */
-    cs_free(partial);
-    cs_free(packages);
     return status;
 }
 
 static cs_status make_parent(const char *path)
 {
-    char *folder = cs_strdup(path);
+    CS_AUTO_FREE char *folder = cs_strdup(path);
     if (!folder) return CS_ERR_MEMORY;
     char *slash = strrchr(folder, '/'); /* always there: see cs_prepared_path */
     *slash = '\0';
-    cs_status status = cs_dir_make(folder);
-    cs_free(folder);
-    return status;
+    return cs_dir_make(folder);
 }
 
 cs_status cs_prepare(const cs_prepared *what, bool force, char **note)

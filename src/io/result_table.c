@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "io/result_private.h"
@@ -107,7 +108,7 @@ static cs_status set_member(json_t *object, const column *c, const cs_item *item
 {
     const bool scalar = item && item->kind != OBJECT && item->kind != ARRAY;
     json_t *value = scalar ? NULL : json_null();
-    char *name = cs_format("%.*s", c->length, c->name);
+    CS_AUTO_FREE char *name = cs_format("%.*s", c->length, c->name);
     cs_status status = name ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && scalar) status = cs_item_to_json(item, &value);
     if (status == CS_OK) {
@@ -116,13 +117,12 @@ static cs_status set_member(json_t *object, const column *c, const cs_item *item
     } else {
         json_decref(value);
     }
-    cs_free(name);
     return status;
 }
 
 static cs_status add_object(const cs_item *row, const char *columns, const sink *to)
 {
-    json_t *object = json_object();
+    json_auto_t *object = json_object();
     cs_status status = object ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     column c;
     for (int i = 0; status == CS_OK && next_column(&columns, &c); ++i) {
@@ -132,7 +132,6 @@ static cs_status add_object(const cs_item *row, const char *columns, const sink 
     }
     if (status == CS_OK && json_array_append(to->data, object) != 0)
         status = cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
-    json_decref(object);
     return status;
 }
 
@@ -222,10 +221,9 @@ cs_status cs_result_table(const cs_result *result, const cs_view *view, cs_table
 {
     cs_table table = {0};
     cs_status status = cs_result_status(result);
-    char *names = status == CS_OK ? names_of(view->columns) : NULL;
+    CS_AUTO_FREE char *names = status == CS_OK ? names_of(view->columns) : NULL;
     if (status == CS_OK) status = names ? cs_table_init(&table, names) : CS_ERR_MEMORY;
     if (status == CS_OK) status = add_all_rows(&result->root, view, &(sink){.table = &table});
-    cs_free(names);
     return CS_DELIVER(status, out, table, cs_table_free);
 }
 
@@ -242,7 +240,7 @@ static const char *type_of(unsigned kinds)
 
 static cs_status add_schema(json_t *json, const char *columns, const unsigned *kinds)
 {
-    json_t *fields = json_array(), *schema = json_object();
+    json_auto_t *fields = json_array(), *schema = json_object();
     cs_status status = fields && schema ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     column c;
     for (int i = 0; status == CS_OK && next_column(&columns, &c); ++i) {
@@ -252,10 +250,7 @@ static cs_status add_schema(json_t *json, const char *columns, const unsigned *k
             status = cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     }
     if (status == CS_OK) status = cs_json_set(schema, "fields", json_incref(fields));
-    if (status == CS_OK) status = cs_json_set(json, "schema", json_incref(schema));
-    json_decref(fields);
-    json_decref(schema);
-    return status;
+    return status == CS_OK ? cs_json_set(json, "schema", json_incref(schema)) : status;
 }
 
 /* The keys of the root that have one value each. */
@@ -283,8 +278,8 @@ cs_status cs_result_add_table(const cs_result *result, const cs_view *given, jso
     while (next_column(&columns, &c)) {
         ++count;
     }
-    unsigned *kinds = cs_calloc(count, sizeof *kinds);
-    json_t *data = json_array();
+    CS_AUTO_FREE unsigned *kinds = cs_calloc(count, sizeof *kinds);
+    json_auto_t *data = json_array();
     if (status == CS_OK && !(kinds && data))
         status = cs_fail(CS_ERR_MEMORY, "out of memory for JSON");
     assert(!json_object_get(json, "schema") && !json_object_get(json, "data"));
@@ -292,17 +287,13 @@ cs_status cs_result_add_table(const cs_result *result, const cs_view *given, jso
         status = add_all_rows(&result->root, view, &(sink){.data = data, .kinds = kinds});
     if (status == CS_OK) status = add_schema(json, view->columns, kinds);
     if (status == CS_OK) status = cs_json_set(json, "data", json_incref(data));
-    json_decref(data);
-    cs_free(kinds);
     cs_free(names);
     return status;
 }
 
 cs_status cs_result_write_csv(const cs_result *result, const cs_view *view, const char *path)
 {
-    cs_table table = {0};
+    CS_AUTO(cs_table) table = {0};
     cs_status status = cs_result_table(result, view, &table);
-    if (status == CS_OK) status = cs_table_write_csv(&table, path);
-    cs_table_free(&table);
-    return status;
+    return status == CS_OK ? cs_table_write_csv(&table, path) : status;
 }

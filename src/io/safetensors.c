@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/ints.h"
@@ -285,13 +286,11 @@ static cs_status add_file(cs_safetensors *s, char *path)
     if (status != CS_OK) return status;
     file->data = LENGTH_SIZE + length;
     file->bytes = size - file->data;
-    char *text = cs_alloc(length + 1, 1);
+    CS_AUTO_FREE char *text = cs_alloc(length + 1, 1);
     if (!text) return CS_ERR_MEMORY;
     text[length] = '\0';
     status = cs_file_read_at(file->fd, file->path, LENGTH_SIZE, length, text);
-    if (status == CS_OK) status = parse_header(s, number, text, length);
-    cs_free(text);
-    return status;
+    return status == CS_OK ? parse_header(s, number, text, length) : status;
 }
 
 void cs_safetensors_free(cs_safetensors *s)
@@ -408,7 +407,7 @@ static cs_status check_map(const cs_safetensors *s, json_t *map)
 /* The form with an index. */
 static cs_status open_index(const char *directory, const char *index, cs_safetensors **out)
 {
-    json_t *content = NULL;
+    json_auto_t *content = NULL;
     cs_safetensors *s = cs_calloc(1, sizeof *s);
     cs_status status = s ? cs_json_read(index, &content) : CS_ERR_MEMORY;
     json_t *map = json_object_get(content, "weight_map");
@@ -419,15 +418,14 @@ static cs_status open_index(const char *directory, const char *index, cs_safeten
         qsort(s->entry, (size_t)s->count, sizeof *s->entry, by_name);
         status = check_map(s, map);
     }
-    json_decref(content);
     return opened(cs_blame(status, "%s", index), s, out);
 }
 
 cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
 {
-    char *pickled = cs_path_join(directory, "pytorch_model.bin"),
-         *single = cs_path_join(directory, "model.safetensors"),
-         *index = cs_path_join(directory, "model.safetensors.index.json");
+    CS_AUTO_FREE char *pickled = cs_path_join(directory, "pytorch_model.bin"),
+                      *single = cs_path_join(directory, "model.safetensors"),
+                      *index = cs_path_join(directory, "model.safetensors.index.json");
     cs_status status = pickled && single && index ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(single)) {
         status = cs_safetensors_open(single, out);
@@ -445,9 +443,6 @@ cs_status cs_safetensors_open_model(const char *directory, cs_safetensors **out)
                          "%s: contains neither model.safetensors nor model.safetensors.index.json",
                          directory);
     }
-    cs_free(pickled);
-    cs_free(single);
-    cs_free(index);
     return status;
 }
 
@@ -538,12 +533,11 @@ static cs_status verify_file(const cs_safetensors_file *file, const char *want, 
 cs_status cs_safetensors_verify(const cs_safetensors *s)
 {
     cs_status status = CS_OK;
-    char *buffer = cs_alloc(VERIFY_STEP, 1);
+    CS_AUTO_FREE char *buffer = cs_alloc(VERIFY_STEP, 1);
     if (!buffer) return CS_ERR_MEMORY;
     for (int i = 0; i < s->files && status == CS_OK; ++i) {
         const json_t *hash = json_object_get(s->file[i].metadata, CS_SAFETENSORS_HASH);
         status = hash ? verify_file(&s->file[i], json_string_value(hash), buffer) : CS_OK;
     }
-    cs_free(buffer);
     return status;
 }

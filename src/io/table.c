@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/csv.h"
 #include "io/file.h"
@@ -39,9 +40,8 @@ static cs_status split_names(cs_table *t, char *names)
 cs_status cs_table_init(cs_table *table, const char *names)
 {
     cs_table t = {0};
-    char *copy = cs_strdup(names);
+    CS_AUTO_FREE char *copy = cs_strdup(names);
     cs_status status = copy ? split_names(&t, copy) : CS_ERR_MEMORY;
-    cs_free(copy);
     return CS_DELIVER(status, table, t, cs_table_free);
 }
 
@@ -387,7 +387,7 @@ static cs_status check_text(const char *path, const char *text, int64_t size)
 
 cs_status cs_table_read_csv(const char *path, cs_table *out)
 {
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     cs_table t = {0};
     cs_csv r = {.path = path, .line = 1};
@@ -401,6 +401,5 @@ cs_status cs_table_read_csv(const char *path, cs_table *out)
     }
     if (status == CS_OK) status = read_rows(&r, &t);
     cs_free(r.field);
-    cs_free(text);
     return CS_DELIVER(status, out, t, cs_table_free);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/csr.h"
@@ -57,14 +58,13 @@ static int64_t number_by_order(int64_t n, int64_t *row, int64_t *list)
 cs_status cs_nonempty_rows_number(int64_t rows, int64_t n, int64_t *row, cs_nonempty_rows *out)
 {
     const bool few = rows / 2 <= n;
-    int64_t *place = few ? cs_calloc(rows, sizeof *place) : NULL;
+    CS_AUTO_FREE int64_t *place = few ? cs_calloc(rows, sizeof *place) : NULL;
     int64_t *list = place || !few ? cs_alloc(cs_least(rows, n), sizeof *list) : NULL;
     if (list) {
         int64_t count =
             few ? number_by_place(rows, n, row, place, list) : number_by_order(n, row, list);
         *out = (cs_nonempty_rows){.rows = rows, .count = count, .row = list};
     }
-    cs_free(place);
     return list ? CS_OK : CS_ERR_MEMORY;
 }
 

@@ -18,6 +18,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -333,7 +334,7 @@ cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e)
 {
     enum { BLOCK = 64 }; /* columns of dsytrd's workspace: the number that it reduces at once */
     blas_shape s = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     library_call call = {.a = a->data, .x = d, .b = e};
     cs_status status = square_shape(a, "eigenproblem", &s);
     if (status == CS_OK) status = cs_blas_int(BLOCK * a->rows, "sytrd workspace", &call.work_size);
@@ -345,9 +346,7 @@ cs_status cs_dense_tridiagonalise(cs_dense *a, double *d, double *e)
     call.work = cs_pool_take(&pool, BLOCK * a->rows, sizeof *call.work);
     const double n = s.rows;
     status = pool.status ? pool.status : compute(4 * n * n * n / 3, sytrd, &call);
-    if (status == CS_OK) status = lapack_status(call.info, "sytrd", a->rows, a->cols);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? lapack_status(call.info, "sytrd", a->rows, a->cols) : status;
 }
 
 static void sytrf(void *call)

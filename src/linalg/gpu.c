@@ -1,6 +1,7 @@
 /* Opens the linear algebra of the CUDA plug-in (base/plugin.h). */
 #include "linalg/gpu.h"
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/plugin.h"
@@ -60,7 +61,7 @@ void cs_gpu_close(cs_gpu **gpu)
 cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes *out)
 {
     enum { FRESH = 200 }; /* columns of a fresh block's run */
-    cs_csr turned = {0};
+    CS_AUTO(cs_csr) turned = {0};
     bool wide = a->rows < a->cols;
     int64_t m = wide ? a->cols : a->rows, n = wide ? a->rows : a->cols, all = 0;
     k = k > 0 ? k : n;
@@ -72,6 +73,5 @@ cs_status cs_gpu_estimate(cs_gpu *gpu, const cs_csr *a, int64_t k, cs_gpu_bytes 
     status = status ? status : gpu->memory(gpu, &out->free_bytes, &all);
     out->sparse = cs_gpu_sparse_bytes(m, n, cs_csr_nnz(a)) +
                   (n * basis + (m + n) * (k + INT64_C(2) * CS_PANEL)) * (int64_t)sizeof(double);
-    cs_csr_free(&turned);
     return status;
 }

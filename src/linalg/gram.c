@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -97,7 +98,7 @@ static cs_status gather(const adder *a, int64_t from, int64_t count, bool wide, 
 cs_status cs_tile_bad_row(const cs_rows *rows, int64_t row, bool wide)
 {
     const char *name = rows->name ? rows->name : "matrix";
-    double *x = cs_alloc(rows->cols, sizeof *x);
+    CS_AUTO_FREE double *x = cs_alloc(rows->cols, sizeof *x);
     cs_status status = x ? cs_rows_read_f64(rows, row, 1, x) : CS_ERR_MEMORY;
     for (int64_t j = 0; j < rows->cols && status == CS_OK; ++j) {
         if (!(fabs(x[j]) <= (wide ? DBL_MAX : (double)FLT_MAX))) {
@@ -106,7 +107,6 @@ cs_status cs_tile_bad_row(const cs_rows *rows, int64_t row, bool wide)
                              name, row, j, x[j], isfinite(x[j]) ? " in single precision" : "");
         }
     }
-    cs_free(x);
     return status ? status
                   : cs_fail(CS_ERR_INPUT,
                             "%s: row %" PRId64 ": its squares exceed the range of %s precision",

@@ -6,6 +6,7 @@
  *   another shift r    B + e t^T + t e^T + n e e^T, t + n e,  e = s - r
  * all in double, on the triangle that is kept.
  */
+#include "base/auto.h"
 #include "linalg/gram.h"
 
 #include <inttypes.h>
@@ -180,7 +181,7 @@ cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gra
     const int64_t d = g->cols;
     cs_dense total = {0};
     int64_t rows = 0;
-    double *sum = cs_calloc(d, sizeof *sum);
+    CS_AUTO_FREE double *sum = cs_calloc(d, sizeof *sum);
     cs_status status = sum ? cs_dense_init(&total, d, d) : CS_ERR_MEMORY;
     const bool away = status == CS_OK && all && takes_away(g, all, without);
     if (away) {
@@ -196,7 +197,6 @@ cs_status cs_gram_without(const cs_gram *g, const cs_gram_all *all, const cs_gra
     }
     if (status == CS_OK) put_shift(g, centred, rows, sum, total.data);
     *n = rows;
-    cs_free(sum);
     return CS_DELIVER(status, out, total, cs_dense_free);
 }
 
@@ -299,7 +299,7 @@ static cs_status take_member(cs_npz *npz, const char *path, const member *m)
 {
     const char *name = m->name;
     const int64_t size = m->shape[0] * m->shape[1] * m->shape[2];
-    cs_array a = {0};
+    CS_AUTO(cs_array) a = {0};
     cs_status status = cs_npz_read(npz, name, &a);
     if (status == CS_OK && (a.dtype != m->dtype || a.size != size))
         status = cs_fail(CS_ERR_INPUT,
@@ -313,7 +313,6 @@ static cs_status take_member(cs_npz *npz, const char *path, const member *m)
         }
     }
     if (status == CS_OK) memcpy(m->data, a.data, (size_t)(size * a.item_size));
-    cs_array_free(&a);
     return status;
 }
 

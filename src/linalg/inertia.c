@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 
@@ -114,7 +115,7 @@ static int64_t positive_of(const cs_dense *a, const double *below, const int *pi
 cs_status cs_inertia(cs_dense *m, int64_t *positive, double *error)
 {
     int64_t n = m->rows;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *below = cs_pool_take(&pool, n, sizeof *below), *x = cs_pool_take(&pool, n, sizeof *x);
     double *y = cs_pool_take(&pool, n, sizeof *y);
     triangle t = {m, below, cs_pool_take(&pool, n, sizeof *t.scratch)};
@@ -127,6 +128,5 @@ cs_status cs_inertia(cs_dense *m, int64_t *positive, double *error)
         *error = n > 0 ? (4 * (double)n + 400) * (DBL_EPSILON / 2) * size : 0;
         *positive = positive_of(m, below, pivot);
     }
-    cs_pool_free(&pool);
     return status;
 }

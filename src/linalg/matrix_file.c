@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -89,7 +90,7 @@ typedef struct {
 static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64_t entries,
                               triplets *t, int64_t *n)
 {
-    cs_array indptr = {0};
+    CS_AUTO(cs_array) indptr = {0};
     const cs_index_items items = {path, "indptr", &indptr, 0};
     int64_t from = 0, to = 0;
     cs_status status = cs_sparse_vector(npz, path, "indptr", &indptr);
@@ -105,7 +106,6 @@ static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64
         }
     }
     *n = from;
-    cs_array_free(&indptr);
     return status;
 }
 
@@ -113,21 +113,20 @@ static cs_status read_columns(cs_npz *npz, const char *path, int64_t cols, int64
 static cs_status read_indices(cs_npz *npz, const char *path, const char *name, const cs_array *data,
                               int64_t n, int64_t size, int64_t *out)
 {
-    cs_array index = {0};
+    CS_AUTO(cs_array) index = {0};
     const cs_index_items items = {path, name, &index, 0};
     cs_status status = cs_sparse_vector(npz, path, name, &index);
     status = status ? status : same_length(path, name, &index, "data", data);
     for (int64_t e = 0; status == CS_OK && e < n; ++e) {
         status = cs_index_at(&items, e, 0, size - 1, &out[e]);
     }
-    cs_array_free(&index);
     return status;
 }
 
 static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
                                const int64_t shape[2], cs_nonempty_rows *rows, cs_csr *out)
 {
-    cs_array data = {0};
+    CS_AUTO(cs_array) data = {0};
     triplets t = {0};
     int64_t n = 0;
     cs_status status = cs_matrix_admit(path, shape[0], shape[1], 0);
@@ -151,7 +150,6 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
             cs_nonempty_from_triplets(
                 path, &(cs_triplets){shape[0], shape[1], n, t.row, t.col, t.val}, rows, out),
             "%s", path);
-    cs_array_free(&data);
     cs_pool_free(&t.pool);
     return status;
 }
@@ -159,7 +157,7 @@ static cs_status read_triplets(cs_npz *npz, const char *path, bool by_column,
 static cs_status read_npz(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     cs_npz *npz = NULL;
-    char *format = NULL;
+    CS_AUTO_FREE char *format = NULL;
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : cs_sparse_kind(npz, path, &format, shape);
@@ -175,7 +173,6 @@ static cs_status read_npz(const char *path, cs_nonempty_rows *rows, cs_csr *out)
                           path, format);
     }
     out->gram = status == CS_OK && cs_npz_has(npz, "gram");
-    cs_free(format);
     cs_npz_close(npz);
     return status;
 }
@@ -209,7 +206,7 @@ static int64_t append_row(const cs_array *array, int64_t row, int64_t at, cs_csr
 
 static cs_status read_npy(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
-    cs_array array = {0};
+    CS_AUTO(cs_array) array = {0};
     cs_csr a = {0};
     int64_t nnz = 0;
     cs_status status = cs_npy_read(path, 0, &array);
@@ -230,7 +227,6 @@ static cs_status read_npy(const char *path, cs_nonempty_rows *rows, cs_csr *out)
         }
         status = cs_drop_empty_rows(status, &a, &set, rows, out);
     }
-    cs_array_free(&array);
     return status;
 }
 
@@ -239,9 +235,8 @@ cs_status cs_matrix_read_filled(const char *path, cs_nonempty_rows *rows, cs_csr
     *rows = (cs_nonempty_rows){0};
     *out = (cs_csr){0};
     if (cs_path_is_dir(path)) {
-        char *inside = cs_path_join(path, "matrix.npz");
+        CS_AUTO_FREE char *inside = cs_path_join(path, "matrix.npz");
         cs_status status = inside ? read_npz(inside, rows, out) : CS_ERR_MEMORY;
-        cs_free(inside);
         return status;
     }
     if (cs_has_suffix(path, ".npz")) {
@@ -278,22 +273,21 @@ static cs_status refuse_gram(const char *path)
 static cs_status stream_npz(const char *path, const cs_row_visitor *visitor, bool *done)
 {
     cs_npz *npz = NULL;
-    char *format = NULL;
+    CS_AUTO_FREE char *format = NULL;
     int64_t shape[2] = {0, 0};
     cs_status status = cs_npz_open(path, 0, &npz);
     status = status ? status : cs_sparse_kind(npz, path, &format, shape);
     if (status == CS_OK && cs_npz_has(npz, "gram")) status = refuse_gram(path);
     *done = status == CS_OK && strcmp(format, "csr") == 0 && shape[1] <= INT32_MAX;
     if (*done) status = cs_csr_stream(npz, path, shape[0], shape[1], visitor);
-    cs_free(format);
     cs_npz_close(npz);
     return status;
 }
 
 static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
 {
-    cs_csr a = {0};
-    cs_nonempty_rows rows = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_nonempty_rows) rows = {0};
     cs_status status = cs_matrix_read_filled(path, &rows, &a);
     if (status == CS_OK && a.gram) status = refuse_gram(path);
     status = status ? status : visitor->begin(visitor->ctx, rows.rows, a.cols, cs_csr_nnz(&a));
@@ -301,19 +295,17 @@ static cs_status visit_whole(const char *path, const cs_row_visitor *visitor)
         status = visitor->row(visitor->ctx, cs_nonempty_rows_at(&rows, i), a.ptr[i + 1] - a.ptr[i],
                               a.col + a.ptr[i], a.val + a.ptr[i]);
     }
-    cs_csr_free(&a);
-    cs_nonempty_rows_free(&rows);
     return status;
 }
 
 cs_status cs_matrix_stream(const char *path, const cs_row_visitor *visitor)
 {
     bool done = false;
-    char *file = cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
+    CS_AUTO_FREE char *file =
+        cs_path_is_dir(path) ? cs_path_join(path, "matrix.npz") : cs_strdup(path);
     cs_status status = file ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_has_suffix(file, ".npz")) status = stream_npz(file, visitor, &done);
     if (status == CS_OK && !done) status = visit_whole(file, visitor);
-    cs_free(file);
     return status;
 }
 
@@ -382,7 +374,7 @@ static cs_status put_column(const cs_nonempty_rows *rows, const double *x, cs_ou
 cs_status cs_vectors_write(const char *path, const cs_nonempty_rows *rows, const cs_dense *a)
 {
     const int64_t shape[2] = {rows->rows, a->cols};
-    char *header = NULL;
+    CS_AUTO_FREE char *header = NULL;
     int64_t size = 0;
     cs_outfile out = {0};
     cs_status status = cs_npy_header(CS_F64, true, 2, shape, &header, &size);
@@ -393,13 +385,12 @@ cs_status cs_vectors_write(const char *path, const cs_nonempty_rows *rows, const
     }
     if (status == CS_OK) status = cs_outfile_commit(&out);
     cs_outfile_abort(&out);
-    cs_free(header);
     return status;
 }
 
 cs_status cs_vectors_read(const char *path, const cs_nonempty_rows *rows, cs_dense *out)
 {
-    cs_array x = {0};
+    CS_AUTO(cs_array) x = {0};
     cs_dense a = {0};
     cs_status status = cs_npy_read(path, 0, &x);
     bool fits = x.ndim == 2 && x.shape[0] == rows->rows && x.shape[1] > 0 &&
@@ -416,6 +407,5 @@ cs_status cs_vectors_read(const char *path, const cs_nonempty_rows *rows, cs_den
                              (long long)row, (long long)j, value);
         a.data[i + j * a.ld] = value;
     }
-    cs_array_free(&x);
     return CS_DELIVER(status, out, a, cs_dense_free);
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
@@ -303,7 +304,7 @@ static cs_status read_entries(reader *r, triplets *t)
 cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
 {
     reader r = {0};
-    triplets t = {0};
+    CS_AUTO(triplets) t = {0};
     cs_status status = cs_stream_open(path, &r.stream);
     if (status != CS_OK) return status;
     status = read_banner(path, &r);
@@ -315,7 +316,6 @@ cs_status cs_mtx_read(const char *path, cs_nonempty_rows *rows, cs_csr *out)
     out->gram = status == CS_OK && r.gram;
     (void)fclose(r.stream); /* opened for reading: nothing to lose */
     free(r.text);           /* getline's own */
-    triplets_free(&t);
     return cs_blame(status, "%s", path);
 }
 

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/simd.h"
@@ -229,7 +230,7 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
                                int threads, double *plain, double *scaled)
 {
     const int workers = threads > 0 ? threads : cs_threads();
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     const int64_t cols = p->plus.cols;
     inner w = {.g = {p, q}, .octets = (cols + LANES - 1) / LANES};
     w.padded = w.octets * LANES;
@@ -255,7 +256,6 @@ cs_status cs_signed_gram_inner(const cs_signed_gram *p, const cs_signed_gram *q,
         s.plain += w.sum[i].plain;
         s.scaled += w.sum[i].scaled;
     }
-    cs_pool_free(&pool);
     if (status != CS_OK) return status;
     *plain = s.plain;
     if (f) {

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -124,7 +125,7 @@ static void put_row(const cs_csr *a, int64_t row, cs_csr *out)
 /* One of B and E; sign: that of its products. */
 static cs_status compact(const cs_csr *a, double sign, double *diagonal, cs_csr *out)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     sorter s = {.a = a, .sign = sign, .diagonal = diagonal};
     pair_sums t = {.count = 0};
     int64_t entries = 0;
@@ -152,7 +153,6 @@ static cs_status compact(const cs_csr *a, double sign, double *diagonal, cs_csr 
             put_pairs(&s, &t, v, out);
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -231,11 +231,9 @@ static cs_status apply(void *ctx, bool turn, const cs_dense *x, cs_dense *y)
 
 cs_status cs_signed_gram_apply(const cs_signed_gram *p, const cs_dense *x, int threads, cs_dense *y)
 {
-    shifted s = {0};
+    CS_AUTO(shifted) s = {0};
     cs_status status = shifted_of(p, threads, &s);
-    if (status == CS_OK) status = apply(&s, false, x, y);
-    shifted_free(&s);
-    return status;
+    return status == CS_OK ? apply(&s, false, x, y) : status;
 }
 
 /* y = (E^T E - min(diag(d), 0)) x. One vector, which the L2 cache holds with its product: a panel
@@ -262,7 +260,7 @@ static void apply_negative(const cs_signed_gram *p, const double *restrict x, do
 static cs_status bound_negative(const cs_signed_gram *p, double *out)
 {
     const int64_t n = p->plus.cols;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *x = cs_pool_take(&pool, n, sizeof *x), *y = cs_pool_take(&pool, n, sizeof *y);
     cs_status status = pool.status;
     if (status == CS_OK) cs_fill(n, 1, x);
@@ -280,7 +278,6 @@ static cs_status bound_negative(const cs_signed_gram *p, double *out)
         *out = fmin(*out, bound);
         status = cs_interrupt_check();
     }
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -321,8 +318,8 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
                                  cs_dense *vectors)
 {
     const int64_t n = p->plus.cols, wanted = cs_least(k, n);
-    cs_signed_gram_shift s = {0};
-    cs_svd svd = {0};
+    CS_AUTO(cs_signed_gram_shift) s = {0};
+    CS_AUTO(cs_svd) svd = {0};
     cs_status status = cs_signed_gram_shift_of(p, options->threads, &s);
     const cs_svd_options solver = {.k = wanted,
                                    .tol = 1e-9,
@@ -343,8 +340,6 @@ cs_status cs_signed_gram_leading(const cs_signed_gram *p, int64_t k,
         memcpy(vectors->data + j * vectors->ld, svd.v.data + j * svd.v.ld,
                (size_t)n * sizeof(double));
     }
-    cs_svd_free(&svd);
-    cs_signed_gram_shift_free(&s);
     return status;
 }
 

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -169,7 +170,7 @@ static cs_status gram_panels(cs_space *s, int64_t p, cs_panel *const *panels, co
                  .padded = w->padded,
                  .run = run_rows(w->padded),
                  .w = w->data};
-    double **data = data_of(p, panels);
+    CS_AUTO_FREE double **data = data_of(p, panels);
     j.panels = data;
     j.sums = cs_alloc(runs_of(&j) * size, sizeof *j.sums);
     cs_status status = data && j.sums ? CS_OK : CS_ERR_MEMORY;
@@ -183,7 +184,6 @@ static cs_status gram_panels(cs_space *s, int64_t p, cs_panel *const *panels, co
         }
     }
     cs_free(j.sums);
-    cs_free(data);
     return status;
 }
 
@@ -208,7 +208,7 @@ static cs_status combine_panels(cs_space *s, int64_t p, cs_panel *const *panels,
                                 bool keep, cs_panel *w)
 {
     const memory *m = s->ctx;
-    double **data = data_of(p, panels);
+    CS_AUTO_FREE double **data = data_of(p, panels);
     row_job j = {.kernels = m->kernels,
                  .p = p,
                  .padded = w->padded,
@@ -217,9 +217,7 @@ static cs_status combine_panels(cs_space *s, int64_t p, cs_panel *const *panels,
                  .c = c,
                  .keep = keep,
                  .to = w->data};
-    cs_status status = data ? cs_parallel(runs_of(&j), m->threads, combine_run, &j) : CS_ERR_MEMORY;
-    cs_free(data);
-    return status;
+    return data ? cs_parallel(runs_of(&j), m->threads, combine_run, &j) : CS_ERR_MEMORY;
 }
 
 static cs_status rotate_run(void *ctx, int64_t item, int worker)
@@ -250,8 +248,8 @@ static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *cons
     if (q == 0) {
         return CS_OK;
     }
-    double **data = data_of(p, panels);
-    double *squares = cs_alloc(p * q * B * B, sizeof *squares);
+    CS_AUTO_FREE double **data = data_of(p, panels);
+    CS_AUTO_FREE double *squares = cs_alloc(p * q * B * B, sizeof *squares);
     int64_t threads = m->threads > 0 ? m->threads : cs_threads();
     row_job j = {.kernels = m->kernels,
                  .p = p,
@@ -271,8 +269,6 @@ static cs_status rotate_panels(cs_space *s, int64_t p, int64_t q, cs_panel *cons
         /* Half done it would leave neither basis: no stop between runs. */
         status = cs_parallel_through(runs_of(&j), (int)threads, rotate_run, &j);
     }
-    cs_free(data);
-    cs_free(squares);
     cs_free(j.work);
     return status;
 }

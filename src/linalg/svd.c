@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -47,7 +48,7 @@ int64_t cs_svd_dense_limit(const cs_svd_options *options)
 cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
 {
     int64_t p = v->cols;
-    cs_dense w = {0}, qt = {0};
+    CS_AUTO(cs_dense) w = {0}, qt = {0};
     out->sigma = cs_alloc(p, sizeof *out->sigma);
     cs_status status = out->sigma ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_orthonormalise(v);
@@ -59,8 +60,6 @@ cs_status cs_svd_ritz(const cs_linop *b, cs_dense *v, int64_t k, cs_svd *out)
     status = status ? status : cs_dense_init(&out->v, b->cols, p);
     status = status ? status : cs_gemm(false, true, 1, v, &qt, 0, &out->v);
     cs_dense_free(v);
-    cs_dense_free(&w);
-    cs_dense_free(&qt);
     if (status == CS_OK) {
         out->k = out->u.cols = out->v.cols = k;
         out->floor = sqrt((double)b->rows * DBL_EPSILON) * out->sigma[0];
@@ -118,7 +117,7 @@ enum { BLOCK = 64 };
 static cs_status spread(const cs_linop *b, bool gram, const cs_progress *progress, cs_dense *out)
 {
     int64_t n = b->cols, block = cs_least(n, BLOCK);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense e = cs_dense_in(&pool, n, block), w = cs_dense_in(&pool, gram ? b->rows : 0, block);
     cs_status status = pool.status;
     for (int64_t first = 0; first < n && status == CS_OK; first += block) {
@@ -134,14 +133,13 @@ static cs_status spread(const cs_linop *b, bool gram, const cs_progress *progres
         if (status == CS_OK && gram) status = cs_linop_apply(b, true, &w, &view);
         cs_progress_report(progress, gram ? "Gram columns" : "dense columns", first + count, n);
     }
-    cs_pool_free(&pool);
     return status;
 }
 
 static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
 {
     int64_t p = b->cols;
-    cs_dense a = {0}, vt = {0};
+    CS_AUTO(cs_dense) a = {0}, vt = {0};
     cs_status status = cs_dense_init(&a, b->rows, p);
     status = status ? status : spread(b, false, o->progress, &a);
     svd->sigma = status == CS_OK ? cs_alloc(p, sizeof *svd->sigma) : NULL;
@@ -160,16 +158,14 @@ static cs_status by_gesdd(const cs_linop *b, const cs_svd_options *o, cs_svd *sv
         svd->applications = p;
         svd->floor = (double)b->rows * DBL_EPSILON * svd->sigma[0];
     }
-    cs_dense_free(&a);
-    cs_dense_free(&vt);
     return status;
 }
 
 static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
 {
     int64_t n = b->cols;
-    cs_dense g = {0}, basis = {0};
-    double *lambda = cs_alloc(n, sizeof *lambda);
+    CS_AUTO(cs_dense) g = {0}, basis = {0};
+    CS_AUTO_FREE double *lambda = cs_alloc(n, sizeof *lambda);
     cs_status status = lambda ? CS_OK : CS_ERR_MEMORY;
     status = status ? status : cs_dense_init(&g, n, n);
     status = status ? status : spread(b, true, o->progress, &g);
@@ -186,11 +182,7 @@ static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd
         memcpy(basis.data, g.data + (n - o->k) * g.ld, (size_t)(n * o->k) * sizeof *basis.data);
         svd->applications = 2 * n;
     }
-    cs_dense_free(&g);
-    cs_free(lambda);
-    status = status ? status : cs_svd_ritz(b, &basis, o->k, svd);
-    cs_dense_free(&basis);
-    return status;
+    return status ? status : cs_svd_ritz(b, &basis, o->k, svd);
 }
 
 cs_status cs_svd_lapack(const cs_linop *a, const cs_svd_options *options, cs_svd *out)

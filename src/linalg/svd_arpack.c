@@ -29,6 +29,7 @@
 #include <arpack/arpack.h>
 #include <cblas.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -332,11 +333,10 @@ static cs_status merge(eigenpairs *all, eigenpairs *more, int64_t k)
  */
 static cs_status probe(normal *w, const eigenpairs *all, uint64_t run, bool *missed)
 {
-    eigenpairs top = {0};
+    CS_AUTO(eigenpairs) top = {0};
     double floor = (double)w->all_rows * DBL_EPSILON * all->best; /* the square of the floor */
     cs_status status = lanczos(w, 1, PROBE_TOLERANCE, PROBE_ITERATIONS, run, &top);
     *missed = status == CS_OK && top.best > fmax(smallest(all), floor) * (1 + MISSED);
-    eigenpairs_free(&top);
     return status;
 }
 
@@ -399,7 +399,7 @@ static cs_status solve(normal *w, cs_svd *svd)
      * over sigma, at most tol sigma / 4. */
     tol = fmax(tol / 4, DBL_EPSILON);
     int64_t iterations = o->max_iterations > 0 ? o->max_iterations : DEFAULT_ITERATIONS;
-    eigenpairs all = {0};
+    CS_AUTO(eigenpairs) all = {0};
     cs_status status = cs_dense_init(&w->half, w->rows, 1);
     status = status ? status : cs_dense_init(&w->inside, w->n, 1);
     status = status ? status : estimate_scale(w);
@@ -417,7 +417,6 @@ static cs_status solve(normal *w, cs_svd *svd)
         svd->floor = sqrt((double)w->all_rows * DBL_EPSILON) * svd->sigma[0];
     svd->iterations = w->iterations;
     svd->applications += w->applications;
-    eigenpairs_free(&all);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "linalg/svd_block_private.h"
 
@@ -73,16 +74,14 @@ static cs_status pass(const cs_basis *b, int64_t first, cs_panel *w, double *h, 
     if (p <= 0) {
         return CS_OK;
     }
-    double *now = cs_alloc(p * CS_SQUARE, sizeof *now);
+    CS_AUTO_FREE double *now = cs_alloc(p * CS_SQUARE, sizeof *now);
     cs_status status = now ? s->gram(s, p, b->panel + first, w, now) : CS_ERR_MEMORY;
     for (int64_t e = 0; status == CS_OK && e < p * CS_SQUARE; ++e) {
         h[first * CS_SQUARE + e] += now[e];
         taken[e % B] += now[e] * now[e];
         now[e] = -now[e];
     }
-    status = status ? status : s->combine(s, p, b->panel + first, now, true, w);
-    cs_free(now);
-    return status;
+    return status ? status : s->combine(s, p, b->panel + first, now, true, w);
 }
 
 static cs_status squared_norms(const cs_basis *b, cs_panel *w, double *norm)

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/svd_block_private.h"
@@ -257,7 +258,7 @@ static double estimate_of(const cs_krylov *k, const cs_dense *vectors, int64_t c
 
 static cs_status ritz_symmetric(const cs_krylov *k, const int64_t *place, int64_t n, cs_ritz *out)
 {
-    cs_dense t = {0};
+    CS_AUTO(cs_dense) t = {0};
     cs_status status = cs_dense_init(&t, n, n);
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         for (int64_t i = 0; i < n; ++i) {
@@ -278,16 +279,14 @@ static cs_status ritz_symmetric(const cs_krylov *k, const int64_t *place, int64_
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         out->value[j] = sqrt(fmax(out->value[j], 0));
     }
-    status = status ? status : spread(&t, false, place, n, k->v.panels, &out->y);
-    cs_dense_free(&t);
-    return status;
+    return status ? status : spread(&t, false, place, n, k->v.panels, &out->y);
 }
 
 static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64_t n,
                                  const int64_t *row, int64_t m, cs_ritz *out)
 {
     int64_t p = cs_least(m, n);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense a = cs_dense_in(&pool, m, n), x = cs_dense_in(&pool, m, p);
     cs_dense yt = cs_dense_in(&pool, p, n);
     cs_status status = pool.status;
@@ -300,7 +299,6 @@ static cs_status ritz_bidiagonal(const cs_krylov *k, const int64_t *place, int64
     status = status ? status : spread(&x, false, row, p, k->u.panels, &out->x);
     status = status ? status : spread(&yt, true, place, p, k->v.panels, &out->y);
     out->count = p;
-    cs_pool_free(&pool);
     return status;
 }
 
@@ -308,8 +306,8 @@ cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
 {
     cs_ritz ritz = {0};
     int64_t n = 0, m = 0;
-    int64_t *place = places(&k->v, first, &n);
-    int64_t *row = k->bidiagonal ? places(&k->u, first, &m) : NULL;
+    CS_AUTO_FREE int64_t *place = places(&k->v, first, &n);
+    CS_AUTO_FREE int64_t *row = k->bidiagonal ? places(&k->u, first, &m) : NULL;
     ritz.value = cs_calloc(n, sizeof *ritz.value);
     ritz.estimate = cs_calloc(n, sizeof *ritz.estimate);
     ritz.count = n;
@@ -321,8 +319,6 @@ cs_status cs_krylov_ritz(const cs_krylov *k, int64_t first, cs_ritz *out)
     for (int64_t j = 0; status == CS_OK && j < ritz.count; ++j) {
         ritz.estimate[j] = estimate_of(k, k->bidiagonal ? &ritz.x : &ritz.y, j);
     }
-    cs_free(place);
-    cs_free(row);
     return CS_DELIVER(status, out, ritz, cs_ritz_free);
 }
 
@@ -331,7 +327,7 @@ static cs_status turn_basis(cs_basis *b, const cs_dense *c, int64_t first, int64
                             const int64_t *which)
 {
     int64_t panels = (count + B - 1) / B, rows = c->rows - first * B;
-    cs_dense chosen = {0};
+    CS_AUTO(cs_dense) chosen = {0};
     cs_status status = cs_dense_init(&chosen, rows, panels * B);
     for (int64_t j = 0; status == CS_OK && j < count; ++j) {
         memcpy(chosen.data + j * chosen.ld, c->data + first * B + which[j] * c->ld,
@@ -340,7 +336,6 @@ static cs_status turn_basis(cs_basis *b, const cs_dense *c, int64_t first, int64
     status = status
                  ? status
                  : b->space->rotate(b->space, b->panels - first, panels, b->panel + first, &chosen);
-    cs_dense_free(&chosen);
     if (status == CS_OK) {
         cs_basis_cut(b, first + panels);
         for (int64_t q = 0; q < panels; ++q) {
@@ -374,7 +369,7 @@ cs_status cs_krylov_keep(cs_krylov *k, const cs_ritz *ritz, int64_t first, int64
  * X and q = Z from the SVD L^T D = X S Z^T: W c = U, V q the right vectors. */
 static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, cs_dense *q)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cs_dense r = cs_dense_in(&pool, n, n), x = cs_dense_in(&pool, n, n);
     cs_dense zt = cs_dense_in(&pool, n, n);
     double *d = cs_pool_take(&pool, n, sizeof *d);
@@ -409,14 +404,13 @@ static cs_status small_svd(int64_t n, cs_dense *g, double *sigma, cs_dense *c, c
             q->data[i + j * q->ld] = zt.data[j + i * zt.ld];
         }
     }
-    cs_pool_free(&pool);
     return status;
 }
 
 /* The Gram matrix of n columns in panels. */
 static cs_status gram_of(const cs_basis *b, int64_t n, cs_dense *g)
 {
-    double *h = cs_alloc(b->panels * CS_SQUARE, sizeof *h);
+    CS_AUTO_FREE double *h = cs_alloc(b->panels * CS_SQUARE, sizeof *h);
     cs_status status = h ? CS_OK : CS_ERR_MEMORY;
     for (int64_t o = 0; status == CS_OK && o < b->panels; ++o) {
         status = b->space->gram(b->space, o + 1, b->panel, b->panel[o], h);
@@ -427,14 +421,13 @@ static cs_status gram_of(const cs_basis *b, int64_t n, cs_dense *g)
             }
         }
     }
-    cs_free(h);
     return status;
 }
 
 cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma)
 {
     cs_space *space = k->space;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int64_t wide = k->v.panels * B;
     cs_dense g = cs_dense_in(&pool, n, n), c = cs_dense_in(&pool, wide, wide);
     cs_dense q = cs_dense_in(&pool, wide, wide);
@@ -455,7 +448,6 @@ cs_status cs_krylov_left(cs_krylov *k, int64_t n, double *sigma)
     for (int64_t j = 0; status == CS_OK && j < n; ++j) {
         sigma[j] *= k->scale;
     }
-    cs_pool_free(&pool);
     return status;
 }
 

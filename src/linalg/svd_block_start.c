@@ -40,6 +40,7 @@
  * Ritz values of inner products see to that. Nothing is assumed of the eigenvalues. */
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -145,8 +146,8 @@ cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, u
                              cs_probe *out)
 {
     int64_t steps = cs_probe_steps(space->cols, false), locked = (v->cols + B - 1) / B;
-    cs_krylov k = {0};
-    cs_ritz ritz = {0};
+    CS_AUTO(cs_krylov) k = {0};
+    CS_AUTO(cs_ritz) ritz = {0};
     cs_threads_blas_hold(true); /* its bits depend on its threads */
     *out = (cs_probe){0};
     cs_status status = cs_krylov_open(space, false, locked + steps + 1, seed, &k);
@@ -155,20 +156,16 @@ cs_status cs_svd_probe_space(cs_space *space, const cs_dense *v, double bound, u
     status = status ? status : cs_krylov_fresh(&k);
     status = status ? status : run_steps(&k, locked, steps, bound, &ritz, out);
     cs_threads_blas_hold(false);
-    cs_ritz_free(&ritz);
-    cs_krylov_free(&k);
     return status;
 }
 
 cs_status cs_svd_probe(const cs_linop *a, const cs_dense *v, double bound, uint64_t seed,
                        int threads, cs_probe *out)
 {
-    cs_space space = {0};
+    CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     *out = (cs_probe){0};
     cs_status status = cs_space_cpu(a, threads, &space);
-    status = status ? status : cs_svd_probe_space(&space, v, bound, seed, out);
-    cs_space_cpu_free(&space);
-    return status;
+    return status ? status : cs_svd_probe_space(&space, v, bound, seed, out);
 }
 
 static const double NORMAL_RANGE = 1e60;

@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
@@ -90,12 +91,10 @@ static cs_status by_gesvd(const cs_linop *b, const cs_svd_options *o, cs_svd *sv
 
 static cs_status by_gram(const cs_linop *b, const cs_svd_options *o, cs_svd *svd)
 {
-    cs_dense basis = {0};
+    CS_AUTO(cs_dense) basis = {0};
     cs_status status = cs_dense_init(&basis, b->cols, o->k);
     status = status ? status : o->gpu->eigen(o->gpu, b, o->k, &basis);
-    status = status ? status : cs_svd_ritz(b, &basis, o->k, svd);
-    cs_dense_free(&basis);
-    return status;
+    return status ? status : cs_svd_ritz(b, &basis, o->k, svd);
 }
 
 /* Whether all of it may be laid out; `need` and `available` bytes. */

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "linalg/tridiagonal_private.h"
@@ -166,7 +167,7 @@ static bool power_of(int64_t n, const double *d, const double *e, int *power)
 
 cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e, double *values)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     search s = {.kernels = kernels_here(), .n = n, .values = values};
     memset(values, 0, (size_t)n * sizeof *values);
     if (!power_of(n, d, e, &s.power)) {
@@ -182,17 +183,14 @@ cs_status cs_tridiagonal_values(int64_t n, const double *d, const double *e, dou
     }
     const cs_status status = pool.status;
     if (status == CS_OK) find_all(&s);
-    cs_pool_free(&pool);
     return status;
 }
 
 cs_status cs_symmetric_values(cs_dense *a, double *values)
 {
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *d = cs_pool_take(&pool, a->rows, sizeof *d);
     double *e = cs_pool_take(&pool, a->rows, sizeof *e);
     cs_status status = pool.status ? pool.status : cs_dense_tridiagonalise(a, d, e);
-    if (status == CS_OK) status = cs_tridiagonal_values(a->rows, d, e, values);
-    cs_pool_free(&pool);
-    return status;
+    return status == CS_OK ? cs_tridiagonal_values(a->rows, d, e, values) : status;
 }

@@ -530,10 +530,9 @@ static cs_status t5_read(const char *where, const json_t *json, cs_model_config 
     config->layer.gated = strncmp(act, gated, sizeof gated - 1) == 0;
     act += config->layer.gated ? sizeof gated - 1 : 0;
     act = config->layer.gated && strcmp(act, "gelu") == 0 ? "gelu_new" : act;
-    json_t *name = json_string(act);
+    json_auto_t *name = json_string(act);
     cs_status status =
         name ? cs_activation_read(where, key, name, &config->layer.activation) : CS_ERR_MEMORY;
-    json_decref(name);
     if (status == CS_OK &&
         ((gate && json_is_true(gate) != config->layer.gated) ||
          (dense && (!json_is_string(dense) || strcmp(json_string_value(dense), act) != 0))))

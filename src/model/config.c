@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/range.h"
@@ -437,9 +438,8 @@ static cs_status pictures(const cs_model_config *c)
             "two-dimensional sine positions need a width that is a multiple of 4, not %lld",
             (long long)(c->shape.width % 4 != 0 ? c->shape.width : decoder));
     }
-    int32_t *order = NULL;
+    CS_AUTO_FREE int32_t *order = NULL;
     status = cs_model_order(c, &order);
-    cs_free(order);
     if (status != CS_OK) return status;
     if ((c->arch == CS_ARCH_VIT_MAE) != (c->decoder.layers > 0)) {
         return cs_fail(CS_ERR_USAGE, "architecture %s %s a decoder", cs_arch_name(c->arch),

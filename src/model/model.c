@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -328,7 +329,7 @@ static cs_status fill_constants(cs_model *model)
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         const cs_param *p = &model->params.param[i];
         if (p->constant) {
-            float *value = cs_alloc(p->cols, sizeof *value);
+            CS_AUTO_FREE float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;
             if (c->attention.alibi) {
@@ -338,7 +339,6 @@ static cs_status fill_constants(cs_model *model)
                                       p->cols, value);
             }
             status = cs_params_set(&model->params, i, CS_PARAM_VALUE, value);
-            cs_free(value);
         }
     }
     return status;
@@ -372,7 +372,7 @@ cs_status cs_model_init_streamed(const cs_model_config *config, cs_backend *back
 
 cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
 {
-    float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&to->params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     json_decref(to->source);
     to->source = json_incref(from->source);
@@ -390,7 +390,6 @@ cs_status cs_model_take_encoder(const cs_model *from, cs_model *to)
         status = cs_params_get(&from->params, at, CS_PARAM_VALUE, value);
         if (status == CS_OK) status = cs_params_set(&to->params, i, CS_PARAM_VALUE, value);
     }
-    cs_free(value);
     return status;
 }
 
@@ -400,8 +399,8 @@ cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_
     const char *const theirs[] = {from->config.head.tied ? "embed.token" : "output.weight",
                                   "head.bias"};
     const char *const ours[] = {"classifier.output.weight", "classifier.output.bias"};
-    float *value = cs_alloc(cs_params_most_items(&from->params), sizeof *value),
-          *taken = cs_alloc(cs_params_most_items(&to->params), sizeof *taken);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(&from->params), sizeof *value),
+                       *taken = cs_alloc(cs_params_most_items(&to->params), sizeof *taken);
     cs_status status = value && taken ? CS_OK : CS_ERR_MEMORY;
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
         const int64_t a = cs_params_find(&from->params, theirs[i]),
@@ -416,8 +415,6 @@ cs_status cs_model_take_tokens(const cs_model *from, int64_t count, const int32_
         }
         if (status == CS_OK) status = cs_params_set(&to->params, b, CS_PARAM_VALUE, taken);
     }
-    cs_free(value);
-    cs_free(taken);
     return status;
 }
 
@@ -527,7 +524,7 @@ static cs_status fill_parameter(const cs_model_config *config, const cs_param *p
 cs_status cs_model_randomise(cs_model *model, uint64_t seed)
 {
     cs_params *params = &model->params;
-    float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         if (!params->param[i].constant) {
@@ -535,7 +532,6 @@ cs_status cs_model_randomise(cs_model *model, uint64_t seed)
             if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
         }
     }
-    cs_free(value);
     return status;
 }
 
@@ -555,7 +551,7 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
                             cs_corpus *out)
 {
     const cs_model_config *c = &model->config;
-    int32_t *id = NULL, *order = NULL;
+    CS_AUTO_FREE int32_t *id = NULL, *order = NULL;
     cs_images fitted = {0};
     cs_status status = fit_images(model, images, threads, &fitted);
     images = fitted.pixel ? &fitted : images;
@@ -582,8 +578,6 @@ cs_status cs_model_pictures(const cs_model *model, const cs_images *images, int 
     if (status == CS_OK && out->real)
         cs_processor_apply(&model->processor, c->picture.channels, out->tokens * out->real_width,
                            out->real);
-    cs_free(id);
-    cs_free(order);
     cs_free(fitted.pixel);
     return status;
 }

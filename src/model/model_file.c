@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -29,7 +30,7 @@ enum { SHAPE_TEXT = 24 * CS_SAFETENSORS_MAX_DIM };
 static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
 {
     int64_t most = cs_params_most_items(&model->params);
-    float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
+    CS_AUTO_FREE float *param = cs_alloc(most, sizeof *param), *file = cs_alloc(most, sizeof *file);
     cs_status status = param && file ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
         cs_hf_piece piece[CS_HF_PIECES];
@@ -50,8 +51,6 @@ static cs_status put_all(const cs_model *model, cs_safetensors_writer *writer)
                 writer, file, piece[p].rows * piece[p].cols * (int64_t)sizeof *file);
         }
     }
-    cs_free(param);
-    cs_free(file);
     return status;
 }
 
@@ -59,8 +58,8 @@ static cs_status write_weights(const cs_model *model, const char *path)
 {
     const cs_safetensors_pair format = {"format", "pt"}; /* transformers refuses files without it */
     int64_t count = 0, capacity = model->params.count * CS_HF_PIECES;
-    cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
-    cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
+    CS_AUTO_FREE cs_hf_piece *piece = cs_alloc(capacity, sizeof *piece);
+    CS_AUTO_FREE cs_safetensors_entry *entry = cs_calloc(capacity, sizeof *entry);
     cs_safetensors_writer *writer = NULL;
     cs_status status = piece && entry ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < model->params.count && status == CS_OK; ++i) {
@@ -80,19 +79,17 @@ static cs_status write_weights(const cs_model *model, const char *path)
         status = cs_safetensors_writer_commit(&writer);
     }
     cs_safetensors_writer_abort(&writer);
-    cs_free(piece);
-    cs_free(entry);
     return status;
 }
 
 cs_status cs_model_write(const cs_model *model, const char *dir)
 {
-    char *weights = cs_path_join(dir, "model.safetensors"),
-         *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES),
-         *processor = cs_path_join(dir, PROCESSOR);
+    CS_AUTO_FREE char *weights = cs_path_join(dir, "model.safetensors"),
+                      *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES),
+                      *processor = cs_path_join(dir, PROCESSOR);
     const cs_model_config *c = &model->config;
     const bool own = cs_arch_row_of(model->config.arch)->trained;
-    json_t *json =
+    json_auto_t *json =
         cs_model_config_json_of(&model->config, own ? NULL : model->source, model->trained);
     cs_status status = weights && config && codes && processor && json ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
@@ -102,11 +99,6 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
     if (status == CS_OK && cs_arch_row_of(c->arch)->pictures)
         status = cs_processor_write(&model->processor, c->picture.height, c->picture.width,
                                     c->picture.channels, processor);
-    json_decref(json);
-    cs_free(weights);
-    cs_free(config);
-    cs_free(codes);
-    cs_free(processor);
     return status;
 }
 
@@ -260,10 +252,9 @@ static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *p
     if (as_stored(piece)) {
         return read_entry(w, entry, param + piece->first * piece->cols);
     }
-    float *file = cs_alloc(items, sizeof *file);
+    CS_AUTO_FREE float *file = cs_alloc(items, sizeof *file);
     status = file ? read_entry(w, entry, file) : CS_ERR_MEMORY;
     if (status == CS_OK) cs_hf_rearrange(piece, true, param, file);
-    cs_free(file);
     return status;
 }
 
@@ -322,10 +313,9 @@ static cs_status read_weights(const weights *w, cs_model *model)
             status = read_param(w, p, NULL);
             continue;
         }
-        float *value = cs_alloc(p->rows * p->cols, sizeof *value);
+        CS_AUTO_FREE float *value = cs_alloc(p->rows * p->cols, sizeof *value);
         status = value ? read_param(w, p, value) : CS_ERR_MEMORY;
         if (status == CS_OK) status = cs_params_set(params, i, CS_PARAM_VALUE, value);
-        cs_free(value);
     }
     return status == CS_OK ? check_left_over(w, &model->config) : status;
 }
@@ -449,7 +439,7 @@ static bool is_bare(const cs_safetensors *file, cs_arch arch)
 /* The codes that the ids of the model stand for, in DIR/codes.safetensors where it has some. */
 static cs_status read_codes(const char *dir, cs_model *model)
 {
-    char *path = cs_path_join(dir, CODES);
+    CS_AUTO_FREE char *path = cs_path_join(dir, CODES);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
         status = cs_codes_read(path, 0, &model->codes);
@@ -463,17 +453,15 @@ static cs_status read_codes(const char *dir, cs_model *model)
                 path, (long long)model->codes->book.codes, (long long)model->codes->patch,
                 (long long)model->config.shape.vocab, (long long)model->config.picture.patch);
     }
-    cs_free(path);
     return status;
 }
 
 static cs_status read_processor(const char *dir, cs_model *model)
 {
-    char *path = cs_path_join(dir, PROCESSOR);
+    CS_AUTO_FREE char *path = cs_path_join(dir, PROCESSOR);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path))
         status = cs_processor_read(path, model->config.picture.channels, &model->processor);
-    cs_free(path);
     return status;
 }
 
@@ -547,8 +535,8 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
 {
     weights *w = NULL;
     cs_model model = {0};
-    json_t *json = NULL;
-    char *path = cs_path_join(dir, "config.json");
+    json_auto_t *json = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(dir, "config.json");
     cs_status status = path ? cs_json_read(path, &json) : CS_ERR_MEMORY;
     if (status == CS_OK) status = open_weights(dir, path, json, keep == TRAINED, &w);
     bool streamed = status == CS_OK && backend->streams &&
@@ -567,8 +555,6 @@ static cs_status read_model(const char *dir, cs_backend *backend, keeping keep, 
     if (!streamed) {
         weights_free(w);
     }
-    json_decref(json);
-    cs_free(path);
     return CS_DELIVER(status, out, model, cs_model_free);
 }
 

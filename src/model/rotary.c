@@ -172,7 +172,7 @@ static cs_status check_share(const char *where, const cs_model_config *config, c
 static cs_status read_one(const char *where, json_t *json, double positions, cs_rotary *out)
 {
     cs_rotary r = *out;
-    json_t *none = json ? NULL : json_object();
+    json_auto_t *none = json ? NULL : json_object();
     json_t *from = json ? json : none;
     const json_t *type = json_object_get(from, "rope_type");
     type = type ? type : json_object_get(from, "type");
@@ -193,7 +193,6 @@ static cs_status read_one(const char *where, json_t *json, double positions, cs_
     if (status == CS_OK) status = real(where, from, "rope_theta", &r.theta);
     if (status == CS_OK) status = real(where, from, "partial_rotary_factor", &r.share);
     if (status == CS_OK) status = read_scaling(where, from, &r);
-    json_decref(none);
     if (status == CS_OK) *out = r;
     return status;
 }

@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -199,7 +200,7 @@ static cs_status visit(cs_enumeration *e)
     const int64_t s = e->plan.length;
     assert(s <= LONGEST); /* the limits of cs_plan_enumerate are at most 2^18 */
     const rule g = rule_of(e->objective, s);
-    trials *t = cs_calloc(1, sizeof *t);
+    CS_AUTO_FREE trials *t = cs_calloc(1, sizeof *t);
     double *distribution = cs_calloc((int64_t)2 << s, sizeof *distribution),
            *fill = distribution ? distribution + (1 << s) : NULL;
     cs_status status = t && distribution ? CS_OK : CS_ERR_MEMORY;
@@ -224,7 +225,6 @@ static cs_status visit(cs_enumeration *e)
         }
     }
     cs_free(distribution);
-    cs_free(t);
     return status;
 }
 

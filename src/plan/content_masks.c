@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/rng.h"
 #include "plan/plan.h"
@@ -21,7 +22,7 @@ static cs_status draw_ranks(const cs_content_masks *m, uint64_t text, int64_t dr
                             int32_t *rank)
 {
     bool exists = false;
-    cs_plan plan = {0};
+    CS_AUTO(cs_plan) plan = {0};
     cs_status status = cs_objective_exists(m->objective, n, &exists);
     if (!exists) return status;
     cs_rng of_text = cs_rng_at(m->seed, CS_STREAM_CONTENT, text);
@@ -29,7 +30,6 @@ static cs_status draw_ranks(const cs_content_masks *m, uint64_t text, int64_t dr
     status = cs_plan_init(&plan, n);
     if (status == CS_OK) status = cs_plan_sample_training(m->objective, &rng, &plan);
     if (status == CS_OK) memcpy(rank, plan.group, (size_t)n * sizeof *rank);
-    cs_plan_free(&plan);
     return status;
 }
 

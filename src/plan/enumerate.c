@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -21,7 +22,7 @@
  */
 static cs_status ordered_partitions(int64_t s, int64_t n, double *count)
 {
-    double *f = cs_calloc(n + 1, sizeof *f);
+    CS_AUTO_FREE double *f = cs_calloc(n + 1, sizeof *f);
     if (!f) return CS_ERR_MEMORY;
     f[0] = 1;
     for (int64_t row = 1; row <= s; ++row) {
@@ -31,7 +32,6 @@ static cs_status ordered_partitions(int64_t s, int64_t n, double *count)
         f[0] = 0;
     }
     *count = f[n];
-    cs_free(f);
     return CS_OK;
 }
 
@@ -207,8 +207,9 @@ cs_status cs_visit_gvp(cs_enumeration *e)
     const cs_objective *o = e->objective;
     int64_t s = e->plan.length, groups = o->groups;
     double clamped;
-    int32_t *boundary = cs_alloc(groups, sizeof *boundary); /* n_i - 1, a K-subset of 0..s-2 */
-    long double *last = cs_alloc(s + 1, sizeof *last);
+    CS_AUTO_FREE int32_t *boundary =
+        cs_alloc(groups, sizeof *boundary); /* n_i - 1, a K-subset of 0..s-2 */
+    CS_AUTO_FREE long double *last = cs_alloc(s + 1, sizeof *last);
     cs_status status = boundary && last ? CS_OK : CS_ERR_MEMORY;
     bool fixed = o->segmentation == CS_SEGMENT_FIXED;
     for (int64_t i = 0; status == CS_OK && i < groups; ++i) {
@@ -227,8 +228,6 @@ cs_status cs_visit_gvp(cs_enumeration *e)
         }
         more = !fixed && cs_next_subset(s - 1, groups, boundary);
     }
-    cs_free(boundary);
-    cs_free(last);
     return status;
 }
 
@@ -294,7 +293,7 @@ static cs_status visit_all_leveled(cs_enumeration *e)
 {
     const cs_objective_row *row = cs_objective_table(e->objective->kind);
     cs_objective plain = *e->objective;
-    double *factor = cs_calloc(e->plan.length, sizeof *factor);
+    CS_AUTO_FREE double *factor = cs_calloc(e->plan.length, sizeof *factor);
     leveling level = {factor, e->plan.weight, e->visit, e->ctx};
     cs_enumeration inner = {
         .objective = &plain, .plan = e->plan, .visit = add_targets, .ctx = &level};
@@ -306,7 +305,6 @@ static cs_status visit_all_leveled(cs_enumeration *e)
         inner.plan = e->plan;
         status = row->visit(&inner);
     }
-    cs_free(factor);
     return status;
 }
 

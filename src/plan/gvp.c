@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -147,12 +148,11 @@ static cs_status mask_sizes(int64_t s, int64_t groups, const long double *last, 
         }
         return CS_OK;
     }
-    long double *work = cs_calloc(2 * (s + 1), sizeof *work);
+    CS_AUTO_FREE long double *work = cs_calloc(2 * (s + 1), sizeof *work);
     if (!work) return CS_ERR_MEMORY;
     for (int64_t n = groups; n < s; ++n) {
         add_mask_sizes(s, groups, n, last[n], work, work + s + 1, c);
     }
-    cs_free(work);
     return CS_OK;
 }
 
@@ -160,7 +160,7 @@ cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long doubl
                             long double *predicted, double *clamped)
 {
     int64_t groups = objective->groups;
-    long double *last = cs_alloc(s + 1, sizeof *last);
+    CS_AUTO_FREE long double *last = cs_alloc(s + 1, sizeof *last);
     if (!last) return CS_ERR_MEMORY;
     memset(c, 0, (size_t)(s + 1) * sizeof *c);
     cs_gvp_last(objective, s, last, clamped);
@@ -169,9 +169,7 @@ cs_status cs_gvp_mask_sizes(const cs_objective *objective, int64_t s, long doubl
         mean_last += last[n] * (long double)n;
     }
     *predicted = (long double)s - mean_last / (long double)groups;
-    cs_status status = mask_sizes(s, groups, last, c);
-    cs_free(last);
-    return status;
+    return mask_sizes(s, groups, last, c);
 }
 
 /* s - E n_0, whatever the order and the weights. */

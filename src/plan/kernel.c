@@ -9,6 +9,7 @@
  * that of both weights together put in.
  */
 #include "plan/kernel.h"
+#include "base/auto.h"
 #include "base/vector_ops.h"
 
 #include "base/mem.h"
@@ -117,22 +118,19 @@ cs_status cs_kernel_diagonals(const cs_pairs *pairs, double *r)
 cs_status cs_kernel_of_pairs(const cs_pairs *pairs, double *r)
 {
     int64_t s = pairs->length, reach = cs_kernel_reach(pairs);
-    double *diagonal = cs_alloc((reach + 1) * s, sizeof *diagonal);
+    CS_AUTO_FREE double *diagonal = cs_alloc((reach + 1) * s, sizeof *diagonal);
     cs_status status = diagonal ? cs_kernel_diagonals(pairs, diagonal) : CS_ERR_MEMORY;
     for (int64_t k = 0; k < s && status == CS_OK; ++k) {
         for (int64_t l = k; l < s; ++l) {
             r[k * s + l] = r[l * s + k] = l - k > reach ? 0 : diagonal[(l - k) * s + k];
         }
     }
-    cs_free(diagonal);
     return status;
 }
 
 cs_status cs_kernel_of_plans(const cs_objective *objective, int64_t s, double *r)
 {
-    cs_pairs pairs = {.length = s};
+    CS_AUTO(cs_pairs) pairs = {.length = s};
     cs_status status = cs_pairs_of_plans(objective, s, &pairs);
-    if (status == CS_OK) status = cs_kernel_of_pairs(&pairs, r);
-    cs_pairs_free(&pairs);
-    return status;
+    return status == CS_OK ? cs_kernel_of_pairs(&pairs, r) : status;
 }

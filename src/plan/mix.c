@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "plan/distributions_private.h"
@@ -409,7 +410,7 @@ static cs_status weight_of(const cs_objective *part, int64_t s, double *out)
 
 static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
-    cs_pairs *distribution = cs_calloc(o->file->parts, sizeof *distribution);
+    CS_AUTO_FREE cs_pairs *distribution = cs_calloc(o->file->parts, sizeof *distribution);
     double share[CS_MIX_PARTS] = {0}, weight[CS_MIX_PARTS] = {0};
     cs_objective part;
     cs_status status = distribution ? cs_mix_shares(o, s, share) : CS_ERR_MEMORY;
@@ -425,7 +426,6 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
     for (int64_t j = 0; distribution && j < o->file->parts; ++j) {
         cs_pairs_free(&distribution[j]);
     }
-    cs_free(distribution);
     return status;
 }
 
@@ -433,7 +433,7 @@ static cs_status pairs_of(const cs_objective *o, int64_t s, cs_pairs *pairs)
 static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *v,
                        cs_size_facts *facts)
 {
-    cs_pairs distribution = {.length = s};
+    CS_AUTO(cs_pairs) distribution = {.length = s};
     cs_status status = pairs_of(o, s, &distribution);
     for (int64_t m = 0; m < s && status == CS_OK; ++m) {
         if (distribution.q[m] > 0 && !v->visit(v->ctx, m, distribution.q[m])) {
@@ -442,7 +442,6 @@ static cs_status sizes(const cs_objective *o, int64_t s, const cs_size_visitor *
     }
     facts->predicted = distribution.predicted;
     facts->clamped = distribution.clamped;
-    cs_pairs_free(&distribution);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * same form. A distribution of a parameter is a group with a part for each value, and two
  * distributions in one part are a group within a group. Constants are set and checked here, the
  * rest where a length is known (mix.c). */
+#include "base/auto.h"
 #include "plan/mix_private.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static cs_status text_of(const json_t *value, const char *what, char **out)
 static cs_status add_part(const json_t *share, char *where, place *at)
 {
     cs_plan_file *f = at->file;
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     cs_status status = where ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && f->parts == CS_MIX_PARTS)
         status = cs_fail(CS_ERR_USAGE, "a mixture has at most %d parts", CS_MIX_PARTS);
@@ -66,7 +67,6 @@ static cs_status add_part(const json_t *share, char *where, place *at)
     status = text_of(share, "share", &text);
     if (status == CS_OK)
         status = cs_blame(cs_expression_parse(text, &f->part[at->part].share), "share");
-    cs_free(text);
     return cs_blame(status, "%s", where);
 }
 
@@ -75,7 +75,7 @@ static cs_status set_parameter(int index, const json_t *json, cs_mix_part *part)
 {
     const cs_parameter *p = cs_parameter_table(index);
     cs_expression **value = part->value[index];
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     cs_status status = text_of(json, p->name, &text);
     char *piece[2] = {text, text && p->kind != CS_PARAMETER_NUMBER ? strchr(text, ':') : NULL};
     int distribution = 0;
@@ -103,7 +103,6 @@ static cs_status set_parameter(int index, const json_t *json, cs_mix_part *part)
             value[i] = NULL;
         }
     }
-    cs_free(text);
     return status;
 }
 
@@ -182,7 +181,7 @@ static cs_status open_file(const source *from, cs_plan_file *f, json_t **out)
  * unless they are there from before. */
 static cs_status read_file(json_t *part, place at)
 {
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     const char *outer = at.source->path, *slash = outer ? strrchr(outer, '/') : NULL;
     const char *path =
         json_string_value(json_object_get(json_object_get(part, "parameters"), "plan-file"));
@@ -193,7 +192,7 @@ static cs_status read_file(json_t *part, place at)
         return read_content(part, at);
     }
     int folder = slash && path[0] != '/' ? (int)(slash - outer) + 1 : 0;
-    char *full = cs_format("%.*s%s", folder, outer ? outer : "", path);
+    CS_AUTO_FREE char *full = cs_format("%.*s%s", folder, outer ? outer : "", path);
     char *real = full ? realpath(full, NULL) : NULL;
     const source inner = {full, real, at.source};
     cs_status status = full ? open_file(&inner, at.file, &root) : CS_ERR_MEMORY;
@@ -201,8 +200,6 @@ static cs_status read_file(json_t *part, place at)
     at.where = full;
     if (status == CS_OK) status = cs_blame(read_content(root, at), "%s", full);
     if (status == CS_OK && json_object_update(part, root) != 0) status = CS_ERR_MEMORY;
-    json_decref(root);
-    cs_free(full);
     free(real);
     return status == CS_ERR_USAGE ? CS_ERR_INPUT : status;
 }
@@ -303,10 +300,9 @@ cs_status cs_plan_file_mixture(json_t *parts, const char *path, cs_plan_file *ou
 {
     cs_plan_file made = {0};
     const source from = {path, NULL, NULL};
-    json_t *root = json_object();
+    json_auto_t *root = json_object();
     cs_status status = cs_json_set(root, "mixture", json_incref(parts));
     if (status == CS_OK) status = take_source(root, &from, &made);
-    json_decref(root);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);
     return path ? cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path) : status;
 }
@@ -314,12 +310,11 @@ cs_status cs_plan_file_mixture(json_t *parts, const char *path, cs_plan_file *ou
 cs_status cs_plan_file_read(const char *path, cs_plan_file *out)
 {
     cs_plan_file made = {0};
-    json_t *root = NULL;
+    json_auto_t *root = NULL;
     char *real = realpath(path, NULL);
     const source from = {path, real, NULL};
     cs_status status = open_file(&from, &made, &root);
     if (status == CS_OK) status = take_source(root, &from, &made);
-    json_decref(root);
     free(real);
     status = CS_DELIVER(status, out, made, cs_plan_file_free);
     return cs_blame(status == CS_ERR_USAGE ? CS_ERR_INPUT : status, "%s", path);

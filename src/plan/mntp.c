@@ -6,6 +6,7 @@
  * - 1 others are masked, all sets alike: masked at length s - 1 with the first token known. With
  * one a begin token precedes the text, any token may be masked, and the distribution is that of
  * masked. */
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -24,7 +25,7 @@ static cs_status visit(cs_enumeration *e)
     double count = 0;
     cs_status status = count_plans(e->objective, s, &count);
     if (status == CS_OK) status = cs_objective_unmasked(e->objective, s, &lo, &hi);
-    int32_t *masked = status == CS_OK ? cs_alloc(s - lo, sizeof *masked) : NULL;
+    CS_AUTO_FREE int32_t *masked = status == CS_OK ? cs_alloc(s - lo, sizeof *masked) : NULL;
     if (!masked) return status == CS_OK ? CS_ERR_MEMORY : status;
     for (int32_t j = 0; j < s - lo; ++j) {
         masked[j] = j;
@@ -41,7 +42,6 @@ static cs_status visit(cs_enumeration *e)
         status = e->visit(e->ctx, &e->plan, 1 / count);
         more = cs_next_subset(s - first, s - lo, masked);
     }
-    cs_free(masked);
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
@@ -103,7 +104,7 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
     int64_t window = distribution.window < prefixes ? distribution.window : prefixes;
     cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)prefixes * (double)window);
     /* d^-a and its running sum: the same for every prefix. */
-    long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
+    CS_AUTO_FREE long double *raw = status == CS_OK ? cs_calloc(2 * (s + 1), sizeof *raw) : NULL;
     if (!raw) {
         return status == CS_OK ? CS_ERR_MEMORY : status;
     }
@@ -121,7 +122,6 @@ cs_status cs_pairs_of_offsets(const cs_objective *o, int64_t s, cs_pairs *pairs)
                          (double)(w / (long double)prefixes));
         }
     }
-    cs_free(raw);
     pairs->predicted = (double)prefixes;
     pairs->denominator = distribution.kind == CS_OFFSET_UNIFORM ? cs_small_lcm_to(window) : 0;
     return CS_OK;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
@@ -125,7 +126,7 @@ static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t 
     }
     cs_status status = cs_pairs_check_memory(out->length, (double)events * 2 * sizeof(set_event));
     if (status != CS_OK) return status;
-    set_event *event = cs_alloc(events, sizeof *event);
+    CS_AUTO_FREE set_event *event = cs_alloc(events, sizeof *event);
     if (!event) return CS_ERR_MEMORY;
     for (int64_t j = 0; j < count; ++j) {
         for (int64_t e = 0; e < list[j].events; ++e, ++n) {
@@ -136,7 +137,6 @@ static cs_status add_listed(const cs_pairs *list, const double *weight, int64_t 
     }
     status = merge_events(event, n, total, out);
     out->prefixes = prefixes;
-    cs_free(event);
     return status;
 }
 
@@ -284,8 +284,8 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
             ++plans;
         }
     }
-    int32_t *work = cs_alloc(rows * s, sizeof *work);
-    set_event *event = cs_alloc(plans * s, sizeof *event);
+    CS_AUTO_FREE int32_t *work = cs_alloc(rows * s, sizeof *work);
+    CS_AUTO_FREE set_event *event = cs_alloc(plans * s, sizeof *event);
     cs_status status = work && event ? CS_OK : CS_ERR_MEMORY;
     int32_t *next = work;
     for (int64_t p = 0; status == CS_OK && p < file->plans; ++p) {
@@ -298,10 +298,7 @@ cs_status cs_pairs_of_file(const cs_objective *objective, int64_t s, cs_pairs *p
             next += (plan->groups + 1) * s;
         }
     }
-    if (status == CS_OK) status = merge_events(event, n, total, pairs);
-    cs_free(work);
-    cs_free(event);
-    return status;
+    return status == CS_OK ? merge_events(event, n, total, pairs) : status;
 }
 
 /* --- all plans of an objective --- */
@@ -340,25 +337,22 @@ cs_status cs_pairs_of_plans(const cs_objective *objective, int64_t s, cs_pairs *
     if (status != CS_OK)
         return cs_blame(status, "exact events sum over all plans; give shorter sequences, or "
                                 "sample the plans with cospec cooc --draws N");
-    int32_t *work = cs_alloc(list.rows * s, sizeof *work);
-    set_event *event = cs_alloc(list.events, sizeof *event);
+    CS_AUTO_FREE int32_t *work = cs_alloc(list.rows * s, sizeof *work);
+    CS_AUTO_FREE set_event *event = cs_alloc(list.events, sizeof *event);
     list =
         (listing){.work = work, .event = event, .mask = objective->event_weight == CS_EVENT_MASK};
     status = work && event ? cs_plan_enumerate(objective, s, MOST_PLANS, list_plan, &list)
                            : CS_ERR_MEMORY;
     if (status == CS_OK) status = merge_events(event, list.events, list.total, pairs);
     pairs->predicted = list.predicted;
-    if (status == CS_OK) status = cs_predicted_by_row(objective, s, &pairs->predicted);
-    cs_free(work);
-    cs_free(event);
-    return status;
+    return status == CS_OK ? cs_predicted_by_row(objective, s, &pairs->predicted) : status;
 }
 
 /* --- the exact distribution of any objective --- */
 
 static cs_status level(cs_pairs *pairs)
 {
-    double *factor = cs_alloc(pairs->length, sizeof *factor);
+    CS_AUTO_FREE double *factor = cs_alloc(pairs->length, sizeof *factor);
     cs_status status = factor ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) cs_pairs_targets(pairs, 1, factor);
     if (status == CS_OK && cs_target_level(pairs->length, factor)) {
@@ -369,7 +363,6 @@ static cs_status level(cs_pairs *pairs)
         }
         pairs->denominator = 0;
     }
-    cs_free(factor);
     return status;
 }
 
@@ -393,10 +386,9 @@ cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, doubl
     *out = -1;
     if (status == CS_OK) status = cs_predicted_by_row(objective, s, out);
     if (status == CS_OK && *out < 0) {
-        cs_pairs pairs = {0};
+        CS_AUTO(cs_pairs) pairs = {0};
         status = cs_pairs_of(objective, s, &pairs);
         *out = pairs.predicted;
-        cs_pairs_free(&pairs);
     }
     if (status == CS_OK) *out *= objective->share;
     return status;
@@ -405,7 +397,7 @@ cs_status cs_objective_predicted(const cs_objective *objective, int64_t s, doubl
 cs_status cs_target_factors(const cs_objective *objective, int64_t s, double **out)
 {
     cs_objective plain = *objective;
-    cs_pairs pairs = {0};
+    CS_AUTO(cs_pairs) pairs = {0};
     *out = NULL;
     plain.target_weight = CS_TARGETS_PLAN;
     if (objective->target_weight == CS_TARGETS_PLAN) {
@@ -418,7 +410,6 @@ cs_status cs_target_factors(const cs_objective *objective, int64_t s, double **o
         cs_pairs_targets(&pairs, 1, factor);
         (void)cs_target_level(s, factor);
     }
-    cs_pairs_free(&pairs);
     *out = factor;
     return status;
 }

@@ -1,4 +1,5 @@
 /* Parameters of objectives, as text and as JSON, by the rows of parameters.h. */
+#include "base/auto.h"
 #include "plan/parameter.h"
 
 #include <inttypes.h>
@@ -290,13 +291,13 @@ static char *describe_part(const cs_plan_file *file, int64_t j, const json_t *re
     if (path) {
         return cs_format("file(plan-file=%s)", json_string_value(path));
     }
-    char *list = part->group ? describe_parts(file, j, json_object_get(read, "mixture"))
-                             : parameters_of(&part->objective, part->value);
+    CS_AUTO_FREE char *list = part->group
+                                  ? describe_parts(file, j, json_object_get(read, "mixture"))
+                                  : parameters_of(&part->objective, part->value);
     const char *name = part->group ? "mix" : cs_objective_name(part->objective.kind);
     const char *inner = list && !part->group && list[0] ? list + 1 : list;
     char *text =
         list ? cs_format("%s%s%s%s", name, inner[0] ? "(" : "", inner, inner[0] ? ")" : "") : NULL;
-    cs_free(list);
     return text;
 }
 
@@ -312,12 +313,11 @@ static char *describe_parts(const cs_plan_file *file, int64_t above, const json_
         if (part->above != above) {
             continue;
         }
-        char *text = describe_part(file, j, json_array_get(parts, n));
+        CS_AUTO_FREE char *text = describe_part(file, j, json_array_get(parts, n));
         cs_real_shortest(cs_mix_normal(file, cs_expression_at(part->share, 0), sum), share);
         char *longer = text ? cs_format("%s%s%s*%s", whole, n++ > 0 ? "+" : "",
                                         isnan(sum) ? cs_expression_text(part->share) : share, text)
                             : NULL;
-        cs_free(text);
         cs_free(whole);
         whole = longer;
     }
@@ -328,9 +328,8 @@ static char *describe_parts(const cs_plan_file *file, int64_t above, const json_
 /* "mix:" and the parts, in fresh memory. */
 static char *describe_mix(const cs_plan_file *file)
 {
-    char *parts = describe_parts(file, -1, cs_plan_file_parts(file));
+    CS_AUTO_FREE char *parts = describe_parts(file, -1, cs_plan_file_parts(file));
     char *text = parts ? cs_format("mix:%s", parts) : NULL;
-    cs_free(parts);
     return text;
 }
 
@@ -340,9 +339,10 @@ char *cs_objective_describe(const cs_objective *o)
                                   CS_PARAMETER_ID_EMPTY_PREFIX};
     char chosen[CS_REAL_TEXT];
     const bool file = o->file && o->file->path, mix = o->kind == CS_OBJ_MIX && o->file && !file;
-    char *name =
+    CS_AUTO_FREE char *name =
         mix ? describe_mix(o->file) : cs_strdup(cs_objective_name(file ? CS_OBJ_FILE : o->kind));
-    char *list = file ? cs_format(",plan-file=%s", o->file->path) : parameters_of(o, NULL);
+    CS_AUTO_FREE char *list =
+        file ? cs_format(",plan-file=%s", o->file->path) : parameters_of(o, NULL);
     if (list && o->share != 1) {
         cs_real_shortest(o->share, chosen);
         cs_append(&list, ",share=%s", chosen);
@@ -357,8 +357,6 @@ char *cs_objective_describe(const cs_objective *o)
     char *text = !name || !list    ? NULL
                  : mix || !list[0] ? cs_format("%s%s", name, list)
                                    : cs_format("%s(%s)", name, list + 1);
-    cs_free(name);
-    cs_free(list);
     return text;
 }
 
@@ -499,7 +497,7 @@ cs_status cs_objective_set(cs_objective *objective, const char *name, const char
 cs_status cs_objective_complete(cs_objective *objective, unsigned set)
 {
     const char *trained = cs_objective_table(objective->kind)->trained;
-    char *text = cs_strdup(trained ? trained : "");
+    CS_AUTO_FREE char *text = cs_strdup(trained ? trained : "");
     cs_status status = text ? CS_OK : CS_ERR_MEMORY;
     for (char *save = NULL, *item = text ? strtok_r(text, ",", &save) : NULL;
          item && status == CS_OK; item = strtok_r(NULL, ",", &save)) {
@@ -513,7 +511,6 @@ cs_status cs_objective_complete(cs_objective *objective, unsigned set)
         bool counted = (own & RATIO) && (set & COUNTED); /* they say the same thing */
         if (status == CS_OK && !(own & set) && !counted) *objective = with;
     }
-    cs_free(text);
     for (int64_t j = 0;
          objective->kind == CS_OBJ_MIX && objective->file && j < objective->file->parts; ++j) {
         cs_mix_part *part = &objective->file->part[j];

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/json.h"
@@ -148,7 +149,7 @@ static cs_status normalise(cs_plan_file *file)
     for (int64_t p = 0; p < file->plans; ++p) {
         longest = file->plan[p].length > longest ? file->plan[p].length : longest;
     }
-    double *sum = cs_calloc(longest + 1, sizeof *sum);
+    CS_AUTO_FREE double *sum = cs_calloc(longest + 1, sizeof *sum);
     if (!sum) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     for (int64_t p = 0; p < file->plans; ++p) {
@@ -164,7 +165,6 @@ static cs_status normalise(cs_plan_file *file)
         }
         file->probability[p] /= total;
     }
-    cs_free(sum);
     return status;
 }
 

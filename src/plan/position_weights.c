@@ -3,6 +3,7 @@
  */
 #include "plan/position_weights.h"
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 
@@ -52,7 +53,7 @@ static void add_prefixes(double *prefix, int64_t s, double *both)
 cs_status cs_position_weights(const cs_pairs *pairs, double *both, double *from)
 {
     const int64_t s = pairs->length;
-    double *prefix = cs_calloc(s + 1, sizeof *prefix);
+    CS_AUTO_FREE double *prefix = cs_calloc(s + 1, sizeof *prefix);
     if (!prefix) return CS_ERR_MEMORY;
     cs_status status = CS_OK;
     add_invariant(pairs, both, from);
@@ -74,6 +75,5 @@ cs_status cs_position_weights(const cs_pairs *pairs, double *both, double *from)
         status = cs_interrupt_check();
     }
     add_prefixes(prefix, s, both);
-    cs_free(prefix);
     return status;
 }

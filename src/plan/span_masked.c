@@ -11,6 +11,7 @@
  * as in masked. */
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -75,7 +76,7 @@ static cs_status visit(cs_enumeration *e)
     double count = 0;
     spans_of(e->objective, s, &n, &k);
     cs_status status = count_plans(e->objective, s, &count);
-    int32_t *place = status == CS_OK ? cs_alloc(2 * k, sizeof *place) : NULL;
+    CS_AUTO_FREE int32_t *place = status == CS_OK ? cs_alloc(2 * k, sizeof *place) : NULL;
     if (!place) return status == CS_OK ? CS_ERR_MEMORY : status;
     int32_t *cut = place + k;
     first_subset(k, place);
@@ -89,7 +90,6 @@ static cs_status visit(cs_enumeration *e)
         }
         more = cs_next_subset(s - n + 1, k, place);
     }
-    cs_free(place);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/json.h"
@@ -183,7 +184,7 @@ static cs_status parts_of(char *text, json_t *parts)
 /* Anew each time it is read: points of a sweep share one place. */
 static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_objective *out)
 {
-    json_t *parts = json_array();
+    json_auto_t *parts = json_array();
     char *rest = next_mark(text, ',');
     if (*rest) {
         *rest++ = '\0';
@@ -198,7 +199,6 @@ static cs_status read_mix(char *text, unsigned *set, cs_plan_file *file, cs_obje
     out->file = two ? file : NULL;
     cs_plan_file_free(file);
     if (status == CS_OK && two) status = cs_plan_file_mixture(parts, NULL, file);
-    json_decref(parts);
     return status == CS_OK ? set_items(rest, set, NULL, out) : status;
 }
 
@@ -242,26 +242,23 @@ cs_status cs_objective_parse(const char *spec, cs_objective *out)
 cs_status cs_objective_parse_described(const char *text, cs_plan_file *file, cs_objective *out)
 {
     const bool path = strncmp(text, "file ", 5) == 0; /* "file FILE event-weight=token" */
-    char *spec = path ? cs_format("file:plan-file=%s", text + 5) : cs_strdup(text);
+    CS_AUTO_FREE char *spec = path ? cs_format("file:plan-file=%s", text + 5) : cs_strdup(text);
     for (char *p = spec; p && *p; ++p) {
         if (*p == ' ' && p[1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyz-")] == '=') {
             *p = memchr(spec, ':', (size_t)(p - spec)) ? ',' : ':';
         }
     }
-    cs_status status = spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
-    cs_free(spec);
-    return status;
+    return spec ? cs_objective_parse_held(spec, file, out) : CS_ERR_MEMORY;
 }
 
 char *cs_objective_form(const char *text)
 {
-    cs_plan_file file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective objective;
     cs_status status = cs_objective_parse_described(text, &file, &objective);
     char *form = status == CS_OK           ? cs_objective_describe(&objective)
                  : status != CS_ERR_MEMORY ? cs_strdup(text)
                                            : NULL;
     if (form && status != CS_OK) cs_reason_clear();
-    cs_plan_file_free(&file);
     return form;
 }

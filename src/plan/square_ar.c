@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
@@ -107,7 +108,7 @@ static cs_status count_plans(const cs_objective *o, int64_t s, double *count)
 static cs_status visit(cs_enumeration *e)
 {
     const grid g = grid_of(e->objective, e->plan.length);
-    int32_t *rank = cs_alloc(g.squares, sizeof *rank);
+    CS_AUTO_FREE int32_t *rank = cs_alloc(g.squares, sizeof *rank);
     cs_status status = rank ? CS_OK : CS_ERR_MEMORY;
     for (int32_t q = 0; status == CS_OK && q < g.squares; ++q) {
         rank[q] = q;
@@ -118,7 +119,6 @@ static cs_status visit(cs_enumeration *e)
         status = e->visit(e->ctx, &e->plan, 1 / tgamma((double)g.squares + 1));
         more = cs_next_arrangement(g.squares, rank);
     }
-    cs_free(rank);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
@@ -88,7 +89,7 @@ CS_RISING(by_p, ranked, p, index)
 
 cs_status cs_holm(int64_t count, const double *p, double *adjusted)
 {
-    ranked *order = cs_alloc(count, sizeof *order);
+    CS_AUTO_FREE ranked *order = cs_alloc(count, sizeof *order);
     if (!order) return CS_ERR_MEMORY;
     int64_t known = 0;
     for (int64_t i = 0; i < count; ++i) {
@@ -105,7 +106,6 @@ cs_status cs_holm(int64_t count, const double *p, double *adjusted)
         most = fmax(most, fmin(1, (double)(known - i) * order[i].p));
         adjusted[order[i].index] = most;
     }
-    cs_free(order);
     return CS_OK;
 }
 

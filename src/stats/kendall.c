@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 static int sign(double a, double b)
@@ -141,14 +142,13 @@ cs_status cs_kendall_of(int64_t count, const double *first, const double *second
     const int64_t pairs = count * (count - 1) / 2;
     cs_kendall r = {tau_of(c), NAN};
     if (!isnan(r.tau) && (c.untied1 == pairs || c.untied2 == pairs)) {
-        double *chance = NULL;
+        CS_AUTO_FREE double *chance = NULL;
         int64_t most = 0, *tied = cs_alloc(count, sizeof *tied);
         if (!tied) return CS_ERR_MEMORY;
         const int64_t groups = ties(count, c.untied1 < pairs ? first : second, tied);
         cs_status status = inversions(groups, tied, &most, &chance);
         if (status == CS_OK) r.p = beyond(most, chance, c.balance < 0 ? -c.balance : c.balance);
         cs_free(tied);
-        cs_free(chance);
         if (status != CS_OK) return status;
     }
     *out = r;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -293,14 +294,13 @@ cs_status cs_metric_deal(int64_t count, int64_t blocks, uint64_t seed, int32_t *
         return cs_fail(CS_ERR_USAGE, "%lld examples exceed the limit of %d", (long long)count,
                        INT32_MAX);
     }
-    int32_t *order = cs_alloc(count, sizeof *order);
+    CS_AUTO_FREE int32_t *order = cs_alloc(count, sizeof *order);
     if (!order) return CS_ERR_MEMORY;
     cs_rng rng = cs_rng_at(seed, CS_STREAM_SPLIT, (uint64_t)count);
     cs_rng_permutation(&rng, count, order);
     for (int64_t i = 0; i < count; ++i) {
         block[order[i]] = (int32_t)(i % blocks);
     }
-    cs_free(order);
     return CS_OK;
 }
 
@@ -414,7 +414,7 @@ cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary
     }
     cs_status status = check_values("score", count, value, 0);
     if (status != CS_OK) return status;
-    double *sorted = cs_alloc(count, sizeof *sorted);
+    CS_AUTO_FREE double *sorted = cs_alloc(count, sizeof *sorted);
     if (!sorted) return CS_ERR_MEMORY;
     memcpy(sorted, value, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, cs_ascending);
@@ -431,6 +431,5 @@ cs_status cs_seed_summary_of(int64_t count, const double *value, cs_seed_summary
         .high = interval ? sorted[count - r] : NAN,
         .coverage = interval ? 1.0 - 2.0 * binomial_below(count, r) : NAN,
     };
-    cs_free(sorted);
     return CS_OK;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/sort.h"
 
@@ -102,7 +103,7 @@ cs_status cs_prior_of(int64_t count, const double *variance, const double *freed
 {
     cs_prior prior = {0};
     int64_t used = 0;
-    double *sorted = cs_alloc(count, sizeof *sorted);
+    CS_AUTO_FREE double *sorted = cs_alloc(count, sizeof *sorted);
     if (!sorted) return CS_ERR_MEMORY;
     for (int64_t g = 0; g < count; ++g) {
         if (freedom[g] > 0) {
@@ -117,7 +118,6 @@ cs_status cs_prior_of(int64_t count, const double *variance, const double *freed
     if (used >= 3 && sorted[(used - 1) / 2] > 0) {
         fit(count, variance, freedom, 1e-5 * median, &prior);
     }
-    cs_free(sorted);
     *out = prior;
     return CS_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "stats/jackknife.h"
@@ -113,7 +114,7 @@ cs_status cs_rank_correlation_of(const cs_rank_data *data, cs_rank_correlation *
 {
     const double *const from[QUANTITIES] = {data->x, data->y, data->z};
     const int64_t n = data->objects;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     work w = {.n = n, .quantities = data->z ? QUANTITIES : QUANTITIES - 1};
     w.theta = cs_pool_take(&pool, n > DRAWS ? n : DRAWS, sizeof *w.theta);
     for (int q = 0; q < w.quantities; ++q) {
@@ -132,7 +133,6 @@ cs_status cs_rank_correlation_of(const cs_rank_data *data, cs_rank_correlation *
     }
     cs_rank_correlation r = {0};
     if (status == CS_OK) status = fill_correlation(data, &w, &r);
-    cs_pool_free(&pool);
     if (status == CS_OK) *out = r;
     return status;
 }

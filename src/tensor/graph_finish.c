@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "tensor/graph.h"
 
@@ -218,7 +219,7 @@ static void walk(dry_run *d)
 cs_status cs_graph_finish(cs_graph *graph)
 {
     if (graph->status != CS_OK) return cs_fail(graph->status, "%s", graph->reason);
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     dry_run d = {.graph = graph,
                  .shared_logits = CS_NONE,
                  .read = cs_pool_take(&pool, graph->tensors + 1, sizeof *d.read),
@@ -232,6 +233,5 @@ cs_status cs_graph_finish(cs_graph *graph)
         place_activations(&d, true, list);
         place_rest(graph);
     }
-    cs_pool_free(&pool);
     return status;
 }

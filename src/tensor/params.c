@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 enum { ALIGN = 16 }; /* items between the starts of matrices: 64 bytes of floats */
@@ -60,15 +61,13 @@ static cs_status zeroed(cs_backend *backend, int64_t bytes, void **out)
 
 static cs_status put_decay(cs_params *params)
 {
-    uint8_t *decay = cs_calloc(params->items, 1);
+    CS_AUTO_FREE uint8_t *decay = cs_calloc(params->items, 1);
     if (!decay) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count; ++i) {
         const cs_param *p = &params->param[i];
         memset(decay + p->offset, p->decay ? 1 : 0, (size_t)(p->rows * p->cols));
     }
-    cs_status status = params->backend->put(params->backend, params->decay, decay, params->items);
-    cs_free(decay);
-    return status;
+    return params->backend->put(params->backend, params->decay, decay, params->items);
 }
 
 /* Allocates the part of streamed parameters that is always in memory. */
@@ -276,14 +275,13 @@ cs_status cs_params_set(cs_params *params, int64_t number, cs_param_block what, 
 
 cs_status cs_params_hash(const cs_params *params, cs_hasher *hasher)
 {
-    float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
+    CS_AUTO_FREE float *value = cs_alloc(cs_params_most_items(params), sizeof *value);
     cs_status status = value ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         const int64_t items = params->param[i].rows * params->param[i].cols;
         status = cs_params_get(params, i, CS_PARAM_VALUE, value);
         if (status == CS_OK) cs_hasher_add(hasher, value, (size_t)items * sizeof *value);
     }
-    cs_free(value);
     return status;
 }
 

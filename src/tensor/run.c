@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 
@@ -92,7 +93,7 @@ cs_status cs_run_init(const cs_graph *graph, cs_params *params, cs_run **out)
 
 void cs_run_free(cs_run **held)
 {
-    cs_run *run = *held;
+    CS_AUTO_FREE cs_run *run = *held;
     if (!run) {
         return;
     }
@@ -109,7 +110,6 @@ void cs_run_free(cs_run **held)
         }
     }
     cs_pool_free(&run->pool);
-    cs_free(run);
     *held = NULL;
 }
 
@@ -377,7 +377,7 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, cs_re
     cs_matrix m = cs_run_matrix(run, tensor);
     cs_real_kind kind = t->space == CS_SPACE_ACTIVATION ? b->activation : b->parameter;
     int64_t items = (m.rows - 1) * m.ld + m.cols;
-    void *copy = cs_alloc(items, (size_t)cs_real_size(kind));
+    CS_AUTO_FREE void *copy = cs_alloc(items, (size_t)cs_real_size(kind));
     if (!copy) return CS_ERR_MEMORY;
     cs_status status = b->get(b, copy, from, items * cs_real_size(kind));
     for (int64_t r = 0; r < m.rows && status == CS_OK; ++r) {
@@ -385,7 +385,6 @@ static cs_status get(cs_run *run, int tensor, const void *from, void *out, cs_re
             cs_real_set(host, out, r * m.cols + c, cs_real_get(kind, copy, r * m.ld + c));
         }
     }
-    cs_free(copy);
     return status;
 }
 
@@ -404,22 +403,19 @@ cs_status cs_run_put_grad(cs_run *run, int tensor, const double *grad)
     cs_backend *b = run->backend;
     const cs_matrix m = cs_run_matrix(run, tensor);
     const int64_t items = (m.rows - 1) * m.ld + m.cols;
-    void *copy = cs_calloc(items, (size_t)cs_real_size(b->activation));
+    CS_AUTO_FREE void *copy = cs_calloc(items, (size_t)cs_real_size(b->activation));
     if (!copy) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < m.rows * m.cols; ++i) {
         cs_real_set(b->activation, copy, i / m.cols * m.ld + i % m.cols, grad[i]);
     }
-    cs_status status = b->put(b, m.grad, copy, items * cs_real_size(b->activation));
-    cs_free(copy);
-    return status;
+    return b->put(b, m.grad, copy, items * cs_real_size(b->activation));
 }
 
 cs_status cs_run_sum(cs_run *run, int tensor, double *out)
 {
     int64_t rows = cs_run_matrix(run, tensor).rows;
-    double *x = cs_alloc(rows, sizeof *x);
+    CS_AUTO_FREE double *x = cs_alloc(rows, sizeof *x);
     cs_status status = x ? cs_run_get(run, tensor, x) : CS_ERR_MEMORY;
     *out = status == CS_OK ? cs_total(rows, x) : 0;
-    cs_free(x);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/status.h"
 #include "base/threads.h"
@@ -469,7 +470,7 @@ static cs_status assemble(trainer *r)
 cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_options *options,
                                  cs_tokenizer **out)
 {
-    trainer r = {.pairs.free_place = -1};
+    CS_AUTO(trainer) r = {.pairs.free_place = -1};
     cs_status status = resolve(options, &r.options);
     if (status == CS_OK) {
         r.made = cs_tokenizer_new();
@@ -485,6 +486,5 @@ cs_status cs_tokenizer_train_bpe(const cs_text_source *source, const cs_bpe_opti
         *out = r.made;
         r.made = NULL;
     }
-    trainer_free(&r);
     return status;
 }

@@ -2,6 +2,7 @@
  * darts-clone: label in bits 0-7 and 31, a leaf below it in bit 8, offset in bits 10-30, shifted by
  * eight when bit 9 is set; a leaf's value in bits 0-30. Every index is checked, since the table
  * comes from a file. */
+#include "base/auto.h"
 #include "text/charsmap_private.h"
 
 #include <string.h>
@@ -43,14 +44,13 @@ cs_status cs_charsmap_read(const char *base64, int64_t size, cs_charsmap *out)
 {
     struct base64_decode_ctx context;
     size_t decoded = BASE64_DECODE_LENGTH((size_t)size);
-    uint8_t *bytes = cs_alloc((int64_t)decoded + 1, 1);
+    CS_AUTO_FREE uint8_t *bytes = cs_alloc((int64_t)decoded + 1, 1);
     if (!bytes) return CS_ERR_MEMORY;
     base64_decode_init(&context);
     cs_status status = base64_decode_update(&context, &decoded, bytes, (size_t)size, base64) == 1 &&
                                base64_decode_final(&context) == 1
                            ? take_parts(bytes, (int64_t)decoded, out)
                            : cs_fail(CS_ERR_INPUT, "not valid base64");
-    cs_free(bytes);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -112,8 +113,8 @@ done:
 cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corpus *out)
 {
     int64_t there = 0;
-    uint8_t *keep = cs_calloc(corpus->documents, sizeof *keep);
-    int32_t *document = cs_alloc(corpus->documents, sizeof *document);
+    CS_AUTO_FREE uint8_t *keep = cs_calloc(corpus->documents, sizeof *keep);
+    CS_AUTO_FREE int32_t *document = cs_alloc(corpus->documents, sizeof *document);
     cs_status status = keep && document ? CS_OK : CS_ERR_MEMORY;
     for (int64_t d = 0; d < corpus->documents && status == CS_OK; ++d) {
         keep[d] = corpus->held_out[d] != 0;
@@ -132,8 +133,6 @@ cs_status cs_corpus_select_train(const cs_corpus *corpus, int64_t count, cs_corp
         }
         status = cs_corpus_select(corpus, keep, out);
     }
-    cs_free(keep);
-    cs_free(document);
     return status;
 }
 

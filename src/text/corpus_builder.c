@@ -2,6 +2,7 @@
  * pass over the text, 4 bytes a token, the result independent of hash and threads. Parts of a text
  * are read side by side, each thread with its own builder, whose words are merged. Words of dropped
  * documents do not count towards the vocabulary; those of held-out documents do. */
+#include "base/auto.h"
 #include "text/corpus_builder_private.h"
 
 #include <string.h>
@@ -293,7 +294,7 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
                                  cs_corpus_part *part, int64_t parts)
 {
     cs_corpus *c = &b->made;
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     joining j = {b, part, cs_pool_take(&pool, parts, sizeof *j.place),
                  cs_pool_take(&pool, builders, sizeof *j.names)};
     cs_status status = pool.status;
@@ -316,7 +317,6 @@ cs_status cs_corpus_builder_join(cs_corpus_builder *b, const cs_corpus_builder *
     for (int i = 0; i < builders && j.names; ++i) {
         CS_FREE_FIELDS(&j.names[i], word, label);
     }
-    cs_pool_free(&pool);
     return status;
 }
 

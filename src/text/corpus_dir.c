@@ -2,6 +2,7 @@
  * classes. Names are read in byte order, so the corpus does not depend on the file system; names
  * that start with a dot are passed over. The split hashes the path below the directory. The
  * identity of the corpus is the SHA-256 of what sha256sum would print of its files in order. */
+#include "base/auto.h"
 #include "text/corpus_builder_private.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
         return cs_fail(CS_ERR_INPUT, "%s: %s, but a document was expected", path,
                        S_ISDIR(info.st_mode) ? "a directory" : "not a regular file");
     }
-    cs_text_file file = {0};
+    CS_AUTO(cs_text_file) file = {0};
     cs_text_rules *rules = &r->builder.rules;
     cs_status status = cs_interrupt_check();
     if (status == CS_OK) status = cs_text_read(path, rules, &file);
@@ -59,7 +60,6 @@ static cs_status add_file(const char *path, const char *label, const char *key, 
             status = cs_blame(cs_corpus_builder_add(&r->builder, &document), "%s", path);
         if (status == CS_OK) status = list_file(r, file.sha256, key);
     }
-    cs_text_file_free(&file);
     return status;
 }
 
@@ -72,11 +72,9 @@ static cs_status add_class(const char *path, const char *label, reader *r)
     if (status == CS_OK) status = cs_dir_names(path, &entry, &count);
     if (status != CS_OK) return status;
     for (int64_t i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
-        char *file = cs_path_join(path, entry[i]);
-        char *key = cs_path_join(label, entry[i]);
+        CS_AUTO_FREE char *file = cs_path_join(path, entry[i]);
+        CS_AUTO_FREE char *key = cs_path_join(label, entry[i]);
         status = file && key ? add_file(file, label, key, r) : CS_ERR_MEMORY;
-        cs_free(file);
-        cs_free(key);
     }
     cs_text_list_free(entry, count);
     return status;
@@ -87,7 +85,7 @@ static cs_status add_entries(const char *path, char **entry, int64_t count, read
     int64_t classes = 0;
     cs_status status = CS_OK;
     for (int64_t i = 0; status == CS_OK && i < count && !r->builder.enough; ++i) {
-        char *below = cs_path_join(path, entry[i]);
+        CS_AUTO_FREE char *below = cs_path_join(path, entry[i]);
         if (!below) return CS_ERR_MEMORY;
         bool is_class = cs_path_is_dir(below);
         classes += is_class;
@@ -101,7 +99,6 @@ static cs_status add_entries(const char *path, char **entry, int64_t count, read
         } else {
             status = add_file(below, NULL, entry[i], r);
         }
-        cs_free(below);
         cs_progress_report(r->builder.options.progress, "entries of the directory", i + 1, count);
     }
     return status;

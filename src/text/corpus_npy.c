@@ -5,6 +5,7 @@
  *
  * Limit: vocabulary and matrix have a column for every id up to the largest, so an id far above the
  * number of tokens would cost memory for columns that no token has. Such ids are refused. */
+#include "base/auto.h"
 #include "text/corpus_builder_private.h"
 
 #include <string.h>
@@ -149,12 +150,11 @@ cs_status cs_corpus_read_npy(const char *path, const cs_corpus_options *options,
     if (options->take) {
         return cs_fail(CS_ERR_INPUT, "%s: contains token ids, but text was expected", path);
     }
-    cs_array array = {0};
+    CS_AUTO(cs_array) array = {0};
     cs_corpus made = {0};
     cs_status status = cs_npy_read(path, 0, &array);
     if (status == CS_OK) status = take_array(path, &array, options, &made);
     if (status == CS_OK) status = cs_sha256_file(path, made.sha256);
-    cs_array_free(&array);
     return CS_DELIVER(status, out, made, cs_corpus_free);
 }
 
@@ -259,7 +259,7 @@ static cs_status take_rows(const char *name, const cs_array *array,
 {
     const int64_t rows = array->ndim == 2 ? array->shape[0] : 1,
                   columns = array->shape[array->ndim - 1];
-    int64_t *doc_ptr = cs_alloc(rows + 1, sizeof *doc_ptr);
+    CS_AUTO_FREE int64_t *doc_ptr = cs_alloc(rows + 1, sizeof *doc_ptr);
     if (!doc_ptr) return CS_ERR_MEMORY;
     for (int64_t r = 0; r <= rows; ++r) {
         doc_ptr[r] = r * columns;
@@ -267,9 +267,7 @@ static cs_status take_rows(const char *name, const cs_array *array,
     cs_array ids = *array;
     ids.ndim = 1;
     ids.shape[0] = array->size;
-    cs_status status = take_ids(name, &ids, rows, doc_ptr, options, out);
-    cs_free(doc_ptr);
-    return status;
+    return take_ids(name, &ids, rows, doc_ptr, options, out);
 }
 
 static bool can_borrow_rows(const cs_array *array, const cs_corpus_options *options)

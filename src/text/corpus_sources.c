@@ -4,6 +4,7 @@
  * writes the prepared file; its last line on stdout lists the packages it read as
  * "name=version ...". The script runs as a child, never through a shell command line.
  */
+#include "base/auto.h"
 #include "text/corpus.h"
 
 #include <string.h>
@@ -51,22 +52,18 @@ cs_status cs_corpus_prepared_path(const char *name, char **out)
 {
     const cs_corpus_source *source = NULL;
     cs_status status = find_source(name, &source);
-    char *file = status == CS_OK ? cs_format("%s.tsv", name) : NULL;
+    CS_AUTO_FREE char *file = status == CS_OK ? cs_format("%s.tsv", name) : NULL;
     if (status == CS_OK) status = file ? cs_prepared_path(file, out) : CS_ERR_MEMORY;
-    cs_free(file);
     return status;
 }
 
 static cs_status run_script(const void *of, const char *target, char **packages)
 {
     const cs_corpus_source *source = of;
-    char *relative = cs_format("data/%s", source->script), *script = NULL;
+    CS_AUTO_FREE char *relative = cs_format("data/%s", source->script), *script = NULL;
     cs_status status = relative ? cs_share_path(relative, &script) : CS_ERR_MEMORY;
     const char *const argv[] = {"sh", script, target, NULL};
-    if (status == CS_OK) status = cs_child_text(script, argv, packages);
-    cs_free(relative);
-    cs_free(script);
-    return status;
+    return status == CS_OK ? cs_child_text(script, argv, packages) : status;
 }
 
 cs_status cs_corpus_prepare(const char *name, bool force, char **note)
@@ -74,11 +71,9 @@ cs_status cs_corpus_prepare(const char *name, bool force, char **note)
     const cs_corpus_source *source = NULL;
     cs_status status = find_source(name, &source);
     if (status != CS_OK) return status;
-    char *file = cs_format("%s.tsv", name);
+    CS_AUTO_FREE char *file = cs_format("%s.tsv", name);
     const cs_prepared what = {name, file, run_script, source};
-    status = file ? cs_prepare(&what, force, note) : CS_ERR_MEMORY;
-    cs_free(file);
-    return status;
+    return file ? cs_prepare(&what, force, note) : CS_ERR_MEMORY;
 }
 
 /* --- lists of sources ------------------------------------------------------------------------- */
@@ -112,9 +107,8 @@ cs_status cs_corpus_next_source(const char **at, char **source)
     const size_t length = source_length(*at);
     *source = NULL;
     if (**at == '\0') return CS_OK;
-    char *item = cs_format("%.*s", (int)length, *at);
+    CS_AUTO_FREE char *item = cs_format("%.*s", (int)length, *at);
     *source = item ? cs_strdup(cs_trim(item)) : NULL;
-    cs_free(item);
     *at += length + ((*at)[length] == ',');
     return !*source           ? CS_ERR_MEMORY
            : **source == '\0' ? cs_fail(CS_ERR_INPUT, "a list of corpora contains an empty name")
@@ -246,14 +240,13 @@ static cs_status take_joined(void *to, const cs_document *document, bool held_ou
 
 static cs_status add_source(joined *j, const cs_corpus_options *options)
 {
-    cs_corpus about = {0};
+    CS_AUTO(cs_corpus) about = {0};
     cs_status status = cs_corpus_visit(j->source, options, take_joined, j, &about);
     j->bytes += about.invalid_bytes;
     j->documents += about.invalid_documents;
     j->headers += about.read.headers;
     j->returns += about.read.returns;
     if (status == CS_OK) cs_append(&j->listing, "%s  %s\n", about.sha256, j->source);
-    cs_corpus_free(&about);
     return status;
 }
 
@@ -338,13 +331,12 @@ cs_status cs_corpus_load(const char *source, const cs_corpus_options *options, c
 static cs_status add_text(const char *name, int64_t number, cs_document document,
                           cs_corpus_builder *builder)
 {
-    char *mended = NULL;
+    CS_AUTO_FREE char *mended = NULL;
     bool keeps = true;
     cs_status status =
         cs_text_admit(&builder->rules, document.text, &document.size, &mended, &keeps);
     if (mended) document.text = mended;
     if (status == CS_OK && keeps) status = cs_corpus_builder_add(builder, &document);
-    cs_free(mended);
     return status == CS_ERR_INPUT ? cs_blame(status, "%s: text %lld", name, (long long)number)
                                   : status;
 }

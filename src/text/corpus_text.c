@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/csv.h"
@@ -272,12 +273,11 @@ static cs_status json_document(reader *r, cs_document *out)
     r->object = NULL;
     status = cs_json_parse_line(r->path, line_number(r), r->line, r->size, &r->object);
     if (status == CS_ERR_INPUT) {
-        char *why = cs_strdup(cs_reason());
+        CS_AUTO_FREE char *why = cs_strdup(cs_reason());
         if (!why) return CS_ERR_MEMORY;
         cs_reason_clear();
         status = cs_fail(status, "%s; each line must be one JSON object with a string under \"%s\"",
                          why, text);
-        cs_free(why);
         return status;
     }
     if (status == CS_OK) status = text_of(r, text, &out->text, &out->size);
@@ -339,7 +339,7 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
         return CS_OK;
     }
     cs_corpus_builder *builder = &d->builder[worker];
-    reader r = *d->whole;
+    CS_AUTO(reader) r = *d->whole;
     r.at = part_begin(d, item);
     r.end = part_begin(d, item + 1);
     r.begin = r.at;
@@ -348,7 +348,6 @@ static cs_status read_part(void *ctx, int64_t item, int worker)
     r.rules = &builder->rules;
     r.progress = worker == 0 ? r.progress : NULL; /* which is for one thread at a time */
     cs_status status = add_lines(&r, d->document, d->whole->end - d->whole->at, builder);
-    reader_free(&r);
     cs_corpus_builder_cut(builder, worker, &d->part[item]);
     return status;
 }
@@ -393,7 +392,7 @@ static tsv_columns columns_to_read(const cs_columns *c)
 static cs_status read_header(reader *r, cs_columns *found)
 {
     reader first = *r;
-    cs_cell *cell = NULL;
+    CS_AUTO_FREE cs_cell *cell = NULL;
     int64_t cells = 0, capacity = 0;
     cs_status status = CS_OK;
     if (!next_line(&first)) return CS_OK; /* an empty file */
@@ -408,7 +407,6 @@ static cs_status read_header(reader *r, cs_columns *found)
                           r->path, (long long)first.number);
     if (status == CS_OK && found->headers > 0) *r = first;
     if (status == CS_OK) r->columns = columns_to_read(found);
-    cs_free(cell);
     return status;
 }
 
@@ -416,14 +414,12 @@ static cs_status read_header(reader *r, cs_columns *found)
 
 static cs_status csv_columns(const reader *r, const cs_csv *csv, cs_columns *found)
 {
-    cs_cell *cell = cs_alloc(csv->fields, sizeof *cell);
+    CS_AUTO_FREE cs_cell *cell = cs_alloc(csv->fields, sizeof *cell);
     if (!cell) return CS_ERR_MEMORY;
     for (int i = 0; i < csv->fields; ++i) {
         cell[i] = (cs_cell){csv->field[i], (int64_t)strlen(csv->field[i])};
     }
-    cs_status status = cs_columns_find(r->options, true, cell, csv->fields, found);
-    cs_free(cell);
-    return status;
+    return cs_columns_find(r->options, true, cell, csv->fields, found);
 }
 
 static cs_status csv_field(const cs_csv *csv, const char *what, int64_t number, const char **text,
@@ -503,9 +499,9 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
     const bool whole = format == CS_FORMAT_TEXT && options->whole_file;
     cs_corpus_builder builder;
     cs_corpus_builder_init(&builder, options);
-    cs_text_file file = {0};
-    reader r = {
-        .path = path, .options = options, .rules = &builder.rules, .progress = options->progress};
+    CS_AUTO(cs_text_file) file = {0};
+    CS_AUTO(reader)
+    r = {.path = path, .options = options, .rules = &builder.rules, .progress = options->progress};
     builder.rules.hash_later = format != CS_FORMAT_CSV; /* which is unquoted in place */
     cs_status status = cs_text_read(path, &builder.rules, &file);
     if (status == CS_OK) status = cs_refused_status(builder.rules.refused);
@@ -524,8 +520,6 @@ cs_status cs_corpus_read_lines(const char *path, cs_text_format format, bool pre
         cs_text_hash(&file);
         memcpy(out->sha256, file.sha256, sizeof out->sha256);
     }
-    reader_free(&r);
-    cs_text_file_free(&file);
     cs_corpus_builder_free(&builder);
     return status;
 }

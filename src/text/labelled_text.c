@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -73,11 +74,9 @@ static cs_status add_label(reader *r, const char *label, int64_t size)
     cs_status status = cs_reserve(&t->value, &r->value_capacity, t->count + 1, sizeof *t->value);
     if (status == CS_OK && !r->options->regression)
         return class_of(r, label, size, &t->value[t->count]);
-    char *text = status == CS_OK ? cs_format("%.*s", (int)size, label) : NULL;
+    CS_AUTO_FREE char *text = status == CS_OK ? cs_format("%.*s", (int)size, label) : NULL;
     if (!text) return CS_ERR_MEMORY;
-    status = number_of(text, &t->value[t->count]);
-    cs_free(text);
-    return status;
+    return number_of(text, &t->value[t->count]);
 }
 
 static cs_status add_text(const char *text, int64_t size, int64_t at, int64_t *work, char ***list)
@@ -173,7 +172,7 @@ static cs_status name_classes(const cs_word_table *labels, cs_labelled_text *t)
 /* Values by first appearance become class numbers. */
 static cs_status number_classes(const cs_word_table *labels, cs_labelled_text *t)
 {
-    double *class = cs_alloc(labels->words, sizeof *class);
+    CS_AUTO_FREE double *class = cs_alloc(labels->words, sizeof *class);
     cs_status status = class ? name_classes(labels, t) : CS_ERR_MEMORY;
     for (int64_t k = 0; k < t->classes && status == CS_OK; ++k) {
         const char *name = t->class_name[k];
@@ -182,7 +181,6 @@ static cs_status number_classes(const cs_word_table *labels, cs_labelled_text *t
     for (int64_t i = 0; i < t->count && status == CS_OK; ++i) {
         t->value[i] = class[(int64_t)t->value[i]];
     }
-    cs_free(class);
     return status;
 }
 
@@ -244,7 +242,7 @@ static cs_status side_of(const char *source, reader *r, const char **name)
 
 static cs_status visit(const char *source, const cs_corpus_options *options, reader *r)
 {
-    cs_corpus about = {0};
+    CS_AUTO(cs_corpus) about = {0};
     cs_status status = begin(r);
     if (status == CS_OK) status = cs_corpus_visit(source, options, take_document, r, &about);
     r->made.path = about.path;
@@ -252,7 +250,6 @@ static cs_status visit(const char *source, const cs_corpus_options *options, rea
     r->made.invalid_documents = about.invalid_documents;
     r->made.read = about.read;
     about.path = NULL;
-    cs_corpus_free(&about);
     return status;
 }
 
@@ -351,11 +348,9 @@ static cs_status take_array(const char *name, const cs_array *array, reader *r)
 
 static cs_status read_array(const char *path, reader *r)
 {
-    cs_array array = {0};
+    CS_AUTO(cs_array) array = {0};
     cs_status status = cs_npy_read(path, 0, &array);
-    if (status == CS_OK) status = take_array(path, &array, r);
-    cs_array_free(&array);
-    return status;
+    return status == CS_OK ? take_array(path, &array, r) : status;
 }
 
 cs_status cs_labels_of_array(const char *name, const cs_array *array, bool regression,
@@ -412,7 +407,7 @@ cs_status cs_labelled_side(const cs_corpus *corpus, int side, int64_t limit,
                            const cs_labelled_text *classes_of, cs_labelled_text *out,
                            cs_corpus *documents)
 {
-    uint8_t *keep = cs_calloc(corpus->documents, 1);
+    CS_AUTO_FREE uint8_t *keep = cs_calloc(corpus->documents, 1);
     int64_t left = limit > 0 ? limit : corpus->documents;
     cs_corpus chosen = {0};
     if (!keep) return CS_ERR_MEMORY;
@@ -422,7 +417,6 @@ cs_status cs_labelled_side(const cs_corpus *corpus, int side, int64_t limit,
     }
     cs_status status = cs_corpus_select(corpus, keep, &chosen);
     if (status == CS_OK) status = label_all(&chosen, classes_of, out);
-    cs_free(keep);
     return CS_DELIVER(status, documents, chosen, cs_corpus_free);
 }
 
@@ -455,11 +449,10 @@ static cs_status few_of(const char *text, double *share, int64_t *number)
         return CS_OK;
     }
     if (length > 1 && text[length - 1] == '%') {
-        char *percent = cs_format("%.*s", (int)(length - 1), text);
+        CS_AUTO_FREE char *percent = cs_format("%.*s", (int)(length - 1), text);
         if (!percent) return CS_ERR_MEMORY;
         bool good = cs_real_scan(percent, share) && *share > 0.0 && *share <= 100.0;
         *share /= 100.0;
-        cs_free(percent);
         if (good) {
             return CS_OK;
         }
@@ -508,9 +501,9 @@ cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64
     int64_t number;
     cs_status status = few_of(text, &share, &number);
     if (status != CS_OK) return status;
-    lot *lots = cs_alloc(count, sizeof *lots);
-    uint8_t *keep = cs_calloc(count, sizeof *keep);
-    int64_t *made = cs_alloc(count, sizeof *made);
+    CS_AUTO_FREE lot *lots = cs_alloc(count, sizeof *lots);
+    CS_AUTO_FREE uint8_t *keep = cs_calloc(count, sizeof *keep);
+    CS_AUTO_FREE int64_t *made = cs_alloc(count, sizeof *made);
     status = lots && keep && made ? CS_OK : CS_ERR_MEMORY;
     for (int64_t k = classes > 0 ? 0 : -1; k < classes && status == CS_OK; ++k) {
         status = draw_class(share, number, examples, k, seed, lots, keep);
@@ -525,8 +518,5 @@ cs_status cs_few_shot(const char *text, const cs_labelled_text *examples, uint64
         *index = made;
         made = NULL;
     }
-    cs_free(lots);
-    cs_free(keep);
-    cs_free(made);
     return status;
 }

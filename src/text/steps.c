@@ -1,5 +1,6 @@
 /* Reading and running the steps. A key that a kind does not know is refused: a part of a file that
  * were passed over would give other ids without a word. */
+#include "base/auto.h"
 #include "text/steps_private.h"
 
 #include <stdio.h>
@@ -156,7 +157,7 @@ void cs_steps_free(cs_steps *steps)
 
 static cs_status unknown_kind(const cs_stage *stage, const char *field, const char *type)
 {
-    char *known = cs_strdup("");
+    CS_AUTO_FREE char *known = cs_strdup("");
     for (int i = 0; i < stage->kinds; ++i) {
         cs_append(&known, "%s, ", stage->kind[i].type);
     }
@@ -164,7 +165,6 @@ static cs_status unknown_kind(const cs_stage *stage, const char *field, const ch
                            ? cs_fail(CS_ERR_INPUT, "%s.type: \"%s\" is not supported (%sSequence)",
                                      field, type, known)
                            : CS_ERR_MEMORY;
-    cs_free(known);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -158,7 +159,7 @@ static cs_status take_item(char *item, unsigned *set, spec *s)
 static cs_status read_spec(const char *source, spec *s)
 {
     unsigned set = 0;
-    char *held = cs_strdup(strchr(source, ':') + 1);
+    CS_AUTO_FREE char *held = cs_strdup(strchr(source, ':') + 1);
     *s = (spec){.kind = kind_of(source),
                 .order = 1,
                 .depth = 3,
@@ -182,7 +183,6 @@ static cs_status read_spec(const char *source, spec *s)
                 cs_fail(CS_ERR_USAGE, "%s cannot be given with file=%s, which defines the rows",
                         keys[i].name, s->file);
     }
-    cs_free(held);
     s->emission = isnan(s->emission) ? s->concentration : s->emission;
     s->words = s->kind == MARKOV ? s->states : s->words;
     s->length = s->length > 0 ? s->length : s->kind == GRAMMAR ? (int64_t)1 << s->depth : 16;
@@ -321,7 +321,7 @@ done:
 static cs_status stationary(int64_t n, const double *next, double *start)
 {
     cs_status status = CS_OK;
-    double *a = cs_alloc(n * n, sizeof *a);
+    CS_AUTO_FREE double *a = cs_alloc(n * n, sizeof *a);
     if (!a) return CS_ERR_MEMORY;
     memcpy(a, next, (size_t)(n * n) * sizeof *a);
     for (int64_t k = n - 1; k > 0 && status == CS_OK; --k) {
@@ -354,7 +354,6 @@ static cs_status stationary(int64_t n, const double *next, double *start)
         }
     }
     if (status == CS_OK) (void)cs_to_one(n, start);
-    cs_free(a);
     return status;
 }
 
@@ -416,7 +415,7 @@ static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_
 {
     const int64_t n = s->states, v = language->words, h = language->states;
     const json_t *initial = json_object_get(class, "initial");
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *rule = cs_pool_take(&pool, n * n * n, sizeof *rule),
            *word = cs_pool_take(&pool, n * v, sizeof *word),
            *root = cs_pool_take(&pool, n, sizeof *root);
@@ -431,7 +430,6 @@ static cs_status read_grammar(const json_t *class, const spec *s, int64_t c, cs_
         status = cs_grammar_chain(n, s->depth, v, root, rule, word, language->start + c * h,
                                   language->next + c * h * h, language->emit + c * h * v);
     }
-    cs_pool_free(&pool);
     return status;
 }
 

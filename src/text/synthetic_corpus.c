@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
@@ -68,7 +69,7 @@ static int64_t text_of(const cs_synthetic *language, const int32_t *token, char 
 static cs_status add_documents(const cs_synthetic *language, cs_corpus_builder *b)
 {
     char label[24];
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     int32_t *token = cs_pool_take(&pool, language->length, sizeof *token);
     char *text = cs_pool_take(&pool, 8 * language->length + 16, 1);
     cs_status status = pool.status;
@@ -82,13 +83,12 @@ static cs_status add_documents(const cs_synthetic *language, cs_corpus_builder *
         status = cs_corpus_builder_add(b, &document);
         if (status == CS_OK) status = cs_interrupt_check();
     }
-    cs_pool_free(&pool);
     return status;
 }
 
 cs_status cs_synthetic_read(const char *source, const cs_corpus_options *resolved, cs_corpus *out)
 {
-    cs_synthetic language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     cs_corpus_builder b;
     char word[16];
     int32_t number = 0;
@@ -108,7 +108,6 @@ cs_status cs_synthetic_read(const char *source, const cs_corpus_options *resolve
     if (status == CS_OK) status = cs_blame(cs_corpus_builder_finish(&b, out), "%s", source);
     if (status == CS_OK) memcpy(out->sha256, language.sha256, sizeof out->sha256);
     cs_corpus_builder_free(&b);
-    cs_synthetic_free(&language);
     return status;
 }
 
@@ -221,10 +220,10 @@ static void add_frame(const cs_synthetic *language, int64_t label, int32_t lengt
 cs_status cs_synthetic_population_of(const char *source, int64_t max_length, int64_t stride,
                                      cs_corpus *out)
 {
-    cs_synthetic language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     cs_corpus made = {0};
-    cs_sequences s = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_sequences) s = {0};
+    CS_AUTO(cs_pool) pool = {0};
     cut c = {0};
     cs_status status = cs_synthetic_parse(source, &language);
     if (status == CS_OK) status = cut_of(&language, max_length, stride, &s, &c);
@@ -238,13 +237,10 @@ cs_status cs_synthetic_population_of(const char *source, int64_t max_length, int
                           made.population->start + i * language.states);
         add_frame(&language, label, c.length[k], (double)c.count[k] / (double)s.count, &made);
     }
-    cs_pool_free(&pool);
-    cs_sequences_free(&s);
     if (status == CS_OK) {
         made.population->language = language;
         language = (cs_synthetic){0};
     }
-    cs_synthetic_free(&language);
     return CS_DELIVER(status, out, made, cs_corpus_free);
 }
 
@@ -310,7 +306,7 @@ cs_status cs_synthetic_score_of(const cs_synthetic *language, const cs_corpus *c
                                 bool held_out, cs_synthetic_score *out)
 {
     cs_synthetic_score score = {0};
-    cs_pool pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     double *a = cs_pool_take(&pool, language->classes * language->states, sizeof *a),
            *further = cs_pool_take(&pool, language->classes * language->states, sizeof *further);
     cs_status status = pool.status;
@@ -329,6 +325,5 @@ cs_status cs_synthetic_score_of(const cs_synthetic *language, const cs_corpus *c
     score.bayes_error /= n;
     score.bayes_risk /= n;
     if (status == CS_OK) *out = score;
-    cs_pool_free(&pool);
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
 #include "io/number.h"
@@ -108,7 +109,7 @@ static cs_status decode_line(void *ctx, const cs_token_lines *j, const char *lin
 {
     decoder *d = ctx;
     int64_t count = 0, length = 0;
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     cs_status status = read_ids(d, line, size, &count);
     if (status == CS_OK)
         status = cs_tokenizer_decode(d->tokenizer, d->id, count, d->plain, &text, &length);
@@ -118,7 +119,6 @@ static cs_status decode_line(void *ctx, const cs_token_lines *j, const char *lin
     }
     if (status == CS_OK && j->list)
         status = append_json(j->list, json_stringn(text, (size_t)length));
-    cs_free(text);
     return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "text/tokenizer_private.h"
 #include "text/unicode.h"
@@ -19,7 +20,7 @@ cs_tokenizer *cs_tokenizer_new(void)
 
 void cs_tokenizer_free(cs_tokenizer **held)
 {
-    cs_tokenizer *t = *held;
+    CS_AUTO_FREE cs_tokenizer *t = *held;
     if (!t) {
         return;
     }
@@ -37,7 +38,6 @@ void cs_tokenizer_free(cs_tokenizer **held)
     for (int i = 0; i < CS_PARTS; ++i) {
         json_decref(t->part[i]);
     }
-    cs_free(t);
     *held = NULL;
 }
 
@@ -227,7 +227,7 @@ static cs_status put_tokens(const cs_tokenizer *t, const int32_t *ids, int64_t c
 cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t count,
                               bool skip_special, char **text, int64_t *size)
 {
-    cs_pieces p = {0};
+    CS_AUTO(cs_pieces) p = {0};
     cs_status status = check_ids(t, ids, count);
     if (status == CS_OK) status = put_tokens(t, ids, count, skip_special, &p);
     if (status == CS_OK) status = cs_steps_run(&t->decoder, &p);
@@ -239,6 +239,5 @@ cs_status cs_tokenizer_decode(const cs_tokenizer *t, const int32_t *ids, int64_t
         *text = out;
         *size = p.size;
     }
-    cs_pieces_free(&p);
     return status;
 }

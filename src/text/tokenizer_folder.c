@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -412,7 +413,7 @@ static cs_status add_token(folder *f, const json_t *root, const json_t *token)
 static cs_status gather(folder *f)
 {
     const bool decoder = json_object_get(f->config, "added_tokens_decoder") != NULL;
-    json_t *by_id = json_array();
+    json_auto_t *by_id = json_array();
     cs_status status = by_id ? take_own(f) : CS_ERR_MEMORY;
     if (status == CS_OK) status = take_own_extra(f);
     if (status == CS_OK && !decoder) status = take_map(f);
@@ -420,14 +421,12 @@ static cs_status gather(folder *f)
     if (status == CS_OK) status = decoder ? take_decoder(f, by_id) : take_file(f, by_id);
     f->by_id = json_array_size(f->list);
     if (status == CS_OK) status = each_named(f, false, mark_special);
-    if (status == CS_OK) status = each_named(f, true, append_named);
-    json_decref(by_id);
-    return status;
+    return status == CS_OK ? each_named(f, true, append_named) : status;
 }
 
 static cs_status read_file(const char *dir, const char *name, json_t **out)
 {
-    char *path = cs_path_join(dir, name);
+    CS_AUTO_FREE char *path = cs_path_join(dir, name);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) {
         status = cs_json_read_reals(path, out);
@@ -437,7 +436,6 @@ static cs_status read_file(const char *dir, const char *name, json_t **out)
     }
     if (status == CS_OK && !json_is_object(*out))
         status = cs_fail(CS_ERR_INPUT, "%s: expected an object", path);
-    cs_free(path);
     return status;
 }
 

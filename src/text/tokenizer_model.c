@@ -5,6 +5,7 @@
  * Limits: no dropout, no merge given twice, no prefix or suffix together with byte_fallback. */
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/json.h"
 #include "text/tokenizer_private.h"
@@ -74,10 +75,8 @@ static cs_status take_merge(const cs_tokenizer *t, const json_t *item, size_t in
     cs_status status = id_of(t, index, left, left_size, &out->left);
     if (status == CS_OK) status = id_of(t, index, right, strlen(right), &out->right);
     if (status != CS_OK) return status;
-    char *product = cs_format("%.*s%s", (int)left_size, left, right + lead);
-    status = product ? id_of(t, index, product, strlen(product), &out->token) : CS_ERR_MEMORY;
-    cs_free(product);
-    return status;
+    CS_AUTO_FREE char *product = cs_format("%.*s%s", (int)left_size, left, right + lead);
+    return product ? id_of(t, index, product, strlen(product), &out->token) : CS_ERR_MEMORY;
 }
 
 /* Published vocabularies leave out bytes that UTF-8 never uses, and more: -1 refuses the texts that
@@ -97,7 +96,7 @@ static cs_status read_merges(const json_t *list, cs_tokenizer *t)
     if (!json_is_array(list) || merges >= INT32_MAX) {
         return cs_fail(CS_ERR_INPUT, "model.merges: expected a list");
     }
-    cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
+    CS_AUTO_FREE cs_bpe_merge *merge = cs_alloc(merges, sizeof *merge);
     cs_status status = merge ? CS_OK : CS_ERR_MEMORY;
     take_bytes(t, byte_token);
     for (int64_t i = 0; i < merges && status == CS_OK; ++i) {
@@ -108,7 +107,6 @@ static cs_status read_merges(const json_t *list, cs_tokenizer *t)
         status = cs_fail(CS_ERR_INPUT, "model.merges[%lld]: \"%s\" and \"%s\" are merged twice",
                          (long long)twice, cs_tokenizer_token(t, merge[twice].left),
                          cs_tokenizer_token(t, merge[twice].right));
-    cs_free(merge);
     return status;
 }
 
@@ -257,7 +255,7 @@ static cs_status find_by(cs_tokenizer *t, int32_t index, cs_pieces *p)
 /* Special tokens come before others, as in the `tokenizers` package. */
 static cs_status mark_added(cs_tokenizer *t)
 {
-    cs_pieces p = {0};
+    CS_AUTO(cs_pieces) p = {0};
     t->special = cs_calloc(t->table.words, sizeof *t->special);
     cs_status status = t->special ? CS_OK : CS_ERR_MEMORY;
     for (int special = 1; special >= 0; --special) {
@@ -268,7 +266,6 @@ static cs_status mark_added(cs_tokenizer *t)
             }
         }
     }
-    cs_pieces_free(&p);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -271,8 +272,9 @@ static cs_status read_root(const json_t *root, cs_tokenizer *t)
 
 cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
 {
-    json_t *root = NULL, *config = NULL;
-    char *file = cs_path_is_dir(path) ? cs_path_join(path, "tokenizer.json") : cs_strdup(path);
+    json_auto_t *root = NULL, *config = NULL;
+    CS_AUTO_FREE char *file =
+        cs_path_is_dir(path) ? cs_path_join(path, "tokenizer.json") : cs_strdup(path);
     const bool folder = cs_path_is_dir(path);
     cs_tokenizer *t = NULL;
     cs_status status = file ? cs_json_read(file, &root) : CS_ERR_MEMORY;
@@ -283,9 +285,6 @@ cs_status cs_tokenizer_read(const char *path, cs_tokenizer **out)
         status = t ? cs_blame(read_root(root, t), "%s", file) : CS_ERR_MEMORY;
     }
     if (status == CS_OK && config) cs_tokenizer_take_roles(t, config);
-    json_decref(root);
-    json_decref(config);
-    cs_free(file);
     if (status != CS_OK) {
         cs_tokenizer_free(&t);
         return status;

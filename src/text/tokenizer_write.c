@@ -86,7 +86,7 @@ static json_t *model_json(const cs_tokenizer *t)
 
 cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path)
 {
-    json_t *json = json_object();
+    json_auto_t *json = json_object();
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
     cs_json_put(&status, json, "version", json_string("1.0"));
     cs_json_put(&status, json, "truncation", kept(t->part[CS_PART_TRUNCATION]));
@@ -98,7 +98,6 @@ cs_status cs_tokenizer_write(const cs_tokenizer *t, const char *path)
     cs_json_put(&status, json, "decoder", kept(t->part[CS_PART_DECODER]));
     cs_json_put(&status, json, "model", model_json(t));
     if (status == CS_OK) status = cs_json_write(path, json); /* and says what lacks memory */
-    json_decref(json);
     return status;
 }
 
@@ -109,8 +108,8 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length, const
                                                      [CS_TOKEN_MASK] = "mask_token",
                                                      [CS_TOKEN_BOS] = "bos_token",
                                                      [CS_TOKEN_EOS] = "eos_token"};
-    json_t *json = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
-                             "clean_up_tokenization_spaces", 0);
+    json_auto_t *json = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast",
+                                  "clean_up_tokenization_spaces", 0);
     cs_status status = json ? CS_OK : cs_fail(CS_ERR_MEMORY, "%s: out of memory for JSON", path);
     if (status == CS_OK && length > 0)
         status = cs_json_set(json, "model_max_length", json_integer(length));
@@ -120,7 +119,5 @@ cs_status cs_tokenizer_write_config(const cs_tokenizer *t, int64_t length, const
             status = cs_json_set(json, role[r], json_string(cs_tokenizer_token(t, id)));
         }
     }
-    if (status == CS_OK) status = cs_json_write(path, json);
-    json_decref(json);
-    return status;
+    return status == CS_OK ? cs_json_write(path, json) : status;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -69,7 +70,7 @@ static cs_status train_budget(cs_model *model, const cs_corpus *corpus,
                               cs_train_budget *budget)
 {
     cs_train_options o = *options;
-    char *dir = cs_train_budget_dir(options->dir, budget->steps);
+    CS_AUTO_FREE char *dir = cs_train_budget_dir(options->dir, budget->steps);
     o.dir = dir;
     o.steps = budget->steps;
     o.start.trunk = options->dir;
@@ -77,7 +78,6 @@ static cs_status train_budget(cs_model *model, const cs_corpus *corpus,
     o.begun = NULL;
     cs_status status =
         dir ? cs_train(model, corpus, tokenizer, &o, &budget->result) : CS_ERR_MEMORY;
-    cs_free(dir);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "io/digests.h"
@@ -98,8 +99,8 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
     steps found = {0};
     cs_status status = list(dir, "", &found);
     for (int64_t i = 0; i < found.count && status == CS_OK; ++i) {
-        char *folder = cs_train_folder(dir, found.step[i]);
-        char *index = folder ? cs_path_join(folder, INDEX) : NULL;
+        CS_AUTO_FREE char *folder = cs_train_folder(dir, found.step[i]);
+        CS_AUTO_FREE char *index = folder ? cs_path_join(folder, INDEX) : NULL;
         if (!index) {
             status = CS_ERR_MEMORY;
         } else if (!cs_path_exists(index)) {
@@ -107,8 +108,6 @@ cs_status cs_train_last(const char *dir, int64_t *last, int64_t *before)
                 cs_fail(CS_ERR_INPUT, "%s is missing: %s is not a checkpoint; remove the folder",
                         index, folder);
         }
-        cs_free(index);
-        cs_free(folder);
     }
     *last = found.count > 0 ? found.step[0] : -1;
     *before = found.count > 1 ? found.step[1] : -1;
@@ -123,13 +122,12 @@ static cs_status remove_own(const char *folder)
 {
     cs_status status = CS_OK;
     for (int i = -1; status == CS_OK && (i < 0 || files_of[i]); ++i) {
-        char *path = cs_path_join(folder, i < 0 ? INDEX : files_of[i]);
+        CS_AUTO_FREE char *path = cs_path_join(folder, i < 0 ? INDEX : files_of[i]);
         if (!path) {
             status = CS_ERR_MEMORY;
         } else if (unlink(path) != 0 && errno != ENOENT) {
             status = cs_fail(CS_ERR_IO, "%s: cannot remove: %s", path, strerror(errno));
         }
-        cs_free(path);
     }
     if (status == CS_OK) (void)rmdir(folder);
     return status;
@@ -139,7 +137,7 @@ static cs_status remove_own(const char *folder)
  * one of that name holds files that are not ours, it goes without. */
 static cs_status remove_finished(const char *folder)
 {
-    char *old = cs_format("%s%s", folder, leaving);
+    CS_AUTO_FREE char *old = cs_format("%s%s", folder, leaving);
     cs_status status = old ? remove_own(old) : CS_ERR_MEMORY;
     if (status == CS_OK && rename(folder, old) == 0) {
         status = remove_own(old);
@@ -148,7 +146,6 @@ static cs_status remove_finished(const char *folder)
     } else if (status == CS_OK && errno != ENOENT) {
         status = cs_fail(CS_ERR_IO, "%s: cannot rename to %s: %s", folder, old, strerror(errno));
     }
-    cs_free(old);
     return status;
 }
 
@@ -168,17 +165,16 @@ static void remove_unfinished(const char *folder)
 /* A folder of that name without an index is not ours, unless it is empty. */
 static cs_status check_own(const char *folder)
 {
-    char *index = cs_path_join(folder, INDEX);
+    CS_AUTO_FREE char *index = cs_path_join(folder, INDEX);
     cs_status status = index ? CS_OK : CS_ERR_MEMORY;
     if (index && !cs_path_exists(index) && rmdir(folder) != 0 && errno != ENOENT)
         status = cs_fail(CS_ERR_USAGE, "%s is not empty and not a checkpoint; remove it", folder);
-    cs_free(index);
     return status;
 }
 
 static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
 {
-    char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)step, suffix);
+    CS_AUTO_FREE char *folder = cs_format("%s/%s%lld%s", dir, prefix, (long long)step, suffix);
     cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
     if (folder && suffix == partial) {
         remove_unfinished(folder);
@@ -187,7 +183,6 @@ static cs_status remove_named(const char *dir, int64_t step, const char *suffix)
         if (status == CS_OK)
             status = suffix == leaving ? remove_own(folder) : remove_finished(folder);
     }
-    cs_free(folder);
     return status;
 }
 
@@ -221,7 +216,7 @@ cs_status cs_train_prune(const char *dir, int64_t keep, const cs_train_steps *li
 
 cs_status cs_train_finite(const cs_params *params, int64_t step)
 {
-    float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
+    CS_AUTO_FREE float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
     cs_status status = buffer ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         const cs_param *p = &params->param[i];
@@ -242,7 +237,6 @@ cs_status cs_train_finite(const cs_params *params, int64_t step)
                               p->name, (double)buffer[k]);
         }
     }
-    cs_free(buffer);
     return status;
 }
 
@@ -262,8 +256,8 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
 {
     cs_safetensors_writer *writer = NULL;
     int64_t count = 2 * params->count;
-    cs_safetensors_entry *entry = cs_calloc(count, sizeof *entry);
-    char **name = cs_calloc(count, sizeof *name);
+    CS_AUTO_FREE cs_safetensors_entry *entry = cs_calloc(count, sizeof *entry);
+    CS_AUTO_FREE char **name = cs_calloc(count, sizeof *name);
     cs_status status = entry && name ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         const cs_param *p = &params->param[i / 2];
@@ -279,15 +273,13 @@ static cs_status write_moments(const char *path, const cs_params *params, float 
     for (int64_t i = 0; name && i < count; ++i) {
         cs_free(name[i]);
     }
-    cs_free(name);
-    cs_free(entry);
     return status;
 }
 
 static cs_status write_index(const char *folder, const json_t *run, const cs_train_state *state)
 {
-    json_t *index = cs_run_header(FORMAT), *outputs = json_array();
-    char *path = cs_path_join(folder, INDEX);
+    json_auto_t *index = cs_run_header(FORMAT), *outputs = json_array();
+    CS_AUTO_FREE char *path = cs_path_join(folder, INDEX);
     cs_status status =
         index && outputs && path ? CS_OK : cs_fail(CS_ERR_MEMORY, "out of memory for a checkpoint");
     for (int i = 0; files_of[i] && status == CS_OK; ++i) {
@@ -301,19 +293,15 @@ static cs_status write_index(const char *folder, const json_t *run, const cs_tra
     cs_json_put(&status, index, "eval_loss", cs_json_number(state->eval_loss));
     cs_json_put(&status, index, "run", json_deep_copy(run));
     cs_json_put(&status, index, "outputs", json_incref(outputs));
-    if (status == CS_OK) status = cs_digest_write(path, index);
-    json_decref(index);
-    json_decref(outputs);
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_digest_write(path, index) : status;
 }
 
 static cs_status write_all(const char *folder, const cs_model *model, const cs_tokenizer *tokenizer,
                            const json_t *run, const cs_train_state *state)
 {
-    float *buffer = cs_alloc(cs_params_most_items(&model->params), sizeof *buffer);
-    char *words = cs_path_join(folder, "tokenizer.json");
-    char *moments = cs_path_join(folder, "optimizer.safetensors");
+    CS_AUTO_FREE float *buffer = cs_alloc(cs_params_most_items(&model->params), sizeof *buffer);
+    CS_AUTO_FREE char *words = cs_path_join(folder, "tokenizer.json");
+    CS_AUTO_FREE char *moments = cs_path_join(folder, "optimizer.safetensors");
     cs_status status = buffer && words && moments ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && (status = cs_train_finite(&model->params, state->step)) == CS_OK &&
         (status = cs_dir_make(folder)) == CS_OK &&
@@ -322,16 +310,13 @@ static cs_status write_all(const char *folder, const cs_model *model, const cs_t
         (status = write_moments(moments, &model->params, buffer)) == CS_OK) {
         status = write_index(folder, run, state);
     }
-    cs_free(buffer);
-    cs_free(words);
-    cs_free(moments);
     return status;
 }
 
 cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokenizer *tokenizer,
                         const json_t *run, const cs_train_state *state)
 {
-    char *folder = cs_train_folder(dir, state->step), *made = NULL;
+    CS_AUTO_FREE char *folder = cs_train_folder(dir, state->step), *made = NULL;
     cs_status status = folder ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && !(made = cs_format("%s%s", folder, partial))) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
@@ -345,8 +330,6 @@ cs_status cs_train_save(const char *dir, const cs_model *model, const cs_tokeniz
         status = cs_fail(CS_ERR_IO, "%s: cannot rename into place: %s", folder, strerror(errno));
     if (status == CS_OK) status = cs_dir_sync(dir);
     if (status != CS_OK && made) remove_unfinished(made);
-    cs_free(folder);
-    cs_free(made);
     return status;
 }
 
@@ -375,9 +358,9 @@ static cs_status advise(cs_status damage, const char *dir, int64_t step)
 
 cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, json_t **run)
 {
-    json_t *index = NULL;
-    char *folder = cs_train_folder(dir, step);
-    char *path = folder ? cs_path_join(folder, INDEX) : NULL;
+    json_auto_t *index = NULL;
+    CS_AUTO_FREE char *folder = cs_train_folder(dir, step);
+    CS_AUTO_FREE char *path = folder ? cs_path_join(folder, INDEX) : NULL;
     cs_status status = path ? cs_json_read(path, &index) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_run_header_check(path, index, FORMAT);
     if (status == CS_OK) status = cs_digest_check_own(path, index, folder);
@@ -394,9 +377,6 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
         *run = json_incref(json_object_get(index, "run"));
         status = cs_blame(r.status, "%s", path);
     }
-    json_decref(index);
-    cs_free(folder);
-    cs_free(path);
     return advise(status, dir, step);
 }
 
@@ -404,20 +384,17 @@ cs_status cs_train_open(const char *dir, int64_t step, cs_train_state *state, js
 
 static cs_status match_tokenizer(const char *folder, const cs_tokenizer *tokenizer)
 {
-    cs_tokenizer *saved = NULL;
-    char *path = cs_path_join(folder, "tokenizer.json");
+    CS_AUTO(cs_tokenizer) *saved = NULL;
+    CS_AUTO_FREE char *path = cs_path_join(folder, "tokenizer.json");
     cs_status status = path ? cs_tokenizer_read(path, &saved) : CS_ERR_MEMORY;
-    if (status == CS_OK) status = cs_tokenizer_match(path, saved, tokenizer);
-    cs_tokenizer_free(&saved);
-    cs_free(path);
-    return status;
+    return status == CS_OK ? cs_tokenizer_match(path, saved, tokenizer) : status;
 }
 
 static cs_status read_moment(const cs_safetensors *file, const char *path, cs_params *params,
                              int64_t number, cs_param_block what, float *buffer)
 {
     const cs_param *p = &params->param[number];
-    char *name = cs_format("%s.%s", what == CS_PARAM_M ? "m" : "v", p->name);
+    CS_AUTO_FREE char *name = cs_format("%s.%s", what == CS_PARAM_M ? "m" : "v", p->name);
     if (!name) return CS_ERR_MEMORY;
     const cs_safetensors_entry *entry = cs_safetensors_find(file, name);
     cs_status status = CS_OK;
@@ -427,9 +404,7 @@ static cs_status read_moment(const cs_safetensors *file, const char *path, cs_pa
     } else {
         status = cs_safetensors_read_f32(file, entry, 0, entry->items, buffer);
     }
-    if (status == CS_OK) status = cs_params_set(params, number, what, buffer);
-    cs_free(name);
-    return status;
+    return status == CS_OK ? cs_params_set(params, number, what, buffer) : status;
 }
 
 /* Values of the model just read, whose parameters are those of the other as its configuration is the
@@ -437,8 +412,8 @@ static cs_status read_moment(const cs_safetensors *file, const char *path, cs_pa
 static cs_status take_all(const char *folder, const cs_params *saved, cs_params *params)
 {
     cs_safetensors *file = NULL;
-    float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
-    char *path = cs_path_join(folder, "optimizer.safetensors");
+    CS_AUTO_FREE float *buffer = cs_alloc(cs_params_most_items(params), sizeof *buffer);
+    CS_AUTO_FREE char *path = cs_path_join(folder, "optimizer.safetensors");
     cs_status status = buffer && path ? cs_safetensors_open(path, &file) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < params->count && status == CS_OK; ++i) {
         status = cs_params_get(saved, i, CS_PARAM_VALUE, buffer);
@@ -447,22 +422,17 @@ static cs_status take_all(const char *folder, const cs_params *saved, cs_params 
         if (status == CS_OK) status = read_moment(file, path, params, i, CS_PARAM_V, buffer);
     }
     cs_safetensors_free(file);
-    cs_free(buffer);
-    cs_free(path);
     return status;
 }
 
 cs_status cs_train_restore(const char *dir, int64_t step, const cs_tokenizer *tokenizer,
                            cs_model *model)
 {
-    cs_model saved = {0};
-    char *folder = cs_train_folder(dir, step);
+    CS_AUTO(cs_model) saved = {0};
+    CS_AUTO_FREE char *folder = cs_train_folder(dir, step);
     cs_status status = !folder     ? CS_ERR_MEMORY
                        : tokenizer ? match_tokenizer(folder, tokenizer)
                                    : CS_OK;
     if (status == CS_OK) status = cs_model_read(folder, model->params.backend, false, &saved);
-    if (status == CS_OK) status = take_all(folder, &saved.params, &model->params);
-    cs_model_free(&saved);
-    cs_free(folder);
-    return status;
+    return status == CS_OK ? take_all(folder, &saved.params, &model->params) : status;
 }

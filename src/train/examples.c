@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -58,7 +59,7 @@ static void add_example(cs_examples *e, lengths *l, int64_t start, int64_t lengt
 static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options, lengths *l,
                      cs_examples *e)
 {
-    cs_sequences all = {0};
+    CS_AUTO(cs_sequences) all = {0};
     cs_status status = cs_sequences_of(corpus, options->length, 0, &all);
     if (status == CS_OK) status = allocate(e, all.count);
     if (status == CS_OK && corpus->extra) {
@@ -78,7 +79,6 @@ static cs_status cut(const cs_corpus *corpus, const cs_examples_options *options
     e->real_width = corpus->real_width;
     e->extra = corpus->extra;
     e->extra_width = corpus->extra_width;
-    cs_sequences_free(&all);
     return status;
 }
 
@@ -148,7 +148,7 @@ void cs_sort_by_length(int64_t count, cs_by_length *item)
 static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rng *rng)
 {
     int64_t groups = count / e->group;
-    cs_by_length *item = cs_alloc(count, sizeof *item);
+    CS_AUTO_FREE cs_by_length *item = cs_alloc(count, sizeof *item);
     if (!item) return CS_ERR_MEMORY;
     for (int64_t i = 0; i < count; ++i) {
         int32_t example = e->order[first + i];
@@ -161,7 +161,6 @@ static cs_status sort_window(cs_examples *e, int64_t first, int64_t count, cs_rn
         int64_t from = group < groups ? e->place[group] * e->group + i % e->group : i;
         e->order[first + i] = (int32_t)item[from].number;
     }
-    cs_free(item);
     return CS_OK;
 }
 
@@ -196,8 +195,8 @@ cs_status cs_examples_at(cs_examples *examples, int64_t n, int64_t *out)
 static cs_status target_share(const cs_objective *objective, int64_t s, double *share)
 {
     cs_objective plain = *objective;
-    cs_pairs pairs = {0};
-    double *factor = NULL;
+    CS_AUTO(cs_pairs) pairs = {0};
+    CS_AUTO_FREE double *factor = NULL;
     plain.target_weight = CS_TARGETS_PLAN;
     cs_status status = cs_pairs_of(&plain, s, &pairs);
     if (status == CS_OK) status = cs_target_factors(objective, s, &factor);
@@ -207,8 +206,6 @@ static cs_status target_share(const cs_objective *objective, int64_t s, double *
     for (int64_t k = 0; factor && k < s; ++k) {
         share[k] *= factor[k];
     }
-    cs_free(factor);
-    cs_pairs_free(&pairs);
     return status;
 }
 
@@ -217,7 +214,7 @@ cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *obje
 {
     cs_status status = CS_OK;
     double total = 0.0;
-    double **share = cs_calloc(examples->longest + 1, sizeof *share);
+    CS_AUTO_FREE double **share = cs_calloc(examples->longest + 1, sizeof *share);
     if (!share) return CS_ERR_MEMORY;
     cs_fill(vocab, 0.0, mass);
     for (int64_t i = 0; i < examples->count && status == CS_OK; ++i) {
@@ -241,6 +238,5 @@ cs_status cs_examples_mass(const cs_examples *examples, const cs_objective *obje
     for (int64_t s = 0; s <= examples->longest; ++s) {
         cs_free(share[s]);
     }
-    cs_free(share);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "base/range.h"
@@ -474,15 +475,15 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
                               int64_t count, const cs_finetune_options *options, double *predicted,
                               double *loss)
 {
-    machine m = {0};
+    CS_AUTO(machine) m = {0};
     int64_t n = index ? count : texts->count;
     double sum = 0;
     cs_status status = options->batch < 1
                            ? cs_fail(CS_ERR_USAGE, "batch %lld", (long long)options->batch)
                            : machine_make(model, texts, index, n, options, false, &m);
-    cs_by_length *item = cs_alloc(n, sizeof *item);
-    int64_t *text = cs_alloc(options->batch, sizeof *text);
-    float *z = cs_alloc(2 * options->batch * model->config.head.classes, sizeof *z);
+    CS_AUTO_FREE cs_by_length *item = cs_alloc(n, sizeof *item);
+    CS_AUTO_FREE int64_t *text = cs_alloc(options->batch, sizeof *text);
+    CS_AUTO_FREE float *z = cs_alloc(2 * options->batch * model->config.head.classes, sizeof *z);
     if (status == CS_OK && (!item || !text || !z)) status = CS_ERR_MEMORY;
     for (int64_t i = 0; i < n && status == CS_OK; ++i) {
         int64_t t = index ? index[i] : i;
@@ -494,10 +495,6 @@ cs_status cs_finetune_predict(cs_model *model, const cs_texts *texts, const int6
                                &sum);
         cs_progress_report(options->progress, "texts predicted", at, n);
     }
-    machine_free(&m);
-    cs_free(item);
-    cs_free(text);
-    cs_free(z);
     if (status == CS_OK && loss) *loss = sum / (double)n;
     return status;
 }
@@ -535,9 +532,9 @@ static cs_status rows_batch(machine *m, const int64_t *text, int64_t count, floa
 cs_status cs_finetune_rows(cs_model *model, const cs_texts *texts,
                            const cs_finetune_options *options, float *logits, double *loss)
 {
-    machine m = {0};
+    CS_AUTO(machine) m = {0};
     double sum = 0;
-    int64_t *text = cs_alloc(options->batch, sizeof *text);
+    CS_AUTO_FREE int64_t *text = cs_alloc(options->batch, sizeof *text);
     cs_status status =
         text ? machine_make(model, texts, NULL, texts->count, options, false, &m) : CS_ERR_MEMORY;
     for (int64_t at = 0; at < texts->count && status == CS_OK; at += options->batch) {
@@ -548,8 +545,6 @@ cs_status cs_finetune_rows(cs_model *model, const cs_texts *texts,
         status = rows_batch(&m, text, count, logits, &sum);
         cs_progress_report(options->progress, "windows predicted", at, texts->count);
     }
-    machine_free(&m);
-    cs_free(text);
     if (status == CS_OK) *loss = sum / (double)texts->count;
     return status;
 }

@@ -1,5 +1,6 @@
 /* Rows are flushed one by one. What a resumed run drops are whole rows behind its checkpoint and
  * the torn one that a kill may leave. */
+#include "base/auto.h"
 #include "train/log_private.h"
 
 #include <errno.h>
@@ -43,12 +44,11 @@ static cs_status begin(const char *path, int64_t step)
     if (step == 0 || !cs_path_exists(path)) {
         return cs_file_write(path, HEADER, (int64_t)strlen(HEADER));
     }
-    char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0, keep = 0;
     cs_status status = cs_file_read(path, LOG_LIMIT, &text, &size);
     if (status == CS_OK) status = kept(path, text, step, &keep);
     if (status == CS_OK && keep < size) status = cs_file_write(path, text, keep);
-    cs_free(text);
     return status;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -38,10 +39,9 @@ void cs_model_config_specials(cs_model_config *config, const cs_tokenizer *token
 /* JSON of DIR/name; NULL if it is absent. */
 static cs_status read_json(const char *dir, const char *name, json_t **out)
 {
-    char *path = cs_path_join(dir, name);
+    CS_AUTO_FREE char *path = cs_path_join(dir, name);
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK && cs_path_exists(path)) status = cs_json_read(path, out);
-    cs_free(path);
     return status;
 }
 
@@ -126,10 +126,8 @@ cs_status cs_model_kind_record(const cs_model_kind *kind, cs_attention attention
 
 static cs_status kind_name_of(const char *text, cs_objective_kind *out)
 {
-    char *name = cs_format("%.*s", (int)strcspn(text, " :("), text);
-    cs_status status = name ? cs_objective_by_name(name, out) : CS_ERR_MEMORY;
-    cs_free(name);
-    return status;
+    CS_AUTO_FREE char *name = cs_format("%.*s", (int)strcspn(text, " :("), text);
+    return name ? cs_objective_by_name(name, out) : CS_ERR_MEMORY;
 }
 
 /* An objective from its file, or from the mixture that was kept of it. */
@@ -262,7 +260,7 @@ static void take_architecture(const json_t *json, const cs_model_config *config,
 static cs_status take_neighbour(const char *dir, const cs_model_config *config, bool *there,
                                 cs_model_kind *out)
 {
-    json_t *train = NULL, *manifest = NULL, *trainer = NULL;
+    json_auto_t *train = NULL, *manifest = NULL, *trainer = NULL;
     cs_status status = read_json(dir, "train.json", &train);
     if (status == CS_OK && train) status = read_json(dir, "manifest.json", &manifest);
     if (status == CS_OK && !train) status = read_json(dir, "trainer.json", &trainer);
@@ -276,9 +274,6 @@ static cs_status take_neighbour(const char *dir, const cs_model_config *config, 
         out->record = name;
         out->options = manifest ? "manifest.json" : NULL;
     }
-    json_decref(train);
-    json_decref(manifest);
-    json_decref(trainer);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/ints.h"
 #include "base/mem.h"
 #include "io/number.h"
@@ -33,7 +34,8 @@ static cs_status read_objective(const char *text, int64_t i, cs_phases *p)
     text += strspn(text, " ");
     const char *rest = strncmp(text, AHEAD, strlen(AHEAD)) == 0 ? text + strlen(AHEAD) : NULL;
     const bool ahead = rest && strchr(" (:", *rest); /* its end too */
-    char *spec = ahead ? cs_format("%s%s", cs_objective_name(CS_OBJ_DIVERSE_AR), rest) : NULL;
+    CS_AUTO_FREE char *spec =
+        ahead ? cs_format("%s%s", cs_objective_name(CS_OBJ_DIVERSE_AR), rest) : NULL;
     cs_objective *o = &p->objective[i];
     cs_status status = ahead && !spec ? CS_ERR_MEMORY
                                       : cs_objective_read(spec ? spec : text, &set, &p->file[i], o);
@@ -41,7 +43,6 @@ static cs_status read_objective(const char *text, int64_t i, cs_phases *p)
     if (status == CS_OK) status = cs_objective_check(o);
     p->heads[i] = ahead && status == CS_OK ? o->t : 0;
     p->ahead = cs_most(p->ahead, p->heads[i]);
-    cs_free(spec);
     return status;
 }
 
@@ -112,7 +113,7 @@ static char *end_of(char *text)
 
 cs_status cs_phases_read(const char *text, cs_phases *out)
 {
-    char *held = cs_strdup(text);
+    CS_AUTO_FREE char *held = cs_strdup(text);
     cs_phases p = {.objective = cs_calloc(CS_PHASES_MOST, sizeof *p.objective),
                    .file = cs_calloc(CS_PHASES_MOST, sizeof *p.file),
                    .until = cs_calloc(CS_PHASES_MOST, sizeof *p.until),
@@ -134,7 +135,6 @@ cs_status cs_phases_read(const char *text, cs_phases *out)
         at = end + more;
     }
     if (status == CS_OK) status = check_phases(&p);
-    cs_free(held);
     return CS_DELIVER(cs_blame(status, "schedule \"%s\"", text), out, p, cs_phases_free);
 }
 
@@ -191,7 +191,7 @@ char *cs_phases_describe(const cs_phases *p)
 {
     char *text = cs_strdup("");
     for (int64_t i = 0; i < p->count && text; ++i) {
-        char *whole = cs_objective_describe(&p->objective[i]), *before = text;
+        CS_AUTO_FREE char *whole = cs_objective_describe(&p->objective[i]), *before = text;
         char *one =
             whole && p->heads[i] > 0
                 ? cs_format("%s%s", AHEAD, whole + strlen(cs_objective_name(CS_OBJ_DIVERSE_AR)))
@@ -203,9 +203,7 @@ char *cs_phases_describe(const cs_phases *p)
                : i + 1 < p->count
                    ? cs_format("%s%s%s%s%.15g", before, comma, one, UNTIL, p->until[i])
                    : cs_format("%s%s%s", before, comma, one);
-        cs_free(before);
         if (one != whole) cs_free(one);
-        cs_free(whole);
     }
     return text;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/mem.h"
 
 static const char *const specials[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
@@ -54,12 +55,11 @@ static cs_status move_words(cs_corpus *corpus, int32_t *new_id)
 
 cs_status cs_corpus_specials_first(cs_corpus *corpus)
 {
-    int32_t *new_id = cs_alloc(corpus->vocab, sizeof *new_id);
+    CS_AUTO_FREE int32_t *new_id = cs_alloc(corpus->vocab, sizeof *new_id);
     cs_status status = new_id ? move_words(corpus, new_id) : CS_ERR_MEMORY;
     for (int64_t i = 0; i < corpus->tokens && status == CS_OK; ++i) {
         corpus->token[i] = new_id[corpus->token[i]];
     }
-    cs_free(new_id);
     return status;
 }
 

@@ -9,6 +9,7 @@
  */
 #include <math.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/ints.h"
 #include "base/mem.h"
@@ -471,14 +472,13 @@ static void count(const cs_trainer *t, cs_train_estimate *e)
 cs_status cs_train_dry_run(cs_model *model, const cs_corpus *corpus, const cs_tokenizer *tokenizer,
                            const cs_train_options *options, cs_train_estimate *out)
 {
-    cs_trainer t = {0};
+    CS_AUTO(cs_trainer) t = {0};
     cs_train_estimate e = {0};
     cs_status status = cs_trainer_init(model, corpus, tokenizer, options, &t);
     if (status == CS_OK) {
         count(&t, &e);
         status = time_steps(&t, &e.step_seconds);
     }
-    cs_trainer_free(&t);
     if (status == CS_OK) *out = e;
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/threads.h"
@@ -91,7 +92,7 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     const cs_train_options *o = &t->options;
     const cs_backend *backend = t->backend;
     char text[33] = "", plans[65 * CS_PHASES_MOST] = "";
-    cs_result *record = cs_result_new();
+    CS_AUTO(cs_result) *record = cs_result_new();
     cs_item *run = cs_result_root(record), *inputs = cs_item_object(run, "inputs");
     cs_status status = cs_corpus_hash(corpus, text);
     if (status == CS_OK) status = hash_plans(o, plans);
@@ -116,9 +117,7 @@ static cs_status make_record(const cs_trainer *t, const cs_corpus *corpus, json_
     CS_ITEM_FIELDS(run, &o->rate, warmup);
     CS_TRAIN_SETTINGS(CS_ITEM_FIELDS, run, o);
     (void)cs_item_json(run, "model", cs_model_config_json(&t->model->config));
-    if (status == CS_OK) status = cs_result_json(record, out);
-    cs_result_free(&record);
-    return status;
+    return status == CS_OK ? cs_result_json(record, out) : status;
 }
 
 /* The steps of a constant rate before the cool-down, and of objectives that do not depend on the number
@@ -162,7 +161,7 @@ static cs_status resume(session *s)
     const cs_train_options *o = &s->t.options;
     const char *dir = o->dir;
     int64_t last = -1, before = -1;
-    json_t *recorded = NULL;
+    json_auto_t *recorded = NULL;
     char *folder = NULL;
     cs_status status = o->start.resume ? cs_train_last(dir, &last, &before) : CS_OK;
     if (status == CS_OK && last < 0 && o->start.trunk) {
@@ -180,7 +179,6 @@ static cs_status resume(session *s)
     if (status == CS_OK) status = match_record(folder, recorded, s->record, last);
     if (status == CS_OK) status = cs_train_restore(dir, last, s->tokenizer, s->t.model);
     s->saved = dir == o->dir ? last : -1;
-    json_decref(recorded);
     cs_free(folder);
     return status;
 }
@@ -190,7 +188,7 @@ static cs_status describe(const cs_trainer *t)
 {
     cs_model *model = t->model;
     const cs_train_options *o = &t->options;
-    cs_model_kind kind = {0};
+    CS_AUTO(cs_model_kind) kind = {0};
     json_t *record = NULL;
     cs_status status =
         cs_model_kind_of(&t->task, &model->config, o->loss, o->spectral_factor, &kind);
@@ -199,7 +197,6 @@ static cs_status describe(const cs_trainer *t)
         json_decref(model->trained);
         model->trained = record;
     }
-    cs_model_kind_free(&kind);
     return status;
 }
 
@@ -352,15 +349,13 @@ static cs_status finish(const session *s)
     if (!s->tokenizer) {
         return cs_model_write(s->t.model, dir);
     }
-    char *words = cs_path_join(dir, "tokenizer.json"),
-         *config = cs_path_join(dir, "tokenizer_config.json");
+    CS_AUTO_FREE char *words = cs_path_join(dir, "tokenizer.json"),
+                      *config = cs_path_join(dir, "tokenizer_config.json");
     status = words && config ? cs_model_write(s->t.model, dir) : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_tokenizer_write(s->tokenizer, words);
     if (status == CS_OK)
         status = cs_tokenizer_write_config(s->tokenizer,
                                            cs_model_config_length(&s->t.model->config, 0), config);
-    cs_free(words);
-    cs_free(config);
     return status;
 }
 

@@ -47,7 +47,7 @@ test_search_products() {
     # shellcheck disable=SC2086
     on_cpu $form -o cpu && on_cuda $form -o first && on_cuda $form --search-products -o d && ! grep -q slow err && same_losses cpu d 0.06 || { fail "$why $(cat err)"; return 1; }
     [ -n "${CUDA_PLUGIN:-}" ] || ! cmp -s first/model.safetensors d/model.safetensors || { fail "the first algorithm was taken"; return 1; }
-    grep -q '"search-products": true' d/manifest.json && grep -q '"search-products": true' d/checkpoint-5/trainer.json && grep -q '"search-products": false' first/checkpoint-5/trainer.json ||
+    grep -q '"search-products": true' d/manifest.json && grep -q '"search_products": true' d/checkpoint-5/trainer.json && grep -q '"search_products": false' first/checkpoint-5/trainer.json ||
         { fail "not recorded"; return 1; }
     # shellcheck disable=SC2086
     refuses 2 "d belongs to a run with --search-products" env COSPEC_PLUGIN="$plugin" "$COSPEC" train ${small% --force} $form --device cuda --resume -o d &&
