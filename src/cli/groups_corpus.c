@@ -1,4 +1,5 @@
 /* The option groups of corpora: where the text comes from, and what its tokens are. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -384,6 +385,12 @@ cs_status cs_args_load_images(cs_args *args, const char *source, cs_images *out)
         return cs_fail(CS_ERR_USAGE, "--%s does not apply to the pictures %s", other, source);
     const char *extra = cs_args_given_in(args, "extra") ? cs_args_text(args, "extra") : NULL;
     cs_status status = cs_images_load(source, &options, out);
+    if (status == CS_OK && out->skipped > 0)
+        cs_output_note(args, "%s: skipped %" PRId64 " files, not images: %s%s", source,
+                       out->skipped, out->skipped_name, out->skipped > 1 ? ", ..." : "");
+    if (status == CS_OK && out->unread)
+        cs_output_note(args, "%s is not read: the held-out side is the validation folder",
+                       out->unread);
     if (status == CS_OK && !cs_field_named(source)) status = cs_output_input(args, out->path);
     if (status == CS_OK && extra) status = cs_output_input(args, extra);
     return status == CS_OK && extra ? cs_images_extra(extra, out) : status;

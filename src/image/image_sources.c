@@ -9,6 +9,7 @@
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "image/field.h"
+#include "image/image_files_private.h"
 #include "image/images_private.h"
 #include "io/file.h"
 #include "io/gzip.h"
@@ -245,7 +246,7 @@ static const struct {
     cs_images_reader *read;
 } reader_table[] = {
     {true, "", is_cifar_directory, cs_cifar_read_directory},
-    {true, "", cs_images_directory_is, cs_images_read_directory},
+    {true, "", cs_image_files_are, cs_images_read_directory},
     {false, ".npz", NULL, cs_images_read_npz},
     {false, ".bin", NULL, cs_cifar_read},
     {false, ".bin.gz", NULL, cs_cifar_read},
@@ -308,7 +309,8 @@ cs_status cs_images_load(const char *source, const cs_images_options *options, c
         status = cs_fail(
             CS_ERR_INPUT,
             "%s: not pictures (expected IDX, CIFAR's .bin, .npy of 3 or 4 dimensions, .npz, or a "
-            "directory of PNG, JPEG, PGM or PPM files, or of one directory per class)",
+            "directory of PNG, JPEG, PGM or PPM files, of one directory per class, or of train and "
+            "val)",
             source);
     if (status == CS_OK) status = read(named ? path : source, &resolved, &made);
     if (status == CS_OK) {

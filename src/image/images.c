@@ -43,7 +43,7 @@ void cs_images_free(cs_images *images)
     cs_text_list_free(images->label_name, images->labels);
     cs_text_list_free(images->group_name, images->groups);
     CS_FREE_FIELDS(images, name, path, pixel, value, extra, label, held_out, mirror, group, mask,
-                   box_ptr, box);
+                   box_ptr, box, skipped_name, unread);
     *images = (cs_images){0};
 }
 

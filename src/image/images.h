@@ -10,9 +10,10 @@
  *   NPY      uint8, count x height x width [x 1 or 3]; labels, integers from 0, in NAME.labels.npy
  *   NPZ      the members of a prepared corpus (docs/reference/image-corpora.md), all but `image` optional
  *   field:...     Gaussian fields, drawn as they are read (image/field.h)
- *   a directory   of directories, one for each class, of PNG, JPEG, PGM and PPM (image/picture.h); or of
- *            such files, unlabelled. Sorted by bytes; names that begin with a dot are ignored;
- *            all of one size; grey and colour together become colour
+ *   a directory   of directories, one for each class, of image files (image/picture.h); of such files,
+ *            unlabelled; or train and val, or train and test, of either. Sorted by bytes; names that
+ *            begin with a dot are ignored, and files that are no image are counted; all of one size;
+ *            grey and colour together become colour
  *
  * Images are uint8 (image/picture.h). A corpus of real-valued images also has them in `value`; its
  * pixels show them. */
@@ -63,6 +64,10 @@ typedef struct {
     /* count + 1: boxes box_ptr[i] .. box_ptr[i+1]-1 of image i; NULL: unknown */
     int64_t *box_ptr;
     cs_box *box;
+    /* of a directory: files that are no image, and the first of them; NULL: none */
+    int64_t skipped;
+    char *skipped_name;
+    char *unread; /* its folder of a second held-out side; NULL: none */
 } cs_images;
 
 /* Whether a source is one of images: a known name, or a file or directory by its first bytes. Named

@@ -21,10 +21,6 @@ cs_status cs_name_add(const char *name, char ***list, int64_t *count) CS_MUST_CH
 /* Whether the first four bytes of a file are those of IDX. */
 bool cs_idx_is(const uint8_t first[4]);
 
-/* Whether the first file of a directory (of its first directory) is an image, by its name or its
- * first bytes. */
-cs_status cs_images_directory_is(const char *path, bool *is) CS_MUST_CHECK;
-
 /* The readers, which also split what their source does not split. */
 typedef cs_status cs_images_reader(const char *path, const cs_images_options *options,
                                    cs_images *out);

@@ -44,6 +44,29 @@ test_bad_pictures() {
         refuses 2 "--arch vit reads one corpus of pictures, but p,q contains several" "$COSPEC" train --corpus p,q --objective masked --arch vit -o t
 }
 
+# Folders as other programs leave them: files of a file manager, names of classes that are not UTF-8, folders in classes.
+test_folders_as_they_are() {
+    pictures
+    caf=$(printf 'caf\351')
+    mv p/dark "p/$caf" && mkdir p/light/more && mv p/light/3.pgm p/light/more/ && printf '\320\317\021\340' > p/Thumbs.db && cp p/Thumbs.db "p/$caf/" && printf 'x\n' > p/README.txt
+    exits 0 data stats p -o s --json && [ "$(number images out)" = 6 ] && [ "$(number labels out)" = 2 ] && grep -qF '"caf\\xE9"' out &&
+        grep -q 'p: skipped 3 files, not images: p/README.txt, ...' err || { fail "${why:-$(cat err; tr -d '\n ' < out)}"; return 1; }
+    # a folder with more texts than images is one of texts
+    mkdir t && printf 'one two\n' > t/a.txt && printf 'three\n' > t/b.txt && cp p/light/1.pgm t/ && refuses 3 "t/1.pgm:2: byte 1: invalid UTF-8" data stats t
+}
+
+# train/CLASS and val/CLASS, or test/CLASS, are the split; classes are those of train.
+test_split_of_folders() {
+    pictures
+    mkdir -p q/train q/val && mv p/dark p/light q/train/ && mkdir q/val/light && mv q/train/light/3.pgm q/val/light/
+    exits 0 data stats q --csv && [ "$(tr '\n' ';' < out)" = "label,images,held_out;dark,3,0;light,3,1;" ] || { fail "${why:-$(cat out)}"; return 1; }
+    mkdir q/test && cp q/val/light/3.pgm q/test/ && exits 0 data stats q --csv && [ "$(tail -n 1 out)" = light,3,1 ] && grep -q 'q/test is not read' err || { fail "${why:-$(cat out err)}"; return 1; }
+    rm -r q/test && mv q/val q/Test && exits 0 data stats q --csv && [ "$(tail -n 1 out)" = light,3,1 ] || { fail "${why:-$(cat out)}"; return 1; }
+    mv q/Test/light q/Test/other && refuses 3 "q/Test/other: the training side has no class of this name" data stats q || return 1
+    # folders of which not all are sides are classes
+    mkdir q/bus && mv q/train/dark/1.pgm q/bus/ && exits 0 data stats q --csv && [ "$(sed -n 's/,.*//; 2,$p' out | tr '\n' ';')" = "Test;bus;train;" ] || fail "${why:-$(cat out)}"
+}
+
 # Pictures of noise: codes are tokens, a document a picture, read by every command of text.
 test_codes_are_tokens() {
     mkdir -p n
@@ -77,5 +100,7 @@ test_codes_are_tokens() {
 }
 
 check codes_are_tokens
+check folders_as_they_are
+check split_of_folders
 check stats_and_contact_sheet
 check bad_pictures
