@@ -38,7 +38,10 @@ bool flip_is_free(const char *key)
                                             "summary_activation",
                                             "summary_proj_to_labels",
                                             "reorder_and_upcast_attn",
-                                            "max_window_layers" /* layer_types says it */};
+                                            "no_rope_layer_interval", /* no_rope_layers says it */
+                                            "sliding_window_pattern", /* layer_types says them */
+                                            "_sliding_window_pattern",
+                                            "max_window_layers"};
     bool free_key = cs_has_suffix(key, "dropout") || cs_has_suffix(key, "dropout_rate") ||
                     cs_has_suffix(key, "_prob") || cs_has_suffix(key, "_pdrop");
     for (size_t i = 0; i < sizeof free_keys / sizeof *free_keys; ++i) {

@@ -241,7 +241,7 @@ static void of_gemma2(cs_model_config *c)
     c->attention.score_cap = 2;
     c->attention.score_width = 5;
     c->head.logit_cap = 3;
-    c->layer.embed_scale = 3;
+    c->scale.embed = 3;
     local(c);
     as_classifier(c);
 }

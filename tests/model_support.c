@@ -72,8 +72,7 @@ bool same_parts(const cs_model_config *a, const cs_model_config *b)
                         a->layer.norm_bias == b->layer.norm_bias &&
                         a->layer.dense_bias == b->layer.dense_bias && a->head.bias == b->head.bias,
                rest = a->layer.rms == b->layer.rms && a->layer.eps == b->layer.eps &&
-                      a->head.tied == b->head.tied &&
-                      a->layer.first_plain == b->layer.first_plain &&
+                      a->head.tied == b->head.tied && a->layer.entry == b->layer.entry &&
                       a->head.cloze == b->head.cloze && a->head.transform == b->head.transform;
     return widths && local && acts && biases && rest;
 }

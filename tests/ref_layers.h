@@ -25,6 +25,10 @@ static cs_real ref_activate(cs_activation act, cs_real z)
         return tanh(z);
     case CS_ACT_SILU:
         return z / (1 + exp(-z));
+    case CS_ACT_RELU2:
+        return z < 0 ? 0 : z * z;
+    case CS_ACT_QUICK_GELU:
+        return z / (1 + exp(-(cs_real)1.702 * z));
     default:
         return z;
     }
@@ -50,6 +54,11 @@ static cs_real ref_slope(cs_activation act, cs_real z)
     case CS_ACT_SILU: /* s + z s (1 - s) */
         t = 1 / (1 + exp(-z));
         return t + z * t * (1 - t);
+    case CS_ACT_RELU2:
+        return z > 0 ? 2 * z : 0;
+    case CS_ACT_QUICK_GELU:
+        t = 1 / (1 + exp(-(cs_real)1.702 * z));
+        return t + (cs_real)1.702 * z * t * (1 - t);
     default:
         return 1;
     }
@@ -242,7 +251,8 @@ static cs_status ref_layer_norm(const cs_run *run, const cs_op *op)
         }
         cs_real rs = 1 / sqrt(square / n + (cs_real)o->eps);
         for (int64_t c = 0; c < part; ++c) {
-            y.x[r * y.ld + first + c] = (sr[c] - mu) * rs * gain.x[c] + (bias.x ? bias.x[c] : 0);
+            const int64_t at = gain.cols > part ? first + c : c;
+            y.x[r * y.ld + first + c] = (sr[c] - mu) * rs * gain.x[at] + (bias.x ? bias.x[at] : 0);
         }
         mean.x[r * mean.ld + g] = mu;
         rstd.x[r * rstd.ld + g] = rs;
@@ -268,21 +278,23 @@ static cs_status ref_layer_norm_back(const cs_run *run, const cs_op *op)
         cs_real mu = mean.x[r * mean.ld + i % o->groups], rs = rstd.x[r * rstd.ld + i % o->groups];
         cs_real mean_g = 0, mean_gn = 0;
         for (int64_t c = 0; c < part; ++c) {
-            cs_real n = (sr[c] - mu) * rs, g = dy[c] * gain.x[c];
+            const int64_t at = gain.cols > part ? first + c : c;
+            cs_real n = (sr[c] - mu) * rs, g = dy[c] * gain.x[at];
             mean_g += g;
             mean_gn += g * n;
             if (gain.grad) {
-                gain.grad[c] += dy[c] * n;
+                gain.grad[at] += dy[c] * n;
             }
             if (bias.grad) {
-                bias.grad[c] += dy[c];
+                bias.grad[at] += dy[c];
             }
         }
         mean_g = o->rms ? 0 : mean_g / (cs_real)part;
         mean_gn /= (cs_real)part;
         for (int64_t c = 0; c < part; ++c) {
             cs_real n = (sr[c] - mu) * rs;
-            cs_real ds = rs * (dy[c] * gain.x[c] - mean_g - n * mean_gn);
+            cs_real ds =
+                rs * (dy[c] * gain.x[gain.cols > part ? first + c : c] - mean_g - n * mean_gn);
             if (o->s_used) {
                 ds += s.grad[r * s.ld + first + c];
             }

@@ -6,6 +6,7 @@
 typedef struct {
     int64_t width, groups;
     bool rms, residual;
+    bool each; /* part has separate gains */
 } norm_setting;
 
 static void norm(cs_tensor_net *net, const void *setting)
@@ -14,10 +15,12 @@ static void norm(cs_tensor_net *net, const void *setting)
     int rows = cs_net_rows_now(net, 4, 6, 3, 5);
     int x = cs_net_activation(net, "x", rows, s->width * s->groups);
     int r = s->residual ? cs_net_activation(net, "r", rows, s->width * s->groups) : CS_NONE;
-    const cs_norm norm = {.gain = cs_net_param(net, "gain", 1, s->width),
-                          .bias = s->rms ? CS_NONE : cs_net_param(net, "bias", 1, s->width),
+    const int64_t gains = s->width * (s->each ? s->groups : 1);
+    const cs_norm norm = {.gain = cs_net_param(net, "gain", 1, gains),
+                          .bias = s->rms ? CS_NONE : cs_net_param(net, "bias", 1, gains),
                           .eps = 1e-3,
                           .rms = s->rms,
+                          .each = s->each,
                           .groups = s->groups};
     cs_net_output(net, cs_graph_layer_norm(&net->graph, x, r, s->residual ? 0.3 : 0, norm, NULL));
 }
@@ -181,14 +184,20 @@ static void silu(cs_tensor_net *net)
 
 const cs_tensor_case cs_tensor_part_cases[] = {
     {"linear, SiLU", silu, NULL, NULL},
-    {"norm by the root mean square", NULL, norm, &(const norm_setting){7, 1, true, false}},
-    {"norm by the root mean square, residual", NULL, norm, &(const norm_setting){6, 1, true, true}},
-    {"norm of parts", NULL, norm, &(const norm_setting){3, 2, false, false}},
-    {"norm of parts by the root mean square", NULL, norm, &(const norm_setting){5, 3, true, true}},
+    {"norm by the root mean square", NULL, norm, &(const norm_setting){7, 1, true, false, false}},
+    {"norm by the root mean square, residual", NULL, norm,
+     &(const norm_setting){6, 1, true, true, false}},
+    {"norm of parts", NULL, norm, &(const norm_setting){3, 2, false, false, false}},
+    {"norm of parts by the root mean square", NULL, norm,
+     &(const norm_setting){5, 3, true, true, false}},
+    {"norm of parts, each with its gains", NULL, norm,
+     &(const norm_setting){4, 3, false, true, true}},
     {"rotate", NULL, rotate, &(const rotate_setting){2, 6, 3, 0, false}},
     {"rotate, part of a head", NULL, rotate, &(const rotate_setting){3, 5, 2, 2, false}},
     {"rotate, neighbours", NULL, rotate, &(const rotate_setting){2, 6, 2, -1, true}},
     {"gate, SiLU", NULL, gate, &(const gate_setting){CS_ACT_SILU, true}},
+    {"gate, squared ReLU", NULL, gate, &(const gate_setting){CS_ACT_RELU2, true}},
+    {"gate, quick GELU", NULL, gate, &(const gate_setting){CS_ACT_QUICK_GELU, true}},
     {"gate, GELU by tanh", NULL, gate, &(const gate_setting){CS_ACT_GELU_TANH, true}},
     {"gate, none", NULL, gate, &(const gate_setting){CS_ACT_NONE, true}},
     {"gate of one", NULL, gate, &(const gate_setting){CS_ACT_TANH, false}},

@@ -185,6 +185,8 @@ static bool is_idle(const char *name, const json_t *config, const char *key)
     const json_t *window = json_object_get(config, "use_sliding_window");
     return (strcmp(key, "max_position_embeddings") == 0 &&
             json_object_get(config, "rope_parameters") && !strstr(name, "dynamic")) ||
+           (strcmp(key, "use_sliding_window") == 0 && strcmp(name, "smollm3") == 0) ||
+           strcmp(key, "original_max_position_embeddings") == 0 || /* of scaled positions */
            (strcmp(key, "n_positions") == 0 && strncmp(name, "gptj", 4) == 0) ||
            (strstr(key, "sliding_window") && json_is_false(window)) || /* no layer is local */
            (strcmp(key, "tie_word_embeddings") == 0 && /* a discriminator has no head */

@@ -147,8 +147,9 @@ static int norm(const emitter *e, int x, int more, const char *name, int *sum)
     char gain[48], bias[48];
     (void)snprintf(gain, sizeof gain, "%s.gain", name);
     (void)snprintf(bias, sizeof bias, "%s.bias", name);
-    return cs_graph_layer_norm(&e->pass->graph, x, more, 0,
-                               (cs_norm){param(e, gain), param(e, bias), 1e-6, false, 0}, sum);
+    return cs_graph_layer_norm(
+        &e->pass->graph, x, more, 0,
+        (cs_norm){.gain = param(e, gain), .bias = param(e, bias), .eps = 1e-6}, sum);
 }
 
 static int block(const emitter *e, int64_t l, int x)

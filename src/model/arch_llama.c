@@ -401,7 +401,7 @@ const cs_arch_row cs_arch_qwen3 = {
     CAUSAL,
     .name = "qwen3",
     .class = "Qwen3",
-    .plain = {LLAMA_PLAIN, .attention.head_norm = true},
+    .plain = {LLAMA_PLAIN, .attention.head_norm = CS_HEAD_NORM_SHARED},
     .read = qwen_read,
     .keys = {cs_arch_sizes, cs_arch_llama_keys, QWEN_KEYS, QWEN3_KEYS},
 };
@@ -425,7 +425,8 @@ const cs_arch_row cs_arch_gpt_neox = {
         .position.local_rotary = {.theta = 10000, .share = 1}, .layer.bias = true,                 \
         .layer.eps = 1e-5, .layer.activation = CS_ACT_GELU_ERF,                                    \
         .head.activation = CS_ACT_GELU_ERF, .layer.embed_norm = true, .head.transform = true,      \
-        .head.bias = true, .head.tied = true, .layer.gated = true, .layer.first_plain = true
+        .head.bias = true, .head.tied = true, .layer.gated = true,                                 \
+        .layer.entry = CS_ENTRY_FIRST_PLAIN
 
 #define MODERNBERT_ROW                                                                             \
     .trained = true, .prefix = "model.", .read = modernbert_read, .write = modernbert_write,       \

@@ -262,7 +262,7 @@ static cs_status gemma2_read(const char *where, const json_t *json, cs_model_con
     if (!json_object_get(json, "hidden_activation")) {
         config->layer.activation = CS_ACT_GELU_TANH;
     }
-    config->layer.embed_scale = sqrt((double)config->shape.width);
+    config->scale.embed = sqrt((double)config->shape.width);
     cs_status status = cs_layer_types_read(where, json, &listed, config);
     for (int64_t l = 0; status == CS_OK && !listed && l < config->shape.layers; l += 2) {
         config->attention.local[l / 64 % (CS_MOST_LAYERS / 64)] |= (uint64_t)1 << l % 64;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "model/config.h"
+#include "tensor/params.h"
 
 /* A key of config.json and the member that it sets, from `absent` if the key is missing (NAN: it is
  * required). A null counts as missing; for an id it means none, and of a list of ids the first is
@@ -36,8 +37,9 @@ typedef struct {
 
 /* Our name of a parameter without its last word, and theirs. "N": the number of the layer. Theirs
  * may begin with '/' (without the prefix of the class), '^' (columns of the file are our rows), '%'
- * (its rows are grouped by head: query, key, value of each), '=' (it is the whole name, of a tensor
- * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), in this order;
+ * (its rows are grouped by head of keys: its queries, key, value), '=' (it is the whole name, of a tensor
+ * of 1 x rows x columns), '#' (a convolution: rows x channels x patch x patch), '!' (it is the whole
+ * name, of a matrix or vector), '~' (the second half of its rows is our first), '@' (heads x columns of a head), in this order;
  * {a,b,c}: one tensor for each part of our rows. */
 typedef struct {
     const char *ours, *theirs;
@@ -80,6 +82,8 @@ typedef struct {
      * is the mean. NULL: always the same state */
     const char *pooling[2];
     bool drop_embed; /* dropout of embeddings: as of the layers */
+    /* rope_scaling concerns the layers that are not local alone */
+    bool scales_full;
     cs_score score;
     /* of a new model: cs_model_config_local; 0: no local layers */
     int64_t local_attention, local_every;
@@ -154,6 +158,8 @@ extern const cs_arch_key cs_arch_sizes[];
  * row of `width` columns sines and then cosines of the column (first half) or row (second) of the
  * patch, times 10000^(-i / n), i = 0 .. n - 1, n = width / 4 (the MAE code of He et al. 2022). */
 cs_status cs_position_waves(const cs_model_config *config, int64_t width, float *out) CS_MUST_CHECK;
+/* The table of parameters of a model, into a zeroed one, without memory for their values. */
+cs_status cs_model_table(const cs_model_config *config, cs_params *params) CS_MUST_CHECK;
 /* Lists of one row that others have too. */
 extern const cs_arch_key cs_arch_gpt2_keys[], cs_arch_encoder_keys[], cs_arch_llama_keys[];
 extern const cs_arch_tensor cs_arch_encoder_tensors[], cs_arch_llama_tensors[];

@@ -181,6 +181,16 @@ bool cs_layer_is_local(const cs_model_config *config, int64_t layer)
     return config->attention.local[layer / 64] >> layer % 64 & 1;
 }
 
+bool cs_layer_turns(const cs_model_config *config, int64_t layer)
+{
+    return !(config->position.unturned[layer / 64] >> layer % 64 & 1);
+}
+
+int64_t cs_distance_rows(const cs_model_config *config)
+{
+    return 2 * config->position.distance_span - (config->position.distance_odd ? 1 : 0);
+}
+
 /* --- classification --------------------------------------------------------------------------- */
 
 cs_readout cs_readout_of(cs_arch arch)
@@ -511,7 +521,7 @@ cs_status cs_model_config_check_at(const cs_model_config *config, size_t *at)
     if ((unsigned)config->arch >= CS_ARCH_COUNT) {
         return cs_fail(CS_ERR_USAGE, "unknown architecture number %d", (int)config->arch);
     }
-    if ((unsigned)config->layer.activation > CS_ACT_SILU) {
+    if ((unsigned)config->layer.activation > CS_ACT_QUICK_GELU) {
         return cs_fail(CS_ERR_USAGE, "unknown activation number %d", (int)config->layer.activation);
     }
     if ((unsigned)config->decoder.attention > CS_DECODER_CROSS) {

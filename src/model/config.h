@@ -41,7 +41,23 @@
     X(GPTJ, gptj)                                                                                  \
     X(BLOOM, bloom)                                                                                \
     X(T5, t5)                                                                                      \
-    X(DEBERTA_V2, deberta_v2)
+    X(DEBERTA_V2, deberta_v2)                                                                      \
+    X(GEMMA, gemma)                                                                                \
+    X(GEMMA3_TEXT, gemma3_text)                                                                    \
+    X(STARCODER2, starcoder2)                                                                      \
+    X(STABLELM, stablelm)                                                                          \
+    X(ARCEE, arcee)                                                                                \
+    X(NEMOTRON, nemotron)                                                                          \
+    X(OLMO, olmo)                                                                                  \
+    X(OLMO2, olmo2)                                                                                \
+    X(OLMO3, olmo3)                                                                                \
+    X(EXAONE4, exaone4)                                                                            \
+    X(SMOLLM3, smollm3)                                                                            \
+    X(GRANITE, granite)                                                                            \
+    X(COHERE, cohere)                                                                              \
+    X(GLM4, glm4)                                                                                  \
+    X(ERNIE4_5, ernie4_5)                                                                          \
+    X(PHI3, phi3)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -123,6 +139,18 @@ typedef struct {
     int64_t extra_width;
 } cs_model_shape;
 
+/* Norms before sublayers. */
+typedef enum { CS_ENTRY_NORMS, CS_ENTRY_FIRST_PLAIN, CS_ENTRY_PLAIN } cs_entry;
+
+/* Norms of queries and keys: of each head with one gain for all, of each head with its own, or of
+ * all heads together. */
+typedef enum {
+    CS_HEAD_NORM_NONE,
+    CS_HEAD_NORM_SHARED,
+    CS_HEAD_NORM_EACH,
+    CS_HEAD_NORM_WHOLE
+} cs_head_norm;
+
 /* The parts of a layer: norms, biases, and how its two sublayers are joined. */
 typedef struct {
     cs_activation activation;
@@ -130,16 +158,23 @@ typedef struct {
     bool post_norm;
     /* Norm of the embedding sum (roberta-*, bert). */
     bool embed_norm;
-    /* No norm before the first attention. */
-    bool first_plain;
+    /* Which sublayers have a norm before them. */
+    cs_entry entry;
     /* Attention and mlp read the layer's input, not one the other's sum. */
     bool parallel;
     /* Parallel sublayers have one norm for both. */
     bool one_norm;
     /* The output of a sublayer has a separate norm. */
     bool sandwich;
+    /* The hidden units of an mlp have a norm before its second matrix. */
+    bool inner_norm;
+    /* The input of each sublayer is a weighted sum of the embeddings and of all earlier residual
+     * sums (DenseFormer: Pagliardini et al. 2024). */
+    bool mixed;
     /* Norms divide by the root mean square, without centring. */
     bool rms;
+    /* Norms have neither gain nor bias, except those of distances and of attention.post. */
+    bool no_gain;
     /* Files hold the gains of norms minus 1. */
     bool gain_from_one;
     /* The mlp is act(a) b of two products a, b. */
@@ -150,15 +185,23 @@ typedef struct {
     bool qkv_bias, output_bias, mlp_bias, norm_bias, dense_bias;
     /* Epsilon of the norms. */
     double eps;
-    /* Factor of the sum of embeddings; 0: 1. */
-    double embed_scale;
 } cs_model_layer;
+
+/* Factors; 0: 1. */
+typedef struct {
+    double embed;    /* of the sum of embeddings */
+    double residual; /* of what a sublayer adds to the residual stream */
+} cs_model_scale;
 
 typedef struct {
     /* Scores decrease linearly with the distance (ALiBi). */
     bool alibi;
-    /* Norms of the queries and keys of each head. */
-    bool head_norm;
+    /* Norms of the queries and keys. */
+    cs_head_norm head_norm;
+    /* The output of the heads is multiplied by gelu of a further product of their input. */
+    bool gated;
+    /* The output of the heads has a norm before the output matrix. */
+    bool inner_norm;
     /* Scores are divided by its root; 0: the width of a head. */
     double score_width;
     /* A score x becomes score_cap tanh(x / score_cap); 0: none. */
@@ -182,13 +225,19 @@ typedef struct {
     cs_rotary rotary, local_rotary;
     /* Columns 2i, 2i + 1 are rotated together; else i, i + n / 2. */
     bool rotary_interleaved;
+    /* Bit l: layer l has no rotary positions. */
+    uint64_t unturned[CS_MOST_LAYERS / 64];
     /* Rotary: the longest text that the model was made for, 0: unknown; rows of the decoder's
      * position table. */
     int64_t longest;
     /* 0: no relative positions. Both sides have their buckets, whatever the masks are. */
     int64_t relative_buckets, relative_distance;
+    /* Each layer has a table of them; else all have one. */
+    bool relative_each;
     /* DeBERTa: scores add products with vectors of 2 distance_span distances; 0: no. */
     int64_t distance_span;
+    /* The table of vectors has no last row. */
+    bool distance_odd;
     /* cs_log_bucket of a distance. */
     int64_t distance_buckets, distance_most;
     /* The vectors that queries are multiplied with, and those that keys are. */
@@ -207,6 +256,8 @@ typedef struct {
 typedef struct {
     /* No head of a language model: only states. */
     bool absent;
+    /* The final norm is the head's: states are without it. */
+    bool norm;
     /* Dense layer, activation and norm before the output embedding (roberta-*, bert). */
     bool transform;
     /* Activation of the transform. */
@@ -265,6 +316,7 @@ typedef struct {
     cs_arch arch;
     cs_model_shape shape;
     cs_model_layer layer;
+    cs_model_scale scale;
     cs_model_attention attention;
     cs_model_position position;
     cs_model_head head;
@@ -351,6 +403,10 @@ int64_t cs_key_width(const cs_model_config *config);
  * window. */
 bool cs_model_config_places(const cs_model_config *config);
 bool cs_layer_is_local(const cs_model_config *config, int64_t layer);
+/* Whether a layer has rotary positions, if the model has them. */
+bool cs_layer_turns(const cs_model_config *config, int64_t layer);
+/* Rows of the table of distances. */
+int64_t cs_distance_rows(const cs_model_config *config);
 /* Whether the class of the architecture predicts the next token. */
 bool cs_arch_causal(cs_arch arch);
 /* CS_ERR_USAGE names an architecture that is read and not trained. */

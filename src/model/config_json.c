@@ -77,7 +77,8 @@ static const struct {
                   {"relu", CS_ACT_RELU},           {"tanh", CS_ACT_TANH},
                   {"linear", CS_ACT_NONE},         {"gelu_pytorch_tanh", CS_ACT_GELU_TANH},
                   {"gelu_fast", CS_ACT_GELU_TANH}, {"gelu_python", CS_ACT_GELU_ERF},
-                  {"silu", CS_ACT_SILU},           {"swish", CS_ACT_SILU}};
+                  {"silu", CS_ACT_SILU},           {"swish", CS_ACT_SILU},
+                  {"relu2", CS_ACT_RELU2},         {"quick_gelu", CS_ACT_QUICK_GELU}};
 
 /* --- members by their place ------------------------------------------------------------------- */
 

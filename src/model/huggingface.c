@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ints.h"
 #include "base/mem.h"
 #include "model/arch_private.h"
 
@@ -36,20 +37,22 @@ static bool matches(const char *pattern, const char *name, size_t length, long *
 /* The meaning of the marks before a name, and the name after them. */
 typedef struct {
     const char *name, *open, *close; /* braces; NULL: none */
-    bool outside, transposed, by_head, whole, convolved;
+    bool outside, transposed, by_head, whole, convolved, exact, swapped, of_heads;
     int parts;
 } pattern;
 
 static pattern pattern_of(const char *theirs)
 {
     pattern p = {.name = theirs, .parts = 1};
-    for (; *p.name == '/' || *p.name == '^' || *p.name == '%' || *p.name == '=' || *p.name == '#';
-         ++p.name) {
+    for (; *p.name && strchr("/^%=#!~@", *p.name); ++p.name) {
         p.outside = p.outside || *p.name == '/';
         p.transposed = p.transposed || *p.name == '^';
         p.by_head = p.by_head || *p.name == '%';
         p.whole = p.whole || *p.name == '=';
         p.convolved = p.convolved || *p.name == '#';
+        p.exact = p.exact || *p.name == '!';
+        p.swapped = p.swapped || *p.name == '~';
+        p.of_heads = p.of_heads || *p.name == '@';
     }
     p.open = strchr(p.name, '{');
     p.close = p.open ? strchr(p.open, '}') : NULL;
@@ -80,7 +83,7 @@ static void spell(const char *prefix, const pattern *p, long number, int part, c
                         : snprintf(to, (size_t)(end - to), "%c", *c);
         }
     }
-    if (!p->whole) {
+    if (!p->whole && !p->exact) {
         (void)snprintf(to, (size_t)(end - to), ".%s", last);
     }
 }
@@ -105,11 +108,16 @@ static const char *second_bias(cs_arch arch)
     return *head && strcmp(head, output) != 0 ? output + (*output == '/') : "";
 }
 
-/* Rows of query, key, value, of the two products of a gated mlp; of a single part all. */
+/* Rows of query, key, value, of the two products of a gated mlp, of query and key apart from value
+ * and gate; of a single part all. */
 static int64_t share_of(const cs_model_config *c, const char *name, int parts, int part,
                         int64_t rows)
 {
     int64_t keys = strncmp(name, "decoder.", 8) == 0 ? rows / 3 : cs_key_width(c);
+    if (parts == 2 && strstr(name, "attention.qkv")) {
+        const int64_t first = cs_head_width(c) * c->shape.heads + keys;
+        return part == 0 ? first : rows - first;
+    }
     return parts != 3 ? rows / parts : part == 0 ? rows - 2 * keys : keys;
 }
 
@@ -140,12 +148,13 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         return picture_tokens(config, param, piece);
     }
     const char *dot = strrchr(param->name, '.');
-    bool bias = strcmp(dot + 1, "bias") == 0, vector = bias || strcmp(dot + 1, "gain") == 0;
+    bool bias = strcmp(dot + 1, "bias") == 0, mix = strcmp(dot + 1, "mix") == 0,
+         vector = bias || mix || strcmp(dot + 1, "gain") == 0;
     /* The embedding tables are named without "weight" here. */
     bool table =
-        strcmp(param->name, "embed.token") == 0 || strcmp(param->name, "embed.position") == 0 ||
-        strcmp(param->name, "embed.type") == 0 || strcmp(param->name, "decoder.mask") == 0 ||
-        strcmp(param->name, "decoder.position") == 0;
+        mix || strcmp(param->name, "embed.token") == 0 ||
+        strcmp(param->name, "embed.position") == 0 || strcmp(param->name, "embed.type") == 0 ||
+        strcmp(param->name, "decoder.mask") == 0 || strcmp(param->name, "decoder.position") == 0;
     size_t length = table ? strlen(param->name) : (size_t)(dot - param->name);
     long number = 0;
     int64_t i = 0;
@@ -167,14 +176,20 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     }
     const char *ours = row->ours, *last = bias ? "bias" : "weight";
     pattern p = pattern_of(row->theirs);
+    number = mix ? 2 * number + (strstr(param->name, ".mlp.") != NULL) : number; /* of a sublayer */
+    const int64_t kv_heads =
+        config->shape.kv_heads > 0 ? config->shape.kv_heads : config->shape.heads;
     int64_t rows = vector ? param->cols : param->rows, first = 0;
     for (int part = 0; part < p.parts; ++part) {
         int64_t share = share_of(config, param->name, p.parts, part, rows);
         piece[part] =
             (cs_hf_piece){.transposed = p.transposed && !vector,
-                          .by_head = p.by_head ? config->shape.heads : 0,
+                          .by_head = p.by_head ? kv_heads : 0,
+                          .queries = config->shape.heads / kv_heads,
+                          .swapped = p.swapped,
                           .vector = vector,
-                          .boxed = p.whole,
+                          .head_width = p.of_heads ? cs_head_width(config) : 0,
+                          .boxed = p.whole && !vector,
                           .channels = p.convolved && !vector ? config->picture.channels : 0,
                           .first = first,
                           .rows = share,
@@ -232,13 +247,16 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
            is(name, second_bias(config->arch), "bias");
 }
 
-/* Row r of query, key and value rows, each head by head, where a file has the three of each head
- * together. */
+/* Row r of query, key and value rows, each head by head, where a file has those of each head of keys
+ * together: its queries, the key, the value. */
 static int64_t row_by_head(const cs_hf_piece *piece, int64_t r)
 {
-    int64_t heads = piece->by_head, width = piece->rows / heads / 3;
-    int64_t part = r / (heads * width), head = r / width % heads;
-    return (head * 3 + part) * width + r % width;
+    const int64_t heads = piece->by_head, queries = piece->queries, all = queries + 2,
+                  width = piece->rows / heads / all, row = r / width;
+    const int64_t part = cs_most(row / heads - queries, -1), /* -1: of queries */
+        head = part < 0 ? row / queries : row % heads,
+                  place = part < 0 ? row % queries : queries + part;
+    return (head * all + place) * width + r % width;
 }
 
 /* Column c, of values channels last, where a file has the channels of all pixels apart. */
@@ -252,7 +270,9 @@ void cs_hf_rearrange(const cs_hf_piece *piece, bool inward, float *param, float 
 {
     float *at = param + piece->first * piece->cols;
     for (int64_t r = 0; r < piece->rows; ++r) {
-        int64_t row = piece->by_head > 0 ? row_by_head(piece, r) : r;
+        int64_t row = piece->by_head > 0 ? row_by_head(piece, r)
+                      : piece->swapped   ? (r + piece->rows / 2) % piece->rows
+                                         : r;
         for (int64_t c = 0; c < piece->cols; ++c) {
             float *theirs = file + (piece->transposed ? c * piece->rows + row
                                                       : row * piece->cols + column_in(piece, c));
@@ -271,6 +291,11 @@ void cs_hf_shape(const cs_hf_piece *piece, int *ndim, int64_t shape[CS_HF_SHAPE]
     *ndim = piece->vector ? 1 : piece->channels > 0 ? 4 : piece->boxed ? 3 : 2;
     shape[0] = piece->transposed ? piece->cols : piece->rows;
     shape[1] = piece->transposed ? piece->rows : piece->cols;
+    if (piece->head_width > 0) {
+        *ndim = 2;
+        shape[0] = piece->rows / piece->head_width;
+        shape[1] = piece->head_width;
+    }
     if (piece->boxed) {
         memmove(shape + 1, shape, 2 * sizeof *shape);
         shape[0] = 1;

@@ -20,8 +20,11 @@ typedef struct {
     bool transposed;       /* cols x rows in the file */
     /* heads whose query, key and value rows are adjacent in the file; 0: no */
     int64_t by_head;
-    bool vector; /* one dimension in the file */
-    bool boxed;  /* three dimensions in the file, the first of size 1 */
+    int64_t queries;    /* of each head of keys */
+    bool swapped;       /* the file has the second half of the rows first */
+    bool vector;        /* one dimension in the file */
+    int64_t head_width; /* a vector of all heads, in the file heads x head_width; 0: no */
+    bool boxed;         /* three dimensions in the file, the first of size 1 */
     /* Four: rows x channels x patch x patch, whose columns are channels last here. */
     int64_t channels;
     bool optional; /* files may lack it: then it is zero */

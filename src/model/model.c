@@ -1,4 +1,4 @@
-/* The parameter table and its initial values.
+/* A model's memory and initial values.
  *
  * Initial values are drawn on the host, one generator a row, keyed by a hash of the parameter's
  * name: neither the order of the table nor the number of threads nor the backend matters, and a
@@ -8,8 +8,6 @@
 #include "model/model.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/auto.h"
@@ -23,279 +21,7 @@
 #include "model/arch_private.h"
 #include "model/rotary.h"
 
-/* --- the table -------------------------------------------------------------------------------- */
-
-typedef struct {
-    cs_params *params;
-    const cs_model_config *config;
-    cs_status status;
-} table;
-
-static void add_parameter(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
-    CS_PRINTF(5, 6);
-static void add_parameter(table *t, int64_t rows, int64_t cols, bool decay, const char *format, ...)
-{
-    if (t->status != CS_OK) return;
-    char name[128];
-    va_list list;
-    va_start(list, format);
-    (void)vsnprintf(name, sizeof name, format, list);
-    va_end(list);
-    if (cs_params_add(t->params, name, rows, cols, decay) < 0) {
-        t->status = CS_ERR_MEMORY;
-    }
-}
-
-/* "<prefix>.weight" and, where `bias` and the model has biases, "<prefix>.bias". */
-static void add_linear(table *t, int64_t out, int64_t in, bool bias, const char *prefix,
-                       const char *name)
-{
-    add_parameter(t, out, in, true, "%s%s.weight", prefix, name);
-    if (bias && t->config->layer.bias) {
-        add_parameter(t, 1, out, false, "%s%s.bias", prefix, name);
-    }
-}
-
-static void add_norm(table *t, int64_t width, const char *prefix, const char *name)
-{
-    add_parameter(t, 1, width, false, "%s%s.gain", prefix, name);
-    if (t->config->layer.bias && t->config->layer.norm_bias) {
-        add_parameter(t, 1, width, false, "%s%s.bias", prefix, name);
-    }
-}
-
-/* Where positions are sines, no step changes the table. */
-static void add_positions(table *t, int64_t width, const char *name)
-{
-    const cs_model_config *c = t->config;
-    add_parameter(t, c->position.offset + cs_model_config_positions(c), width,
-                  !c->picture.sinusoidal, "%s", name);
-    if (t->status == CS_OK) t->params->param[t->params->count - 1].fixed = c->picture.sinusoidal;
-}
-
-/* Adds a parameter that the configuration fixes. */
-static void add_constant(table *t, int64_t cols, const char *name)
-{
-    add_parameter(t, 1, cols, false, "%s", name);
-    if (t->status == CS_OK) {
-        cs_param *p = &t->params->param[t->params->count - 1];
-        p->constant = p->fixed = true;
-    }
-}
-
-typedef struct {
-    int64_t width, inner, queries, keys; /* of a row: in all heads, of keys and of values */
-    bool self, cross, plain;             /* plain: no norm before attention */
-} layer_shape;
-
-static void add_layer(table *t, const char *prefix, layer_shape s)
-{
-    const cs_model_config *c = t->config;
-    if (s.self) {
-        if (!s.plain) {
-            add_norm(t, s.width, prefix, "attention.norm");
-        }
-        add_linear(t, s.queries + 2 * s.keys, s.width, c->layer.qkv_bias, prefix, "attention.qkv");
-        add_linear(t, s.width, s.queries, c->layer.output_bias, prefix, "attention.output");
-    }
-    if (s.self && c->attention.head_norm) {
-        add_parameter(t, 1, cs_head_width(c), false, "%sattention.query_norm.gain", prefix);
-        add_parameter(t, 1, cs_head_width(c), false, "%sattention.key_norm.gain", prefix);
-    }
-    if (s.self && c->position.distance_table) {
-        add_parameter(t, 2 * c->position.distance_span - 1, cs_head_width(c), true,
-                      "%sattention.distance.weight", prefix);
-    }
-    const bool matrices = s.self && c->position.distance_span > 0 && !c->position.distance_shared &&
-                          !c->position.distance_table;
-    if (matrices && c->position.distance_keys) {
-        add_linear(t, s.queries, s.width, true, prefix, "attention.place_key");
-    }
-    if (matrices && c->position.distance_queries) {
-        add_linear(t, s.queries, s.width, true, prefix, "attention.place_query");
-    }
-    if (s.cross) {
-        add_norm(t, s.width, prefix, "cross.norm");
-        const bool bias = !c->decoder.stack;
-        add_linear(t, s.queries, s.width, bias, prefix, "cross.query");
-        add_linear(t, 2 * s.keys, s.width, bias, prefix, "cross.kv");
-        add_linear(t, s.width, s.queries, bias, prefix, "cross.output");
-    }
-    if (s.self && c->layer.sandwich) {
-        add_norm(t, s.width, prefix, "attention.post");
-        add_norm(t, s.width, prefix, "mlp.post");
-    }
-    if (!c->layer.one_norm) {
-        add_norm(t, s.width, prefix, "mlp.norm");
-    }
-    add_linear(t, (c->layer.gated ? 2 : 1) * s.inner, s.width, c->layer.mlp_bias, prefix, "mlp.in");
-    add_linear(t, s.width, s.inner, c->layer.mlp_bias, prefix, "mlp.out");
-}
-
-static int64_t embed_width(const cs_model_config *c)
-{
-    return c->shape.embed_width > 0 ? c->shape.embed_width : c->shape.width;
-}
-
-static void add_embedding(table *t, const cs_model_config *c)
-{
-    const int64_t width = embed_width(c);
-    add_parameter(t, c->shape.vocab, width, true, "embed.token");
-    if (c->shape.real_width > 0) {
-        add_parameter(t, c->shape.width, c->shape.real_width, true, "embed.real.weight");
-        if (cs_arch_row_of(c->arch)->pictures && c->layer.bias) {
-            add_parameter(t, 1, c->shape.width, false, "embed.real.bias");
-        }
-    }
-    if (c->shape.extra_width > 0) {
-        add_parameter(t, c->shape.width, c->shape.extra_width, true, "embed.extra.weight");
-    }
-    if (c->shape.positions > 0) {
-        add_positions(t, width, "embed.position");
-    }
-    if (c->shape.token_types > 0) {
-        add_parameter(t, c->shape.token_types, width, true, "embed.type");
-    }
-    if (c->layer.embed_norm) {
-        add_norm(t, width, "", "embed.norm");
-    }
-    if (c->shape.embed_width > 0) {
-        add_linear(t, c->shape.width, width, true, "", "embed.project");
-    }
-    if (c->attention.query_vector) {
-        add_parameter(t, 1, c->shape.width, true, "query.start");
-    }
-    if (c->position.relative_buckets > 0) {
-        add_parameter(t, c->position.relative_buckets, c->shape.heads, true, "relative.table");
-    }
-}
-
-static void add_classifier(table *t, const cs_model_config *c, cs_score score)
-{
-    if (c->head.spans) {
-        add_linear(t, 2, c->shape.width, true, "", "span.output");
-        return;
-    }
-    if (c->head.cloze) {
-        add_linear(t, c->head.classes, embed_width(c), true, "", "classifier.output");
-        return;
-    }
-    if (score <= CS_SCORE_DENSE) {
-        add_linear(t, c->shape.width, c->shape.width,
-                   c->layer.dense_bias || score == CS_SCORE_DENSE, "", "classifier.dense");
-    }
-    if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
-        add_norm(t, c->shape.width, "", "classifier.norm");
-    }
-    const bool bias = score == CS_SCORE_NORMED ? c->layer.dense_bias : score != CS_SCORE_BARE;
-    add_linear(t, c->head.classes, c->shape.width, bias, "", "classifier.output");
-}
-
-static void add_head(table *t, const cs_model_config *c)
-{
-    if (c->head.transform) {
-        add_linear(t, embed_width(c), c->shape.width, c->layer.dense_bias, "", "head.dense");
-        add_norm(t, embed_width(c), "", "head.norm");
-    }
-    if (c->head.bias) {
-        add_parameter(t, 1, c->shape.vocab, false, "head.bias");
-    }
-    if (c->head.detector) {
-        add_linear(t, 2, c->shape.width, true, "", "detect");
-    }
-    if (c->head.target != CS_TARGET_IDS) {
-        add_linear(t, c->shape.real_width,
-                   c->decoder.layers > 0 ? c->decoder.width : c->shape.width, true, "", "pixel");
-    } else if (!c->head.tied) {
-        add_parameter(t, c->shape.vocab, embed_width(c), true, "output.weight");
-    }
-    if (c->head.classes > 0) {
-        add_classifier(t, c, cs_arch_row_of(c->arch)->score);
-    }
-}
-
-static void add_decoder(table *t, const cs_model_config *c)
-{
-    const cs_decoder_config *d = &c->decoder;
-    bool causal = d->attention == CS_DECODER_CAUSAL_CROSS;
-    layer_shape shape = {.width = d->width,
-                         .inner = d->inner,
-                         .queries = d->stack ? cs_head_width(c) * c->shape.heads : d->width,
-                         .keys = d->stack ? cs_key_width(c) : d->width,
-                         .self = d->attention != CS_DECODER_CROSS,
-                         .cross = d->attention != CS_DECODER_SELF};
-    if (cs_decoder_projects(c)) {
-        add_linear(t, d->width, c->shape.width, true, "", "decoder.project");
-    }
-    if (d->stack) {
-        add_parameter(t, c->position.relative_buckets, c->shape.heads, true,
-                      "decoder.relative.table");
-    } else {
-        add_parameter(t, causal ? c->shape.vocab : 1, d->width, true,
-                      causal ? "decoder.token" : "decoder.mask");
-    }
-    if (cs_model_config_positions(c) > 0) {
-        add_positions(t, d->width, "decoder.position");
-    }
-    for (int64_t l = 0; l < d->layers; ++l) {
-        char prefix[64];
-        (void)snprintf(prefix, sizeof prefix, "decoder.layer.%lld.", (long long)l);
-        add_layer(t, prefix, shape);
-    }
-    if (!c->layer.post_norm) {
-        add_norm(t, d->width, "", "decoder.norm");
-    }
-    if (d->width != c->shape.width && c->head.target == CS_TARGET_IDS) {
-        add_linear(t, c->shape.width, d->width, true, "", "decoder.output");
-    }
-}
-
-static cs_status make_table(const cs_model_config *c, cs_params *params)
-{
-    table t = {.params = params, .config = c};
-    add_embedding(&t, c);
-    if (c->arch == CS_ARCH_LINEAR) {
-        add_linear(&t, 3 * c->shape.width, c->shape.width, true, "layer.0.", "attention.qkv");
-        add_head(&t, c);
-        return t.status;
-    }
-    const int64_t layers = c->shape.groups > 0 ? c->shape.groups : c->shape.layers;
-    for (int64_t l = 0; l < layers + cs_most(c->head.offsets - 1, 0); ++l) {
-        char prefix[64];
-        (void)snprintf(prefix, sizeof prefix, l < layers ? "layer.%lld." : "offset.%lld.",
-                       (long long)(l < layers ? l : l - layers + 2));
-        add_layer(&t, prefix,
-                  (layer_shape){.width = c->shape.width,
-                                .inner = c->shape.inner,
-                                .queries = cs_head_width(c) * c->shape.heads,
-                                .keys = cs_key_width(c),
-                                .self = true,
-                                .plain = cs_least(l, layers - 1) == 0 && c->layer.first_plain});
-    }
-    if (c->position.rotary.theta > 0) {
-        add_constant(&t, cs_rotary_pairs(c, &c->position.rotary), "rotary.frequency");
-    }
-    if (c->position.distance_span > 0 && !c->position.distance_table) {
-        add_parameter(&t, 2 * c->position.distance_span, c->shape.width, true, "places.table");
-        if (c->position.distance_norm) {
-            add_norm(&t, c->shape.width, "", "places.norm");
-        }
-    }
-    if (c->attention.alibi) {
-        add_constant(&t, c->shape.heads, "alibi.slope");
-    }
-    if (c->position.local_rotary.theta > 0) {
-        add_constant(&t, cs_rotary_pairs(c, &c->position.local_rotary), "rotary.local");
-    }
-    if (!c->layer.post_norm) {
-        add_norm(&t, c->shape.width, "", "final_norm");
-    }
-    add_head(&t, c);
-    if (c->decoder.layers > 0) {
-        add_decoder(&t, c);
-    }
-    return t.status;
-}
+/* --- making --------------------------------------------------------------------------------- */
 
 /* Nothing beyond what gpt2, roberta and bert have. */
 static bool is_basic(const cs_model_config *c)
@@ -305,7 +31,10 @@ static bool is_basic(const cs_model_config *c)
            c->shape.kv_heads == 0 && c->shape.head_width == 0 && !(c->position.rotary.theta > 0) &&
            !c->attention.alibi && c->position.distance_span == 0 &&
            !(c->attention.score_width > 0) && !(c->attention.score_cap > 0) &&
-           !(c->head.logit_cap > 0) && !(c->layer.embed_scale > 0) && !(c->head.scale > 0);
+           !(c->head.logit_cap > 0) && !(c->scale.embed > 0) && !(c->scale.residual > 0) &&
+           !(c->head.scale > 0) && c->layer.entry == CS_ENTRY_NORMS && !c->layer.no_gain &&
+           !c->layer.inner_norm && !c->layer.mixed && !c->attention.gated &&
+           !c->attention.inner_norm && !c->head.norm && !c->position.relative_each;
 }
 
 /* ALiBi's slopes (Press et al. 2022): 2^(-8 i / n), i = 1 .. n, for n the power of two not above the
@@ -332,8 +61,12 @@ static cs_status fill_constants(cs_model *model)
             CS_AUTO_FREE float *value = cs_alloc(p->cols, sizeof *value);
             if (!value) return CS_ERR_MEMORY;
             bool local = strcmp(p->name, "rotary.local") == 0;
-            if (c->attention.alibi) {
+            if (strcmp(p->name, "alibi.slope") == 0) {
                 slopes(p->cols, value);
+            } else if (strcmp(p->name, "norm.ones") == 0) {
+                for (int64_t k = 0; k < p->cols; ++k) {
+                    value[k] = 1;
+                }
             } else {
                 cs_rotary_frequencies(local ? &c->position.local_rotary : &c->position.rotary,
                                       p->cols, value);
@@ -349,7 +82,7 @@ static cs_status init(const cs_model_config *config, cs_backend *backend, bool t
 {
     cs_model model = {.config = *config, .params.source = source};
     cs_status status = cs_model_config_check(config);
-    if (status == CS_OK) status = make_table(config, &model.params);
+    if (status == CS_OK) status = cs_model_table(config, &model.params);
     if (status == CS_OK && backend->basic && !is_basic(config))
         status = cs_fail(CS_ERR_DEVICE, "architecture %s does not run on %s; give --device cpu",
                          cs_arch_name(config->arch), backend->name);
@@ -503,6 +236,12 @@ static cs_status fill_rows(void *ctx, int64_t item)
 static cs_status fill_parameter(const cs_model_config *config, const cs_param *param, uint64_t seed,
                                 float *value)
 {
+    if (cs_has_suffix(param->name, ".mix")) { /* the sublayer's own sum alone */
+        for (int64_t i = 0; i < param->cols; ++i) {
+            value[i] = i == param->cols - 1 ? 1.0F : 0.0F;
+        }
+        return CS_OK;
+    }
     if (param->fixed) {
         return cs_position_waves(config, param->cols, value);
     }

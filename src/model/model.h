@@ -20,14 +20,20 @@
  *   query.start                    1 x d                 query_vector
  *   relative.table                 relative_buckets x heads, one for all layers
  *   layer.N.attention.norm.gain .bias    1 x d           post_norm: of the sublayer's sum
- *   layer.N.attention.qkv.weight .bias   q + 2k x d, 1 x q + 2k  rows of q, then k, then v
+ *   layer.N.attention.qkv.weight .bias   q + 2k x d, 1 x q + 2k  rows of q, then k, then v; gated: q
+ *                                                        more
+ *   layer.N.attention.inner.gain .bias   1 x q           inner_norm
  *   layer.N.attention.output.weight .bias  d x q, 1 x d
  *   layer.N.attention.post.gain, mlp.post.gain  1 x d    sandwich
- *   layer.N.attention.query_norm.gain, key_norm.gain  1 x h  head_norm
+ *   layer.N.attention.query_norm.gain, key_norm.gain  1 x h  head_norm; of all heads: 1 x q, 1 x k
+ *   layer.N.relative.table               relative_buckets x heads  relative_each, and decoder.layer.N
+ *   layer.N.attention.mix, mlp.mix       1 x 2N + 2, 1 x 2N + 3  mixed; constant in training
  *   layer.N.mlp.norm.gain .bias    1 x d                 post_norm: of the sublayer's sum
  *   layer.N.mlp.in.weight .bias    f x d, 1 x f          gated: 2f rows, those activated first
+ *   layer.N.mlp.inner.gain .bias   1 x f                 inner_norm
  *   layer.N.mlp.out.weight .bias   d x f, 1 x d
  *   final_norm.gain .bias          1 x d                 not post_norm
+ *   norm.ones                      1 x max(d, f)         no_gain, in no file: norms have no others
  *   head.dense.weight .bias        d x d, 1 x d          head_transform
  *   head.norm.gain .bias           1 x d                 head_transform
  *   head.bias                      1 x V                 head_bias
@@ -40,7 +46,7 @@
  *   classifier.output.weight       C x d                 classes
  *   classifier.output.bias         1 x C                 classes; not gpt2
  *   rotary.frequency, rotary.local 1 x pairs that turn   of the configuration, in no file
- *   places.table                   2 place_span x d      vectors of distances
+ *   places.table                   2 place_span x d      vectors of distances; odd: a row less
  *   places.norm.gain .bias         1 x d                 place_norm
  *   layer.N.attention.place_key.weight .bias, place_query  q x d, 1 x q  not place_shared
  *   layer.N.attention.distance.weight    2 place_span - 1 x h  place_table

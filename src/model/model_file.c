@@ -181,7 +181,7 @@ static cs_status check_shape(const weights *w, const cs_hf_piece *piece,
 /* Whether the parameter's rows are stored in the file in the same order and layout. */
 static bool as_stored(const cs_hf_piece *piece)
 {
-    return !piece->transposed && piece->by_head == 0 && piece->channels == 0;
+    return !piece->transposed && !piece->swapped && piece->by_head == 0 && piece->channels == 0;
 }
 
 typedef struct {

@@ -94,15 +94,15 @@ static int emit_mean(cs_emitter *e)
 static int transform(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
+    if (c->head.norm) {
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_norm(e, "", "final_norm", x),
+                                NULL);
+    }
     if (c->head.transform) {
         cs_activation act =
             cs_arch_row_of(c->arch)->head_follows ? c->layer.activation : c->head.activation;
         x = cs_emit_linear(e, x, "", "head.dense", act);
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "head.norm.gain"),
-                                          cs_emit_bias(e, "", "head.norm.bias"), c->layer.eps,
-                                          c->layer.rms, 0},
-                                NULL);
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_norm(e, "", "head.norm", x), NULL);
     }
     return x;
 }
@@ -140,10 +140,7 @@ static void emit_classifier(cs_emitter *e, int x)
         x = cs_emit_linear(e, x, "", "classifier.dense", act[score]);
     } else if (score == CS_SCORE_NORM || score == CS_SCORE_NORMED) {
         x = cs_emit_linear(e, x, "", "classifier.dense", c->head.activation);
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "classifier.norm.gain"),
-                                          cs_emit_bias(e, "", "classifier.norm.bias"), c->layer.eps,
-                                          c->layer.rms, 0},
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_norm(e, "", "classifier.norm", x),
                                 NULL);
     }
     if (score == CS_SCORE_DENSE && !c->head.cloze) {
@@ -197,13 +194,14 @@ static int emit_single(cs_emitter *e)
     if (o->classify && e->config->head.spans) { /* of all rows */
         return cs_emit_final(e, cs_emit_encoder(e, false), "final_norm");
     }
-    cs_stream stream = cs_emit_encoder(e, o->predictions > 0 && !o->keep_hidden);
+    const bool narrow = o->predictions > 0 && !o->keep_hidden && !e->config->layer.mixed;
+    cs_stream stream = cs_emit_encoder(e, narrow);
     if (o->predictions == 0) {
         e->net->top = cs_emit_final(e, stream, "final_norm");
         cs_graph_keep(e->graph, e->net->top);
         return CS_NONE;
     }
-    if (o->keep_hidden) {
+    if (!narrow) {
         stream.x = cs_graph_gather(e->graph, stream.x, e->net->loss.rows, e->net->loss.predict);
     }
     return cs_emit_final(e, stream, "final_norm");
@@ -504,6 +502,10 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
         net.hidden = cs_alloc(net.hiddens, sizeof *net.hidden);
         status = net.hidden ? CS_OK : CS_ERR_MEMORY;
     }
+    if (status == CS_OK && model->config.layer.mixed) {
+        e.sum = cs_alloc(2 * model->config.shape.layers + 1, sizeof *e.sum);
+        status = e.sum ? CS_OK : CS_ERR_MEMORY;
+    }
     e.param = status == CS_OK ? cs_alloc(model->params.count, sizeof *e.param) : NULL;
     if (status == CS_OK && !e.param) status = CS_ERR_MEMORY;
     if (status == CS_OK) {
@@ -515,6 +517,7 @@ cs_status cs_network_build(const cs_model *model, const cs_network_options *opti
     }
     if (status == CS_OK) status = check_dropout(&model->config, &net);
     cs_free(e.param);
+    cs_free(e.sum);
     return CS_DELIVER(status, out, net, cs_network_free);
 }
 

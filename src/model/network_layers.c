@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "model/network_private.h"
 
@@ -80,17 +81,25 @@ static double dropout(const cs_emitter *e)
     return e->decoder ? 0 : e->config->training.dropout;
 }
 
+cs_norm cs_emit_norm(cs_emitter *e, const char *prefix, const char *name, int x)
+{
+    const cs_model_config *c = e->config;
+    char full[128], gain[64];
+    (void)snprintf(gain, sizeof gain, "%s.gain", name);
+    (void)snprintf(full, sizeof full, "%s%s", prefix, gain);
+    const bool ones = c->layer.no_gain && x >= 0 && cs_params_find(&e->model->params, full) < 0;
+    return (cs_norm){.gain = ones ? cs_graph_cols(e->graph, cs_emit_param(e, "", "norm.ones"), 0,
+                                                  e->graph->tensor[x].cols)
+                                  : cs_emit_param(e, prefix, gain),
+                     .bias = bias_of(e, prefix, name),
+                     .eps = c->layer.eps,
+                     .rms = c->layer.rms};
+}
+
 static int norm(cs_emitter *e, cs_stream s, const char *prefix, const char *name, int *sum)
 {
-    char full[64];
-    (void)snprintf(full, sizeof full, "%s.gain", name);
-    int gain = cs_emit_param(e, prefix, full);
     return cs_graph_layer_norm(e->graph, s.x, s.r, s.r == CS_NONE ? 0 : dropout(e),
-                               (cs_norm){.gain = gain,
-                                         .bias = bias_of(e, prefix, name),
-                                         .eps = e->config->layer.eps,
-                                         .rms = e->config->layer.rms},
-                               sum);
+                               cs_emit_norm(e, prefix, name, s.x), sum);
 }
 
 int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name)
@@ -98,17 +107,45 @@ int cs_emit_enter(cs_emitter *e, cs_stream *stream, const char *prefix, const ch
     if (e->config->layer.post_norm) {
         return stream->x;
     }
+    if (e->config->layer.entry == CS_ENTRY_PLAIN) {
+        *stream = (cs_stream){cs_emit_sum(e, *stream), CS_NONE};
+        return stream->x;
+    }
     int sum = CS_NONE, y = norm(e, *stream, prefix, name, &sum);
     *stream = (cs_stream){sum, CS_NONE};
     return y;
 }
 
+/* The weighted sum of all residual sums so far, of which the stream's is the last. The weights are
+ * constants of the network: fine-tuning does not move them. */
+static void mix(cs_emitter *e, const char *prefix, const char *name, cs_stream *stream)
+{
+    const cs_params *params = &e->model->params;
+    float weight[2 * CS_MOST_LAYERS + 1];
+    char full[128];
+    int y = CS_NONE;
+    (void)snprintf(full, sizeof full, "%s%.*s.mix", prefix, (int)strcspn(name, "."), name);
+    const int64_t number = cs_params_find(params, full);
+    const cs_status status =
+        number < 0 ? CS_ERR_USAGE : cs_params_get(params, number, CS_PARAM_VALUE, weight);
+    if (status != CS_OK && e->graph->status == CS_OK) e->graph->status = status;
+    e->sum[e->sums++] = cs_emit_sum(e, *stream);
+    for (int64_t i = 0; i < e->sums && status == CS_OK; ++i) {
+        const int part =
+            cs_graph_gate(e->graph, e->sum[i], CS_NONE, CS_ACT_NONE, 1, (double)weight[i]);
+        y = y == CS_NONE ? part : cs_graph_add(e->graph, y, part, 0);
+    }
+    *stream = (cs_stream){y, CS_NONE};
+}
+
 void cs_emit_leave(cs_emitter *e, cs_stream *stream, const char *prefix, const char *name, int made)
 {
-    stream->r = made;
+    const double scale = e->config->scale.residual;
+    stream->r = scale > 0 ? cs_graph_gate(e->graph, made, CS_NONE, CS_ACT_NONE, 1, scale) : made;
     if (e->config->layer.post_norm) {
         *stream = (cs_stream){norm(e, *stream, prefix, name, NULL), CS_NONE};
     }
+    if (e->config->layer.mixed) mix(e, prefix, name, stream);
 }
 
 int cs_emit_sum(cs_emitter *e, cs_stream stream)
@@ -118,7 +155,8 @@ int cs_emit_sum(cs_emitter *e, cs_stream stream)
 
 int cs_emit_final(cs_emitter *e, cs_stream stream, const char *name)
 {
-    return e->config->layer.post_norm ? stream.x : norm(e, stream, "", name, NULL);
+    return e->config->layer.post_norm || e->config->head.norm ? cs_emit_sum(e, stream)
+                                                              : norm(e, stream, "", name, NULL);
 }
 
 void cs_emit_narrow(cs_emitter *e, cs_stream *stream, int *made)
@@ -203,7 +241,10 @@ cs_attention_options cs_emit_masks(cs_emitter *e, int64_t number, int lim, int p
         o.pos_k = e->net->position;
     }
     if (c->position.relative_buckets > 0 && position != CS_NONE) {
-        o.table = cs_emit_param(e, "", "relative.table");
+        char prefix[CS_PREFIX_SIZE] = "";
+        o.table =
+            cs_emit_param(e, c->position.relative_each ? cs_emit_prefix(e, number, prefix) : prefix,
+                          "relative.table");
         o.pos_q = position;
         o.pos_k = e->net->position;
         o.max_distance = c->position.relative_distance;
@@ -219,16 +260,18 @@ static int head_parts(cs_emitter *e, const cs_layer *layer, int x, int64_t heads
     const cs_model_config *c = e->config;
     const bool local = cs_layer_is_local(c, layer->number) && c->position.local_rotary.theta > 0;
     const cs_rotary *rotary = local ? &c->position.local_rotary : &c->position.rotary;
-    if (c->attention.head_norm) {
+    if (c->attention.head_norm != CS_HEAD_NORM_NONE) {
+        const bool whole = c->attention.head_norm == CS_HEAD_NORM_WHOLE;
         x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
                                 (cs_norm){.gain = cs_emit_param(e, layer->prefix, norm),
                                           .bias = CS_NONE,
                                           .eps = c->layer.eps,
-                                          .rms = true,
-                                          .groups = heads},
+                                          .rms = c->layer.rms,
+                                          .each = c->attention.head_norm == CS_HEAD_NORM_EACH,
+                                          .groups = whole ? 1 : heads},
                                 NULL);
     }
-    if (rotary->theta > 0 && position != CS_NONE) {
+    if (rotary->theta > 0 && position != CS_NONE && cs_layer_turns(c, layer->number)) {
         const cs_rotation o = {
             .position = position,
             .frequency = cs_emit_param(e, "", local ? "rotary.local" : "rotary.frequency"),
@@ -267,13 +310,15 @@ cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, boo
                   kv_heads = c->shape.kv_heads > 0 ? c->shape.kv_heads : c->shape.heads;
     int made = queries ? cs_emit_linear(e, in, layer->prefix, "attention.qkv", CS_ACT_NONE)
                        : cs_emit_linear_rows(e, in, layer->prefix, "attention.qkv", d, 2 * keys);
-    cs_projections p = {.q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,
+    cs_projections p = {.gate = CS_NONE,
+                        .q = queries ? cs_graph_cols(g, made, 0, d) : CS_NONE,
                         .k = cs_graph_cols(g, made, first, keys)};
     p.q = queries ? query_parts(e, layer, p.q, e->net->position) : CS_NONE;
     p.k = e->decoder
               ? p.k
               : head_parts(e, layer, p.k, kv_heads, "attention.key_norm.gain", e->net->position);
     p.v = cs_graph_cols(g, made, first + keys, keys);
+    if (c->attention.gated) p.gate = cs_graph_cols(g, made, first + 2 * keys, d);
     return p;
 }
 
@@ -288,7 +333,11 @@ int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position)
 static int attend(cs_emitter *e, const cs_layer *layer, int in)
 {
     const cs_projections p = cs_emit_project(e, layer, in, true);
-    return cs_graph_attention(e->graph, p.q, p.k, p.v, &layer->attention);
+    int made = cs_graph_attention(e->graph, p.q, p.k, p.v, &layer->attention);
+    if (p.gate != CS_NONE) made = cs_graph_gate(e->graph, p.gate, made, CS_ACT_GELU_ERF, 1, 1);
+    return e->config->attention.inner_norm
+               ? norm(e, (cs_stream){made, CS_NONE}, layer->prefix, "attention.inner", NULL)
+               : made;
 }
 
 static int mlp(cs_emitter *e, const cs_layer *layer, int in)
@@ -301,20 +350,25 @@ static int mlp(cs_emitter *e, const cs_layer *layer, int in)
         inner = cs_graph_gate(e->graph, cs_graph_cols(e->graph, inner, 0, n),
                               cs_graph_cols(e->graph, inner, n, n), c->layer.activation, 1, 1);
     }
+    if (c->layer.inner_norm) {
+        inner = norm(e, (cs_stream){inner, CS_NONE}, layer->prefix, "mlp.inner", NULL);
+    }
     return cs_emit_linear(e, inner, layer->prefix, "mlp.out", CS_ACT_NONE);
 }
 
 int cs_emit_enter_attention(cs_emitter *e, const cs_layer *layer, cs_stream *stream)
 {
-    return e->config->layer.first_plain && layer->number == 0 && !e->decoder
+    return e->config->layer.entry == CS_ENTRY_FIRST_PLAIN && layer->number == 0 && !e->decoder
                ? stream->x /* there is no residual yet */
                : cs_emit_enter(e, stream, layer->prefix, "attention.norm");
 }
 
-/* A sublayer's output, through the norm after it where the architecture has one. */
+/* A sublayer's output, through the norm after it where the model has one. */
 static int after(cs_emitter *e, const cs_layer *layer, int made, const char *name)
 {
-    return e->config->layer.sandwich && !e->decoder
+    char gain[128];
+    (void)snprintf(gain, sizeof gain, "%s%s.gain", layer->prefix, name);
+    return cs_params_find(&e->model->params, gain) >= 0
                ? norm(e, (cs_stream){made, CS_NONE}, layer->prefix, name, NULL)
                : made;
 }
@@ -375,10 +429,7 @@ int cs_emit_embedded(cs_emitter *e, int x)
 {
     const cs_model_config *c = e->config;
     if (c->layer.embed_norm) {
-        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0,
-                                (cs_norm){cs_emit_param(e, "", "embed.norm.gain"),
-                                          cs_emit_bias(e, "", "embed.norm.bias"), c->layer.eps,
-                                          c->layer.rms, 0},
+        x = cs_graph_layer_norm(e->graph, x, CS_NONE, 0, cs_emit_norm(e, "", "embed.norm", x),
                                 NULL);
     }
     if (e->options->training && c->training.embed_dropout > 0) {
@@ -432,7 +483,7 @@ static void emit_places(cs_emitter *e)
         !(c->position.distance_keys || c->position.distance_queries)) {
         return;
     }
-    net->distance.rows = cs_graph_rows(g, 1, 2 * c->position.distance_span);
+    net->distance.rows = cs_graph_rows(g, 1, cs_distance_rows(c));
     net->distance.row = cs_graph_index(g, net->distance.rows, "place");
     net->distance_buckets = c->position.distance_buckets;
     net->distance_most = c->position.distance_most;
@@ -440,10 +491,7 @@ static void emit_places(cs_emitter *e)
     e->places = cs_graph_embed(g, CS_NONE, net->distance.rows, 1, &table, &net->distance.row);
     if (c->position.distance_norm) {
         e->places = cs_graph_layer_norm(g, e->places, CS_NONE, 0,
-                                        (cs_norm){cs_emit_param(e, "", "places.norm.gain"),
-                                                  cs_emit_param(e, "", "places.norm.bias"),
-                                                  c->layer.eps, false, 0},
-                                        NULL);
+                                        cs_emit_norm(e, "", "places.norm", e->places), NULL);
     }
 }
 
@@ -472,8 +520,8 @@ int cs_emit_content(cs_emitter *e)
         index[tables++] = net->position;
     }
     int x = cs_graph_embed(g, emit_extra(e, emit_real(e)), net->rows, tables, table, index);
-    if (c->layer.embed_scale > 0) {
-        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->layer.embed_scale);
+    if (c->scale.embed > 0) {
+        x = cs_graph_gate(g, x, CS_NONE, CS_ACT_NONE, 1, c->scale.embed);
     }
     x = cs_emit_embedded(e, x);
     return c->shape.embed_width > 0 ? cs_emit_linear(e, x, "", "embed.project", CS_ACT_NONE) : x;
@@ -508,6 +556,7 @@ cs_stream cs_emit_layers(cs_emitter *e, int64_t layers, bool narrow)
 {
     cs_stream stream = {cs_emit_content(e), CS_NONE};
     e->net->lim = cs_graph_index(e->graph, e->net->rows, "lim");
+    if (e->config->layer.mixed) e->sum[e->sums++] = stream.x;
     for (int64_t l = 0; l < layers; ++l) {
         char prefix[CS_PREFIX_SIZE];
         cs_layer layer = cs_emit_encoder_layer(e, l, prefix);

@@ -92,7 +92,9 @@ static cs_stream layers(cs_emitter *e, int memory)
     }
     if (c->decoder.stack) {
         net->decoder.position = cs_graph_index(e->graph, net->decoder.rows, "decoder position");
-        self.table = cs_emit_param(e, "", "decoder.relative.table");
+        if (!c->position.relative_each) {
+            self.table = cs_emit_param(e, "", "decoder.relative.table");
+        }
         self.pos_q = self.pos_k = net->decoder.position;
         self.max_distance = c->position.relative_distance;
     }
@@ -107,6 +109,9 @@ static cs_stream layers(cs_emitter *e, int memory)
         cs_layer layer = {.prefix = cs_emit_prefix(e, l, prefix), .width = c->decoder.width};
         if (has_self(c)) {
             layer.attention = self;
+            if (c->position.relative_each) {
+                layer.attention.table = cs_emit_param(e, prefix, "relative.table");
+            }
             layer.narrow = last && !has_cross(c);
             int entry;
             cs_emit_attention(e, &layer, &stream, &entry);

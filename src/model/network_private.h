@@ -13,6 +13,9 @@ typedef struct {
     int *param;      /* tensor of each parameter of the model, CS_NONE: not used yet */
     bool decoder;    /* in the decoder: no dropout */
     int places;      /* vectors of distances, before the layers' matrices */
+    /* With mixed layers: the embeddings and the residual sums after each sublayer. */
+    int *sum;
+    int64_t sums;
 } cs_emitter;
 
 /* Whether the rows of the decoder are kept readable, and not those of the encoder. */
@@ -22,6 +25,9 @@ bool cs_emit_keeps_decoder(const cs_emitter *e);
 int cs_emit_param(cs_emitter *e, const char *prefix, const char *name);
 /* For a bias: CS_NONE if the model has none. */
 int cs_emit_bias(cs_emitter *e, const char *prefix, const char *name);
+
+/* The norm "<prefix><name>" of the rows `x`; without a gain if the architecture has none. */
+cs_norm cs_emit_norm(cs_emitter *e, const char *prefix, const char *name, int x);
 
 /* y = act(x w^T + b) with parameters "<prefix><name>.weight" and ".bias". */
 int cs_emit_linear(cs_emitter *e, int x, const char *prefix, const char *name, cs_activation act);
@@ -73,7 +79,7 @@ int64_t cs_emit_key_width(const cs_emitter *e, const cs_layer *layer);
  * architecture has them; q CS_NONE without `queries`. And queries of other rows at `position`
  * (CS_NONE: nowhere). */
 typedef struct {
-    int q, k, v;
+    int q, k, v, gate; /* gate: CS_NONE without */
 } cs_projections;
 cs_projections cs_emit_project(cs_emitter *e, const cs_layer *layer, int in, bool queries);
 int cs_emit_queries(cs_emitter *e, const cs_layer *layer, int in, int position);

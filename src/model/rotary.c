@@ -160,7 +160,7 @@ static cs_status read_scaling(const char *where, const json_t *json, cs_rotary *
 /* A share that the class does not read is passed by with default parameters and fails with others. */
 static cs_status check_share(const char *where, const cs_model_config *config, const cs_rotary *r)
 {
-    return r->share == 1 || cs_arch_row_of(config->arch)->plain.position.rotary.share < 1
+    return r->share == 1 || cs_arch_knows(config->arch, "partial_rotary_factor")
                ? CS_OK
                : cs_config_way_round(cs_fail(
                      CS_ERR_INPUT,
@@ -212,6 +212,7 @@ static const char *first_known(cs_arch arch, const char *const names[3])
 static cs_status read_names(const char *where, const json_t *json, cs_model_config *config)
 {
     static const char *const theta[] = {"rotary_emb_base", "global_rope_theta", "rope_theta"},
+                             *const local[] = {"local_rope_theta", "rope_local_base_freq", NULL},
                              *const share[] = {"rotary_pct", "partial_rotary_factor", NULL};
     const struct {
         const char *read, *other;
@@ -219,7 +220,7 @@ static cs_status read_names(const char *where, const json_t *json, cs_model_conf
     } name[] = {
         {first_known(config->arch, theta), "rope_theta", &config->position.rotary.theta},
         {first_known(config->arch, share), "partial_rotary_factor", &config->position.rotary.share},
-        {config->position.local_rotary.theta > 0 ? "local_rope_theta" : NULL, "local_rope_theta",
+        {first_known(config->arch, local), "local_rope_theta",
          &config->position.local_rotary.theta}};
     cs_status status = CS_OK;
     for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
@@ -286,8 +287,9 @@ cs_status cs_rotary_read(const char *where, const json_t *json, cs_model_config 
     }
     status = read_one(where, nested ? full : parameters, positions, &config->position.rotary);
     if (status == CS_OK && layered)
-        status =
-            read_one(where, nested ? local : parameters, positions, &config->position.local_rotary);
+        status = read_one(where,
+                          nested || cs_arch_row_of(config->arch)->scales_full ? local : parameters,
+                          positions, &config->position.local_rotary);
     if (status == CS_OK) status = check_share(where, config, &config->position.rotary);
     if (status == CS_OK && layered)
         status = check_share(where, config, &config->position.local_rotary);

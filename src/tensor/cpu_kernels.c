@@ -142,6 +142,12 @@ ALWAYS void slope_by(cs_activation act, int64_t n, const float *z, float *dy)
         break;                                                                                     \
     case CS_ACT_SILU:                                                                              \
         call(CS_ACT_SILU);                                                                         \
+        break;                                                                                     \
+    case CS_ACT_RELU2:                                                                             \
+        call(CS_ACT_RELU2);                                                                        \
+        break;                                                                                     \
+    case CS_ACT_QUICK_GELU:                                                                        \
+        call(CS_ACT_QUICK_GELU);                                                                   \
         break;
 
 static void activate(cs_activation act, int64_t n, const float *z, float *y)

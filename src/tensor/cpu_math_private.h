@@ -86,6 +86,10 @@ ALWAYS vf act_of(cs_activation act, vf z)
         return tanh_of(z);
     case CS_ACT_SILU:
         return z * logistic(z);
+    case CS_ACT_RELU2:
+        return choose(z < all(0.0F), all(0.0F), z) * z;
+    case CS_ACT_QUICK_GELU:
+        return z * logistic(all(1.702F) * z);
     default:
         return z;
     }
@@ -111,6 +115,11 @@ ALWAYS vf slope_of(cs_activation act, vf z)
     case CS_ACT_SILU:
         s = logistic(z);
         return fused(z * s, all(1.0F) - s, s);
+    case CS_ACT_RELU2:
+        return choose(z > all(0.0F), z + z, all(0.0F));
+    case CS_ACT_QUICK_GELU:
+        s = logistic(all(1.702F) * z);
+        return fused(all(1.702F) * z * s, all(1.0F) - s, s);
     default:
         return all(1.0F);
     }

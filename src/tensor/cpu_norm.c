@@ -12,14 +12,19 @@ typedef struct {
     float eps;
     bool s_used, rms;
     int64_t groups, part; /* columns of a part */
-    float *partial;       /* chunks x 2 cols: gain, bias */
+    int64_t gains, next;  /* gains, and from those of a part to those of the next */
+    float *partial;       /* chunks x 2 gains: gain, bias */
 } norm_job;
 
 static norm_job norm_of(const cs_run *run, const cs_op *op)
 {
     const cs_op_layer_norm *o = &op->layer_norm;
+    const int64_t part = cs_cpu_tensor(run, o->y).cols / o->groups,
+                  gains = cs_cpu_operand(run, o->gain).cols;
     return (norm_job){.groups = o->groups,
-                      .part = cs_cpu_tensor(run, o->y).cols / o->groups,
+                      .part = part,
+                      .gains = gains,
+                      .next = gains > part ? part : 0,
                       .rms = o->rms,
                       .cpu = cs_cpu_of(run),
                       .x = cs_cpu_operand(run, o->x),
@@ -59,8 +64,8 @@ static void norm_row(const void *ctx, int64_t r, float *scratch)
     for (int64_t g = 0; g < t->groups; ++g) {
         cs_cpu_norm_row row = {.n = t->part,
                                .s = s + g * t->part,
-                               .gain = t->gain.x,
-                               .bias = t->bias.x,
+                               .gain = t->gain.x + g * t->next,
+                               .bias = t->bias.x ? t->bias.x + g * t->next : NULL,
                                .eps = t->eps,
                                .rms = t->rms,
                                .y = t->y.x + r * t->y.ld + g * t->part,
@@ -82,22 +87,23 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
     const cs_cpu_kernels *kernels = t->cpu->kernels;
     const int64_t n = t->y.cols;
     float *ds = cs_cpu_local_of(t->cpu, worker), *scratch = ds + n;
-    float *sums = t->partial + item * 2 * t->part;
-    memset(sums, 0, (size_t)(2 * t->part) * sizeof *sums);
+    float *sums = t->partial + item * 2 * t->gains;
+    memset(sums, 0, (size_t)(2 * t->gains) * sizeof *sums);
     for (int64_t r = item * CS_CPU_CHUNK; r < cs_cpu_chunk_end(item, t->y.rows); ++r) {
         for (int64_t g = 0; g < t->groups; ++g) {
             const int64_t first = g * t->part;
             cs_cpu_norm_back_row row = {.n = t->part,
                                         .s = t->s.x + r * t->s.ld + first,
-                                        .gain = t->gain.x,
+                                        .gain = t->gain.x + g * t->next,
                                         .dy = t->y.grad + r * t->y.ld + first,
                                         .held = t->s_used ? t->s.grad + r * t->s.ld + first : NULL,
                                         .mean = t->mean.x[r * t->mean.ld + g],
                                         .rstd = t->rstd.x[r * t->rstd.ld + g],
                                         .rms = t->rms,
                                         .ds = t->x.grad || t->r.grad ? ds + first : NULL,
-                                        .dgain = t->gain.grad ? sums : NULL,
-                                        .dbias = t->bias.grad ? sums + t->part : NULL};
+                                        .dgain = t->gain.grad ? sums + g * t->next : NULL,
+                                        .dbias =
+                                            t->bias.grad ? sums + t->gains + g * t->next : NULL};
             kernels->norm_back(&row);
         }
         if (t->x.grad) {
@@ -114,7 +120,7 @@ static cs_status norm_back_chunk(void *ctx, int64_t item, int worker)
 cs_status cs_cpu_layer_norm_back(const cs_run *run, const cs_op *op)
 {
     norm_job t = norm_of(run, op);
-    const int64_t n = t.part, chunks = cs_cpu_chunks(t.y.rows);
+    const int64_t n = t.gains, chunks = cs_cpu_chunks(t.y.rows);
     cs_status status = cs_cpu_local(t.cpu, 2 * t.y.cols);
     if (status == CS_OK) status = cs_cpu_partial(t.cpu, chunks * 2 * n);
     if (status != CS_OK) return status;

@@ -351,17 +351,17 @@ int cs_graph_layer_norm(cs_graph *graph, int x, int r, double p, cs_norm norm, i
          !activation(graph, "layer norm", r, at(graph, x)->row_set, at(graph, x)->cols))) {
         return CS_NONE;
     }
-    int64_t groups = norm.groups > 0 ? norm.groups : 1, part = at(graph, x)->cols / groups;
-    if (!divides(graph, "layer norm", groups, at(graph, x)->cols) ||
-        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, part) ||
-        !row_vector(graph, "layer norm", norm.bias, part)) {
+    const int64_t cols = at(graph, x)->cols, groups = norm.groups > 0 ? norm.groups : 1,
+                  gains = norm.each ? cols : cols / groups;
+    if (!divides(graph, "layer norm", groups, cols) ||
+        !takes(graph, "layer norm", norm.gain, CS_SPACE_PARAM, CS_NONE, 1, gains) ||
+        !row_vector(graph, "layer norm", norm.bias, gains)) {
         return CS_NONE;
     }
     if (!(norm.eps > 0)) {
         return fail(graph, CS_ERR_USAGE, "layer norm: eps %g is not positive", norm.eps);
     }
-    int row_set = at(graph, x)->row_set;
-    int64_t cols = at(graph, x)->cols;
+    const int row_set = at(graph, x)->row_set;
     bool through = wants_grad(graph, x) || wants_grad(graph, r);
     cs_op op = {.kind = CS_OP_LAYER_NORM,
                 .layer_norm = {.x = operand(x),

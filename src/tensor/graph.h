@@ -89,7 +89,9 @@ typedef enum {
     CS_ACT_GELU_ERF,
     CS_ACT_RELU,
     CS_ACT_TANH,
-    CS_ACT_SILU /* z / (1 + exp(-z)) */
+    CS_ACT_SILU,      /* z / (1 + exp(-z)) */
+    CS_ACT_RELU2,     /* max(z, 0)^2 */
+    CS_ACT_QUICK_GELU /* z / (1 + exp(-1.702 z)) */
 } cs_activation;
 
 /* --- definition of each operation; t' is the gradient of the loss by t --------------------------
@@ -132,7 +134,7 @@ typedef struct {
  * square deviation). r optional: then s is x itself (s == CS_NONE). bias optional. `mean` and
  * `rstd` are kept. rms: mean is 0, so that var is the mean square (Zhang and Sennrich 2019).
  * groups: each of this number of equal parts of a row is normalised separately, with one gain (and
- * bias) of the width of a part. Backward: s' = (gradient of y through the norm) + (s' that later
+ * bias) of the width of a part, or with one of the width of a row, whose parts differ. Backward: s' = (gradient of y through the norm) + (s' that later
  * operations left, where s_used), x' = s', r' = s' keep / (1 - p), gain' and bias' += sums over
  * rows. */
 typedef struct {
@@ -292,6 +294,7 @@ typedef struct {
     double eps;
     bool rms;
     int64_t groups; /* 0: one */
+    bool each;      /* each part of a row has separate gains and biases */
 } cs_norm;
 
 /* *sum receives s (x itself when r is CS_NONE); NULL if it is not read again. */

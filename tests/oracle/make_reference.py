@@ -144,6 +144,33 @@ READ = {
 }
 UNTIED = ["t5-untied"]
 
+# Families with short references, every option switched; tests/oracle/families_parity.py draws them at random.
+TINY = {**SIZES, "num_key_value_heads": 1, "hidden_act": "silu"}
+LAYERED = {"full_attention": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}
+MIXED = ["sliding_attention", "full_attention"]
+PART = {**TINY, "hidden_size": 16, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}}
+SHORT = {
+    "gemma": ("GemmaForCausalLM", {**TINY, "head_dim": 6, "attention_bias": True, "hidden_act": "gelu_pytorch_tanh"}),
+    "gemma3_text": ("Gemma3ForCausalLM", {**SIZES, "num_key_value_heads": 1, "head_dim": 4, "query_pre_attn_scalar": 7, "sliding_window": 3, "final_logit_softcapping": 3.0,
+                                          "layer_types": MIXED, "rope_parameters": LAYERED}),
+    "starcoder2": ("Starcoder2ForCausalLM", {**TINY, "sliding_window": 4, "hidden_act": "gelu_pytorch_tanh"}),
+    "stablelm": ("StableLmForCausalLM", {**PART, "use_qkv_bias": True, "use_parallel_residual": True}),
+    "arcee": ("ArceeForCausalLM", {**TINY, "hidden_act": "relu2", "mlp_bias": True}),
+    "nemotron": ("NemotronForCausalLM", {**PART, "hidden_act": "relu2", "attention_bias": True}),
+    "olmo": ("OlmoForCausalLM", TINY),
+    "olmo2": ("Olmo2ForCausalLM", {**TINY, "num_attention_heads": 2}),
+    "olmo3": ("Olmo3ForCausalLM", {**TINY, "sliding_window": 3, "layer_types": MIXED, "rope_parameters": LAYERED}),
+    "exaone4": ("Exaone4ForCausalLM", {**TINY, "sliding_window": 3, "layer_types": MIXED}),
+    "smollm3": ("SmolLM3ForCausalLM", {**TINY, "no_rope_layers": [1, 0], "layer_types": MIXED, "sliding_window": 4, "use_sliding_window": True}),
+    "granite": ("GraniteForCausalLM", {**TINY, "embedding_multiplier": 3.0, "logits_scaling": 2.0, "residual_multiplier": 0.3,
+                                       "attention_multiplier": 0.4}),
+    "cohere": ("CohereForCausalLM", {**TINY, "use_qk_norm": True, "logit_scale": 0.5}),
+    "glm4": ("Glm4ForCausalLM", {**PART, "head_dim": 8}),
+    "ernie4_5": ("Ernie4_5ForCausalLM", {**TINY, "head_dim": 4, "use_bias": True}),
+    "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 640}),
+}
+READ.update(SHORT)
+
 
 def randomise(model, seed):
     """Every parameter at random of order one: no bias stays zero, no gain one."""
@@ -310,12 +337,13 @@ def golden_read(only):
         if name in UNTIED:
             untie(cls, folder, number)
         model = cls.from_pretrained(folder, attn_implementation="eager").double()  # what the file says
-        ids, mask = random_text(model.config, 4, 17, number)
-        ids[3, 1:], mask[3] = model.config.pad_token_id, np.arange(17) < 1
+        length = 9 if name in SHORT else 17
+        ids, mask = random_text(model.config, 4, length, number)
+        ids[3, 1:], mask[3] = model.config.pad_token_id, np.arange(length) < 1
         np.savez_compressed(os.path.join(folder, "reference.npz"), **reference(model, ids, mask),
                             rounding=rounding(cls, folder, model, ids, mask),
                             **decoder_reference(cls, folder, ids, mask, 19, 1000 + number))
-        ids, mask = random_text(model.config, 1, 600, number)
+        ids, mask = random_text(model.config, 1, 40 if name in SHORT else 600, number)
         whole = reference(model, ids, mask)
         last = max((k for k in whole if k.startswith("hidden")), key=lambda k: int(k.rsplit("_", 1)[1]))
         np.savez_compressed(os.path.join(folder, "long.npz"), input_ids=whole["input_ids"], **{last: whole[last]},

@@ -1,0 +1,254 @@
+"""States and logits of each family of published models against its class in transformers, over random configurations.
+
+    families_parity.py [--count N] [--table FILE] [FAMILY...]
+
+For each family N configurations with random sizes and every option switched at random become models with random weights. cospec reads the
+folder that the class writes. States of every layer and logits of texts of several lengths, padded on either side, must agree with those of
+the class in double. The tolerance is that of `cospec verify-model` or, where random weights amplify rounding, 5 times what the class itself
+loses in float32. --table writes the largest deviation of each family, relative to the largest state of its layer.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+os.environ.update(HF_HUB_OFFLINE="1", TRANSFORMERS_OFFLINE="1", TRANSFORMERS_VERBOSITY="error")
+
+import numpy as np
+
+from harness import COSPEC, Checks
+
+try:
+    import torch
+    import transformers
+
+    from make_reference import random_text, randomise, reference, rounding, save
+except ImportError as missing:
+    Checks("families").skip("all", f"{sys.executable}: {missing}")
+    sys.exit(0)
+
+transformers.utils.logging.disable_progress_bar()
+TEXTS, LENGTH = 4, 23
+
+
+class Draw:
+    """Random choices of one configuration."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def of(self, *values):
+        return values[self.rng.integers(len(values))]
+
+    def coin(self):
+        return bool(self.rng.integers(2))
+
+    def real(self, low, high):
+        return float(round(self.rng.uniform(low, high), 4))
+
+    def sizes(self, heads=True, head_dim=True):
+        """Sizes of a decoder; with grouped queries and heads wider than their share where asked for."""
+        n, share = self.of(1, 2, 4), self.of(4, 8)
+        keys = {"vocab_size": int(self.rng.integers(17, 40)), "num_hidden_layers": int(self.rng.integers(1, 5)), "num_attention_heads": n,
+                "hidden_size": n * share, "intermediate_size": int(self.rng.integers(5, 30)), "max_position_embeddings": 640,
+                "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2}
+        if heads:
+            keys["num_key_value_heads"] = self.of(*(k for k in (1, 2, 4) if n % k == 0))
+        if head_dim:
+            keys["head_dim"] = self.of(share, 4, 8, 12)
+        return keys
+
+    def rope(self, share=None, kinds=("default", "linear", "llama3", "yarn")):
+        kind = self.of(*kinds)
+        out = {"rope_type": kind, "rope_theta": self.real(50, 20000)}
+        if kind in ("linear", "llama3", "yarn"):
+            out["factor"] = self.real(1.5, 8)
+        if kind in ("llama3", "yarn"):
+            out["original_max_position_embeddings"] = self.of(8, 32, 64)
+        if kind == "llama3":
+            out.update(low_freq_factor=1.0, high_freq_factor=self.real(2, 5))
+        if share:
+            out["partial_rotary_factor"] = share
+        return out
+
+    def types(self, layers):
+        return [self.of("full_attention", "sliding_attention") for _ in range(layers)]
+
+
+ACTS = ("silu", "gelu", "relu", "gelu_pytorch_tanh", "relu2", "quick_gelu")
+
+
+def llama_like(d, eps="rms_norm_eps", head_dim=True, **more):
+    return {**d.sizes(head_dim=head_dim), "hidden_act": d.of(*ACTS), eps: d.of(1e-6, 1e-5, 1e-3), "tie_word_embeddings": d.coin(),
+            "rope_parameters": d.rope(), **more}
+
+
+def partial(d, **more):
+    """With rotary positions of part of a head of 8 columns."""
+    keys = llama_like(d, **more)
+    heads = keys["num_attention_heads"]
+    keys.update(hidden_size=8 * heads, rope_parameters=d.rope(d.of(0.25, 0.5, 1.0), ("default", "linear")))
+    if "head_dim" in keys:
+        keys["head_dim"] = 8
+    return keys
+
+
+def layered(d):
+    """Rotary positions by the type of the layer."""
+    return {"full_attention": d.rope(), "sliding_attention": d.rope(kinds=("default",))}
+
+
+def gemma(d):
+    return llama_like(d, attention_bias=d.coin())
+
+
+def gemma3(d):
+    keys = llama_like(d, attention_bias=d.coin(), query_pre_attn_scalar=d.of(4, 7, 16), sliding_window=d.of(2, 5, 9),
+                      final_logit_softcapping=d.of(None, 3.0), rope_parameters=layered(d))
+    keys["hidden_activation"] = keys.pop("hidden_act")
+    keys["layer_types"] = d.types(keys["num_hidden_layers"])
+    return keys
+
+
+def starcoder2(d):
+    return llama_like(d, "norm_epsilon", use_bias=d.coin(), sliding_window=d.of(None, 3, 8))
+
+
+def stablelm(d):
+    return partial(d, eps="layer_norm_eps", head_dim=False, use_qkv_bias=d.coin(), use_parallel_residual=d.coin())
+
+
+def arcee(d):
+    return llama_like(d, attention_bias=d.coin(), mlp_bias=d.coin())
+
+
+def nemotron(d):
+    return partial(d, eps="norm_eps", attention_bias=d.coin(), mlp_bias=d.coin())
+
+
+def olmo(d):
+    keys = llama_like(d, attention_bias=d.coin())
+    keys.pop("rms_norm_eps")
+    return keys
+
+
+def olmo2(d):
+    return llama_like(d, attention_bias=d.coin())
+
+
+def olmo3(d):
+    keys = llama_like(d, attention_bias=d.coin(), sliding_window=d.of(2, 5, 9), rope_parameters=layered(d))
+    keys["layer_types"] = d.types(keys["num_hidden_layers"])
+    return keys
+
+
+def exaone4(d):
+    keys = llama_like(d, sliding_window=d.of(None, 2, 5, 9), sliding_window_pattern=d.of(2, 4))
+    if keys["sliding_window"] is None:
+        keys["layer_types"] = ["full_attention"] * keys["num_hidden_layers"]
+    elif d.coin():
+        keys["layer_types"] = d.types(keys["num_hidden_layers"])
+    return keys
+
+
+def smollm3(d):
+    keys = llama_like(d, attention_bias=d.coin(), mlp_bias=d.coin(), use_sliding_window=d.coin(), sliding_window=d.of(3, 7),
+                      no_rope_layer_interval=d.of(1, 2, 3))
+    if d.coin():
+        keys["no_rope_layers"] = [int(d.coin()) for _ in range(keys["num_hidden_layers"])]
+    return keys
+
+
+def granite(d):
+    return llama_like(d, attention_bias=d.coin(), mlp_bias=d.coin(), embedding_multiplier=d.real(0.5, 12), logits_scaling=d.real(0.5, 8),
+                      residual_multiplier=d.real(0.1, 1), attention_multiplier=d.real(0.05, 1))
+
+
+def cohere(d):
+    return llama_like(d, "layer_norm_eps", attention_bias=d.coin(), logit_scale=d.real(0.05, 2), use_qk_norm=d.coin())
+
+
+def glm4(d):
+    return partial(d, attention_bias=d.coin())
+
+
+def ernie(d):
+    return llama_like(d, use_bias=d.coin())
+
+
+def phi3(d):
+    keys = partial(d, head_dim=False, sliding_window=d.of(None, 3, 8), original_max_position_embeddings=640)
+    keys["rope_parameters"] = d.rope(keys["rope_parameters"]["partial_rotary_factor"], ("default",))
+    return keys
+
+
+FAMILY = {
+    "gemma": ("GemmaForCausalLM", gemma), "gemma3_text": ("Gemma3ForCausalLM", gemma3), "starcoder2": ("Starcoder2ForCausalLM", starcoder2),
+    "stablelm": ("StableLmForCausalLM", stablelm), "arcee": ("ArceeForCausalLM", arcee), "nemotron": ("NemotronForCausalLM", nemotron),
+    "olmo": ("OlmoForCausalLM", olmo), "olmo2": ("Olmo2ForCausalLM", olmo2), "olmo3": ("Olmo3ForCausalLM", olmo3),
+    "exaone4": ("Exaone4ForCausalLM", exaone4), "smollm3": ("SmolLM3ForCausalLM", smollm3), "granite": ("GraniteForCausalLM", granite),
+    "cohere": ("CohereForCausalLM", cohere), "glm4": ("Glm4ForCausalLM", glm4), "ernie4_5": ("Ernie4_5ForCausalLM", ernie),
+    "phi3": ("Phi3ForCausalLM", phi3),
+}
+LARGEST = {}
+
+
+def verify(folder, path, rounds):
+    """The largest deviation of any layer and of logits, relative to the layer; or what exceeds the tolerance."""
+    line = [COSPEC, "verify-model", folder, path, "--json", "--threads", "1"]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode not in (0, 1):
+        return None, done.stderr.strip()[-300:]
+    worst = 0.0
+    for i, layer in enumerate(json.loads(done.stdout)["layers"]):
+        if layer["items"] == 0:
+            return None, f"layer {layer['layer']} compares nothing"
+        worst = max(worst, layer["max"] / max(layer["scale"], 1e-30))
+        if not layer["max"] <= max(layer["tolerance"], 5 * rounds[i]):
+            return worst, f"layer {layer['layer']} differs by {layer['max']:.3g}, tolerance {layer['tolerance']:.3g}, rounding {rounds[i]:.3g}"
+    return worst, None
+
+
+def check(family, count):
+    name, make = FAMILY[family]
+    cls = getattr(transformers, name)
+    for k in range(count):
+        keys = make(Draw([k, sum(map(ord, family))]))
+        with tempfile.TemporaryDirectory() as folder:
+            model = randomise(cls(cls.config_class(**keys, attn_implementation="eager")), k)
+            save(model, folder)
+            model = cls.from_pretrained(folder, attn_implementation="eager").double()
+            ids, mask = random_text(model.config, TEXTS, LENGTH, k)
+            rounds = rounding(cls, folder, model, ids, mask)
+            path = os.path.join(folder, "reference.npz")
+            np.savez(path, **reference(model, ids, mask))
+            worst, why = verify(folder, path, rounds)
+        if why:
+            return f"configuration {k}: {why}; {keys}"
+        LARGEST[family] = max(LARGEST.get(family, 0), worst)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("family", nargs="*")
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--table", metavar="FILE")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    checks = Checks("families")
+    for family in given.family or FAMILY:
+        checks.run(family, check, family, given.count)
+        if family in LARGEST:
+            print(f"# {family}: largest relative deviation {LARGEST[family]:.2g}", flush=True)
+    if given.table:
+        with open(given.table, "w", encoding="utf-8") as file:
+            for family, worst in LARGEST.items():
+                file.write(f"{family}\t{given.count}\t{worst:.2g}\n")
+    checks.exit()
+
+
+if __name__ == "__main__":
+    main()
