@@ -16,6 +16,7 @@
 #include "base/child.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
+#include "base/visible.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "io/share.h"
@@ -69,18 +70,20 @@ static bool wanted(const cs_figure *f, const cs_table *table, int64_t row)
 }
 
 /* A copy in which a comma is a blank, and one before a blank or another comma is `comma`: in a cell U+201A, which looks like
- * one. NULL: no memory. */
-static char *without_commas(const char *text, const char *comma)
+ * one. Characters that a drawing cannot hold (XML forbids most control characters) are U+FFFD. NULL: no memory. */
+static char *drawable(const char *text, const char *comma)
 {
-    const size_t length = strlen(comma);
     char *out = cs_alloc(3 * (int64_t)strlen(text) + 1, 1), *to = out;
-    for (; out && *text; ++text) {
-        if (*text == ',' && (text[1] == ' ' || text[1] == ',')) {
-            memcpy(to, comma, length);
-            to += length;
-        } else {
-            *to++ = *text == ',' ? ' ' : *text;
-        }
+    for (size_t bytes = 0; out && *text; text += bytes) {
+        char shown[CS_VISIBLE_TEXT];
+        bytes = cs_visible_char(text, strlen(text), shown);
+        const char *put = *text == ',' && (text[1] == ' ' || text[1] == ',') ? comma
+                          : *text == ','                                     ? " "
+                          : shown[0] == '\\' && !strchr("\\\n\r\t", *text)   ? "\357\277\275"
+                                                                             : NULL;
+        const size_t length = put ? strlen(put) : bytes;
+        memcpy(to, put ? put : text, length);
+        to += length;
     }
     if (out) *to = '\0';
     return out;
@@ -90,7 +93,7 @@ static cs_status append_cell(cs_table *to, const char *column, const char *text)
 {
     text += strspn(text, " \t");
     CS_AUTO_FREE char *guarded = cs_format("%s%s", cs_table_formula(text) ? " " : "", text);
-    CS_AUTO_FREE char *plain = guarded ? without_commas(guarded, "\342\200\232") : NULL;
+    CS_AUTO_FREE char *plain = guarded ? drawable(guarded, "\342\200\232") : NULL;
     for (char *at = plain; at && *at; ++at)
         if (*at == '"') *at = '\'';
     for (char *end = plain ? plain + strlen(plain) : NULL; end > plain && strchr(" \t", end[-1]);)
@@ -186,7 +189,7 @@ static cs_status quoted(const char *what, const char *text, char **out)
 static cs_status label_of(const cs_figure *f, const char *series, char **out)
 {
     const char *given = given_label(f, series);
-    CS_AUTO_FREE char *label = given ? without_commas(given, ",") : cs_series_label(series);
+    CS_AUTO_FREE char *label = given ? drawable(given, ",") : cs_series_label(series);
     return label ? quoted("label", label, out) : CS_ERR_MEMORY;
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/visible.h"
 #include "io/file.h"
 
 enum { MOST_COLUMNS = 64, HEAD = 64 };
@@ -25,9 +26,11 @@ void cs_html_text(FILE *out, const char *text)
 {
     static const char special[] = "&<>\"'";
     static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
-    for (; *text; ++text) {
-        const char *at = strchr(special, *text);
-        (void)(at ? fputs(entity[at - special], out) : fputc(*text, out));
+    while (*text) {
+        const size_t plain = strcspn(text, special);
+        cs_visible_write(out, text, plain, "\n\t");
+        text += plain;
+        if (*text) (void)fputs(entity[strchr(special, *text++) - special], out);
     }
 }
 

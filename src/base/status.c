@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/plural.h"
+#include "base/visible.h"
 
 enum { REASON_SIZE = 4096 };
 
@@ -20,10 +21,12 @@ cs_status cs_fail(cs_status code, const char *format, ...)
 {
     assert(code != CS_OK);
     if (reason[0] == '\0') {
+        char text[REASON_SIZE];
         va_list args;
         va_start(args, format);
-        (void)vsnprintf(reason, sizeof reason, format, args);
+        (void)vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        cs_visible_copy(reason, sizeof reason, text);
         cs_plural_agree(reason);
     }
     return code;
@@ -32,18 +35,20 @@ cs_status cs_fail(cs_status code, const char *format, ...)
 cs_status cs_blame(cs_status code, const char *format, ...)
 {
     if (code != CS_OK) {
-        char held[REASON_SIZE];
+        char held[REASON_SIZE], text[REASON_SIZE];
         memcpy(held, reason, sizeof held);
         va_list args;
         va_start(args, format);
-        int used = vsnprintf(reason, sizeof reason, format, args);
+        const bool whole = vsnprintf(text, sizeof text, format, args) < REASON_SIZE;
         va_end(args);
+        cs_visible_copy(reason, sizeof reason, text);
+        const int used = whole ? (int)strlen(reason) : REASON_SIZE;
         /* "text: ...", or a place within it: "text:3: ..." */
-        bool known = used >= 0 && used < REASON_SIZE && strncmp(held, reason, (size_t)used) == 0 &&
-                     held[used] == ':';
+        bool known =
+            used < REASON_SIZE && strncmp(held, reason, (size_t)used) == 0 && held[used] == ':';
         if (known) {
             memcpy(reason, held, sizeof reason);
-        } else if (used >= 0 && used < REASON_SIZE) {
+        } else if (used < REASON_SIZE) {
             /* A reason that does not fit is cut at the end. */
             (void)snprintf(reason + used, sizeof reason - (size_t)used, ": %.*s",
                            REASON_SIZE - used, held);

@@ -32,6 +32,7 @@ typedef struct {
     const char *path; /* kept */
     char sha256[65];
     int64_t bytes;
+    bool being_written; /* by another run, when it was opened */
 } cs_opt_input;
 
 /* An input that a thread hashes while it is read (cs_output_input_begin). */
@@ -80,6 +81,7 @@ struct cs_args {
     const char *result; /* name given to cs_output_record */
     char *printed;      /* printed to standard output when the run is complete; malloc */
     size_t printed_size;
+    bool data; /* printed as it is, if not on a terminal */
     int exit_code; /* of the finished run, for the manifest */
     bool refuted;
     bool unfinished; /* stopped before its end: --resume continues */

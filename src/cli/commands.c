@@ -144,7 +144,7 @@ static cs_status run_command(const cs_command *command, cs_args *args)
     bool partial = status == CS_ERR_INTERRUPT && args->unfinished;
     if (status != CS_OK && status != CS_ERR_CONVERGE && !partial) {
         cs_output_discard(args);
-        return status;
+        return cs_output_blame_writer(args, status);
     }
     return finish(args, status, cs_seconds() - start);
 }

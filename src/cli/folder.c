@@ -2,8 +2,8 @@
  *
  * One run at a time, by a lock file that is removed with the run. An existing file belongs to
  * another run, and is refused, unless --force or --resume says otherwise; manifest.json of an
- * earlier run of this program gives way without, and so do the files of a run that was killed: the
- * lock file, which that leaves, has a line "NAME" between empty ones for each that was begun.
+ * earlier run of this program gives way without, and so do the files that a killed run had
+ * finished, as the lock file that it leaves records them.
  * Nothing is written through a symbolic link below DIR; DIR itself may be one.
  *
  * A file written by a run is distinguished from one that was there before by inode and time of
@@ -41,10 +41,6 @@ cs_status cs_output_begin(cs_args *args, const char *path)
     if (!output.path) return CS_ERR_MEMORY;
     look(&output);
     args->output[args->outputs++] = output;
-    if (args->folder.lock_path) { /* unrecorded, on a full disk, the file asks for --force */
-        const size_t root = strlen(args->folder.lock_path) - strlen(lock_name);
-        (void)dprintf(args->folder.lock, "\n%s\n", path + root);
-    }
     return CS_OK;
 }
 
@@ -73,23 +69,18 @@ void cs_output_discard(cs_args *args)
 /* The record of a killed run in the lock file, NULL where there was none. */
 static cs_status read_left(cs_args *args)
 {
-    enum { MOST = 1 << 16 };
+    enum { MOST = 1 << 20 };
     const char *text = cs_args_keep(args, cs_calloc(MOST + 1, 1));
     if (!text) return CS_ERR_MEMORY;
     args->folder.left = pread(args->folder.lock, (char *)text, MOST, 0) > 0 ? text : NULL;
-    (void)lseek(args->folder.lock, 0, SEEK_END);
     return CS_OK;
 }
 
-static bool was_left(const cs_args *args, const char *file)
+static bool was_left(const cs_args *args, const char *file, const char *path)
 {
-    const size_t length = strlen(file);
-    for (const char *at = args->folder.left; at && (at = strstr(at, file)); ++at) {
-        if (at > args->folder.left && at[-1] == '\n' && at[length] == '\n') {
-            return true;
-        }
-    }
-    return false;
+    struct stat st;
+    return args->folder.left && lstat(path, &st) == 0 &&
+           cs_lock_recorded(args->folder.left, file, &st);
 }
 
 /* Makes the folder and locks it, once. */
@@ -119,6 +110,38 @@ void cs_output_release(cs_args *args)
         (void)rmdir(dir); /* where nothing was written */
     }
     args->folder.lock_path = NULL;
+}
+
+/* --- folders of other runs ---------------------------------------------------------------------- */
+
+bool cs_output_foreign_lock(const cs_args *args, const char *path)
+{
+    const char *own = args->folder.lock_path ? cs_args_text(args, "output") : NULL;
+    const size_t length = own ? strlen(own) : 0;
+    const bool within = own && strncmp(path, own, length) == 0 && strchr("/", path[length]);
+    return !within && cs_lock_held(path);
+}
+
+cs_status cs_output_blame_writer(const cs_args *args, cs_status status)
+{
+    const char *busy = NULL;
+    for (int i = 0; i < args->inputs; ++i) {
+        const cs_opt_input *in = &args->input[i];
+        if (in->being_written || cs_output_foreign_lock(args, in->path)) busy = in->path;
+    }
+    for (int i = 0; i < cs_args_positionals(args); ++i) {
+        const char *path = cs_args_positional(args, i);
+        if (cs_output_foreign_lock(args, path)) busy = path;
+    }
+    if (!busy || (status != CS_ERR_INPUT && status != CS_ERR_IO)) return status;
+    const char *end = cs_path_is_dir(busy) ? busy + strlen(busy) : strrchr(busy, '/');
+    CS_AUTO_FREE char *folder = cs_format("%.*s", end ? (int)(end - busy) : 0, busy);
+    if (!folder || !strstr(cs_reason(), folder)) return status; /* it failed for another reason */
+    cs_reason_clear();
+    return cs_fail(CS_ERR_IO,
+                   "%s: another run is writing to this folder, and not all of its files belong "
+                   "together yet; try again when it has ended",
+                   *folder ? folder : ".");
 }
 
 /* --- claims ----------------------------------------------------------------------------------- */
@@ -168,7 +191,7 @@ static cs_status check_place(const cs_args *args, const char *file, char *path, 
 {
     cs_status status = refuse_links(path, root);
     bool ours = cs_args_flag(args, "force") || args->folder.resumes || begun(args, path) ||
-                was_left(args, file) || !cs_path_exists(path);
+                was_left(args, file, path) || !cs_path_exists(path);
     if (status == CS_OK && !ours && strcmp(file, "manifest.json") == 0) {
         status = is_manifest(path, &ours);
     }

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/threads.h"
+#include "base/visible.h"
 #include "cli/commands.h"
 #include "cli/complete.h"
 #include "version.h"
@@ -179,8 +180,10 @@ int main(int argc, char **argv)
     }
     bool failed = cs_reason()[0] != '\0'; /* of several ranks one has a reason */
     if (failed) {
-        (void)fprintf(stderr, "cospec%s%s: %s\n", argc > 1 ? " " : "", argc > 1 ? argv[1] : "",
-                      cs_reason());
+        const char *command = argc > 1 ? argv[1] : "";
+        (void)fputs(argc > 1 ? "cospec " : "cospec", stderr);
+        cs_visible_write(stderr, command, strlen(command), "");
+        (void)fprintf(stderr, ": %s\n", cs_reason());
     }
     if (failed && code == 2) {
         const cs_command *known = NULL;

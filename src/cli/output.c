@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/trained/task_scores.h"
 #include "base/auto.h"
@@ -16,6 +17,7 @@
 #include "base/mem.h"
 #include "base/plural.h"
 #include "base/threads.h"
+#include "base/visible.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "cli/manifest.h"
@@ -44,12 +46,14 @@ void cs_output_note(const cs_args *args, const char *format, ...)
     CS_AUTO_FREE char *text = cs_format_list(format, list);
     va_end(list);
     if (text) cs_plural_agree(text);
+    const char *shown = text ? text : format;
     if (args->memory) {
-        if (args->memory->note) args->memory->note(text ? text : format);
+        if (args->memory->note) args->memory->note(shown);
     } else {
         cs_progress_clear();
         flockfile(stderr); /* a line of progress may come from another thread */
-        (void)fprintf(stderr, "%s\n", text ? text : format);
+        cs_visible_write(stderr, shown, strlen(shown), "\n\t");
+        (void)putc('\n', stderr);
         funlockfile(stderr);
     }
 }
@@ -303,6 +307,7 @@ static cs_status set_printed(cs_args *args, const forms *f)
     if (!out) {
         return cs_fail(CS_ERR_MEMORY, "out of memory for the printed result");
     }
+    args->data = cs_args_flag(args, "json") || cs_args_flag(args, "csv") || f->text;
     if (cs_args_flag(args, "json")) {
         status = cs_json_print(out, f->json);
     } else if (cs_args_flag(args, "csv")) {
@@ -319,8 +324,12 @@ cs_status cs_output_print(cs_args *args)
 {
     cs_progress_clear();
     size_t size = args->tables ? 0 : args->printed_size;
-    bool ok = size == 0 || fwrite(args->printed, 1, size, stdout) == size;
-    if (!ok || fflush(stdout) != 0) {
+    if (args->data && !isatty(STDOUT_FILENO)) {
+        (void)fwrite(args->printed, 1, size, stdout);
+    } else {
+        cs_visible_write(stdout, args->printed, size, "\n\t");
+    }
+    if (ferror(stdout) || fflush(stdout) != 0) {
         return cs_fail(CS_ERR_IO, "standard output: %s", strerror(errno));
     }
     return CS_OK;
@@ -489,7 +498,8 @@ static cs_status add_input(cs_args *args, const char *path, cs_opt_input **out)
     if (!grown) return CS_ERR_MEMORY;
     args->input = grown;
     if (!args->digests) args->digests = json_object();
-    cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path))};
+    cs_opt_input input = {.path = cs_args_keep(args, cs_strdup(path)),
+                          .being_written = cs_output_foreign_lock(args, path)};
     if (!input.path) return CS_ERR_MEMORY;
     *out = &args->input[args->inputs++];
     **out = input;

@@ -61,6 +61,11 @@ cs_status cs_output_into(cs_args *args, const char *dir) CS_MUST_CHECK;
  * records it; its files belong to this run too. */
 void cs_output_takes_over(cs_args *args);
 
+/* Whether another run is writing to the folder at or around `path`. */
+bool cs_output_foreign_lock(const cs_args *args, const char *path);
+/* After a failure that names an input's folder to which another run is writing: says so instead. */
+cs_status cs_output_blame_writer(const cs_args *args, cs_status status) CS_MUST_CHECK;
+
 /* Releases the lock, and removes a folder that was created for nothing. */
 void cs_output_release(cs_args *args);
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/eta.h"
+#include "base/visible.h"
 
 enum { CELLS = 30, STAGE = 96 };
 
@@ -156,9 +157,11 @@ void cs_progress_stop(void)
     }
 }
 
-static void show(void *ctx, const char *stage, int64_t done, int64_t total)
+static void show(void *ctx, const char *reported, int64_t done, int64_t total)
 {
+    char stage[STAGE];
     (void)ctx;
+    cs_visible_copy(stage, sizeof stage, reported);
     if (receiver() >= 0) {
         send_report(receiver(), stage, done, total);
     } else if (isatty(STDERR_FILENO)) {

@@ -8,6 +8,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/threads.h"
 #include "image/image_files_private.h"
 #include "image/picture.h"
 #include "io/file.h"

@@ -11,7 +11,6 @@
 #include "base/auto.h"
 #include "base/mem.h"
 #include "base/threads.h"
-#include "io/file.h"
 
 /* Whether the file behind `fd` is still the one at `path`. */
 static bool is_at(int fd, const char *path)
@@ -45,7 +44,7 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
 {
     enum { MOST_SECONDS = 5, LOOKS_PER_SECOND = 50 };
     const struct timespec look = {.tv_nsec = 1000000000 / LOOKS_PER_SECOND};
-    CS_AUTO_FREE char *path = cs_path_join(dir, CS_LOCK_NAME);
+    CS_AUTO_FREE char *path = cs_format("%s/%s", dir, CS_LOCK_NAME);
     bool busy = true;
     cs_status status = path ? CS_OK : CS_ERR_MEMORY;
     for (int looks = 0; busy && status == CS_OK; ++looks) {
@@ -60,4 +59,55 @@ cs_status cs_dir_lock(const char *dir, bool make, int *out)
         if (status == CS_OK) status = try_lock(path, make, &busy, out);
     }
     return status;
+}
+
+/* inode, size and time of the last write */
+static char *record_of(const char *name, const struct stat *file)
+{
+    return cs_format("\n%s\t%llu %lld %lld.%09ld\n", name, (unsigned long long)file->st_ino,
+                     (long long)file->st_size, (long long)file->st_mtim.tv_sec,
+                     file->st_mtim.tv_nsec);
+}
+
+/* Opens the lock file of the nearest folder around `path`, with *name the rest of it; -1: none. */
+static int nearest(const char *path, int flags, const char **name)
+{
+    int fd = -1;
+    const char *end = path + strlen(path);
+    for (*name = end + 1; fd < 0 && *name > path;) {
+        *name -= 1;
+        while (*name > path && (*name)[-1] != '/') {
+            *name -= 1;
+        }
+        CS_AUTO_FREE char *lock = cs_format("%.*s%s", (int)(*name - path), path, CS_LOCK_NAME);
+        if (lock) fd = open(lock, flags | O_NOFOLLOW | O_CLOEXEC);
+    }
+    return fd;
+}
+
+void cs_lock_record(const char *path, const struct stat *file)
+{
+    const char *name = NULL;
+    const int fd = nearest(path, O_WRONLY | O_APPEND, &name);
+    if (fd >= 0 && !strstr(name, ".partial/")) { /* not of a folder that is renamed when complete */
+        CS_AUTO_FREE char *record = record_of(name, file);
+        if (record && write(fd, record, strlen(record)) < 0) errno = 0; /* then it has none */
+    }
+    if (fd >= 0) (void)close(fd);
+}
+
+bool cs_lock_recorded(const char *text, const char *name, const struct stat *file)
+{
+    CS_AUTO_FREE char *record = record_of(name, file);
+    return record && strstr(text, record);
+}
+
+bool cs_lock_held(const char *path)
+{
+    CS_AUTO_FREE char *within = cs_format("%s/", path);
+    const char *name = NULL;
+    const int fd = within ? nearest(within, O_RDONLY, &name) : -1;
+    const bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0) (void)close(fd);
+    return held;
 }

@@ -11,6 +11,7 @@
 
 #include "base/auto.h"
 #include "base/mem.h"
+#include "base/visible.h"
 #include "io/csv.h"
 #include "io/file.h"
 #include "io/number.h"
@@ -185,9 +186,11 @@ cs_status cs_table_write_csv(const cs_table *table, const char *path)
 /* Columns on screen, taking one a code point: right for Latin and Greek, not for wide scripts. */
 static int text_width(const char *text)
 {
+    char c[CS_VISIBLE_TEXT];
     int width = 0;
-    for (const char *p = text; *p != '\0'; ++p) {
-        width += ((unsigned char)*p & 0xC0) != 0x80;
+    for (size_t left = strlen(text), bytes = 0; left > 0; left -= bytes, text += bytes) {
+        bytes = cs_visible_char(text, left, c);
+        width += c[0] == '\\' ? (int)strlen(c) : 1;
     }
     return width;
 }
@@ -230,11 +233,9 @@ static int measure(const cs_table *t, int column, bool *numeric)
 static void print_padded(FILE *f, const char *text, int width, bool right, bool last)
 {
     int pad = width - text_width(text);
-    if (right) {
-        (void)fprintf(f, "%*s%s", pad, "", text);
-    } else {
-        (void)fprintf(f, "%s%*s", text, last ? 0 : pad, "");
-    }
+    (void)fprintf(f, "%*s", right ? pad : 0, "");
+    cs_visible_write(f, text, strlen(text), "");
+    (void)fprintf(f, "%*s", right || last ? 0 : pad, "");
     (void)fputs(last ? "\n" : "  ", f);
 }
 

@@ -43,20 +43,47 @@ toy.json" ] || { fail "left: $(ls -A d)"; return 1; }
     [ $? = 3 ] && says "d: another run is writing to this folder; wait for it or choose another folder" && exits 0 "$COSPEC" $toy -o d --force
 }
 
-# Files that a killed run has begun, by its lock file, may be replaced by the next one; other files may not.
+# Files that a killed run has finished, by its lock file, may be replaced by the next one; other files, and what has come in the
+# place of one of them, may not.
 test_a_killed_run_is_repeated_without_force() {
     small_corpus c.tsv
-    exits 0 "$COSPEC" train --corpus c.tsv --objective ar --steps 1 --width 16 --layers 1 --heads 1 --batch 2 -o m || return 1
-    i=0; while [ $i -lt 300 ]; do cat c.tsv; i=$((i + 1)); done > long.tsv
-    "$COSPEC" features m long.tsv -o d 2> err & pid=$!
-    n=0; until grep -qs rows.npy d/.cospec.lock || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
+    "$COSPEC" train --corpus c.tsv --objective ar --steps 100000000 --width 16 --layers 1 --heads 1 --batch 2 --keep-at 1 -q -o m & pid=$!
+    n=0; until [ -e m/checkpoint-1 ] || [ $n -gt 500 ]; do sleep 0.01; n=$((n + 1)); done
     kill -9 $pid; wait $pid 2> /dev/null
-    [ -s d/.cospec.lock ] && [ ! -e d/manifest.json ] || { fail "it was not killed in time: $(ls -A d)"; return 1; }
-    echo killed > d/layer-0.npy && echo mine > d/features.csv # as if it had come so far; that it had not begun
-    refuses 2 "d/features.csv exists; give --force to overwrite it" "$COSPEC" features m c.tsv -o d && [ -s d/.cospec.lock ] || return 1
-    rm d/features.csv
-    exits 0 "$COSPEC" features m c.tsv -o d && [ -s d/manifest.json ] && [ ! -e d/.cospec.lock ] && [ "$(wc -c < d/layer-0.npy)" -gt 1000 ] &&
-        refuses 2 "exists; give --force" "$COSPEC" features m c.tsv -o d
+    printf 'manifest.json\t%s\n' "$(stat -c '%i %s %.9Y' m/manifest.json)" > record
+    grep -qxFf record m/.cospec.lock || { fail "$(cat m/.cospec.lock) lacks $(cat record)"; return 1; }
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $toy -o d && rm d/manifest.json || return 1
+    for f in toy.json toy.csv; do printf '\n%s\t%s\n' $f "$(stat -c '%i %s %.9Y' d/$f)"; done > d/.cospec.lock
+    cp -a d e && cp -a d f && touch f/toy.csv
+    for x in e f; do # a copy is another file, and so is one that was written to since
+        # shellcheck disable=SC2086
+        refuses 2 "exists; give --force to overwrite it" "$COSPEC" $toy -o $x && [ -s $x/.cospec.lock ] || return 1
+    done
+    # shellcheck disable=SC2086
+    exits 0 "$COSPEC" $toy -o d && [ -s d/manifest.json ] && [ ! -e d/.cospec.lock ] && refuses 2 "exists; give --force" "$COSPEC" $toy -o d
+}
+
+# A folder that a run is writing to may be inconsistent: its reader learns why, not that files are damaged.
+test_a_reader_is_told_of_the_writer() {
+    small_corpus c.tsv
+    exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar -q -o d && exits 0 "$COSPEC" inspect d || return 1
+    command -v flock > /dev/null || { skip a_reader_is_told_of_the_writer "no flock"; return 0; }
+    echo x >> d/matrix.npz && : > d/.cospec.lock
+    flock d/.cospec.lock "$COSPEC" inspect d > out 2> err
+    [ $? = 3 ] && says "d: another run is writing to this folder" || { fail "$(cat err)"; return 1; }
+    refuses 3 "it was changed or damaged" "$COSPEC" inspect d && exits 0 flock d/.cospec.lock "$COSPEC" data stats c.tsv
+}
+
+# Control bytes of data do not reach the reader's terminal, and a drawing of them is XML.
+test_control_bytes() {
+    printf 'the cat\ta\033[31mred\nthe dog\tb\342\200\256x\nthe cow\ta\033[31mred\n' > c.tsv
+    esc=$(printf '\033')
+    exits 0 "$COSPEC" data stats c.tsv && exits 0 "$COSPEC" cooc --corpus c.tsv --objective ar -o "m$esc[1m" && ! grep -q "$esc" out err || { fail "${why:-control bytes: $(cat -v out err)}"; return 1; }
+    refuses 3 'no such file' "$COSPEC" svd "gone$esc[2J" && ! grep -q "$esc" err && grep -qF 'gone\u001b' err || { fail "${why:-$(cat -v err)}"; return 1; }
+    printf 'index,sigma\n1,1\n2,0.5\n' > a.csv
+    exits 0 "$COSPEC" plot spectra "$(printf 'x\033y\001\377')=a.csv" -o f || return 1
+    python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' f/spectra.svg 2> err || fail "$(tail -1 err)"
 }
 
 # shellcheck disable=SC2086
@@ -104,4 +131,4 @@ test_json_tables() {
     exits 0 "$COSPEC" svd cooc -q --json && grep -q '^  "data": \[' out || fail "${why:-$(cat out)}"
 }
 
-for name in json_tables folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_failed_run_leaves_no_folder; do check "$name"; done
+for name in json_tables folders_within files_of_others_are_refused resume_takes_over_its_own_run_only links_are_not_followed one_run_at_a_time a_killed_run_is_repeated_without_force a_reader_is_told_of_the_writer control_bytes a_failed_run_leaves_no_folder; do check "$name"; done

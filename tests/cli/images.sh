@@ -63,7 +63,7 @@ test_split_of_folders() {
     mkdir q/test && cp q/val/light/3.pgm q/test/ && exits 0 data stats q --csv && [ "$(tail -n 1 out)" = light,3,1 ] && grep -q 'q/test is not read' err || { fail "${why:-$(cat out err)}"; return 1; }
     rm -r q/test && mv q/val q/Test && exits 0 data stats q --csv && [ "$(tail -n 1 out)" = light,3,1 ] || { fail "${why:-$(cat out)}"; return 1; }
     mv q/Test/light q/Test/other && refuses 3 "q/Test/other: the training side has no class of this name" data stats q || return 1
-    # folders of which not all are sides are classes
+    # folders that are sides only in part are classes
     mkdir q/bus && mv q/train/dark/1.pgm q/bus/ && exits 0 data stats q --csv && [ "$(sed -n 's/,.*//; 2,$p' out | tr '\n' ';')" = "Test;bus;train;" ] || fail "${why:-$(cat out)}"
 }
 
