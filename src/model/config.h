@@ -57,7 +57,9 @@
     X(COHERE, cohere)                                                                              \
     X(GLM4, glm4)                                                                                  \
     X(ERNIE4_5, ernie4_5)                                                                          \
-    X(PHI3, phi3)
+    X(PHI3, phi3)                                                                                  \
+    X(MT5, mt5)                                                                                    \
+    X(UMT5, umt5)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;

@@ -402,7 +402,7 @@ static cs_status fit_ties(const weights *w, cs_model_config *config)
 static void fit_stacks(const weights *w, cs_model_config *config)
 {
     const bool output = has(w, config, (char[]){"output.weight"});
-    if (!has(w, config, (char[]){"decoder.relative.table"})) {
+    if (!has(w, config, (char[]){"decoder.norm.gain"})) {
         config->decoder = (cs_decoder_config){0};
     }
     config->decoder.headless = !output && !config->head.tied;

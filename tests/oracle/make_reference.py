@@ -146,6 +146,7 @@ UNTIED = ["t5-untied"]
 
 # Families with short references, every option switched; tests/oracle/families_parity.py draws them at random.
 TINY = {**SIZES, "num_key_value_heads": 1, "hidden_act": "silu"}
+FEW = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 6, "num_decoder_layers": 1}
 LAYERED = {"full_attention": {"rope_type": "linear", "rope_theta": 100.0, "factor": 2.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}
 MIXED = ["sliding_attention", "full_attention"]
 PART = {**TINY, "hidden_size": 16, "rope_parameters": {"rope_type": "default", "rope_theta": 100.0, "partial_rotary_factor": 0.5}}
@@ -167,9 +168,12 @@ SHORT = {
     "cohere": ("CohereForCausalLM", {**TINY, "use_qk_norm": True, "logit_scale": 0.5}),
     "glm4": ("Glm4ForCausalLM", {**PART, "head_dim": 8}),
     "ernie4_5": ("Ernie4_5ForCausalLM", {**TINY, "head_dim": 4, "use_bias": True}),
+    "mt5": ("MT5ForConditionalGeneration", {**T5, **FEW}),
+    "umt5": ("UMT5ForConditionalGeneration", {**T5, **FEW, "feed_forward_proj": "relu"}),
     "phi3": ("Phi3ForCausalLM", {**TINY, "sliding_window": 4, "original_max_position_embeddings": 640}),
 }
 READ.update(SHORT)
+STACKS = ("T5ForConditionalGeneration", "MT5ForConditionalGeneration", "UMT5ForConditionalGeneration")
 
 
 def randomise(model, seed):
@@ -235,7 +239,7 @@ def decode(model, ids, mask, decoder_ids, decoder_mask):
 
 def decoder_reference(cls, folder, ids, mask, length, seed):
     """The arrays of a model with a decoder, which reads its own texts after its start token; {}: it has none."""
-    if cls is not transformers.T5ForConditionalGeneration:
+    if cls.__name__ not in STACKS:
         return {}
     model = cls.from_pretrained(folder, attn_implementation="eager").double().eval()
     decoder_ids, decoder_mask = random_text(model.config, len(ids), length, seed)
@@ -342,14 +346,14 @@ def golden_read(only):
         ids[3, 1:], mask[3] = model.config.pad_token_id, np.arange(length) < 1
         np.savez_compressed(os.path.join(folder, "reference.npz"), **reference(model, ids, mask),
                             rounding=rounding(cls, folder, model, ids, mask),
-                            **decoder_reference(cls, folder, ids, mask, 19, 1000 + number))
+                            **decoder_reference(cls, folder, ids, mask, 11 if name in SHORT else 19, 1000 + number))
         ids, mask = random_text(model.config, 1, 40 if name in SHORT else 600, number)
         whole = reference(model, ids, mask)
         last = max((k for k in whole if k.startswith("hidden")), key=lambda k: int(k.rsplit("_", 1)[1]))
         np.savez_compressed(os.path.join(folder, "long.npz"), input_ids=whole["input_ids"], **{last: whole[last]},
                             rounding=rounding(cls, folder, model, ids, mask),
-                            **decoder_reference(cls, folder, ids, mask, 600, 1000 + number))
-        if cls is transformers.T5ForConditionalGeneration:
+                            **decoder_reference(cls, folder, ids, mask, 40 if name in SHORT else 600, 1000 + number))
+        if cls.__name__ in STACKS and name not in SHORT:
             np.savez_compressed(os.path.join(folder, "labels.npz"), **labelled(model, number))
         print(folder, os.listdir(folder))
 
