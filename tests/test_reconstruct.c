@@ -43,13 +43,14 @@ TEST(linear_prediction_of_two)
         2, 2 + 1 + sqrtf(3), 2, 2 + 1 - sqrtf(3), 0, 2 - 1 + sqrtf(3), 0, 2 - 1 - sqrtf(3), 9, 9};
     const uint8_t out[] = {0, 0, 0, 0, 1}, hidden[] = {0, 1}, both[] = {1, 1};
     const float x[] = {3, 100};
+    const double ridge = 0.1;
     float to[2];
     AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, 5, 2, out, 1, &f));
     assert_true(fabs(f.mean[0] - 1) < 1e-6 && fabs(f.mean[1] - 2) < 1e-6);
     assert_true(fabs(f.variance - 2.5) < 1e-6);
-    OK(cs_linear_fill_of(&f, 0.1, hidden, x, to));
+    OK(cs_linear_fill_of(&f, 1, &ridge, hidden, x, to));
     assert_true(to[0] == 3 && fabs((double)to[1] - (2 + 2 / 1.25)) < 1e-6);
-    OK(cs_linear_fill_of(&f, 0.1, both, x, to));
+    OK(cs_linear_fill_of(&f, 1, &ridge, both, x, to));
     assert_true(fabs((double)to[0] - 1) < 1e-6 && fabs((double)to[1] - 2) < 1e-6);
 }
 
@@ -59,6 +60,7 @@ TEST(linear_prediction_of_a_line)
     enum { N = 40, D = 6 };
     float rows[N * D], to[D];
     uint8_t hidden[D] = {0, 1, 1, 1, 1, 1};
+    const double ridge = 1e-9;
     cs_rng rng = cs_rng_at(5, CS_STREAM_TEST, 0);
     for (int i = 0; i < N; ++i) {
         const double t = cs_rng_normal(&rng);
@@ -68,9 +70,42 @@ TEST(linear_prediction_of_a_line)
     }
     for (int threads = 1; threads < 3; ++threads) {
         AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(rows, N, D, NULL, threads, &f));
-        OK(cs_linear_fill_of(&f, 1e-9, hidden, rows, to));
+        OK(cs_linear_fill_of(&f, 1, &ridge, hidden, rows, to));
         assert_each(j, 0, D, fabs((double)to[j] - (double)rows[j]) < 1e-3);
     }
+}
+
+/* Values that are constant change nothing, also where they are so many that no covariance is
+ * formed. */
+TEST(linear_prediction_of_many)
+{
+    enum { N = 30, D = 6, MANY = CS_LINEAR_FILL_MOST + 4 };
+    float *wide = calloc(N * MANY, sizeof *wide), narrow[N * D], few[2 * D];
+    float *many = calloc(2 * MANY, sizeof *many);
+    uint8_t *hidden = calloc(MANY, 1), out[N] = {0};
+    const double ridge[] = {1e-2, 1}, scaled[] = {1e-2 * MANY / D, 1.0 * MANY / D};
+    assert_true(wide && many && hidden);
+    cs_rng rng = cs_rng_at(6, CS_STREAM_TEST, 0);
+    out[3] = 1;
+    hidden[1] = hidden[4] = 1;
+    for (int i = 0; i < N; ++i) {
+        const double t = cs_rng_normal(&rng);
+        for (int j = 0; j < D; ++j) {
+            wide[i * MANY + j] = narrow[i * D + j] = (float)(j + t + 0.5 * cs_rng_normal(&rng));
+        }
+    }
+    AUTO_OK(cs_linear_fill, f, cs_linear_fill_fit(narrow, N, D, out, 1, &f));
+    AUTO_OK(cs_linear_fill, g, cs_linear_fill_fit(wide, N, MANY, out, 1, &g));
+    assert_true(f.covariance.data && !g.covariance.data && g.sample == N - 1);
+    OK(cs_linear_fill_of(&f, 2, ridge, hidden, narrow, few));
+    OK(cs_linear_fill_of(&g, 2, scaled, hidden, wide, many));
+    for (int k = 0; k < 2; ++k) {
+        assert_each(j, 0, D, fabs((double)few[k * D + j] - (double)many[k * MANY + j]) < 1e-5);
+    }
+    assert_true(fabs((double)few[1] - (double)narrow[1]) > 1e-3);
+    free(wide);
+    free(many);
+    free(hidden);
 }
 
 /* --- filling --- */
@@ -221,7 +256,7 @@ TEST_IN_DIR(reconstruction_of_waves)
     cs_reconstruct_options o = {
         .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
     AUTO(cs_reconstruction) one = {0}, two = {0};
-    OK(cs_reconstruct(&reader, &m, &o, in_dir(state, "sheet.png"), &one));
+    OK(cs_reconstruct(&reader, NULL, &m, &o, in_dir(state, "sheet.png"), &one));
     AUTO_FREE char *bytes = NULL;
     int64_t size = 0, scale = 64 / (m.height > m.width ? m.height : m.width);
     OK(cs_file_read(in_dir(state, "sheet.png"), 1 << 20, &bytes, &size));
@@ -243,23 +278,23 @@ TEST_IN_DIR(reconstruction_of_waves)
         assert_true(fabs(s[1] + 10 * log10(s[0])) < 1e-9); /* peak 1 */
     }
     o.threads = 2;
-    OK(cs_reconstruct(&reader, &m, &o, NULL, &two));
+    OK(cs_reconstruct(&reader, NULL, &m, &o, NULL, &two));
     assert_memory_equal(one.score, two.score,
                         (size_t)one.pictures * CS_FILLERS * CS_PICTURE_SCORES * sizeof(double));
     cs_reconstruction_free(&two);
     o.limit = 2;
     o.groups = 0; /* one by one */
-    OK(cs_reconstruct(&reader, &m, &o, NULL, &two));
+    OK(cs_reconstruct(&reader, NULL, &m, &o, NULL, &two));
     assert_int_equal(two.pictures, 2);
     o.groups = one.hidden + 1;
-    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE,
+    assert_fails(cs_reconstruct(&reader, NULL, &m, &o, NULL, &two), CS_ERR_USAGE,
                  "groups are not possible with 6 hidden");
     o.groups = 1;
     o.mask_ratio = 1;
-    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE, "mask ratio");
+    assert_fails(cs_reconstruct(&reader, NULL, &m, &o, NULL, &two), CS_ERR_USAGE, "mask ratio");
     o.mask_ratio = 0.5;
     m.width = SIDE / 2;
-    assert_fails(cs_reconstruct(&reader, &m, &o, NULL, &two), CS_ERR_USAGE,
+    assert_fails(cs_reconstruct(&reader, NULL, &m, &o, NULL, &two), CS_ERR_USAGE,
                  "the model reads 8 x 8");
     m.width = SIDE;
 }

@@ -1,16 +1,20 @@
 /* Cholesky, row by row, by one thread: pictures are filled at the same time. */
 #include "analysis/vision/linear_fill.h"
 
+#include <cblas.h>
+#include <lapacke.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/auto.h"
+#include "base/ints.h"
 #include "base/mem.h"
 #include "base/vector_ops.h"
 #include "linalg/gram.h"
 
 void cs_linear_fill_free(cs_linear_fill *fill)
 {
-    cs_free(fill->mean);
+    CS_FREE_FIELDS(fill, mean, row);
     cs_dense_free(&fill->covariance);
     *fill = (cs_linear_fill){0};
 }
@@ -58,6 +62,31 @@ static cs_status find_covariance(const float *rows, int64_t count, const uint8_t
     return status;
 }
 
+/* Which rows stand for all, and the mean variance of all. */
+static cs_status choose_sample(const float *rows, int64_t count, const uint8_t *left_out,
+                               int64_t used, cs_linear_fill *f)
+{
+    f->row = cs_alloc(cs_least(used, CS_LINEAR_FILL_SAMPLE), sizeof *f->row);
+    if (!f->row) return CS_ERR_MEMORY;
+    f->rows = rows;
+    f->sample = cs_least(used, CS_LINEAR_FILL_SAMPLE);
+    for (int64_t i = 0, k = 0, n = 0; i < count; ++i) {
+        if (left_out && left_out[i]) {
+            continue;
+        }
+        if (n < f->sample && k++ == n * used / f->sample) {
+            f->row[n++] = i;
+        }
+        double sum = 0;
+        for (int64_t j = 0; j < f->width; ++j) {
+            const double e = (double)rows[i * f->width + j] - f->mean[j];
+            sum += e * e;
+        }
+        f->variance += sum / (double)f->width / (double)used;
+    }
+    return CS_OK;
+}
+
 cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
                              const uint8_t *left_out, int threads, cs_linear_fill *out)
 {
@@ -66,6 +95,8 @@ cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
     cs_status status = find_mean(rows, count, left_out, &f, &used);
     if (status == CS_OK && width <= CS_LINEAR_FILL_MOST)
         status = find_covariance(rows, count, left_out, threads, &f);
+    if (status == CS_OK && width > CS_LINEAR_FILL_MOST)
+        status = choose_sample(rows, count, left_out, used, &f);
     return CS_DELIVER(status, out, f, cs_linear_fill_free);
 }
 
@@ -96,21 +127,15 @@ static void solve(int64_t n, const double *l, double *b)
     }
 }
 
-cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint8_t *hidden,
-                            const float *x, float *to)
+/* By the covariance; at: the `seen` visible values. */
+static cs_status fill_by_covariance(const cs_linear_fill *fill, double ridge, int64_t seen,
+                                    const int64_t *at, const uint8_t *hidden, const float *x,
+                                    float *to)
 {
     const int64_t width = fill->width, ld = fill->covariance.ld;
     const double *c = fill->covariance.data;
-    int64_t seen = 0;
-    CS_AUTO_FREE int64_t *at = cs_alloc(width, sizeof *at);
-    for (int64_t j = 0; at && j < width; ++j) {
-        if (!hidden[j]) {
-            at[seen++] = j;
-        }
-    }
-    CS_AUTO_FREE double *a = at ? cs_alloc(seen * seen, sizeof *a) : NULL,
-                        *b = cs_alloc(width, sizeof *b);
-    cs_status status = at && a && b ? CS_OK : CS_ERR_MEMORY;
+    CS_AUTO_FREE double *a = cs_alloc(seen * seen, sizeof *a), *b = cs_alloc(width, sizeof *b);
+    cs_status status = a && b ? CS_OK : CS_ERR_MEMORY;
     for (int64_t i = 0; i < seen && status == CS_OK; ++i) {
         b[i] = (double)x[at[i]] - fill->mean[at[i]];
         for (int64_t j = 0; j <= i; ++j) {
@@ -128,6 +153,87 @@ cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint
             y += c[j * ld + at[i]] * b[i];
         }
         to[j] = hidden[j] ? (float)y : x[j];
+    }
+    return status;
+}
+
+/* kernel: the lower triangle of Z_s' Z_s, column-major; product: Z_s' (x_s - mu_s). */
+static cs_status find_kernel(const cs_linear_fill *f, int64_t seen, const int64_t *at,
+                             const float *x, double *kernel, double *product)
+{
+    enum { WIDE = 128 };
+    const int n = (int)f->sample;
+    CS_AUTO_FREE double *panel = cs_alloc(f->sample * WIDE, sizeof *panel);
+    if (!panel) return CS_ERR_MEMORY;
+    for (int64_t first = 0; first < seen; first += WIDE) {
+        const int64_t wide = cs_least(WIDE, seen - first);
+        for (int64_t k = 0; k < wide; ++k) {
+            const int64_t j = at[first + k];
+            const double mean = f->mean[j], shift = (double)x[j] - mean;
+            for (int64_t i = 0; i < n; ++i) {
+                const double z = (double)f->rows[f->row[i] * f->width + j] - mean;
+                panel[k * n + i] = z;
+                product[i] += z * shift;
+            }
+        }
+        cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, n, (int)wide, 1, panel, n, 1, kernel,
+                    n);
+    }
+    return CS_OK;
+}
+
+static cs_status fill_by_sample(const cs_linear_fill *f, int64_t ridges, const double *ridge,
+                                int64_t seen, const int64_t *at, const uint8_t *hidden,
+                                const float *x, float *to)
+{
+    const int n = (int)f->sample;
+    CS_AUTO_FREE double *kernel = cs_calloc(f->sample * f->sample, sizeof *kernel),
+                        *product = cs_calloc(f->sample, sizeof *product),
+                        *a = cs_alloc(f->sample * f->sample, sizeof *a),
+                        *b = cs_alloc(f->sample, sizeof *b), *y = cs_alloc(f->width, sizeof *y);
+    cs_status status = kernel && product && a && b && y ? CS_OK : CS_ERR_MEMORY;
+    if (status == CS_OK) status = find_kernel(f, seen, at, x, kernel, product);
+    for (int64_t k = 0; k < ridges && status == CS_OK; ++k) {
+        memcpy(a, kernel, (size_t)n * (size_t)n * sizeof *a);
+        memcpy(b, product, (size_t)n * sizeof *b);
+        for (int64_t i = 0; i < n; ++i) {
+            a[i * n + i] += (double)n * ridge[k] * f->variance;
+        }
+        if (LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', n, 1, a, n, b, n) != 0) {
+            return cs_fail(CS_ERR_INPUT,
+                           "the covariance of %d images at the visible values is not positive "
+                           "definite",
+                           n);
+        }
+        memcpy(y, f->mean, (size_t)f->width * sizeof *y);
+        for (int64_t i = 0; i < n; ++i) {
+            const float *row = f->rows + f->row[i] * f->width;
+            for (int64_t j = 0; j < f->width; ++j) {
+                y[j] += b[i] * ((double)row[j] - f->mean[j]);
+            }
+        }
+        for (int64_t j = 0; j < f->width; ++j) {
+            to[k * f->width + j] = hidden[j] ? (float)y[j] : x[j];
+        }
+    }
+    return status;
+}
+
+cs_status cs_linear_fill_of(const cs_linear_fill *fill, int64_t ridges, const double *ridge,
+                            const uint8_t *hidden, const float *x, float *to)
+{
+    int64_t seen = 0;
+    CS_AUTO_FREE int64_t *at = cs_alloc(fill->width, sizeof *at);
+    for (int64_t j = 0; at && j < fill->width; ++j) {
+        if (!hidden[j]) {
+            at[seen++] = j;
+        }
+    }
+    if (!at) return CS_ERR_MEMORY;
+    if (fill->rows) return fill_by_sample(fill, ridges, ridge, seen, at, hidden, x, to);
+    cs_status status = CS_OK;
+    for (int64_t k = 0; k < ridges && status == CS_OK; ++k) {
+        status = fill_by_covariance(fill, ridge[k], seen, at, hidden, x, to + k * fill->width);
     }
     return status;
 }

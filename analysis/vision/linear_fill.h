@@ -12,25 +12,34 @@
 #include "base/status.h"
 #include "linalg/dense.h"
 
-enum { CS_LINEAR_FILL_MOST = 4096 };
+/* Above MOST values the covariance is that of at most SAMPLE of the vectors, evenly spaced, and is
+ * not formed. With their n centred rows as the columns of Z,
+ *
+ *   C_hs (C_ss + r I)^-1 = Z_h (Z_s' Z_s + n r I)^-1 Z_s'
+ */
+enum { CS_LINEAR_FILL_MOST = 4096, CS_LINEAR_FILL_SAMPLE = 1024 };
 
 typedef struct {
     int64_t width;
     double *mean;        /* width */
     cs_dense covariance; /* width x width; none where width is above CS_LINEAR_FILL_MOST */
     double variance;     /* mean of its diagonal */
+    const float *rows;   /* borrowed; NULL: the covariance is there */
+    int64_t sample, *row;
 } cs_linear_fill;
 
-/* rows: count x width values; left_out[i] != 0 (NULL: none): row i is not used. Covariance: divided
- * by the number of rows. Bits do not depend on threads. CS_ERR_INPUT: no row; CS_ERR_MEMORY. count
- * width^2 flops, 8 width^2 bytes and about the same for scratch. */
+/* rows: count x width values, borrowed until the fill is freed; left_out[i] != 0 (NULL: none): row i
+ * is not used. Covariance: divided by the number of rows. Bits do not depend on threads.
+ * CS_ERR_INPUT: no row; CS_ERR_MEMORY. count width^2 flops, 8 width^2 bytes and about the same for
+ * scratch; above CS_LINEAR_FILL_MOST values O(count width). */
 cs_status cs_linear_fill_fit(const float *rows, int64_t count, int64_t width,
                              const uint8_t *left_out, int threads,
                              cs_linear_fill *out) CS_MUST_CHECK;
 void cs_linear_fill_free(cs_linear_fill *fill);
 
-/* to: x where hidden[j] is 0, else the prediction with r = ridge times the mean variance. One
- * thread, s^3 / 3 flops for s visible values. CS_ERR_INPUT if C_ss + r I is not positive definite.
- */
-cs_status cs_linear_fill_of(const cs_linear_fill *fill, double ridge, const uint8_t *hidden,
-                            const float *x, float *to) CS_MUST_CHECK;
+/* to: ridges x width: x where hidden[j] is 0, else the prediction with r = ridge[k] times the mean
+ * variance. One thread, s^3 / 3 flops a ridge for s visible values; above CS_LINEAR_FILL_MOST values
+ * n^2 s + n^3 / 3 a ridge and 16 n^2 bytes. BLAS must be held (cs_threads_blas_hold). CS_ERR_INPUT if
+ * C_ss + r I is not positive definite. */
+cs_status cs_linear_fill_of(const cs_linear_fill *fill, int64_t ridges, const double *ridge,
+                            const uint8_t *hidden, const float *x, float *to) CS_MUST_CHECK;

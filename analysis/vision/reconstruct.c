@@ -7,6 +7,7 @@
 
 #include "analysis/vision/linear_fill.h"
 #include "analysis/vision/perceptual.h"
+#include "analysis/vision/reconstruct_private.h"
 #include "base/auto.h"
 #include "base/hash.h"
 #include "base/ints.h"
@@ -15,7 +16,6 @@
 #include "base/rng.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
-#include "image/cells.h"
 #include "image/images.h"
 #include "image/patches.h"
 #include "plan/plan.h"
@@ -118,7 +118,8 @@ static cs_status hide(const cs_reconstruct_options *o, int64_t columns, const cs
 typedef struct {
     const cs_patch_reader *reader;
     const cs_images *images;
-    const cs_corpus *corpus;
+    const cs_corpus *corpus; /* with the pictures to reconstruct */
+    const cs_corpus *fitted; /* with those that the baselines are fitted on: may be the same */
     const cs_reconstruct_options *options;
     cs_reconstruction *r;
     cs_linear_fill fill;
@@ -149,53 +150,62 @@ static cs_status fill_one(void *ctx, int64_t i)
     for (int64_t j = 0; j < s->width; ++j) {
         mean[j] = hidden[j] ? (float)s->fill.mean[j] : x[j];
     }
-    cs_status status =
-        s->r->there[2] ? cs_linear_fill_of(&s->fill, s->ridge, hidden, x, s->made[2] + i * s->width)
-                       : CS_OK;
+    cs_status status = s->r->there[2] ? cs_linear_fill_of(&s->fill, 1, &s->ridge, hidden, x,
+                                                          s->made[2] + i * s->width)
+                                      : CS_OK;
     return status;
 }
 
-/* The squared error of the linear predictor on picture i of those left out, masks as theirs. */
+static const double RIDGE[] = {1e-4, 1e-3, 1e-2, 1e-1, 1, 10};
+enum { RIDGES = sizeof RIDGE / sizeof *RIDGE };
+
+/* The squared errors of the linear predictor, one for each ridge, on picture i of those left out,
+ * masks as those of the pictures to reconstruct. */
 typedef struct {
     const study *s;
     const int64_t *picture;
-    double ridge, *error;
+    double *error; /* pictures x RIDGES */
 } trial;
 
 static cs_status try_one(void *ctx, int64_t i)
 {
     const trial *t = ctx;
     const study *s = t->s;
-    const float *x = s->corpus->real + t->picture[i] * s->width;
+    const float *x = s->fitted->real + t->picture[i] * s->width;
     CS_AUTO_FREE uint8_t *hidden = cs_alloc(s->width, 1);
-    CS_AUTO_FREE float *to = cs_alloc(s->width, sizeof *to);
+    CS_AUTO_FREE float *to = cs_alloc(RIDGES * s->width, sizeof *to);
     cs_status status = hidden && to ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) {
         mark(s, s->group + i % s->r->pictures * s->reader->patches, hidden);
-        status = cs_linear_fill_of(&s->fill, t->ridge, hidden, x, to);
+        status = cs_linear_fill_of(&s->fill, RIDGES, RIDGE, hidden, x, to);
     }
-    t->error[i] = 0;
-    for (int64_t j = 0; j < s->width && status == CS_OK; ++j) {
-        t->error[i] += ((double)to[j] - (double)x[j]) * ((double)to[j] - (double)x[j]);
+    for (int64_t k = 0; k < RIDGES && status == CS_OK; ++k) {
+        double sum = 0;
+        for (int64_t j = 0; j < s->width; ++j) {
+            const double e = (double)to[k * s->width + j] - (double)x[j];
+            sum += e * e;
+        }
+        t->error[i * RIDGES + k] = sum;
     }
     return status;
 }
 
 static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
 {
-    static const double RIDGE[] = {1e-4, 1e-3, 1e-2, 1e-1};
-    double least = INFINITY, *error = cs_alloc(cs_most(count, 1), sizeof *error);
-    cs_status status = error ? CS_OK : CS_ERR_MEMORY;
-    for (size_t k = 0; k < sizeof RIDGE / sizeof *RIDGE && status == CS_OK; ++k) {
-        trial t = {s, picture, RIDGE[k], error};
-        status = cs_parallel(count, s->options->threads, try_one, &t);
-        const double sum = status == CS_OK ? cs_total(count, error) : 0;
-        if (status == CS_OK && sum < least) {
+    double least = INFINITY;
+    CS_AUTO_FREE double *error = cs_alloc(cs_most(count, 1) * RIDGES, sizeof *error);
+    trial t = {s, picture, error};
+    cs_status status = error ? cs_parallel(count, s->options->threads, try_one, &t) : CS_ERR_MEMORY;
+    for (int64_t k = 0; k < RIDGES && status == CS_OK; ++k) {
+        double sum = 0;
+        for (int64_t i = 0; i < count; ++i) {
+            sum += error[i * RIDGES + k];
+        }
+        if (sum < least) {
             least = sum;
             s->ridge = RIDGE[k];
         }
     }
-    cs_free(error);
     return status;
 }
 
@@ -203,7 +213,7 @@ static cs_status choose_ridge(study *s, int64_t count, const int64_t *picture)
 static cs_status fit(study *s)
 {
     enum { MOST_LEFT = 64 };
-    const cs_corpus *c = s->corpus;
+    const cs_corpus *c = s->fitted;
     int64_t train = 0, left[MOST_LEFT], count = 0;
     CS_AUTO_FREE uint8_t *out = cs_calloc(c->documents, 1);
     if (!out) return CS_ERR_MEMORY;
@@ -309,100 +319,7 @@ static double peak_of(const cs_images *m, const cs_corpus *c, int64_t width)
     return high > low ? high - low : 1;
 }
 
-/* --- the sheet: hidden patches are grey -------------------------------------------------------- */
-
-typedef struct {
-    const cs_images *images;
-    int64_t patch, width;    /* width: values of a picture */
-    int64_t among, pictures; /* `pictures` of them are drawn, evenly spaced */
-    const float *truth;      /* among x width, patches one after another */
-    const float *made[3];    /* NULL: absent */
-    const int32_t *group;    /* among x patches: 0 visible */
-    int64_t patches;
-} fillings;
-
-enum { KINDS = 5, GREY = 110 };
-
-/* Columns of a row and their headings. */
-static const char *const HEADING[KINDS] = {"ORIGINAL", "SHOWN", "MODEL", "MEAN", "LINEAR"};
-
-typedef struct {
-    cs_cells cells;
-    double from, step; /* pixel 0, and pixels a unit of value */
-} drawn_sheet;
-
-static uint8_t pixel_of(const drawn_sheet *s, float value)
-{
-    return (uint8_t)lround(fmin(fmax(s->from + s->step * (double)value, 0), 255));
-}
-
-/* The line from values to pixels. */
-static void find_line(const cs_images *m, drawn_sheet *s)
-{
-    const int64_t all = m->count * m->height * m->width * m->channels;
-    int64_t low = 0, high = 0;
-    s->from = 0;
-    s->step = 255;
-    for (int64_t i = 0; m->value && i < all; ++i) {
-        low = m->pixel[i] < m->pixel[low] ? i : low;
-        high = m->pixel[i] > m->pixel[high] ? i : high;
-    }
-    if (m->value && m->value[high] > m->value[low]) {
-        s->step = (double)(m->pixel[high] - m->pixel[low]) /
-                  ((double)m->value[high] - (double)m->value[low]);
-        s->from = (double)m->pixel[low] - s->step * (double)m->value[low];
-    }
-}
-
-/* A picture of joined values; group (NULL: all is shown): hidden patches are grey. */
-static void draw(const fillings *f, const float *values, const int32_t *group, int64_t row,
-                 int64_t column, drawn_sheet *s)
-{
-    const cs_images *m = f->images;
-    const int64_t across = m->width / f->patch;
-    const int64_t scale = s->cells.scale;
-    for (int64_t y = 0; y < m->height * scale; ++y) {
-        for (int64_t x = 0; x < m->width * scale; ++x) {
-            const int64_t v = y / scale, u = x / scale;
-            const bool hidden = group && group[v / f->patch * across + u / f->patch] > 0;
-            uint8_t *to = cs_cells_at(&s->cells, row, column, y, x);
-            for (int64_t c = 0; c < m->channels; ++c) {
-                to[c] = hidden ? GREY : pixel_of(s, values[(v * m->width + u) * m->channels + c]);
-            }
-        }
-    }
-}
-
-/* PNG with a row for each image: the original, its visible part (the rest grey), the
- * reconstructions. Real values are converted by the line through the least and the greatest pixel
- * of the images drawn. */
-static cs_status write_sheet(const fillings *f, const char *path)
-{
-    const cs_images *m = f->images;
-    drawn_sheet s = {.from = 0};
-    const int64_t kinds = f->made[2] ? KINDS : KINDS - 1;
-    const cs_picture like = {.height = m->height, .width = m->width, .channels = m->channels};
-    CS_AUTO_FREE float *joined = cs_alloc(f->width, sizeof *joined);
-    cs_status status = joined ? cs_cells_make(f->pictures, kinds, &like, &s.cells) : CS_ERR_MEMORY;
-    if (status == CS_OK) {
-        find_line(m, &s);
-    }
-    for (int64_t k = 0; k < kinds && status == CS_OK; ++k) {
-        cs_cells_heading(&s.cells, k, HEADING[k]);
-    }
-    for (int64_t i = 0; i < f->pictures && status == CS_OK; ++i) {
-        for (int64_t k = 0; k < kinds; ++k) {
-            const float *from = k < 2 ? f->truth : f->made[k - 2];
-            const int64_t at = i * f->among / f->pictures;
-            cs_patches_join(from + at * f->width, m->height, m->width, m->channels, f->patch, NULL,
-                            joined);
-            draw(f, joined, k == 1 ? f->group + at * f->patches : NULL, i, k, &s);
-        }
-    }
-    if (status == CS_OK) status = cs_png_write(path, &s.cells.picture);
-    cs_picture_free(&s.cells.picture);
-    return status;
-}
+/* --- all of it -------------------------------------------------------------------------------- */
 
 static cs_status work(cs_patch_reader *reader, study *s, float *truth)
 {
@@ -421,24 +338,27 @@ static cs_status work(cs_patch_reader *reader, study *s, float *truth)
                                  groups > 0 ? groups : s->r->hidden, s->made[0]);
     cs_processor_undo(p, channels, n * s->width, truth);
     if (status == CS_OK) cs_processor_undo(p, channels, n * s->width, s->made[0]);
+    cs_threads_blas_hold(true); /* pictures are the parallel items */
     if (status == CS_OK) status = fit(s);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, fill_one, s);
-    s->peak = peak_of(s->images, s->corpus, s->width);
+    cs_threads_blas_hold(false);
+    s->peak = peak_of(s->images, s->fitted, s->width);
     if (status == CS_OK) status = cs_parallel(n, s->options->threads, score_one, s);
     return status == CS_OK && s->options->classifier ? score_perceptual(s) : status;
 }
 
-cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
+cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out)
 {
-    cs_corpus corpus = {0}, coded = {0};
+    cs_corpus corpus = {0}, coded = {0}, fitted = {0};
     cs_reconstruction r = {.patches = reader->patches,
                            .ridge = (double)NAN,
                            .scores = CS_PICTURE_SCORES - !options->classifier};
     study s = {.reader = reader,
                .images = images,
                .corpus = &corpus,
+               .fitted = train ? &fitted : &corpus,
                .options = options,
                .r = &r,
                .width = reader->patches * reader->values};
@@ -448,6 +368,10 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     if (status == CS_OK)
         status =
             cs_images_patches(images, reader->model->config.picture.patch, NULL, NULL, 0, &corpus);
+    if (status == CS_OK && train) status = check_reader(reader, train, options);
+    if (status == CS_OK && train)
+        status =
+            cs_images_patches(train, reader->model->config.picture.patch, NULL, NULL, 0, &fitted);
     if (status == CS_OK && reader->model->codes)
         status = cs_codes_corpus(reader->model->codes, images, NULL, options->threads, &coded);
     if (status == CS_OK) status = choose(&corpus, options, &r);
@@ -477,22 +401,23 @@ cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
     }
     if (status == CS_OK) status = work(reader, &s, truth);
     if (status == CS_OK && sheet) {
-        const fillings filled = {.images = images,
-                                 .patch = reader->model->config.picture.patch,
-                                 .width = s.width,
-                                 .among = r.pictures,
-                                 .pictures = cs_least(options->shown, r.pictures),
-                                 .truth = truth,
-                                 .made = {s.made[0], s.made[1], r.there[2] ? s.made[2] : NULL},
-                                 .group = s.group,
-                                 .patches = r.patches};
-        status = write_sheet(&filled, sheet);
+        const cs_fillings filled = {.images = images,
+                                    .patch = reader->model->config.picture.patch,
+                                    .width = s.width,
+                                    .among = r.pictures,
+                                    .pictures = cs_least(options->shown, r.pictures),
+                                    .truth = truth,
+                                    .made = {s.made[0], s.made[1], r.there[2] ? s.made[2] : NULL},
+                                    .group = s.group,
+                                    .patches = r.patches};
+        status = cs_fillings_sheet(&filled, sheet);
     }
 done:
     cs_linear_fill_free(&s.fill);
     cs_pool_free(&pool);
     cs_corpus_free(&corpus);
     cs_corpus_free(&coded);
+    cs_corpus_free(&fitted);
     return CS_DELIVER(status, out, r, cs_reconstruction_free);
 }
 

@@ -7,8 +7,9 @@
  *   mean           the mean of the training images
  *   gaussian       E(x_h | x_s) = mu_h + C_hs (C_ss + r I)^-1 (x_s - mu_s), the best linear predictor
  *                  of pixels by the covariance C of the training images; the ridge r is the one of
- *                  10^-4 .. 10^-1 times the mean variance with the least l2 on 1 / 8 (at most 64) of
- *                  them, which mu and C leave out. Not for images of more than 4096 values.
+ *                  10^-4 .. 10 times the mean variance with the least l2 on 1 / 8 (at most 64) of
+ *                  them, which mu and C leave out. Above 4096 values C is that of at most 1024 of
+ *                  them (linear_fill.h).
  * Scores of an image, in units of its values (pixels in [0, 1]), of predictions that are not clipped
  * to that range; the sheet shows them clipped:
  *   l2             mean squared error of the values of hidden patches
@@ -55,11 +56,12 @@ typedef struct {
     double *score; /* pictures x CS_FILLERS x CS_PICTURE_SCORES; NaN: not there */
 } cs_reconstruction;
 
-/* images: all of the corpus; sheet (NULL: none): a PNG with the rows original, visible part, model,
+/* train: its images that are not held out fit mean and covariance; NULL: those of `images`. images:
+ * the whole corpus; its held-out images are reconstructed, or all if none is held out; sheet (NULL: none): a PNG with the rows original, visible part, model,
  * mean, gaussian. The same for any number of threads. CS_ERR_USAGE: images of other sizes than
  * those of the model, a ratio out of range, more groups than hidden patches; CS_ERR_INPUT: no
  * image. */
-cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *images,
+cs_status cs_reconstruct(cs_patch_reader *reader, const cs_images *train, const cs_images *images,
                          const cs_reconstruct_options *options, const char *sheet,
                          cs_reconstruction *out) CS_MUST_CHECK;
 void cs_reconstruction_free(cs_reconstruction *r);

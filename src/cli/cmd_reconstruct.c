@@ -8,6 +8,7 @@
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
+#include "image/image_sources.h"
 
 static cs_status read_decode(const cs_args *args, int64_t *groups)
 {
@@ -21,7 +22,9 @@ static cs_status read_decode(const cs_args *args, int64_t *groups)
                : cs_fail(CS_ERR_USAGE, "--decode must be once, groups:K or token, not '%s'", text);
 }
 
-static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *images)
+/* train NULL: the baselines are fitted on the training side of `images`. */
+static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *train,
+                             const cs_images *images)
 {
     static const cs_view means = {"metrics[]", "by metric=name definition value se n"},
                          scores = {"scores[]", "picture label by l2 psnr ssim perceptual"},
@@ -40,11 +43,12 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
     o.classifier = of ? &classifier : NULL;
     if (status == CS_OK && cs_args_given(args, "output"))
         status = cs_output_path(args, "reconstruction.png", &sheet);
-    if (status == CS_OK) status = cs_reconstruct(&reader, images, &o, sheet, &made);
+    if (status == CS_OK) status = cs_reconstruct(&reader, train, images, &o, sheet, &made);
     if (status == CS_OK) {
         cs_item *root = cs_output_root(args);
         cs_item_text(root, "model", t->dir);
-        cs_item_text(root, "corpus", cs_args_positional(args, 1));
+        cs_item_text(root, "baselines", train ? cs_args_positional(args, 1) : NULL);
+        cs_item_text(root, "corpus", cs_args_positional(args, train ? 2 : 1));
         cs_item_text(root, "target", cs_target_name(t->model.config.head.target));
         cs_item_real(root, "mask_ratio", o.mask_ratio);
         cs_item_text(root, "masks", cs_args_text(args, "masks"));
@@ -59,16 +63,36 @@ static cs_status reconstruct(cs_args *args, cs_model_text *t, const cs_images *i
     return status;
 }
 
+/* The images of a positional argument. */
+static cs_status load(cs_args *args, int at, cs_images *out)
+{
+    const char *source = cs_args_positional(args, at);
+    return cs_images_are(source) ? cs_args_load_images(args, source, out)
+                                 : cs_args_no_pictures("reconstruct fills", source);
+}
+
+/* The side of a source: all of its images unless it is a corpus with a name. */
+static cs_status load_side(cs_args *args, int side, cs_images *out)
+{
+    CS_AUTO(cs_images) all = {0};
+    const bool named = cs_images_named(cs_args_positional(args, 1 + side)) != NULL;
+    cs_status status = load(args, 1 + side, &all);
+    if (status == CS_OK) status = cs_images_side(&all, named ? side : -1, 0, out);
+    if (status == CS_OK) memset(out->held_out, side, (size_t)out->count);
+    return status;
+}
+
 static cs_status run_reconstruct(cs_args *args)
 {
     CS_AUTO(cs_model_text) t = {0};
-    CS_AUTO(cs_images) images = {0};
-    const char *source = cs_args_positional(args, 1);
-    cs_status status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
-    if (status == CS_OK && !cs_images_are(source))
-        status = cs_args_no_pictures("reconstruct fills", source);
-    if (status == CS_OK) status = cs_args_load_images(args, source, &images);
-    return status == CS_OK ? reconstruct(args, &t, &images) : status;
+    CS_AUTO(cs_images) images = {0}, train = {0};
+    const bool two = cs_args_positionals(args) > 2;
+    cs_status status =
+        two ? cs_args_refuse(args, "test-share", "does not apply if TEST is given") : CS_OK;
+    if (status == CS_OK) status = cs_args_model_open(args, cs_args_positional(args, 0), &t);
+    if (status == CS_OK && two) status = load_side(args, 0, &train);
+    if (status == CS_OK) status = two ? load_side(args, 1, &images) : load(args, 1, &images);
+    return status == CS_OK ? reconstruct(args, &t, two ? &train : NULL, &images) : status;
 }
 
 static const cs_opt reconstruct_options[] = {
@@ -94,7 +118,7 @@ static const cs_opt reconstruct_options[] = {
 const cs_command cs_cmd_reconstruct = {
     .name = "reconstruct",
     .help = &cs_help_reconstruct,
-    .positional = "MODEL CORPUS",
+    .positional = "MODEL CORPUS [TEST]",
     .groups = (const cs_opt *const[]){reconstruct_options, NULL},
     .run = run_reconstruct,
     .files =

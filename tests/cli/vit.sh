@@ -62,6 +62,23 @@ test_preprocessing() {
     refuses 3 "a/preprocessor_config.json: 'do_pad' is not supported" "$COSPEC" features a p -o x
 }
 
+# Baselines are fitted on the first of two sources, and all images of the second are reconstructed.
+test_reconstruction_of_another() {
+    pictures
+    exits 0 "$COSPEC" train $small $of_two --steps 2 -o a || return 1
+    mkdir q && cp p/along/1.pgm q/1.pgm
+    awk 'BEGIN { printf "P5 8 8 255\n"; for (k = 0; k < 64; k++) printf "%c", 65 + k % 60 }' > q/2.pgm
+    exits 0 "$COSPEC" reconstruct a p q --mask-ratio 0.5 -o r --json && [ "$(number pictures out)" = 2 ] && grep -q '"baselines": "p"' out && grep -q '"by": "gaussian"' out &&
+        grep -q '"path": "p"' r/manifest.json && grep -q '"path": "q"' r/manifest.json || { fail "${why:-$(tr -d '\n ' < out)}"; return 1; }
+    cp r/scores.csv one.csv && exits 0 "$COSPEC" reconstruct a p q --mask-ratio 0.5 --threads 2 -o r --force && cmp one.csv r/scores.csv || return 1
+    exits 0 "$COSPEC" reconstruct a q q --mask-ratio 0.5 -o s && ! cmp -s one.csv s/scores.csv || { fail "${why:-TRAIN is ignored}"; return 1; }
+    refuses 2 "--test-share does not apply if TEST is given" "$COSPEC" reconstruct a p q --test-share 0.5
+    # where images are few, the ridge is large enough that the linear predictor does no harm
+    exits 0 "$COSPEC" train --corpus field:fields=60,side=32 --arch vit --objective masked --mask-ratio 0.75 --layers 1 --width 8 --heads 1 --batch 4 --steps 1 -o f &&
+        exits 0 "$COSPEC" reconstruct f field:fields=20,side=32,seed=3 field:fields=20,side=32,seed=4 -o g &&
+        awk -F, '$2 == "l2" { v[$1] = $4 } END { exit !(v["gaussian"] < 1.02 * v["mean"]) }' g/reconstruct.csv || fail "${why:-$(cat g/reconstruct.csv)}"
+}
+
 test_reconstruction() {
     pictures
     exits 0 "$COSPEC" train $small $of_two --steps 20 -o a || return 1
@@ -334,6 +351,7 @@ check training
 check recipe
 check preprocessing
 check reconstruction
+check reconstruction_of_another
 check optimum
 check blocks
 check codes

@@ -1,0 +1,19 @@
+/* Between the parts of the reconstruction of images. */
+#pragma once
+
+#include "image/images.h"
+
+typedef struct {
+    const cs_images *images;
+    int64_t patch, width;    /* width: values of a picture */
+    int64_t among, pictures; /* `pictures` of them are drawn, evenly spaced */
+    const float *truth;      /* among x width, patches one after another */
+    const float *made[3];    /* NULL: absent */
+    const int32_t *group;    /* among x patches: 0 visible */
+    int64_t patches;
+} cs_fillings;
+
+/* PNG with a row for each image: the original, its visible part (the rest grey), the
+ * reconstructions. Real values are converted by the line through the least and the greatest pixel
+ * of the images drawn. */
+cs_status cs_fillings_sheet(const cs_fillings *f, const char *path) CS_MUST_CHECK;
