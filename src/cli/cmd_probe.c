@@ -1,6 +1,7 @@
 /* cospec probe: linear probes on matrices of features, or on the states that a model has of
  * labelled texts. */
 
+#include "analysis/trained/probe_few.h"
 #include "analysis/trained/probe_runs.h"
 #include "analysis/vision/patch_runs.h"
 #include "analysis/vision/picture_features.h"
@@ -55,6 +56,7 @@ typedef struct {
     int64_t *unit;      /* of --groups */
     int32_t *test_unit; /* of --test-groups */
     cs_probe_study study;
+    cs_few_read few; /* of the training side */
     cs_table predictions;
     bool dry, keeps_predictions, heads; /* heads: of patches */
     cs_images image[2];                 /* of heads: train, test */
@@ -82,16 +84,8 @@ static void begin_result(run *r, int64_t layers)
     for (int64_t c = 0; c < r->train.classes; ++c) {
         cs_item_text(names, NULL, r->train.class_name[c]);
     }
+    cs_item_int(r->root, "examples_read", r->few.count);
     r->list = layers > 1 ? cs_item_array(r->root, "layers") : NULL;
-}
-
-/* A mistake in --few is found before any state is computed. */
-static cs_status check_few(const run *r)
-{
-    int64_t count = 0, *row = NULL;
-    cs_status status = cs_few_shot(r->study.few, &r->train, r->study.scoring.seed, &count, &row);
-    cs_free(row);
-    return cs_blame(status, "%s", status == CS_ERR_USAGE ? "--few" : r->train.path);
 }
 
 /* --- one layer -------------------------------------------------------------------------------- */
@@ -213,9 +207,9 @@ static cs_status probe_matrices(run *r)
         estimate(r, train.rows, train.cols, 1);
         goto done;
     }
-    begin_result(r, 1);
     status = cs_linear_probe_check(&test); /* before the training */
-    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = cs_few_read_of(&r->study, &r->few);
+    begin_result(r, 1);
     if (status == CS_OK) status = probe_layer(r, "-", &train, &test);
 done:
     cs_rows_close(&train);
@@ -253,6 +247,17 @@ static cs_status features_of(const run *r, cs_model_text *m, const cs_labelled_t
                : cs_text_features(&m->model, m->tokenizer, texts, o, out);
 }
 
+static cs_status features_of_few(const run *r, cs_model_text *m, const cs_hidden_options *o,
+                                 float **out)
+{
+    cs_labelled_text few = {0};
+    cs_status status = cs_few_texts(&r->few, &r->train, &few);
+    if (status == CS_OK) status = features_of(r, m, &few, o, out);
+    cs_few_texts_free(&few);
+    return status == CS_OK ? cs_few_spread(&r->few, r->train.count, o->layers, columns(r, m), out)
+                           : status;
+}
+
 /* A layer of features of both sides, `d` columns a row. */
 static cs_status probe_floats(run *r, const char *name, int64_t d, const float *train,
                               const float *test)
@@ -266,7 +271,7 @@ static cs_status probe_states(run *r, cs_model_text *m, const cs_hidden_options 
 {
     const int64_t d = columns(r, m);
     CS_AUTO_FREE float *train = NULL, *test = NULL;
-    cs_status status = features_of(r, m, &r->train, o, &train);
+    cs_status status = features_of_few(r, m, o, &train);
     if (status == CS_OK) status = features_of(r, m, &r->test, o, &test);
     for (int64_t l = 0; l < o->layers && status == CS_OK; ++l) {
         const char *name = cs_args_flag(r->args, "tokens")
@@ -299,9 +304,15 @@ static cs_status probe_patches(run *r, cs_model *model, const cs_corpus patches[
     const int64_t d = cs_picture_width(&model->config, choice.pooling) / r->each;
     float *side[2] = {NULL, NULL};
     cs_status status = CS_OK;
+    CS_AUTO(cs_corpus) few = {0};
+    const bool all = r->few.count == r->train.count;
+    if (!all) status = cs_corpus_select(&patches[0], r->few.keep, &few);
     for (int i = 0; i < 2 && status == CS_OK; ++i) {
-        status = cs_picture_features(model, &patches[i], &o, choice.pooling, &side[i]);
+        status = cs_picture_features(model, i == 0 && !all ? &few : &patches[i], &o, choice.pooling,
+                                     &side[i]);
     }
+    if (status == CS_OK)
+        status = cs_few_spread(&r->few, r->train.count, o.layers, r->each * d, &side[0]);
     for (int64_t l = 0; l < o.layers && status == CS_OK; ++l) {
         const char *layer = name ? name : cs_args_format(r->args, "%lld", (long long)o.layer[l]);
         status = layer ? probe_floats(r, layer, d, side[0] + l * r->train.count * r->each * d,
@@ -404,7 +415,7 @@ static cs_status probe_pictures(run *r)
         if (status == CS_OK)
             status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
     }
-    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = cs_few_read_of(&r->study, &r->few);
     if (status == CS_OK) status = cs_args_hidden(r->args, &m, "layer", &o);
     if (status == CS_OK && r->dry) {
         const int64_t rows = r->heads ? r->train.count * r->patches.train.places : r->train.count;
@@ -439,7 +450,7 @@ static cs_status probe_texts(run *r)
     if (status == CS_OK) status = read_texts(r);
     if (status == CS_OK)
         status = cs_args_metrics(r->args, r->train.classes, &r->study.scoring.metrics);
-    if (status == CS_OK) status = check_few(r);
+    if (status == CS_OK) status = cs_few_read_of(&r->study, &r->few);
     if (status == CS_OK) status = cs_args_model_open(r->args, dir, &m);
     if (status == CS_OK) status = cs_model_text_has_states(&m);
     if (status == CS_OK) status = cs_model_text_has_tokenizer(&m);
@@ -558,6 +569,7 @@ static cs_status run_probe(cs_args *args)
     if (status == CS_OK) status = report(&r);
     cs_labelled_text_free(&r.train);
     cs_labelled_text_free(&r.test);
+    cs_few_read_free(&r.few);
     cs_table_free(&r.predictions);
     cs_reference_free(&r.reference);
     cs_patch_predictions_free(&r.answers);

@@ -76,6 +76,8 @@ test_texts() {
     refuses 3 'odd.tsv:1: class "fungus" is not one of the 2' "$COSPEC" probe small labelled.tsv odd.tsv || return 1
     printf 'animal\ta\nanimal\tb\n' > one.tsv
     refuses 3 "all 2 training rows are of class 'animal'" "$COSPEC" probe small one.tsv one.tsv || return 1
+    # states are computed for the examples that a seed draws, and no others
+    exits 0 "$COSPEC" probe small labelled.tsv labelled.tsv --few 2 --seeds 3 --json && read=$(number examples_read out) && [ "$read" -ge 4 ] && [ "$read" -le 12 ] || { fail "${why:-$read examples read}"; return 1; }
     refuses 3 'class "animal" has 40 examples, but 41 are requested' "$COSPEC" probe small labelled.tsv labelled.tsv --few 41 || return 1
     refuses 2 "--layer" "$COSPEC" probe small labelled.tsv labelled.tsv --layer 3
 }
