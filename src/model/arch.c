@@ -1,4 +1,5 @@
 /* The table of architectures, and what follows from a row. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,6 +27,39 @@ cs_status cs_arch_by_name(const char *name, cs_arch *out)
         names[i] = ROW[i]->name;
     }
     return CS_THING_AMONG("architecture", name, names, out);
+}
+
+bool cs_arch_shifts(cs_arch arch)
+{
+    return ROW[arch]->shifts;
+}
+
+/* Letters and digits of two names up to the end of the second, in any case. */
+static bool begins_with(const char *name, const char *start)
+{
+    for (; *start; ++start) {
+        if (!isalnum((unsigned char)*start)) {
+            continue;
+        }
+        while (*name && !isalnum((unsigned char)*name)) {
+            ++name;
+        }
+        if (tolower((unsigned char)*name++) != tolower((unsigned char)*start)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cs_arch_of_class(const char *class, cs_arch *out)
+{
+    for (int i = 0; i < CS_ARCH_COUNT; ++i) {
+        if (ROW[i]->own_code && begins_with(class, ROW[i]->class)) {
+            *out = (cs_arch)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 bool cs_arch_causal(cs_arch arch)

@@ -73,6 +73,9 @@ typedef struct {
     bool causal;       /* for the next token */
     bool behind_pad;   /* positions start after that of the padding token */
     bool head_follows; /* the activation of the head is that of the layers */
+    bool shifts;       /* masked rows predict the token after theirs (mntp) */
+    /* Its files carry their own code: no class of transformers, and often no model_type. */
+    bool own_code;
     bool states_alone; /* without the tensors of its head the model predicts no tokens */
     /* prefixes of names of tensors that do not affect states; NULL: no more */
     const char *past[4];
@@ -104,6 +107,8 @@ const cs_arch_key *cs_arch_key_at(cs_arch arch, int64_t i);
 const cs_arch_tensor *cs_arch_tensor_at(cs_arch arch, int64_t i);
 /* Whether its lists have this key. */
 bool cs_arch_knows(cs_arch arch, const char *key);
+/* The architecture with its own code whose class has this name, in any spelling; false: none. */
+bool cs_arch_of_class(const char *class, cs_arch *out);
 /* Whether one of its keys sets the member at this place. */
 bool cs_arch_has_key_at(cs_arch arch, size_t at);
 
@@ -132,6 +137,9 @@ cs_status cs_config_only(const char *where, const char *key, const json_t *value
  * config.json. */
 bool cs_config_sees_as_class(const cs_model_config *config, const json_t *trained, json_t *object,
                              cs_status *status);
+/* The architecture of a config.json; ours: what is under "cospec", or NULL. */
+cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ours,
+                         cs_arch *out) CS_MUST_CHECK;
 /* CS_ERR_INPUT names a key with an unsupported setting of all classes, or quantised weights. */
 cs_status cs_config_known(const char *where, const json_t *json, cs_arch arch) CS_MUST_CHECK;
 /* CS_ERR_INPUT names a size beyond the lists of its architecture that contradicts the sizes read. */

@@ -59,7 +59,9 @@
     X(ERNIE4_5, ernie4_5)                                                                          \
     X(PHI3, phi3)                                                                                  \
     X(MT5, mt5)                                                                                    \
-    X(UMT5, umt5)
+    X(UMT5, umt5)                                                                                  \
+    X(GPT_BERT, gpt_bert)                                                                          \
+    X(LTG_BERT, ltg_bert)
 
 #define CS_ARCH_NUMBER(NAME, name) CS_ARCH_##NAME,
 typedef enum { CS_ARCHITECTURES(CS_ARCH_NUMBER) CS_ARCH_COUNT } cs_arch;
@@ -334,6 +336,8 @@ typedef struct {
 cs_status cs_model_preset(const char *name, cs_model_config *config) CS_MUST_CHECK;
 
 cs_status cs_arch_by_name(const char *name, cs_arch *out) CS_MUST_CHECK;
+/* Whether masked rows of the class predict the token after theirs. */
+bool cs_arch_shifts(cs_arch arch);
 const char *cs_arch_name(cs_arch arch);
 
 /* The choices of the architecture (everything except sizes and decoder; ids as in the class's own

@@ -529,22 +529,6 @@ static cs_status read_ours(const char *where, json_t *ours, cs_model_config *con
     return CS_OK;
 }
 
-/* The architecture: model_type, or what is under "cospec" where that is "cospec". */
-static cs_status read_arch(const char *where, const json_t *json, const json_t *ours, cs_arch *out)
-{
-    const json_t *type = json_object_get(json, "model_type");
-    bool own = json_is_string(type) && strcmp(json_string_value(type), "cospec") == 0;
-    const json_t *name = own ? json_object_get(ours, "architecture") : type;
-    if (!json_is_string(name)) {
-        return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
-                       own ? "architecture" : "model_type");
-    }
-    cs_status status = cs_arch_by_name(json_string_value(name), out);
-    if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
-        status = cs_fail(CS_ERR_INPUT, "'linear' is not a model_type");
-    return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
-}
-
 cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_config *out)
 {
     cs_model_config config = {0};
@@ -557,7 +541,7 @@ cs_status cs_model_config_parse(const char *where, const json_t *json, cs_model_
         return cs_fail(CS_ERR_INPUT, "%s: 'cospec' is not an object", where);
     }
     cs_status status;
-    if ((status = read_arch(where, json, ours, &arch)) != CS_OK ||
+    if ((status = cs_config_arch(where, json, ours, &arch)) != CS_OK ||
         (status = cs_config_known(where, json, arch)) != CS_OK) {
         return status;
     }

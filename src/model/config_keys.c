@@ -153,6 +153,30 @@ static cs_status refuse_key(const char *where, const char *key, cs_arch arch, co
                        cs_arch_name(arch), key));
 }
 
+/* The architecture: model_type, or what is under "cospec" where that is "cospec". */
+cs_status cs_config_arch(const char *where, const json_t *json, const json_t *ours, cs_arch *out)
+{
+    const json_t *type = json_object_get(json, "model_type");
+    bool own = json_is_string(type) && strcmp(json_string_value(type), "cospec") == 0;
+    const json_t *name = own ? json_object_get(ours, "architecture") : type;
+    const char *class =
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0)),
+               *own_class = json_is_string(name) ? json_string_value(name)
+                            : !own               ? class
+                                                 : NULL;
+    if (own_class && cs_arch_of_class(own_class, out)) {
+        return CS_OK;
+    }
+    if (!json_is_string(name)) {
+        return cs_fail(CS_ERR_INPUT, "%s: '%s' is missing", where,
+                       own ? "architecture" : "model_type");
+    }
+    cs_status status = cs_arch_by_name(json_string_value(name), out);
+    if (status == CS_OK && !own && *out == CS_ARCH_LINEAR)
+        status = cs_fail(CS_ERR_INPUT, "'linear' is not a model_type");
+    return status == CS_OK ? status : cs_config_way_round(cs_blame(CS_ERR_INPUT, "%s", where));
+}
+
 /* Which rows a row sees is the class's. is_decoder makes encoders causal whose list has it, and no
  * other class reads it. is_causal: false, and null as well, takes the mask from a causal class of
  * transformers 5; causal_mask says the same in Ettin's files, where no class reads it. A model of

@@ -141,6 +141,17 @@ static int picture_tokens(const cs_model_config *config, const cs_param *param,
     return count;
 }
 
+/* Whether a name is that of gated units in a model without them, or of values without gates in a model
+ * with them. */
+static bool is_of_others(const cs_model_config *config, const cs_arch_tensor *row)
+{
+    const bool gates = strstr(row->theirs, "in_proj_vg"),
+               values = strstr(row->theirs, "in_proj_v}");
+    return (!config->layer.gated && pattern_of(row->theirs).parts == 2 &&
+            strstr(row->ours, "mlp.in")) ||
+           (config->attention.gated ? values : gates);
+}
+
 int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
                  cs_hf_piece piece[CS_HF_PIECES])
 {
@@ -160,9 +171,7 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
     int64_t i = 0;
     const cs_arch_tensor *row;
     while ((row = cs_arch_tensor_at(config->arch, i++)) &&
-           (!matches(row->ours, param->name, length, &number) ||
-            (!config->layer.gated && pattern_of(row->theirs).parts == 2 &&
-             strstr(row->ours, "mlp.in")))) {
+           (!matches(row->ours, param->name, length, &number) || is_of_others(config, row))) {
     }
     if (!row) {
         piece[0] = (cs_hf_piece){.rows = param->rows, .cols = param->cols};
@@ -197,7 +206,8 @@ int cs_hf_pieces(const cs_model_config *config, const cs_param *param,
         spell(cs_hf_prefix(config->arch), &p, number, part, last, piece[part].name);
         first += share;
     }
-    while ((row = cs_arch_tensor_at(config->arch, i++)) && strcmp(row->ours, ours) != 0) {
+    while ((row = cs_arch_tensor_at(config->arch, i++)) &&
+           (strcmp(row->ours, ours) != 0 || is_of_others(config, row))) {
     }
     const pattern other = row ? pattern_of(row->theirs) : (pattern){0};
     for (int part = 0; row && other.parts == p.parts && part < p.parts; ++part) {
@@ -221,6 +231,22 @@ static bool is(const char *name, const char *theirs, const char *last)
            strcmp(name + n + 1, last) == 0;
 }
 
+/* The output matrix under one of its names. */
+static bool is_output(cs_arch arch, const char *name)
+{
+    const size_t prefix = strlen(cs_hf_prefix(arch));
+    const bool within = strncmp(name, cs_hf_prefix(arch), prefix) == 0;
+    const cs_arch_tensor *row;
+    bool found = false;
+    for (int64_t i = 0; (row = cs_arch_tensor_at(arch, i)); ++i) {
+        const bool outside = row->theirs[0] == '/';
+        found = found || (strcmp(row->ours, "output") == 0 &&
+                          (is(name, row->theirs + outside, "weight") ||
+                           (within && !outside && is(name + prefix, row->theirs, "weight"))));
+    }
+    return found;
+}
+
 bool cs_hf_ignored(const cs_model_config *config, const char *name)
 {
     static const char *const ends[] = {".attn.bias",
@@ -229,6 +255,7 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
                                        ".attention.masked_bias",
                                        "embeddings.position_ids",
                                        "embeddings.token_type_ids",
+                                       ".position_indices",
                                        ".inv_freq"};
     bool ignored = strstr(name, "pooler.") || strstr(name, "cls.seq_relationship.") ||
                    strstr(name, "sop_classifier.") || strstr(name, "discriminator_predictions.") ||
@@ -242,8 +269,7 @@ bool cs_hf_ignored(const cs_model_config *config, const char *name)
     }
     ignored = ignored ||
               (config->position.distance_table && strstr(name, "embeddings.position_embeddings."));
-    const char *output = theirs_of(config->arch, "output");
-    return ignored || (config->head.tied && is(name, output + (*output == '/'), "weight")) ||
+    return ignored || (config->head.tied && is_output(config->arch, name)) ||
            is(name, second_bias(config->arch), "bias");
 }
 

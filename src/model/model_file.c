@@ -88,9 +88,8 @@ cs_status cs_model_write(const cs_model *model, const char *dir)
                       *config = cs_path_join(dir, "config.json"), *codes = cs_path_join(dir, CODES),
                       *processor = cs_path_join(dir, PROCESSOR);
     const cs_model_config *c = &model->config;
-    const bool own = cs_arch_row_of(model->config.arch)->trained;
-    json_auto_t *json =
-        cs_model_config_json_of(&model->config, own ? NULL : model->source, model->trained);
+    json_t *source = cs_arch_row_of(c->arch)->trained ? NULL : model->source;
+    json_auto_t *json = cs_model_config_json_of(c, source, model->trained);
     cs_status status = weights && config && codes && processor && json ? CS_OK : CS_ERR_MEMORY;
     if (status == CS_OK) status = cs_dir_make(dir);
     if (status == CS_OK && (status = write_weights(model, weights)) == CS_OK)
@@ -141,6 +140,14 @@ static const cs_safetensors_entry *find(const weights *w, cs_arch arch, const ch
         entry = cs_safetensors_find(w->file, old);
     }
     return entry;
+}
+
+/* Under its name, or under its other one. */
+static const cs_safetensors_entry *find_piece(const weights *w, cs_arch arch,
+                                              const cs_hf_piece *piece)
+{
+    const cs_safetensors_entry *entry = find(w, arch, piece->name);
+    return !entry && piece->other[0] ? find(w, arch, piece->other) : entry;
 }
 
 static int64_t number_of(const weights *w, const cs_safetensors_entry *entry)
@@ -232,8 +239,7 @@ static const char *place_of(const weights *w)
 static cs_status read_piece(const weights *w, const cs_hf_piece *piece, float *param)
 {
     const int64_t items = piece->rows * piece->cols;
-    const cs_safetensors_entry *entry = find(w, w->config.arch, piece->name);
-    entry = !entry && piece->other[0] ? find(w, w->config.arch, piece->other) : entry;
+    const cs_safetensors_entry *entry = find_piece(w, w->config.arch, piece);
     if (!entry && piece->copy) {
         return CS_OK;
     }
@@ -331,9 +337,9 @@ static void fit_head(const weights *w, bool training, cs_model_config *config)
     cs_hf_piece piece[CS_HF_PIECES], own[CS_HF_PIECES];
     (void)cs_hf_pieces(config, config->head.transform ? &dense : &output, piece);
     (void)cs_hf_pieces(config, &bias, own);
-    const bool biased = config->head.bias && find(w, config->arch, own[0].name),
+    const bool biased = config->head.bias && find_piece(w, config->arch, own),
                needs = config->head.transform || (!config->head.tied && w->bare);
-    if (w->other || (needs && !find(w, config->arch, piece[0].name)) ||
+    if (w->other || (needs && !find_piece(w, config->arch, piece)) ||
         (w->bare && config->head.bias && !biased)) {
         config->head.transform = false;
         config->head.tied = true;
@@ -349,7 +355,7 @@ static const cs_safetensors_entry *entry_of(const weights *w, const cs_model_con
     const cs_param p = {.name = ours, .rows = 1, .cols = 1};
     cs_hf_piece piece[CS_HF_PIECES];
     (void)cs_hf_pieces(config, &p, piece);
-    return find(w, config->arch, piece[0].name);
+    return find_piece(w, config->arch, piece);
 }
 
 static bool has(const weights *w, const cs_model_config *config, char *ours)
@@ -480,6 +486,29 @@ static cs_status refuse_adapter(const char *dir)
     return status;
 }
 
+/* Which of two architectures with their own code the tensors are of, and which parts they have: the
+ * names of the classes do not say. */
+static cs_status fit_published(weights *w, const char *path, json_t *json)
+{
+    bool gates = false, mixes = false, joined = false;
+    for (int64_t i = 0; i < cs_safetensors_count(w->file); ++i) {
+        const char *name = cs_safetensors_at(w->file, i)->name;
+        gates = gates || strstr(name, ".in_proj_vg.");
+        mixes = mixes || strstr(name, "dwa_modules.");
+        joined = joined || strstr(name, ".layers.0.attention.in_proj_qk.");
+    }
+    const cs_arch arch = joined ? CS_ARCH_LTG_BERT : CS_ARCH_GPT_BERT;
+    json_auto_t *named = arch == w->config.arch ? NULL : json_copy(json);
+    cs_status status = CS_OK;
+    if (arch != w->config.arch) {
+        cs_json_put(&status, named, "model_type", json_string(cs_arch_name(arch)));
+        if (status == CS_OK) status = cs_model_config_parse(path, named, &w->config);
+    }
+    w->config.attention.gated = gates;
+    w->config.layer.mixed = mixes;
+    return status;
+}
+
 /* Opens the files and fits the configuration to what they hold. */
 static cs_status open_weights(const char *dir, const char *path, json_t *json, bool training,
                               weights **out)
@@ -498,6 +527,8 @@ static cs_status open_weights(const char *dir, const char *path, json_t *json, b
         w->used = cs_calloc(cs_safetensors_count(w->file) + 1, 1);
         status = w->used ? CS_OK : CS_ERR_MEMORY;
     }
+    if (status == CS_OK && cs_arch_row_of(w->config.arch)->own_code)
+        status = fit_published(w, path, json);
     if (status == CS_OK) {
         fit_head(w, training, &w->config);
         status = w->config.decoder.stack ? CS_OK : fit_ties(w, &w->config);

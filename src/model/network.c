@@ -335,6 +335,13 @@ static cs_status check_sizes(const cs_model_config *c, const cs_network_options 
                        "sequences of %lld tokens: dynamic rotary scaling above %g is not supported",
                        (long long)o->length, c->position.rotary.original);
     }
+    /* the code of such classes then has other buckets for all distances */
+    const bool other = c->position.distance_odd && c->position.distance_most != 512;
+    if (other && o->length > c->position.distance_most) {
+        return cs_fail(CS_ERR_USAGE,
+                       "sequences of %lld tokens are too long for a model of %lld positions",
+                       (long long)o->length, (long long)c->position.distance_most);
+    }
     if (c->position.distance_table && o->length > c->position.distance_span) {
         return cs_fail(CS_ERR_USAGE,
                        "sequences of %lld tokens are too long for a model of %lld distances",

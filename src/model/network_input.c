@@ -361,10 +361,10 @@ cs_status cs_batch_places(const cs_network *network, int64_t rows, const int32_t
         first = position[r] < 0 ? first : cs_least(first, position[r]);
         last = cs_most(last, position[r]);
     }
-    const int64_t span = network->graph.row_set[network->distance.rows].length / 2,
-                  most = last < 0 ? 0 : last - first,
+    const int64_t vectors = network->graph.row_set[network->distance.rows].length,
+                  span = vectors / 2, most = last < 0 ? 0 : last - first,
                   far = cs_log_bucket(most, network->distance_buckets, network->distance_most);
-    const int64_t side = cs_least(far, span), count = side < span ? 2 * side + 1 : 2 * span;
+    const int64_t side = cs_least(far, span), count = side < span ? 2 * side + 1 : vectors;
     cs_status status = cs_run_rows(run, network->distance.rows, 1, count);
     for (int64_t i = 0; i < count && status == CS_OK; ++i) {
         cs_run_index(run, network->distance.row)[i] = (int32_t)(span - side + i);

@@ -240,11 +240,17 @@ static cs_status take_record(const json_t *record, const json_t *options,
 /* No record: what the architecture is made for. */
 static void take_architecture(const json_t *json, const cs_model_config *config, cs_model_kind *out)
 {
-    bool causal = cs_arch_causal(config->arch) || json_is_true(json_object_get(json, "is_decoder"));
+    const char *class =
+        json_string_value(json_array_get(json_object_get(json, "architectures"), 0));
+    const bool shifts = cs_arch_shifts(config->arch),
+               causal = cs_arch_causal(config->arch) ||
+                        json_is_true(json_object_get(json, "is_decoder")) ||
+                        (shifts && class && cs_has_suffix(class, "ForCausalLM"));
     out->kind = config->arch == CS_ARCH_LINEAR                         ? CS_KIND_LINEAR
                 : config->attention.query_vector                       ? CS_KIND_TWO_STREAM
                 : config->decoder.layers > 0 && !config->decoder.stack ? CS_KIND_MAE
                 : causal                                               ? CS_KIND_CAUSAL
+                : shifts                                               ? CS_KIND_MNTP
                                                                        : CS_KIND_MASKED;
     /* Of two streams whose plans are not known every prefix is at least something they show. */
     out->pretrained = out->attention = cs_kind_attention(out->kind, NULL);

@@ -8,6 +8,7 @@ the class in double. The tolerance is that of `cospec verify-model` or, where ra
 loses in float32. --table writes the largest deviation of each family, relative to the largest state of its layer, and that of the class in float32.
 """
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -24,6 +25,7 @@ try:
     import torch
     import transformers
 
+    import babylm_models
     from make_reference import decoder_reference, random_text, randomise, reference, rounding, save
 except ImportError as missing:
     Checks("families").skip("all", f"{sys.executable}: {missing}")
@@ -191,7 +193,22 @@ def stacks(d, **more):
             "feed_forward_proj": d.of("gated-gelu", "gated-silu", "relu", "gelu"), "tie_word_embeddings": d.coin(), "decoder_start_token_id": d.of(0, 1), **more}
 
 
+def babylm(kind, d):
+    width = d.of(4, 8)
+    keys = {"vocab_size": int(d.rng.integers(17, 40)), "hidden_size": width * 2, "num_hidden_layers": d.of(1, 2, 3),
+            "num_attention_heads": d.of(1, 2, width), "intermediate_size": int(d.rng.integers(5, 30)), "max_position_embeddings": d.of(24, 64, 512),
+            "position_bucket_size": d.of(4, 8, 16), "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1, "layer_norm_eps": d.of(1e-7, 1e-5, 1e-3)}
+    causal = kind != "ltg-bert" and d.coin()
+    head = "ForCausalLM" if causal else "ForMaskedLM"
+    class_ = d.of("LtgBert", "Ltgbert") if kind == "ltg-bert" else d.of("GPTBERT", "GPTBert", "GptBert") if causal else d.of("GPTBERT", "Ltgbert")
+    named = {"architectures": [class_ + head], **d.of({}, {"model_type": "ltgbert" if class_.startswith("Ltg") else d.of("gpt_bert", "gptbert")})}
+    if class_.startswith("Ltg") and causal:
+        named["is_decoder"] = True
+    return keys, named, causal
+
+
 FAMILY = {
+    **{kind: (None, functools.partial(babylm, kind)) for kind in babylm_models.FILES},
     "t5": ("T5ForConditionalGeneration", stacks), "mt5": ("MT5ForConditionalGeneration", stacks), "umt5": ("UMT5ForConditionalGeneration", stacks),
     "gemma": ("GemmaForCausalLM", gemma), "gemma3_text": ("Gemma3ForCausalLM", gemma3), "starcoder2": ("Starcoder2ForCausalLM", starcoder2),
     "stablelm": ("StableLmForCausalLM", stablelm), "arcee": ("ArceeForCausalLM", arcee), "nemotron": ("NemotronForCausalLM", nemotron),
@@ -245,6 +262,26 @@ def check(family, count):
     return None
 
 
+def check_babylm(kind, count):
+    OWN["now"] = 0
+    for k in range(count):
+        d = Draw([k, sum(map(ord, kind))])
+        keys, named, causal = FAMILY[kind][1](d)
+        form = d.of("", "model.") if kind == "ltg-bert" else d.of("", "model.", "baseline")
+        model = babylm_models.build(kind, keys, k)
+        ids, mask = babylm_models.text(keys, TEXTS, LENGTH, k)
+        with tempfile.TemporaryDirectory() as folder:
+            babylm_models.save(model, keys, form, named, d.coin(), folder)
+            arrays, rounds = babylm_models.reference(model, ids, mask, causal)
+            path = os.path.join(folder, "reference.npz")
+            np.savez(path, **arrays)
+            worst, why = verify(folder, path, rounds)
+        if why:
+            return f"configuration {k}, {form or 'bare'} names, {named}: {why}; {keys}"
+        LARGEST[kind], OWN[kind] = max(LARGEST.get(kind, 0), worst), OWN["now"]
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("family", nargs="*")
@@ -254,7 +291,10 @@ def main():
     torch.set_num_threads(1)
     checks = Checks("families")
     for family in given.family or FAMILY:
-        checks.run(family, check, family, given.count)
+        if FAMILY[family][0] is None and not babylm_models.there():
+            checks.skip(family, "COSPEC_LTGOSLO names no folder of the published code")
+            continue
+        checks.run(family, check if FAMILY[family][0] else check_babylm, family, given.count)
         if family in LARGEST:
             print(f"# {family}: largest relative deviation {LARGEST[family]:.2g}, of the class in float32 {OWN[family]:.2g}", flush=True)
     if given.table:

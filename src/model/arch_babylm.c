@@ -1,0 +1,129 @@
+/* Rows: the architectures of BabyLM's winners, LTG-BERT (Samuel et al. 2023) and GPT-BERT (Charpentier
+ * and Samuel 2024), which joins causal and masked training. No class of transformers has them; keys,
+ * names and arithmetic are those of the code published with them (github.com/ltgoslo: ltg-bert,
+ * babylm/train/model.py, and gpt-bert, pretraining/model.py and model_extra.py), and of the folders
+ * whose own code wraps it, which name a class and often no model_type.
+ *
+ * Attention is DeBERTa's (arch_bert.c), distances through the matrices of queries and keys. Norms have
+ * no gain, but those of distances and, in LTG-BERT, of what attention adds. In GPT-BERT the output of
+ * the heads is gated and has a norm, and residual sums are mixed; files without gates or weights of the
+ * mixture are models without them (fit_published of model_file.c).
+ *
+ * Limit: code that splits the vectors of distances head by head (training/model.py of ltg-bert, of
+ * NorBERT 3 and BNC-BERT) has the same files. Such models are read as BabyLM's. */
+#include <math.h>
+
+#include "model/arch_private.h"
+
+static const cs_arch_key KEYS[] = {
+    {"num_layers", CS_KEY_ALIAS, CS_AT(shape.layers), 0},
+    {"max_position_embeddings", CS_KEY_COUNT, CS_AT(position.distance_most), 512},
+    {"position_bucket_size", CS_KEY_COUNT, CS_AT(position.distance_span), 32},
+    {"hidden_dropout_prob", CS_KEY_REAL, CS_AT(training.dropout), 0.1},
+    {"attention_probs_dropout_prob", CS_KEY_REAL, CS_AT(training.attention_dropout), 0.1},
+    {"pad_token_id", CS_KEY_ID, CS_AT(ids.pad), -1},
+    {"bos_token_id", CS_KEY_ID, CS_AT(ids.bos), -1},
+    {"eos_token_id", CS_KEY_ID, CS_AT(ids.eos), -1},
+    {"mask_token_id", CS_KEY_ID, CS_AT(ids.mask), -1},
+    {"is_decoder", CS_KEY_PAST, 0, 0}, /* cs_model_kind_read */
+    {"output_all_encoded_layers", CS_KEY_PAST, 0, 0},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key GPT_EPS[] = {
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-5},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static const cs_arch_key LTG_EPS[] = {
+    {"layer_norm_eps", CS_KEY_REAL, CS_AT(layer.eps), 1e-7},
+    {NULL, CS_KEY_PAST, 0, 0},
+};
+
+static cs_status babylm_read(const char *where, const json_t *json, cs_model_config *config)
+{
+    (void)where;
+    (void)json;
+    config->position.distance_buckets = config->position.distance_span;
+    config->position.longest = config->position.distance_most;
+    if (config->shape.heads > 0) {
+        config->attention.score_width = 3 * (double)cs_head_width(config);
+    }
+    return CS_OK;
+}
+
+static const cs_arch_tensor SHARED[] = {
+    {"embed.token", "embedding.word_embedding"},
+    {"places", "!embedding.relative_embedding"},
+    {"places.norm", "embedding.relative_layer_norm"},
+    {"head.dense", "classifier.nonlinearity.1"},
+    {"head", "classifier.nonlinearity.5"},
+    {"output", "classifier.nonlinearity.5"},
+    /* of the wrapper of BabyLM's baselines */
+    {"head.dense", "/lm_head.nonlinearity.1"},
+    {"head", "/lm_head.nonlinearity.5"},
+    {"output", "/lm_head.nonlinearity.5"},
+    {NULL, NULL},
+};
+
+#define LAYER "transformer.layers.N."
+static const cs_arch_tensor LTG_TENSORS[] = {
+    {"layer.N.attention.qkv", LAYER "attention.{in_proj_qk,in_proj_v}"},
+    {"layer.N.attention.output", LAYER "attention.out_proj"},
+    {"layer.N.attention.post", LAYER "attention.post_layer_norm"},
+    {"layer.N.mlp.in", "~" LAYER "mlp.mlp.1"},
+    {"layer.N.mlp.out", LAYER "mlp.mlp.4"},
+    {NULL, NULL},
+};
+
+#define GPT_NAMES(body)                                                                            \
+    {"layer.N.attention.output", body "attention_layers.N.out_proj"},                              \
+        {"layer.N.attention.mix", "!" body "dwa_modules.alphas.N"},                                \
+        {"layer.N.mlp.mix", "!" body "dwa_modules.alphas.N"},                                      \
+        {"layer.N.mlp.in", "~" body "mlp_layers.N.mlp.1"},                                         \
+    {                                                                                              \
+        "layer.N.mlp.out", body "mlp_layers.N.mlp.4"                                               \
+    }
+static const cs_arch_tensor GPT_TENSORS[] = {
+    {"layer.N.attention.qkv", "transformer.attention_layers.N.{in_proj_qk,in_proj_vg}"},
+    GPT_NAMES("transformer."),
+    {"layer.N.attention.qkv", "attention_layers.N.{in_proj_qk,in_proj_vg}"},
+    GPT_NAMES(""),
+    {"layer.N.attention.qkv", "transformer.attention_layers.N.{in_proj_qk,in_proj_v}"},
+    {"layer.N.attention.qkv", "attention_layers.N.{in_proj_qk,in_proj_v}"},
+    {NULL, NULL},
+};
+
+#define BABYLM                                                                                     \
+    .head = "ForMaskedLM", .causal_head = "ForCausalLM", .body = "Model", .prefix = "model.",      \
+    .own_code = true, .score = CS_SCORE_DENSE, .drop_embed = true, .read = babylm_read
+#define BABYLM_PLAIN                                                                               \
+    CS_ARCH_USUAL, CS_ARCH_NO_IDS,                                                                 \
+        .layer.bias = true, .layer.qkv_bias = true, .layer.output_bias = true,                     \
+        .layer.norm_bias = true, .layer.dense_bias = true, .layer.activation = CS_ACT_GELU_TANH,   \
+        .layer.gated = true, .layer.inner_norm = true, .layer.no_gain = true,                      \
+        .layer.embed_norm = true, .head.norm = true, .head.transform = true,                       \
+        .head.activation = CS_ACT_GELU_ERF, .head.bias = true, .head.tied = true,                  \
+        .position.distance_keys = true, .position.distance_queries = true,                         \
+        .position.distance_shared = true, .position.distance_norm = true,                          \
+        .position.distance_odd = true
+
+const cs_arch_row cs_arch_gpt_bert = {
+    BABYLM,
+    .name = "gpt_bert",
+    .class = "GPTBERT",
+    .shifts = true,
+    .plain = {BABYLM_PLAIN, .layer.mixed = true, .attention.gated = true,
+              .attention.inner_norm = true},
+    .keys = {cs_arch_sizes, KEYS, GPT_EPS},
+    .tensors = {SHARED, GPT_TENSORS},
+};
+
+const cs_arch_row cs_arch_ltg_bert = {
+    BABYLM,
+    .name = "ltg-bert",
+    .class = "LtgBert",
+    .plain = {BABYLM_PLAIN, .layer.sandwich = true},
+    .keys = {cs_arch_sizes, KEYS, LTG_EPS},
+    .tensors = {SHARED, LTG_TENSORS},
+};
