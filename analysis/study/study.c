@@ -40,6 +40,15 @@ bool cs_study_name_is_good(const char *name)
                length;
 }
 
+bool cs_study_word_is_plain(const char *text)
+{
+    size_t plain = 0;
+    while ((unsigned char)text[plain] > ' ' && !strchr("'@$", text[plain])) {
+        ++plain;
+    }
+    return text[plain] == '\0';
+}
+
 /* --- variables --- */
 
 static size_t name_length(const char *text)

@@ -78,6 +78,10 @@ cs_status cs_study_put(const char *text, char mark, const char *word, char **out
 /* Whether a name can be a file name: letters, digits, '.', '_' and '-', no '.' first. */
 bool cs_study_name_is_good(const char *name);
 
+/* Whether a text stands for itself as a word of a command: no blanks, control characters, quotes,
+ * @ and $. */
+bool cs_study_word_is_plain(const char *text);
+
 /* `text` with every $NAME replaced by its value, in fresh memory. CS_ERR_INPUT names an unknown
  * variable. */
 cs_status cs_study_substitute(const cs_study *study, const char *text, char **out) CS_MUST_CHECK;

@@ -48,9 +48,12 @@ static const char *quoting_hint(const job *j, const char *word)
 /* A word of a command of the study. */
 static cs_status check_word(const char *text)
 {
-    return text[strcspn(text, " \t@$")]
-               ? cs_fail(CS_ERR_USAGE, "%s: expected a path without spaces, @ and $", text)
-               : CS_OK;
+    return cs_study_word_is_plain(text)
+               ? CS_OK
+               : cs_fail(CS_ERR_USAGE,
+                         "%s: expected a name without spaces, quotes, control characters, @ and $; "
+                         "a symbolic link can give it one",
+                         text);
 }
 
 /* The steps that the model supports, from its configuration, weights and tokenizer. */
@@ -170,7 +173,9 @@ static cs_status add_tasks(job *j)
     if (!j->task) return CS_ERR_MEMORY;
     for (; j->tasks < j->list.count && status == CS_OK; ++j->tasks) {
         const cs_labelled_task *t = &j->list.task[j->tasks];
-        if (!t->named) status = cs_output_input(j->args, t->train);
+        status = check_word(t->train);
+        if (status == CS_OK && t->test) status = check_word(t->test);
+        if (status == CS_OK && !t->named) status = cs_output_input(j->args, t->train);
         if (status == CS_OK && !t->named && t->test) status = cs_output_input(j->args, t->test);
         const char *columns = cs_args_keep(j->args, cs_task_columns(t));
         j->task[j->tasks] = (cs_compare_task){
@@ -236,30 +241,34 @@ static cs_status blame_option(const job *j, cs_status status)
     return status;
 }
 
-/* Options that every step with a model takes: --device and the roles of tokens. NULL: no memory. */
-static const char *common_options(cs_args *args)
+/* Options that every step with a model takes: --device and the roles of tokens. */
+static cs_status common_options(cs_args *args, const char **out)
 {
     static const char *const name[] = {"device",    "mask-token", "pad-token",
                                        "unk-token", "bos-token",  "eos-token"};
-    const char *all = "";
-    for (size_t i = 0; i < sizeof name / sizeof *name && all; ++i) {
-        if (cs_args_given(args, name[i]))
-            all = cs_args_format(args, "%s --%s %s", all, name[i], cs_args_text(args, name[i]));
+    cs_status status = CS_OK;
+    *out = "";
+    for (size_t i = 0; i < sizeof name / sizeof *name && status == CS_OK; ++i) {
+        if (!cs_args_given(args, name[i])) continue;
+        const char *text = cs_args_text(args, name[i]);
+        status = check_word(text);
+        if (status == CS_OK && !(*out = cs_args_format(args, "%s --%s %s", *out, name[i], text)))
+            status = CS_ERR_MEMORY;
     }
-    return all;
+    return status;
 }
 
 static cs_status make_study(job *j, const char *corpus, json_t *json)
 {
     static const char *const option[] = {"read", "probe", "finetune", "tasks"};
     const long long nearest = cs_args_int(j->args, "pairs");
-    const char *common = common_options(j->args);
+    const char *common = "";
     json_t *variables = json_object_get(json, "variables");
     const cs_model_comparison c = {j->models, j->tasks, j->model, j->task, j->sources};
     const char *one_seed = has_one_seed(j->args) ? ONE_SEED : "";
     const char *unigram = unigram_source(j->args, corpus);
-    cs_status status =
-        unigram ? cs_json_set(variables, "corpus", json_string(corpus)) : CS_ERR_MEMORY;
+    cs_status status = unigram ? common_options(j->args, &common) : CS_ERR_MEMORY;
+    if (status == CS_OK) status = cs_json_set(variables, "corpus", json_string(corpus));
     if (status == CS_OK) status = cs_json_set(variables, "unigram", json_string(unigram));
     if (status == CS_OK) status = cs_json_set(variables, "one_seed", json_string(one_seed));
     if (status == CS_OK)
@@ -273,7 +282,7 @@ static cs_status make_study(job *j, const char *corpus, json_t *json)
             json_sprintf("%lld", (long long)cs_args_int_or(j->args, "max-length", j->positions)));
     for (size_t i = 0; i < sizeof option / sizeof *option && status == CS_OK; ++i) {
         const char *text = cs_args_text(j->args, option[i]);
-        if (i < 3) text = common ? cs_args_format(j->args, "%s%s", text ? text : "", common) : NULL;
+        if (i < 3) text = cs_args_format(j->args, "%s%s", text ? text : "", common);
         status = i < 3 && !text ? CS_ERR_MEMORY
                                 : cs_json_set(variables, i == 3 ? "task_list" : option[i],
                                               json_string(text ? text : ""));
@@ -339,7 +348,7 @@ static cs_status check_documents(cs_args *args, const cs_study *study, void *ctx
     for (; n + 1 < states->words; ++n)
         argv[n] = states->word[n + 1];
     argv[n++] = (char *)(uintptr_t) "--quiet";
-    cs_status status = cs_args_flag(args, "dry-run") ? cs_compare_prepared(args) : CS_OK;
+    cs_status status = CS_OK;
     if (status == CS_OK) status = cs_args_parse(&cs_cmd_features, n, argv, &own);
     if (status == CS_OK) status = cs_args_model_open(own, j->model[0].path, &t);
     if (status == CS_OK) status = cs_args_encode_corpus(own, corpus, &t, &t.corpus);

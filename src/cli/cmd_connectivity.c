@@ -333,6 +333,9 @@ static cs_status check_mode(const cs_args *args)
     static const cs_opt *const of_corpus[] = {cs_group_corpus, cs_group_roles, cs_group_cooc, NULL};
     static const cs_opt *const of_features[] = {cs_group_features, cs_group_rank_rows, NULL};
     const cs_opt *const *group = features ? of_matrices : of_features;
+    if (!features && cs_args_flag(args, "dry-run"))
+        return cs_fail(CS_ERR_USAGE, "--dry-run needs --pairs: only connectivity of features has "
+                                     "an estimate");
     const char *other = features ? cs_args_given_in(args, "compare k curve null hold-back") : NULL;
     const char *built =
         matrices ? cs_args_given_in(args, "compare jackknife curve null hold-back") : NULL;

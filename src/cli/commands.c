@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auto.h"
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/plugin.h"
@@ -13,6 +14,9 @@
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/progress_bar.h"
+#include "image/image_sources.h"
+#include "io/file.h"
+#include "text/corpus.h"
 
 #define CS_ENTER_COMMAND(name) &cs_cmd_##name,
 const cs_command *const cs_commands[] = {CS_COMMANDS(CS_ENTER_COMMAND) NULL};
@@ -65,6 +69,42 @@ cs_status cs_show(cs_opt_writer *write, const cs_command *const *commands)
     return ferror(stdout) ? cs_fail(CS_ERR_IO, "standard output cannot be written") : CS_OK;
 }
 
+/* --dry-run prepares nothing, so a corpus that a first run would make has no documents yet. */
+static cs_status check_prepared(const char *sources)
+{
+    cs_status status = CS_OK;
+    for (bool more = !cs_path_exists(sources); more && status == CS_OK;) {
+        const char *side = NULL;
+        CS_AUTO_FREE char *source = NULL, *path = NULL;
+        if (cs_corpus_next_source(&sources, &source) != CS_OK) cs_reason_clear();
+        const cs_corpus_source *named = source ? cs_corpus_named(source, &side) : NULL;
+        const bool images = source && !named && cs_images_named(source);
+        if (named) status = cs_corpus_prepared_path(named->name, &path);
+        if (images) status = cs_images_prepared_path(source, &path);
+        if (status == CS_OK && path && !cs_path_exists(path))
+            status =
+                cs_fail(CS_ERR_INPUT,
+                        "--dry-run: %s has not been prepared; cospec data prepare %s does that",
+                        named ? named->name : source, named ? named->name : source);
+        more = source;
+    }
+    return status;
+}
+
+static cs_status check_all_prepared(const cs_args *args)
+{
+    static const char *const option[] = {"corpus", "tasks"};
+    cs_status status = CS_OK;
+    for (int i = 0; i < cs_args_positionals(args) && status == CS_OK; ++i) {
+        status = check_prepared(cs_args_positional(args, i));
+    }
+    for (size_t i = 0; i < sizeof option / sizeof *option && status == CS_OK; ++i) {
+        const cs_opt_value *v = cs_args_find(args, option[i], strlen(option[i]));
+        if (v && v->given) status = check_prepared(cs_args_text(args, option[i]));
+    }
+    return status;
+}
+
 static cs_status apply_common(const cs_args *args)
 {
     const char *device = cs_args_text(args, "device");
@@ -87,6 +127,10 @@ static cs_status apply_common(const cs_args *args)
                        gpu                            ? "--device cuda"
                        : cs_args_flag(args, "resume") ? "--resume"
                                                       : "--dry-run");
+    }
+    if (cs_args_flag(args, "dry-run")) {
+        cs_status status = check_all_prepared(args);
+        if (status != CS_OK) return status;
     }
     if (cs_args_given(args, "threads")) {
         cs_threads_set((int)cs_args_int(args, "threads"));

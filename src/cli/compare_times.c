@@ -500,37 +500,6 @@ static cs_status put_rows(cs_args *args, const estimate *e, int jobs)
     return status == CS_OK ? cs_output_record(args, "times", &view) : status;
 }
 
-/* Nothing is prepared: a corpus that a first run would make has no documents yet. */
-static cs_status check_prepared(const char *sources)
-{
-    char *source = NULL;
-    cs_status status = cs_corpus_next_source(&sources, &source);
-    while (status == CS_OK && source) {
-        const char *side = NULL;
-        CS_AUTO_FREE char *path = NULL;
-        const cs_corpus_source *named = cs_corpus_named(source, &side);
-        if (named) status = cs_corpus_prepared_path(named->name, &path);
-        if (status == CS_OK && named && !cs_path_exists(path))
-            status =
-                cs_fail(CS_ERR_INPUT,
-                        "--dry-run: %s has not been prepared; cospec data prepare %s does that",
-                        named->name, named->name);
-        cs_free(source);
-        source = NULL;
-        if (status == CS_OK) status = cs_corpus_next_source(&sources, &source);
-    }
-    cs_free(source);
-    return status;
-}
-
-cs_status cs_compare_prepared(cs_args *args)
-{
-    const char *corpus = cs_args_positional(args, cs_args_positionals(args) - 1),
-               *tasks = cs_args_text(args, "tasks");
-    cs_status status = cs_path_exists(corpus) ? CS_OK : check_prepared(corpus);
-    return status == CS_OK && tasks ? check_prepared(tasks) : status;
-}
-
 cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models, const cs_study *study)
 {
     estimate e = {.of = models, .study = study};

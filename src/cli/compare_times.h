@@ -10,7 +10,3 @@
  * CS_ERR_INPUT as in the steps. */
 cs_status cs_compare_times(cs_args *args, const cs_model_comparison *models,
                            const cs_study *study) CS_MUST_CHECK;
-
-/* CS_ERR_INPUT: a named corpus or task has not been prepared, which a first run does and --dry-run
- * does not. */
-cs_status cs_compare_prepared(cs_args *args) CS_MUST_CHECK;

@@ -129,6 +129,12 @@ test_bad_input() {
         COSPEC_CACHE=$PWD refuses 3 "wordnet has not been prepared" "$COSPEC" compare ar masked wordnet --dry-run &&
         refuses 2 "a b: expected NAME=MODEL" "$COSPEC" compare "a b=ar" masked c.tsv -o d &&
         refuses 3 "none.tsv" "$COSPEC" compare ar masked none.tsv -o d || return 1
+    # names that the commands of a study cannot hold
+    mkdir -p quoted && cp -r ar "it's" && cp c.tsv "quoted/it's.tsv" && cp c.tsv "c'.tsv"
+    for a in "x=it's masked c.tsv" "ar masked c'.tsv" "ar masked c.tsv --tasks quoted/it's.tsv"; do
+        # shellcheck disable=SC2086
+        refuses 2 "expected a name without spaces, quotes" "$COSPEC" compare $a -o d && [ ! -e d ] || return 1
+    done
     # options of a step without quotes
     refuses 3 "40: no such file and no corpus of this name; if it belongs to --read, quote the value: --read '--limit 40'" "$COSPEC" compare ar masked c.tsv --read --limit 40 -o d &&
         refuses 3 "3: not a model directory; if it belongs to --finetune, quote the value: --finetune '--seeds 3'" "$COSPEC" compare --finetune --seeds 3 ar masked c.tsv -o d || return 1

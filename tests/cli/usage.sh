@@ -374,7 +374,18 @@ test_blanks_in_lists() {
     exits 0 "$COSPEC" correlate a b c --predict "p=p.csv, loss, model:*" --outcome "o=p.csv,loss ,model:*"
 }
 
-for t in blanks_in_lists probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
+# A dry run prepares no corpus, and says so before it reads anything.
+test_a_dry_run_prepares_nothing() {
+    mkdir empty && printf 'one two\nthree four\n' > a.txt
+    for run in "cooc --corpus a.txt,wordnet --objective ar" "train --corpus wordnet:train --objective ar" "cooc --corpus glyphs --objective masked(unmasked=2)" "connectivity --corpus wordnet"; do
+        name=$(echo "$run" | grep -o 'wordnet\|glyphs' | head -1)
+        # shellcheck disable=SC2086
+        COSPEC_CACHE=$PWD/empty refuses 3 "--dry-run: $name has not been prepared; cospec data prepare $name does that" "$COSPEC" $run --dry-run -o d && [ -z "$(ls empty)" ] && [ ! -e d ] || { fail "${why:-prepared: $(ls empty)}"; return 1; }
+    done
+    refuses 2 "--dry-run needs --pairs" "$COSPEC" connectivity a.txt --dry-run
+}
+
+for t in a_dry_run_prepares_nothing blanks_in_lists probe_looks_again version no_command unknown_command unknown_option names_of_options help_of_each_command help_of_many_options man_page_is_clean \
     completion completion_in_bash completion_in_fish completion_in_zsh docs_are_current full_stdout closed_stdout reader_gone device json_and_csv \
     option_without_meaning jobs_within_a_limit plurals mistaken suggestions selection metrics missing_config config; do
     check $t
