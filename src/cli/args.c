@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/mem.h"
 #include "io/file.h"
@@ -81,7 +80,7 @@ void cs_words_free(cs_words *list)
 
 void cs_args_free(cs_args **held)
 {
-    CS_AUTO_FREE cs_args *args = *held;
+    cs_args *args = *held;
     if (!args) {
         return;
     }
@@ -97,6 +96,7 @@ void cs_args_free(cs_args **held)
     json_decref(args->digests);
     free(args->printed);
     cs_result_free(&args->record);
+    cs_free(args);
     *held = NULL;
 }
 

@@ -20,7 +20,7 @@ cs_tokenizer *cs_tokenizer_new(void)
 
 void cs_tokenizer_free(cs_tokenizer **held)
 {
-    CS_AUTO_FREE cs_tokenizer *t = *held;
+    cs_tokenizer *t = *held;
     if (!t) {
         return;
     }
@@ -38,6 +38,7 @@ void cs_tokenizer_free(cs_tokenizer **held)
     for (int i = 0; i < CS_PARTS; ++i) {
         json_decref(t->part[i]);
     }
+    cs_free(t);
     *held = NULL;
 }
 
