@@ -176,13 +176,13 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
 {
     cs_objective objective;
     cs_context context;
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     OK(cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
     AUTO_OK(cs_pairs, expanded, cs_pairs_of(&objective, s, &expanded));
     OK(cs_pairs_expand(&expanded, 1 << 20));
-    AUTO(cs_corpus) corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &s, vocab, 1, (uint64_t)s);
 
     context_table want = {.given = given, .mode = context.mode};
     double want_dropped = 0, dropped = -1;

@@ -24,7 +24,7 @@ static cs_status collect(void *ctx, const cs_contribution *c)
 document_events events_of(const cs_corpus *corpus, const cs_cooc_options *options)
 {
     const cs_context_options context = cs_cooc_context_options(options);
-    AUTO(cs_sequences) sequences = {0};
+    CS_AUTO(cs_sequences) sequences = {0};
     int64_t skipped = 0;
     collecting t = {.capacity = 1 << 18};
     t.events.key = test_zeros(t.capacity, sizeof *t.events.key);

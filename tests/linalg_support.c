@@ -29,8 +29,8 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 {
     cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, index);
     int64_t n = (int64_t)(density * (double)(rows * cols)) + 1;
-    AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
-    AUTO_FREE double *val = cs_alloc(n, sizeof *val);
+    CS_AUTO_FREE int64_t *row = cs_alloc(n, sizeof *row), *col = cs_alloc(n, sizeof *col);
+    CS_AUTO_FREE double *val = cs_alloc(n, sizeof *val);
     assert_true(row && col && val);
     for (int64_t t = 0; t < n; ++t) {
         row[t] = cs_rng_below(&rng, rows);
@@ -44,7 +44,7 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 
 double orthonormality(const cs_dense *u)
 {
-    AUTO(cs_dense) gram = {0};
+    CS_AUTO(cs_dense) gram = {0};
     OK(cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
     double worst = 0;

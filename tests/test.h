@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "auto.h"
+#include "base/auto.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/status.h"
@@ -62,7 +62,7 @@ void test_near(double x, double y, double tolerance, const char *file, int line)
  * else the call succeeded.
  *
  *     EACH_ALLOCATION_FAILS(n) {
- *         AUTO(cs_csr) a = {0};
+ *         CS_AUTO(cs_csr) a = {0};
  *         if (out_of_memory(cs_csr_init(&a, 3, 3, 9))) assert_null(a.val);
  *     }
  */
@@ -80,9 +80,9 @@ bool out_of_memory(cs_status status);
     } while (0)
 void test_each(const char *name, int64_t i, const char *condition, const char *file, int line);
 
-/* An AUTO variable that a call makes, which succeeds: AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 3, 9)). */
+/* An CS_AUTO variable that a call makes, which succeeds: AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 3, 9)). */
 #define AUTO_OK(type, x, call)                                                                     \
-    AUTO(type) x = {0};                                                                            \
+    CS_AUTO(type) x = {0};                                                                         \
     OK(call)
 
 /* A child process, 0 in itself; what is buffered is printed before. */

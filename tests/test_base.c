@@ -37,7 +37,7 @@ TEST(allocation_is_checked)
     assert_true(strlen(cs_reason()) > 0);
     cs_reason_clear();
     (void)cs_mem_fail_at(2);
-    AUTO_FREE void *a = cs_alloc(1, 1);
+    CS_AUTO_FREE void *a = cs_alloc(1, 1);
     void *b = cs_alloc(1, 1);
     assert_non_null(a);
     assert_null(b);
@@ -48,7 +48,7 @@ TEST(allocation_is_checked)
 /* Known answer of Random123: philox4x32-10, counter 0, key 0. */
 TEST(a_pool_is_freed_at_once_and_its_first_failure_stays)
 {
-    AUTO(cs_pool) pool = {0};
+    CS_AUTO(cs_pool) pool = {0};
     for (int64_t n = 0; n < 40; ++n) {
         char *buffer = cs_pool_take(&pool, n, 3);
         assert_non_null(buffer);

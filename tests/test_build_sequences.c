@@ -59,11 +59,11 @@ static cs_cooc_options options_of(const char *spec, size_t cut)
 
 TEST(pieces_are_those_of_a_walk)
 {
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("ar", cut); /* needs two tokens */
         const pieces all = walk(&corpus, &o);
-        AUTO(cs_cooc_prepared) p = {0};
+        CS_AUTO(cs_cooc_prepared) p = {0};
         int64_t kept = 0;
         static bool covered[100];
         memset(covered, 0, sizeof covered);
@@ -93,7 +93,7 @@ TEST(pieces_are_those_of_a_walk)
 /* round(0.15 s) = 0 of s < 4 tokens: one is masked all the same, and this is said. */
 TEST(clamped_pieces_are_counted)
 {
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, lengths, 5, 0, 1);
     for (size_t cut = 0; cut < sizeof cuts / sizeof *cuts; ++cut) {
         const cs_cooc_options o = options_of("masked:mask-ratio=0.15", cut);
         const pieces all = walk(&corpus, &o);
@@ -123,7 +123,7 @@ static void refused(const cs_corpus *corpus, const cs_cooc_options *o, const cha
 TEST_IN_DIR(nothing_to_read_is_said)
 {
     const int64_t one[2] = {1, 1};
-    AUTO(cs_corpus) corpus = small_corpus(2, one, 5, 0, 1);
+    CS_AUTO(cs_corpus) corpus = small_corpus(2, one, 5, 0, 1);
     const cs_corpus empty = {0};
     cs_cooc_options o = options_of("ar", 0);
     refused(&corpus, &o, "no sequence is long enough; the longest has 1 token");
@@ -135,8 +135,8 @@ TEST_IN_DIR(nothing_to_read_is_said)
     refused(&corpus, &o, "corpus small has no documents in the training split");
 
     /* A file of plans has its own lengths: each is named once, a long list is shortened. */
-    AUTO(cs_plan_file) file = {0};
-    AUTO_FREE char *text = cs_strdup("{\"plans\": [");
+    CS_AUTO(cs_plan_file) file = {0};
+    CS_AUTO_FREE char *text = cs_strdup("{\"plans\": [");
     for (int n = 2; n < 60; ++n) {
         cs_append(&text, "%s{\"probability\": 1, \"groups\": [0", n > 2 ? ", " : "");
         for (int i = 1; i < (n == 3 ? 2 : n); ++i) {

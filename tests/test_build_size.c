@@ -55,7 +55,7 @@ static double bytes_of(void **state, const char *name)
 static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
                               const cs_cooc_size *whole, double *tail, cs_cooc_size *size)
 {
-    AUTO(cs_cooc_prepared) p = {0};
+    CS_AUTO(cs_cooc_prepared) p = {0};
     cs_status status = cs_cooc_prepare(corpus, o, &p);
     if (status == CS_OK) status = cs_cooc_smaller_tail(&p, whole, tail, size);
     return status;
@@ -64,7 +64,7 @@ static cs_status smaller_tail(const cs_corpus *corpus, const cs_cooc_options *o,
 TEST(columns_without_memory_are_refused)
 {
     const int64_t length[] = {3};
-    AUTO(cs_corpus) c = small_corpus(1, length, 1 << 20, 0, 1);
+    CS_AUTO(cs_corpus) c = small_corpus(1, length, 1 << 20, 0, 1);
     cs_cooc_options o = options_of(1, 1 << 20);
     cs_cooc out = {0};
     c.token[1] = (1 << 20) - 1;
@@ -78,7 +78,7 @@ TEST_IN_DIR(files_are_foreseen_but_for_their_headers)
 {
     for (int i = 0; i < 4; ++i) { /* with classes or without; every row its own, or one row */
         const int64_t labels = i % 2 ? 3 : 0;
-        AUTO(cs_corpus) corpus = distinct(2, labels, i > 1);
+        CS_AUTO(cs_corpus) corpus = distinct(2, labels, i > 1);
         const cs_cooc_options o = options_of(1, INT64_C(1) << 28);
         cs_cooc_size size = {0};
         double files = 0;
@@ -107,7 +107,7 @@ TEST(memory_and_scratch_have_closed_forms)
     enum { EACH = 10 };
     const double contributions = DOCUMENTS * (EACH - 1), mib = 1 << 20;
     for (int64_t labels = 0; labels < 3; labels += 2) {
-        AUTO(cs_corpus) corpus = distinct(EACH, labels, false);
+        CS_AUTO(cs_corpus) corpus = distinct(EACH, labels, false);
         const double entries = labels > 0 ? 2 * contributions : contributions; /* and of classes */
         const double records = contributions * RECORD,
                      matrix = entries * ENTRY + contributions * ROW;
@@ -138,7 +138,7 @@ TEST(memory_and_scratch_have_closed_forms)
 /* `unique` has no records: a place of 8 bytes for each token. */
 TEST(pairs_take_places)
 {
-    AUTO(cs_corpus) corpus = distinct(3, 0, false);
+    CS_AUTO(cs_corpus) corpus = distinct(3, 0, false);
     cs_cooc_options o = options_of(1, INT64_C(1) << 30);
     cs_cooc_size size = {0};
     OK(cs_context_parse("unique", &o.context));
@@ -153,7 +153,7 @@ TEST(pairs_take_places)
 TEST(what_is_too_much_to_walk_is_all_distinct)
 {
     int64_t length = 300;
-    AUTO(cs_corpus) corpus = small_corpus(1, &length, 400, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &length, 400, 0, 3);
     cs_cooc_options o = options_of(1, INT64_C(1) << 28);
     cs_cooc_size size = {0};
     OK(cs_objective_parse("permuted-ar", &o.objective));
@@ -169,7 +169,7 @@ TEST(the_least_tail_that_makes_a_tenth)
 {
     static const double tails[] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1};
     int64_t length[] = {300, 200};
-    AUTO(cs_corpus) corpus = small_corpus(2, length, 400, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 400, 0, 3);
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
         cs_cooc_size whole = {0}, cut = {0}, tried = {0};
@@ -224,12 +224,12 @@ TEST(classes_are_drawn_as_contributions)
                                            {"masked:unmasked=1", "nearest:2"},
                                            {"masked:mask-ratio=0.5", "nearest:2"}};
     int64_t length[] = {7, 4, 7};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 1, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 1, 0, 3);
     for (int i = 0; i < 4; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
         OK(cs_objective_parse(specs[i][0], &o.objective));
         OK(cs_context_parse(specs[i][1], &o.context));
-        AUTO(cs_sequences) sequences = {0};
+        CS_AUTO(cs_sequences) sequences = {0};
         static tally t;
         int64_t skipped = 0;
         const cs_context_options context = cs_cooc_context_options(&o);
@@ -266,7 +266,7 @@ TEST(every_allocation_may_fail)
     static const char *const specs[][2] = {
         {"ar", "nearest:1"}, {"masked:mask-ratio=0.5", "nearest:2"}, {"permuted-ar", "unique"}};
     int64_t length[] = {9, 5, 7};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 8, 2, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 8, 2, 3);
     for (int i = 0; i < 3; ++i) {
         cs_cooc_options o = options_of(2, INT64_C(1) << 28);
         cs_cooc_size whole = {0}, cut = {0};
@@ -318,10 +318,10 @@ TEST(units_are_as_small_as_fits)
                  {"permuted-ar", "unique", 0},
                  {"variable-masked:mask-ratio=0.2:0.5,event-weight=mask", "nearest:2", 3}};
     int64_t length[] = {37, 53, 52, 53};
-    AUTO(cs_corpus) corpus = small_corpus(4, length, 8, 2, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(4, length, 8, 2, 3);
     for (int i = 0; i < 6; ++i) {
         cs_cooc_options o = options_of(1, INT64_C(1) << 28);
-        AUTO(cs_cooc_prepared) p = {0};
+        CS_AUTO(cs_cooc_prepared) p = {0};
         bool exact = true;
         OK(cs_objective_parse(cases[i / 2].spec, &o.objective));
         OK(cs_context_parse(cases[i / 2].context, &o.context));

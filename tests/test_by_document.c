@@ -55,7 +55,7 @@ static void deal(uint8_t *part, int64_t documents)
  * those of some to that of the corpus of these, however they were counted. */
 TEST(rows_add_up_to_the_matrix)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 12);
     uint8_t all[DOCUMENTS] = {0}, some[DOCUMENTS], keep[DOCUMENTS];
     deal(some, DOCUMENTS);
     for (int d = 0; d < DOCUMENTS; ++d) {
@@ -63,7 +63,7 @@ TEST(rows_add_up_to_the_matrix)
     }
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, true), by = o;
-        AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
+        CS_AUTO(cs_cooc) whole = {0}, part = {0}, rows = {0};
         by.by_document = true;
         AUTO_OK(cs_corpus, selected, cs_corpus_select(&corpus, keep, &selected));
         OK(cs_cooc_build(&corpus, &o, &whole));
@@ -86,9 +86,9 @@ TEST(rows_add_up_to_the_matrix)
 /* Spilled runs and threads, the bits of one in memory. */
 TEST(bits_do_not_depend_on_budget_or_threads)
 {
-    AUTO(cs_corpus) corpus = corpus_of(4000, 30);
+    CS_AUTO(cs_corpus) corpus = corpus_of(4000, 30);
     cs_cooc_options o = options_of(0, false);
-    AUTO(cs_cooc) one = {0}, other = {0};
+    CS_AUTO(cs_cooc) one = {0}, other = {0};
     o.by_document = true;
     o.max_length = 0;
     o.stride = 0;
@@ -110,7 +110,7 @@ TEST(bits_do_not_depend_on_budget_or_threads)
 
 static void assert_pairs(const cs_signed_gram *p, const double *want)
 {
-    AUTO(cs_dense) unit = {0}, got = {0};
+    CS_AUTO(cs_dense) unit = {0}, got = {0};
     double largest = 0;
     OK(cs_dense_init(&unit, VOCAB, VOCAB));
     OK(cs_dense_init(&got, VOCAB, VOCAB));
@@ -129,7 +129,7 @@ static void assert_pairs(const cs_signed_gram *p, const double *want)
 
 TEST(pairs_are_those_of_all_events)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
     double scale[VOCAB], want[VOCAB * VOCAB];
     deal(part, DOCUMENTS);
@@ -153,7 +153,7 @@ TEST(pairs_are_those_of_all_events)
                                            .between =
                                                c % 2 ? CS_PAIRS_OF_PARTS : CS_PAIRS_OF_DOCUMENTS};
             const double seen = pairs_by_events(&events, &pairs, VOCAB, want);
-            AUTO(cs_signed_gram) gram = {0};
+            CS_AUTO(cs_signed_gram) gram = {0};
             double got = NAN;
             OK(cs_pairs_of_contexts(&rows, &index, &pairs, &gram, &got));
             if (!(c % 2)) {
@@ -228,7 +228,7 @@ static void assert_products(const cs_cooc *rows, const cs_context_index *index,
 TEST(products_of_folds_are_those_of_their_sums)
 {
     enum { MANY = 90 };
-    AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
+    CS_AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
     uint8_t part[MANY], quarter[MANY];
     double scale[VOCAB], f[VOCAB];
     deal_folds(part, quarter, MANY);
@@ -279,7 +279,7 @@ TEST(products_of_many_patterns_and_of_many_columns)
             scale[v] = 1 + (double)(v % 5);
         }
         deal_folds(part, quarter, n);
-        AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
+        CS_AUTO(cs_corpus) corpus = small_corpus(n, length, of[i].words, 5, 2);
         cs_cooc_options o = {.threads = 1, .max_length = 4, .stride = 1, .by_document = true};
         cs_fold_products got = {0};
         OK(cs_objective_parse("masked:unmasked=1", &o.objective));
@@ -296,7 +296,7 @@ TEST(products_of_many_patterns_and_of_many_columns)
 
 TEST(every_allocation_fails_in_turn)
 {
-    AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
+    CS_AUTO(cs_corpus) corpus = corpus_of(DOCUMENTS, 6);
     uint8_t part[DOCUMENTS];
     double scale[VOCAB] = {1, 1, 1, 1, 1, 1, 1}, seen = 0;
     cs_cooc_options o = options_of(0, false);
@@ -310,9 +310,9 @@ TEST(every_allocation_fails_in_turn)
     for (int what = 0; what < 3; ++what) {
         EACH_ALLOCATION_FAILS(n) {
             cs_status status;
-            AUTO(cs_signed_gram) gram = {0};
-            AUTO(cs_csr) sums = {0};
-            AUTO(cs_context_index) index = {0};
+            CS_AUTO(cs_signed_gram) gram = {0};
+            CS_AUTO(cs_csr) sums = {0};
+            CS_AUTO(cs_context_index) index = {0};
             cs_fold_products products = {0};
             if (what) {
                 status = cs_context_index_of(&rows, &index);

@@ -55,8 +55,8 @@ static cs_status gathers(cs_comm *c, void *ctx)
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
         cs_comm_slice(c, c->rank, n, &first, &count);
-        AUTO_FREE double *mine = cs_calloc(three * count, sizeof *mine);
-        AUTO_FREE double *all = cs_calloc(three * n, sizeof *all);
+        CS_AUTO_FREE double *mine = cs_calloc(three * count, sizeof *mine);
+        CS_AUTO_FREE double *all = cs_calloc(three * n, sizeof *all);
         for (int64_t i = 0; i < three * count; ++i) {
             mine[i] = item(0, three * first + i);
         }
@@ -85,7 +85,7 @@ static cs_status sums(cs_comm *c, void *ctx)
     double(*seen)[MOST] = ctx;
     for (int t = 0; t < COUNT; ++t) {
         int64_t n = LENGTHS[t], first = 0, count = 0;
-        AUTO_FREE double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
+        CS_AUTO_FREE double *x = cs_alloc(n, sizeof *x), *mine = cs_alloc(n, sizeof *mine);
         for (int64_t i = 0; i < n; ++i) {
             x[i] = item(c->rank, i);
         }
@@ -184,7 +184,7 @@ TEST(ranks_agree_on_failures)
 
 static cs_status long_sum(cs_comm *c, void *ctx)
 {
-    AUTO_FREE double *x = cs_calloc(MOST, sizeof *x);
+    CS_AUTO_FREE double *x = cs_calloc(MOST, sizeof *x);
     cs_status status = cs_comm_sum(c, MOST, x);
     (void)ctx;
     return status;

@@ -245,7 +245,7 @@ TEST(a_hypercube_ends_in_five_steps)
     AUTO_OPERATOR(m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
-    AUTO(cs_density) d = {0}, e = {0};
+    CS_AUTO(cs_density) d = {0}, e = {0};
     OK(cs_density_of(&m.op, &five, &d));
     OK(cs_density_of(&m.op, &twenty, &e));
     assert_int_equal(d.ended, 24);
@@ -329,7 +329,7 @@ TEST(intervals_cover_as_often_as_they_say)
 {
     enum { SEEDS = 400, COLS = 60, LEAST = 342 };
     double sigma[COLS], sum2 = 0, sum4 = 0;
-    AUTO_BY(operator_free, csr_operator) m = {0};
+    CS_AUTO_BY(operator_free, csr_operator) m = {0};
     random_problem(&m, sigma);
     int covered2 = 0, covered4 = 0;
     int above[POINT_COUNT] = {0}, fourth[POINT_COUNT] = {0}, density[POINT_COUNT] = {0};
@@ -516,7 +516,7 @@ TEST(every_failed_allocation_is_reported)
     cs_density_options o = options_of(3, 5, 1);
     o.top = 100;
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_density) d = {0};
+        CS_AUTO(cs_density) d = {0};
         if (out_of_memory(cs_density_of(&m.op, &o, &d))) assert_null(d.density);
     }
 }

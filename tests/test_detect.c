@@ -58,7 +58,7 @@ static void world_close(world *w)
  * logarithm of two million times the shares (Bernstein). */
 TEST(draws_are_from_the_predictions)
 {
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t vocab = w.model.config.shape.vocab, events = w.batch.events;
     const int64_t table = cs_params_find(&w.model.params, "embed.token");
@@ -100,7 +100,7 @@ TEST(draws_are_from_the_predictions)
 
 TEST(the_second_pass_reads_the_draws)
 {
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const int64_t rows = w.batch.batch * w.batch.length;
     int64_t at = 0, replaced = 0;
@@ -149,7 +149,7 @@ static double loss_of(world *w)
 TEST(the_gradient_is_that_of_the_loss)
 {
     enum { MOST = 64 };
-    AUTO_BY(world_close, world) w = {0};
+    CS_AUTO_BY(world_close, world) w = {0};
     world_open(&w);
     const cs_params *params = &w.model.params;
     const double h = 1e-4;
@@ -211,7 +211,7 @@ TEST_IN_DIR(a_detector_learns)
     r.distinct = true;
     r.documents = 4;
     for (int i = 0; i < 2; ++i) {
-        AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
+        CS_AUTO_BY(free_training, training) t = in_folder(&r, state, i == 0 ? "short" : "long");
         t.options.steps = i == 0 ? 1 : 400;
         t.options.rate.learning_rate = 1e-2;
         t.options.intervals.eval_every = t.options.intervals.save_every = 0;
@@ -219,7 +219,7 @@ TEST_IN_DIR(a_detector_learns)
     }
     assert_true(loss[0] > 0.6 && loss[0] < 0.8); /* near log 2 */
     assert_true(loss[1] < 0.2);
-    AUTO_BY(free_training, training) plain =
+    CS_AUTO_BY(free_training, training) plain =
         in_folder(&(recipe){.kind = CS_OBJ_MASKED}, state, "plain");
     assert_true(isnan(trained(&plain).detect_loss));
 }
@@ -230,7 +230,8 @@ TEST_IN_DIR(threads_change_no_byte)
     for (int threads = 1; threads <= 3; threads += 2) {
         recipe r = masked;
         r.threads = threads;
-        AUTO_BY(free_training, training) t = in_folder(&r, state, threads == 1 ? "one" : "three");
+        CS_AUTO_BY(free_training, training) t =
+            in_folder(&r, state, threads == 1 ? "one" : "three");
         t.options.data.accumulate = 2;
         (void)trained(&t);
     }
@@ -245,11 +246,11 @@ TEST(what_has_no_replaced_tokens_is_refused)
     for (size_t i = 0; i < sizeof kind / sizeof *kind; ++i) {
         recipe r = masked;
         r.kind = kind[i];
-        AUTO_BY(free_training, training) t = make_training(&r, NULL);
+        CS_AUTO_BY(free_training, training) t = make_training(&r, NULL);
         assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                      "replaced tokens need a single masked objective on text");
     }
-    AUTO_BY(free_training, training) t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
+    CS_AUTO_BY(free_training, training) t = make_training(&(recipe){.kind = CS_OBJ_MASKED}, NULL);
     t.options.replaced_token = 1;
     assert_fails(cs_train(&t.model, &t.corpus, t.tokenizer, &t.options, &result), CS_ERR_USAGE,
                  "no detector of replaced tokens");

@@ -18,9 +18,9 @@ static void table_of(training *t, const int32_t *token, double nll[SETS][S])
                                 .batch = 1,
                                 .length = S,
                                 .predictions = S};
-    AUTO_BY(cs_pass_close, cs_pass) pass = {0};
-    AUTO(cs_plan) plan = {0};
-    AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
+    CS_AUTO_BY(cs_pass_close, cs_pass) pass = {0};
+    CS_AUTO(cs_plan) plan = {0};
+    CS_AUTO_FREE float *logits = cs_alloc(S * vocab, sizeof *logits);
     assert_non_null(logits);
     OK(cs_pass_open(&t->model, &sizes, &pass));
     OK(cs_plan_init(&plan, S));
@@ -77,7 +77,7 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
 {
     enum { SEEDS = 400 };
     for (int given = 0; given < 2; ++given) {
-        AUTO_BY(free_training, training) t = sharp_case_of(1);
+        CS_AUTO_BY(free_training, training) t = sharp_case_of(1);
         uint8_t keep[64] = {0};
         double nll[SETS][S], bound, exact, sum = 0, squares = 0;
         keep[TEXT_OF_3] = 1;
@@ -91,7 +91,7 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
         o.keep = keep;
         o.positions = 2;
         for (o.seed = 1; o.seed <= SEEDS; ++o.seed) {
-            AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+            CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
             const double total = p.nll * (S - given);
             sum += total;
             squares += total * total;
@@ -104,13 +104,13 @@ TEST(the_mean_over_draws_is_the_bound_of_all_orders)
 /* A text of one token has one order: the bound is its -log p, by append as by elbo. */
 TEST(one_token_is_exact)
 {
-    AUTO_BY(free_training, training) t = perplexity_case_of(1);
+    CS_AUTO_BY(free_training, training) t = perplexity_case_of(1);
     cs_perplexity_options o = perplexity_options_of(1);
     o.from_nothing = true;
     o.max_length = 1;
-    AUTO(cs_perplexity) exact = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) exact = perplexity_of(&t, &o);
     o.ask = CS_ASK_ELBO;
-    AUTO(cs_perplexity) bound = perplexity_of(&t, &o);
+    CS_AUTO(cs_perplexity) bound = perplexity_of(&t, &o);
     assert_true(fabs(exact.nll - bound.nll) < 1e-6); /* float losses in another order of batches */
     assert_int_equal(bound.tokens, 4 * exact.tokens);
 }
@@ -123,14 +123,14 @@ TEST(masks_are_stratified)
     for (int threads = 1; threads < 3; ++threads) {
         recipe r = perplexity_cases[1].recipe;
         r.threads = threads;
-        AUTO_BY(free_training, training) t = make_training(&r, "");
+        CS_AUTO_BY(free_training, training) t = make_training(&r, "");
         uint8_t keep[64] = {0};
         keep[TEXT_OF_9] = 1;
         cs_perplexity_options o = perplexity_options_of(1);
         o.ask = CS_ASK_ELBO;
         o.keep = keep;
         o.positions = 8;
-        AUTO(cs_perplexity) p = perplexity_of(&t, &o);
+        CS_AUTO(cs_perplexity) p = perplexity_of(&t, &o);
         assert_int_equal(p.tokens, 36); /* 1 + .. + 8: one of nine is given */
         assert_true(threads == 1 || p.nll == first);
         first = p.nll;
@@ -145,7 +145,7 @@ TEST(others_have_no_bound)
 {
     const int cases[] = {0, 4, 6, 9};
     for (int i = 0; i < 4; ++i) {
-        AUTO_BY(free_training, training) t = perplexity_case_of(cases[i]);
+        CS_AUTO_BY(free_training, training) t = perplexity_case_of(cases[i]);
         cs_perplexity_options o = perplexity_options_of(cases[i]);
         cs_perplexity p;
         o.ask = CS_ASK_ELBO;

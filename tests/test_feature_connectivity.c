@@ -292,7 +292,7 @@ TEST(same_bits_for_any_threads)
         x[i] = (float)cs_rng_normal(&rng);
     }
     cs_rows rows = cs_rows_of_f32(N, D, x, "x");
-    AUTO(cs_feature_connectivity) first = {0};
+    CS_AUTO(cs_feature_connectivity) first = {0};
     for (int threads = 1; threads <= 3; ++threads) {
         cs_feature_options o = {.features = 250,
                                 .pairs = 777,
@@ -313,7 +313,7 @@ TEST(same_bits_for_any_threads)
     }
     for (int m = 0; m < CS_FEATURE_MEASURES; ++m) { /* each is named and defined */
         cs_feature_options o = {.cosine = true, .centred = true};
-        AUTO_FREE char *text = cs_feature_definition(m, &o, &first);
+        CS_AUTO_FREE char *text = cs_feature_definition(m, &o, &first);
         assert_non_null(text);
         assert_non_null(strstr(text, "cosines of pairs i < j of 250 rows less their mean"));
         assert_true(strlen(cs_feature_name(m)) > 0);
@@ -370,8 +370,8 @@ static cs_status some_features(const char *path)
                             .group = group,
                             .blocks = 3,
                             .threads = 1};
-    AUTO(cs_feature_connectivity) c = {0};
-    AUTO_FREE char *text = NULL;
+    CS_AUTO(cs_feature_connectivity) c = {0};
+    CS_AUTO_FREE char *text = NULL;
     cs_status status = cs_feature_connectivity_of(&rows, &o, &c);
     if (status == CS_OK) {
         text = cs_feature_definition(0, &o, &c);

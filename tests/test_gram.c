@@ -134,7 +134,7 @@ TEST(error_is_within_its_bound)
         int64_t n = size[c][0], d = size[c][1], rows;
         float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
         for (int wide = 0; wide < 2; ++wide) {
-            AUTO(cs_dense) total = {0};
+            CS_AUTO(cs_dense) total = {0};
             cs_gram_options options = {.wide = wide, .threads = 2};
             cs_rows source = cs_rows_of_f32(n, d, x, "x");
             sums s = {.x = x, .n = n, .d = d};
@@ -210,7 +210,7 @@ TEST(bits_do_not_depend_on_threads)
     float *x = normal_rows(n, d, 0.1F, 9);
     int32_t *all = test_zeros(n, sizeof *all);
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_gram) first = {0};
+    CS_AUTO(cs_gram) first = {0};
     for (int form = 0; form < 6; ++form) {
         cs_gram_options options = {.threads = 1 + form % 3};
         cs_gram g = {0};
@@ -230,7 +230,7 @@ TEST(groups_are_apart_and_add_up)
 {
     const int64_t n = 700, d = 37;
     float *x = normal_rows(n, d, 2.0F, 4);
-    AUTO_FREE int32_t *group = cs_alloc(n, sizeof *group);
+    CS_AUTO_FREE int32_t *group = cs_alloc(n, sizeof *group);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = (int32_t)((k / 3 * 7) % 4) - 1; /* -1: left out */
     }
@@ -240,14 +240,14 @@ TEST(groups_are_apart_and_add_up)
     AUTO_OK(cs_gram, g, cs_gram_init(d, 3, &options, &g));
     OK(cs_gram_add(&g, &source, group, &options));
     for (int32_t k = -1; k < 3; ++k) {
-        AUTO(cs_dense) total = {0}; /* a group, or all */
+        CS_AUTO(cs_dense) total = {0}; /* a group, or all */
         sums s = {.x = x, .n = n, .d = d, .group = group, .wanted = k < 0 ? -2 : k};
         const cs_gram_range others[2] = {{0, k}, {k + 1, 3}};
         OK(cs_gram_total(&g, k < 0 ? NULL : others, false, &total, &rows));
         assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     }
     /* All but group 1, by leaving it out. */
-    AUTO(cs_dense) without = {0};
+    CS_AUTO(cs_dense) without = {0};
     int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
     OK(cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
     assert_int_equal(kept, counts[0] + counts[1]);
@@ -271,7 +271,7 @@ TEST(doubles_are_shifted_as_doubles)
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
         mean[i % COLS] += x[i] / ROWS;
     }
-    AUTO(cs_dense) total = {0};
+    CS_AUTO(cs_dense) total = {0};
     cs_gram_options options = {.shift = true, .threads = 2};
     cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
     int64_t rows;
@@ -295,7 +295,7 @@ TEST(centring_does_not_cancel)
     }
     cs_gram_options options = {.shift = true, .threads = 1};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_dense) total = {0};
+    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
@@ -320,7 +320,7 @@ TEST(rows_can_be_normalised)
     }
     cs_gram_options options = {.normalise = true, .threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    AUTO(cs_dense) total = {0};
+    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     double trace = 0;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
@@ -345,7 +345,7 @@ TEST_IN_DIR(shards_merge_and_are_stored)
     for (int shift = 0; shift < 2; ++shift) {
         cs_gram_options options = {.shift = shift, .threads = 2};
         cs_gram g[3] = {{0}};
-        AUTO(cs_dense) total = {0};
+        CS_AUTO(cs_dense) total = {0};
         int64_t rows;
         cs_rows part[2] = {cs_rows_of_f32(200, d, x, "a"),
                            cs_rows_of_f32(n - 200, d, x + 200 * d, "b")};
@@ -435,9 +435,9 @@ enum { N = 70, D = 6 };
 
 static cs_status whole_way(const char *path)
 {
-    AUTO_BY(cs_rows_close, cs_rows) r = {0};
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_dense) total = {0};
+    CS_AUTO_BY(cs_rows_close, cs_rows) r = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_dense) total = {0};
     int64_t n;
     int32_t group[N] = {0};
     cs_gram_options options = {.threads = 1, .shift = true};

@@ -53,7 +53,7 @@ TEST(sizes_are_those_of_permuted_plans)
     enum { S = 196 };
     for (int i = 0; i < 3; ++i) {
         double of_size[S] = {0};
-        AUTO(cs_pairs) permuted = {0}, along = {0};
+        CS_AUTO(cs_pairs) permuted = {0}, along = {0};
         const cs_objective p = plan_objective(pairs[i][0]), a = plan_objective(pairs[i][1]);
         OK(cs_pairs_of(&p, S, &permuted));
         OK(cs_pairs_of(&a, S, &along));
@@ -70,7 +70,7 @@ TEST(sizes_are_those_of_permuted_plans)
 /* Its text and JSON, read again. */
 TEST(descriptions)
 {
-    AUTO_FREE char *said = NULL, *usual = NULL;
+    CS_AUTO_FREE char *said = NULL, *usual = NULL;
     const cs_objective o = plan_objective("gvp:segmentation=mixed,groups=3,permutation=none"),
                        u = plan_objective("gvp:segmentation=mixed,groups=3,permutation=uniform");
     assert_non_null(said = cs_objective_describe(&o));

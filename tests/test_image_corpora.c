@@ -12,13 +12,13 @@ TEST(sources_are_recorded)
 {
     int count = 0;
     const cs_corpus_source *s = cs_images_sources(&count);
-    AUTO_FREE char *path = NULL, *text = NULL;
+    CS_AUTO_FREE char *path = NULL, *text = NULL;
     int64_t size = 0;
     OK(cs_share_path("data/SOURCES.tsv", &path));
     OK(cs_file_read(path, 1 << 20, &text, &size));
     for (int i = 0; i < count; ++i) {
-        AUTO_FREE char *start = cs_format("\n%s\t", s[i].name);
-        AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
+        CS_AUTO_FREE char *start = cs_format("\n%s\t", s[i].name);
+        CS_AUTO_FREE char *end = cs_format("\t%s\t%s\n", s[i].licence, s[i].summary);
         const char *line = strstr(text, start);
         assert_non_null(line);
         assert_ptr_equal(strchr(line + 1, '\n') + 1, strstr(line, end) + strlen(end));
@@ -164,7 +164,7 @@ TEST_IN_DIR(corpora_without_packages_have_the_recorded_bytes)
     static const char *const name[] = {"scenes", "field"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        AUTO_FREE char *note = NULL;
+        CS_AUTO_FREE char *note = NULL;
         OK(cs_images_prepare(name[k], false, &note));
         assert_non_null(strstr(note, "prepared from none, SHA-256 as recorded"));
         AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
@@ -181,8 +181,8 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
     static const char *const name[] = {"glyphs-greek", "glyphs-serif"};
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
-        AUTO_FREE char *note = NULL;
-        AUTO(cs_images) m = {0};
+        CS_AUTO_FREE char *note = NULL;
+        CS_AUTO(cs_images) m = {0};
         const cs_status status = cs_images_prepare(name[k], false, &note);
         if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
             skip(); /* make deps was not run */
@@ -219,7 +219,7 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
 TEST_IN_DIR(emoji_by_group)
 {
     use_cache(state);
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     const cs_status status = cs_images_load("emoji", NULL, &m);
     if (status == CS_ERR_INPUT && strstr(cs_reason(), "install ")) {
         skip(); /* make deps was not run */

@@ -161,7 +161,7 @@ static void put_picture(void **state, const char *name, int side, const char *fo
 
 TEST_IN_DIR(directories_of_pictures)
 {
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     (void)put_dir(state, "d/b");
     (void)put_dir(state, "d/a");
     put_picture(state, "d/b/2.ppm", 3, "P6", 7);
@@ -325,7 +325,7 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
 {
     cs_images w = full_corpus();
     const char *path = in_dir(state, "s.png");
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     w.mask = NULL;
     OK(cs_images_sheet(&w, 9, 2, 0, path)); /* two classes; one has one picture */
@@ -344,7 +344,7 @@ TEST_IN_DIR(sheet_shows_pictures_by_class)
 
 static cs_status load_and_drop(const char *path)
 {
-    AUTO(cs_images) m = {0};
+    CS_AUTO(cs_images) m = {0};
     cs_status status = cs_images_load(path, NULL, &m);
     return status;
 }

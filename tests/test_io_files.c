@@ -14,7 +14,7 @@
 TEST_IN_DIR(whole_file_round_trip)
 {
     const char *path = in_dir(state, "a.bin");
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     OK(cs_file_write(path, "ab\0cd", 5));
     OK(cs_file_read(path, 5, &text, &size));
@@ -48,7 +48,7 @@ TEST_IN_DIR(pipes_are_read_to_their_end)
     enum { SIZE = 200000 };
     int end[2];
     char path[32];
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     const char *named = in_dir(state, "fifo");
     assert_int_equal(mkfifo(named, 0600), 0);
@@ -185,9 +185,9 @@ TEST_IN_DIR(new_files_obey_the_mask)
 
 TEST_IN_DIR(links_are_not_followed)
 {
-    AUTO_FREE char *target = cs_strdup(in_dir(state, "target"));
-    AUTO_FREE char *link = cs_strdup(in_dir(state, "link"));
-    AUTO_FREE char *lost = cs_strdup(in_dir(state, "lost"));
+    CS_AUTO_FREE char *target = cs_strdup(in_dir(state, "target"));
+    CS_AUTO_FREE char *link = cs_strdup(in_dir(state, "link"));
+    CS_AUTO_FREE char *lost = cs_strdup(in_dir(state, "lost"));
     OK(cs_file_write(target, "old", 3));
     assert_int_equal(symlink("target", link), 0);
     assert_int_equal(symlink("nowhere", lost), 0);
@@ -289,7 +289,7 @@ TEST_IN_DIR(paths_are_joined)
     const char *want[][3] = {
         {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"/", "b", "/b"}};
     for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
-        AUTO_FREE char *joined = cs_path_join(want[i][0], want[i][1]);
+        CS_AUTO_FREE char *joined = cs_path_join(want[i][0], want[i][1]);
         assert_string_equal(joined, want[i][2]);
     }
     assert_true(cs_has_suffix("x.npz", ".npz"));
@@ -547,7 +547,7 @@ TEST_IN_DIR(json_that_cannot_be_written)
 
 static cs_status use_all(const char *path)
 {
-    AUTO_FREE char *text = NULL;
+    CS_AUTO_FREE char *text = NULL;
     int64_t size = 0;
     json_auto_t *value = NULL;
     cs_status status = cs_file_write(path, "[1]", 3);

@@ -8,8 +8,8 @@
 static double collision(const char *spec, int64_t s)
 {
     cs_objective o = plan_objective(spec);
-    AUTO(cs_pairs) pairs = {0};
-    AUTO_FREE double *r = calloc((size_t)(s * s), sizeof *r);
+    CS_AUTO(cs_pairs) pairs = {0};
+    CS_AUTO_FREE double *r = calloc((size_t)(s * s), sizeof *r);
     assert_non_null(r);
     assert_int_equal(cs_pairs_of(&o, s, &pairs), CS_OK);
     assert_int_equal(cs_kernel_of_pairs(&pairs, r), CS_OK);

@@ -1,4 +1,6 @@
 /* text/labelled_text: columns, headers, class numbers, splits, few labels, every bad line. */
+#include <stdlib.h>
+
 #include "corpus_support.h"
 #include "io/file.h"
 #include "io/npy.h"
@@ -19,7 +21,7 @@ TEST_IN_DIR(classes_in_byte_order)
 {
     const char *path =
         put(state, "a.tsv", "pos\tgood film\nneg\tbad film\r\n\nObj\tone\tmore\npos\tvery good");
-    AUTO(cs_labelled_text) t = read_text(path, &plain, NULL);
+    CS_AUTO(cs_labelled_text) t = read_text(path, &plain, NULL);
     assert_int_equal(t.count, 4);
     assert_int_equal(t.classes, 3);
     assert_null(t.pair);
@@ -45,7 +47,8 @@ TEST_IN_DIR(classes_in_byte_order)
 
 TEST_IN_DIR(whole_numbers_in_their_order)
 {
-    AUTO(cs_labelled_text) t = read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
+    CS_AUTO(cs_labelled_text) t =
+        read_text(put(state, "n.tsv", "10\ta\n9\tb\n-1\tc\n"), &plain, NULL);
     assert_string_equal(t.class_name[0], "-1");
     assert_string_equal(t.class_name[1], "9");
     assert_string_equal(t.class_name[2], "10");
@@ -191,7 +194,7 @@ static void assert_example(cs_labelled_text *t, int64_t i, const char *class, co
 TEST_IN_DIR(every_format_of_corpora)
 {
     cs_labelled_options o = {.corpus = {.format = CS_FORMAT_SPACE}};
-    AUTO(cs_labelled_text) t =
+    CS_AUTO(cs_labelled_text) t =
         read_text(put(state, "q.label", "DESC how far\nENTY what\n"), &o, NULL);
     assert_example(&t, 0, "DESC", "how far");
     cs_labelled_text_free(&t);
@@ -246,9 +249,9 @@ TEST_IN_DIR(a_source_of_both_sides)
     }
     const char *path = put(state, "t.tsv", text);
     const cs_labelled_options both = {.corpus = {.test_share = 0.4, .seed = 7}, .split = true};
-    AUTO(cs_labelled_text) train = read_text(path, &both, NULL),
-                           test = read_text(path, &both, &train);
-    AUTO(cs_corpus) corpus = {0};
+    CS_AUTO(cs_labelled_text) train = read_text(path, &both, NULL),
+                              test = read_text(path, &both, &train);
+    CS_AUTO(cs_corpus) corpus = {0};
     OK(cs_corpus_load(path, &both.corpus, &corpus));
     assert_int_equal(train.count + test.count, 100);
     int64_t from[2] = {0};
@@ -269,7 +272,7 @@ TEST_IN_DIR(a_named_corpus_has_its_split)
     put(state, "wordnet.tsv",
         "1\tact\ttrain\tone\n2\tbody\ttest\ttwo\n3\tbody\ttrain\tthree\n4\tact\ttrain\tfour\n");
     setenv("COSPEC_CACHE", in_dir(state, ""), 1);
-    AUTO(cs_labelled_text) train = read_text("wordnet", &plain, NULL), again = {0}, test = {0};
+    CS_AUTO(cs_labelled_text) train = read_text("wordnet", &plain, NULL), again = {0}, test = {0};
     assert_int_equal(train.count, 3);
     assert_int_equal(train.classes, 2);
     assert_string_equal(train.text[2], "four");

@@ -83,7 +83,7 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
-    AUTO(cs_dense) copy = {0};
+    CS_AUTO(cs_dense) copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
     OK(cs_dense_init(&copy, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
@@ -99,7 +99,7 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
 
 static void compare(cs_population_estimate estimate)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("all");
     const bool distinct = estimate == CS_DISTINCT_DOCUMENT;
     const cs_language_options o = {
@@ -107,7 +107,7 @@ static void compare(cs_population_estimate estimate)
     const document_events e = events_of(&corpus, &build);
     double value[VOCAB], one[VOCAB], lambda2[BLOCKS], tail1[BLOCKS], low, high;
     uint8_t part[DOCUMENTS];
-    AUTO(cs_dense) m = {0};
+    CS_AUTO(cs_dense) m = {0};
     const cs_population_options sums = {.threads = 1};
     cs_population p = {0};
     AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
@@ -140,7 +140,7 @@ static void compare(cs_population_estimate estimate)
     }
     assert_true(fabs(l.tail[2].value - (*sum4 - value[0] * value[0] - value[1] * value[1])) < 1e-7);
     for (int b = 0; b < BLOCKS; ++b) {
-        AUTO(cs_dense) part_m = {0};
+        CS_AUTO(cs_dense) part_m = {0};
         choose(7, b, part);
         (void)spectrum_of(estimate, &e, part, &part_m, one);
         OK(cs_population_of(&counts, part, &sums, &p));
@@ -178,7 +178,7 @@ TEST(eigenpairs_and_errors_are_those_of_all_pairs)
  * counts meet up to sampling; each interval (99.99%) holds the count of the eigenvalues. */
 TEST(counts_of_the_density_hold_the_eigenvalues)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     const cs_cooc_options build = build_of("nearest:1");
     const cs_language_options o = {.k = 1, .seed = 7, .threads = 1};
     const cs_spectrum_density_options d = {.samples = 400,
@@ -188,7 +188,7 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
                                            .spectrum = {.seed = 1, .threads = 1}};
     uint8_t part[DOCUMENTS];
     double value[VOCAB], sum = 0, square = 0, negative = 0;
-    AUTO(cs_dense) m = {0};
+    CS_AUTO(cs_dense) m = {0};
     json_t *json = NULL, *point;
     size_t i;
     AUTO_OK(cs_language, l, cs_language_of(&corpus, &build, &o, &l));
@@ -229,7 +229,7 @@ TEST(counts_of_the_density_hold_the_eigenvalues)
 
 TEST(what_says_nothing_is_refused)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_language l = {0};
     cs_cooc_options build = build_of("unique");
     cs_language_options o = {.k = 2, .threads = 1};

@@ -104,7 +104,7 @@ TEST(alpha_is_that_of_all_pairs_of_events)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 3 + cs_rng_below(&rng, 5);
     }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, VOCAB, CLASSES, 12);
     corpus.label[3] = -1; /* is a separate class */
     for (int d = 0; d < DOCUMENTS; ++d) {
         label[d] = corpus.label[d] < 0 ? CLASSES : corpus.label[d];
@@ -145,8 +145,8 @@ typedef struct {
 
 static truth truth_of(const cs_cooc_options *build)
 {
-    AUTO(cs_spectrum) s = {0};
-    AUTO(cs_statements) statements = {0};
+    CS_AUTO(cs_spectrum) s = {0};
+    CS_AUTO(cs_statements) statements = {0};
     truth t = {.alpha = 1};
     json_auto_t *record = NULL;
     const cs_spectrum_options so = {.threads = 1};
@@ -179,7 +179,7 @@ static truth truth_of(const cs_cooc_options *build)
         }
     }
     OK(cs_spectrum_of(a, &so, &s));
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     OK(cs_theorem_41(&m.matrix, &s, "law", &in, &statements,
                      cs_item_array(cs_result_root(result), "rows")));
     OK(cs_result_json(result, &record));

@@ -81,7 +81,7 @@ static void library_works(void)
 /* Values 3, 2, 1 at scattered places of m x n, with and without vectors. */
 static void solves(int64_t m, int64_t n, bool vectors)
 {
-    AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
+    CS_AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&u, m, 3));
@@ -112,7 +112,7 @@ TEST(gesvd_takes_over_where_gesdd_gives_up)
         solves(way < 2 ? 5 : 3, way < 2 ? 3 : 5, way % 2);
     }
     assert_int_equal(asked[GESVD], 4);
-    AUTO(cs_dense) a = {0};
+    CS_AUTO(cs_dense) a = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 5, 3));
     result[GESVD] = 2;
@@ -168,7 +168,7 @@ TEST(failures_of_lapack_are_named)
                  {GEQRF, "geqrf", qr, CS_ERR_CONVERGE},
                  {ORGQR, "orgqr", qr, CS_ERR_CONVERGE}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        AUTO(cs_dense) a = {0};
+        CS_AUTO(cs_dense) a = {0};
         double value[4];
         char part[80];
         OK(cs_dense_init(&a, 4, 4));
@@ -189,7 +189,7 @@ TEST(failures_of_lapack_are_named)
     }
     library_works();
     result[GEQRF] = 1; /* what it left is no matrix for orgqr */
-    AUTO(cs_dense) a = {0};
+    CS_AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, 4, 4));
     assert_fails(cs_dense_orthonormalise(&a), CS_ERR_CONVERGE, "geqrf");
     assert_int_equal(asked[ORGQR], 0);
@@ -242,7 +242,7 @@ TEST(sizes_beyond_an_int_are_named)
 /* The block solver's left vectors come from the root of the Gram matrix of A V. */
 TEST(a_gram_matrix_without_a_root)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_BLOCK};
@@ -314,7 +314,7 @@ void dseupd_c(int rvec, char const *howmny, int const *select, double *d, double
 
 TEST(what_arpack_reports)
 {
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     falling_operator(&f, 60);
     const cs_svd_options o = {.k = 5, .solver = CS_SOLVER_ARPACK};
@@ -359,8 +359,8 @@ TEST(requests_of_arpack)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         enum { N = 90 };
         double value[N];
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        AUTO(cs_svd) s = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO(cs_svd) s = {0};
         for (int i = 0; i < N; ++i) {
             value[i] = i < cases[c].copies ? N : N - i;
         }
@@ -419,7 +419,7 @@ TEST(a_group_of_one_finds_the_same)
     enum { COLS = 70, ROWS = 90, K = 7 };
     const cs_comm_arpack table = {group_step, group_vectors};
     double value[COLS];
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     int calls = 0;
     cs_comm comm = {.ranks = 1, .neighbours = 1, .ctx = &calls, .arpack = &table};
     for (int i = 0; i < COLS; ++i) {

@@ -93,7 +93,7 @@ static uint64_t may_see(const cs_task *task, const cs_model_config *config, int6
     if (o->kind == CS_OBJ_OFFSET_AR) { /* one row a prefix, in order */
         return (one << (nth + (o->empty_prefix == CS_PREFIX_NONE))) - 1;
     }
-    AUTO(cs_plan) plan = {0};
+    CS_AUTO(cs_plan) plan = {0};
     cs_rng rng = cs_rng_at(SEED, CS_STREAM_PLAN, key);
     OK(cs_plan_init(&plan, s));
     OK(cs_plan_sample_training(o, &rng, &plan));
@@ -139,7 +139,7 @@ static void change_token(probe *p, rig *r, const cs_batch *base, const double *z
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     int64_t cols = r->net.graph.tensor[r->net.loss.logits].cols, nth = 0;
     uint64_t key = (uint64_t)p->step << 20 | 3;
-    AUTO(cs_batch) changed = {0};
+    CS_AUTO(cs_batch) changed = {0};
     build(p, r, example, &changed);
     double *y = logits(r, &changed);
     assert_int_equal(changed.events, base->events);
@@ -188,10 +188,10 @@ static void probe_task(const cs_task *task, const cs_model_config *config, const
     const cs_example example[] = {{batch_text, FIRST, 3, NULL, NULL},
                                   {batch_text + 2, SECOND, 4, NULL, NULL}};
     probe p = {.task = task, .config = config, .name = name};
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(task, config, backend, &r);
     for (p.step = 0; p.step < 3; ++p.step) {
-        AUTO(cs_batch) base = {0};
+        CS_AUTO(cs_batch) base = {0};
         build(&p, &r, example, &base);
         double *z = logits(&r, &base);
         for (int64_t place = 0; place < FIRST; ++place) {
@@ -304,7 +304,7 @@ TEST(batches_load_into_networks_of_their_form)
     cs_task task = batch_task("ar"), other = batch_task("permuted-ar");
     cs_model_config config = batch_config(CS_FORM_TWO_STREAM);
     AUTO_OK(cs_backend, *backend, cs_backend_ref(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, MOST + 1, 0, NULL, NULL}};
     cs_run_key key = {0};
@@ -323,7 +323,7 @@ TEST(weights_are_scaled)
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_SINGLE);
     AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     rig_open(&task, &config, backend, &r);
     const cs_example example[] = {{batch_text, FIRST, 0, NULL, NULL},
                                   {batch_text, 1, 0, NULL, NULL}};
@@ -351,7 +351,7 @@ TEST(the_spectral_loss_wants_masses)
     cs_task task = batch_task("ar");
     cs_model_config config = batch_config(CS_FORM_LINEAR);
     AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-    AUTO_BY(rig_close, rig) r = {0};
+    CS_AUTO_BY(rig_close, rig) r = {0};
     OK(cs_task_sizes(&task, &config, SEQUENCES, MOST, &r.sizes));
     r.sizes.loss = CS_LOSS_SPECTRAL;
     r.sizes.spectral_factor = 2;

@@ -64,7 +64,7 @@ TEST(contexts_are_the_rows_of_the_toy_matrix)
                                                   CS_OBJ_PERMUTED_AR, CS_OBJ_MASKED, CS_OBJ_AR}[i]);
         toy.literal = i == 4;
         toy.objective.empty_prefix = i == 5 ? CS_PREFIX_SHARED : CS_PREFIX_NONE;
-        AUTO_BY(close_world, world) w = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
         cs_spectrum_options all = {0};
         open_world(&toy, &w);
         AUTO_OK(cs_labelled, m, cs_toy_matrix(&toy, 0, &m));
@@ -83,7 +83,7 @@ TEST(contexts_have_their_tokens)
 {
     cs_toy toy = toy_of(CS_OBJ_PERMUTED_AR);
     toy.literal = true;
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     open_world(&toy, &w);
     const cs_toy_contexts *c = &w.contexts;
     assert_int_equal(c->vocab, 24);
@@ -179,8 +179,8 @@ TEST(the_optimum_is_the_minimum)
         cs_toy toy = toy_of(i < 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
         double factor = i % 2 ? 1 : 2;
         int64_t width = i < 2 ? 3 : 6;
-        AUTO_BY(close_world, world) w = {0};
-        AUTO(cs_dense) f = {0}, o = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
+        CS_AUTO(cs_dense) f = {0}, o = {0};
         open_world(&toy, &w);
         OK(optimum(&w.target, width, factor, &f, &o));
         stretch(&f, &o);
@@ -216,8 +216,8 @@ TEST(wrong_factors_are_above_it)
     int useful = 0;
     for (int i = 0; i < 60; ++i) {
         cs_toy toy = toy_of(i % 2 ? CS_OBJ_MASKED : CS_OBJ_DIVERSE_AR);
-        AUTO_BY(close_world, world) w = {0};
-        AUTO(cs_dense) f = {0}, o = {0};
+        CS_AUTO_BY(close_world, world) w = {0};
+        CS_AUTO(cs_dense) f = {0}, o = {0};
         int64_t width = 3 + i % 5;
         double factor = i % 3 ? 2 : 1;
         open_world(&toy, &w);
@@ -239,8 +239,8 @@ TEST(wrong_factors_are_above_it)
 TEST(bad_factors)
 {
     cs_toy toy = toy_of(CS_OBJ_MASKED);
-    AUTO_BY(close_world, world) w = {0};
-    AUTO(cs_dense) f = {0}, o = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
+    CS_AUTO(cs_dense) f = {0}, o = {0};
     cs_learned l = {0};
     open_world(&toy, &w);
     OK(optimum(&w.target, 3, 2, &f, &o));
@@ -255,7 +255,7 @@ TEST(bad_factors)
 
 static cs_linear_reach reach_of(const cs_toy *toy, int64_t width, double *least)
 {
-    AUTO_BY(close_world, world) w = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
     cs_linear_reach reach;
     open_world(toy, &w);
     OK(cs_linear_reach_of(&w.target, &w.contexts, width, 2, &reach));
@@ -352,11 +352,11 @@ TEST(entropy_verdicts)
 
 static cs_status everything(const cs_toy *toy)
 {
-    AUTO_BY(close_world, world) w = {0};
-    AUTO(cs_dense) f = {0}, o = {0};
-    AUTO(cs_learned) l = {0};
+    CS_AUTO_BY(close_world, world) w = {0};
+    CS_AUTO(cs_dense) f = {0}, o = {0};
+    CS_AUTO(cs_learned) l = {0};
     cs_linear_reach reach;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_toy_contexts_of(toy, 1 << 15, &w.contexts);
     if (status == CS_OK &&
         (status = cs_learned_target_of(&w.contexts.a, NULL, &w.target)) == CS_OK &&

@@ -27,7 +27,7 @@ TEST(gemm_agrees_with_the_definition)
 {
     for (int form = 0; form < 4; ++form) {
         bool ta = form & 1, tb = form & 2;
-        AUTO(cs_dense) a = {0}, b = {0}, c = {0}, want = {0};
+        CS_AUTO(cs_dense) a = {0}, b = {0}, c = {0}, want = {0};
         OK(cs_dense_init(&a, ta ? 4 : 3, ta ? 3 : 4));
         OK(cs_dense_init(&b, tb ? 5 : 4, tb ? 4 : 5));
         OK(cs_dense_init(&c, 3, 5));
@@ -57,7 +57,7 @@ TEST(gemm_agrees_with_the_definition)
 static void svd_of_shape(int64_t m, int64_t n)
 {
     int64_t p = m < n ? m : n;
-    AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
+    CS_AUTO(cs_dense) a = {0}, kept = {0}, u = {0}, vt = {0};
     double *sigma = test_zeros(p, sizeof *sigma), *alone = test_zeros(p, sizeof *alone);
     OK(cs_dense_init(&a, m, n));
     OK(cs_dense_init(&kept, m, n));
@@ -94,7 +94,7 @@ TEST(svd_rebuilds_its_matrix)
 
 TEST(bad_dense_input_is_named)
 {
-    AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
+    CS_AUTO(cs_dense) a = {0}, u = {0}, vt = {0};
     double sigma[3];
     OK(cs_dense_init(&a, 3, 4));
     OK(cs_dense_init(&u, 3, 3));
@@ -122,7 +122,7 @@ TEST(eigh_of_the_second_difference)
 {
     enum { N = 25 };
     double values[N], alone[N];
-    AUTO(cs_dense) a = {0}, b = {0};
+    CS_AUTO(cs_dense) a = {0}, b = {0};
     OK(cs_dense_init(&a, N, N));
     OK(cs_dense_init(&b, N, N));
     for (int i = 0; i < N; ++i) {
@@ -144,7 +144,7 @@ TEST(eigh_of_the_second_difference)
 
 TEST(orthonormalise_survives_low_rank)
 {
-    AUTO(cs_dense) a = {0}, empty = {0};
+    CS_AUTO(cs_dense) a = {0}, empty = {0};
     OK(cs_dense_init(&a, 50, 6));
     fill_normal(&a, 5);
     memcpy(a.data + 3 * 50, a.data, 50 * sizeof *a.data); /* column 3 = column 0 */
@@ -181,7 +181,7 @@ TEST(small_problems_have_the_same_bits_for_any_threads_of_blas)
     const int before = openblas_get_num_threads();
     for (int64_t n = 8; n <= 64; n += n) {
         const int64_t count = 7 * n * n + 3 * n;
-        AUTO_FREE double *one = cs_calloc(2 * count, sizeof *one);
+        CS_AUTO_FREE double *one = cs_calloc(2 * count, sizeof *one);
         assert_non_null(one);
         openblas_set_num_threads(1);
         solve_all(n, one);
@@ -221,8 +221,8 @@ TEST(triplets_become_rows)
 
 TEST(reshaping_agrees_with_dense)
 {
-    AUTO(cs_csr) a = random_sparse(13, 9, 0.3, 1), b = {0}, t = {0}, s = {0};
-    AUTO(cs_dense) d = {0}, dt = {0}, ds = {0};
+    CS_AUTO(cs_csr) a = random_sparse(13, 9, 0.3, 1), b = {0}, t = {0}, s = {0};
+    CS_AUTO(cs_dense) d = {0}, dt = {0}, ds = {0};
     OK(cs_csr_to_dense(&a, &d));
     b = csr_of(&d);
     assert_int_equal(cs_csr_nnz(&b), cs_csr_nnz(&a));
@@ -305,7 +305,7 @@ TEST(integers_are_distinguished_from_reals)
 
 static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 {
-    AUTO(cs_dense) x = {0}, y = {0}, again = {0}, want = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0}, again = {0}, want = {0};
     OK(cs_dense_init(&x, a->cols, k));
     OK(cs_dense_init(&y, a->rows, k));
     OK(cs_dense_init(&again, a->rows, k));
@@ -328,14 +328,14 @@ static void product_with(const cs_csr *a, const cs_dense *d, int64_t k)
 
 TEST(product_is_right_for_every_width)
 {
-    AUTO(cs_csr) a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
+    CS_AUTO(cs_csr) a = random_sparse(70, 60, 0.2, 2), empty = random_sparse(5, 4, 0, 3);
     AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
     for (int64_t k = 0; k <= 19; ++k) {
         product_with(&a, &d, k);
     }
     memset(empty.ptr, 0, 6 * sizeof *empty.ptr);
     product_with(&empty, NULL, 3);
-    AUTO(cs_dense) x = {0}, y = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0};
     OK(cs_dense_init(&x, 60, 2));
     OK(cs_dense_init(&y, 70, 3));
     assert_fails(cs_csr_apply(&a, &x, &y, 1), CS_ERR_USAGE,
@@ -345,7 +345,7 @@ TEST(product_is_right_for_every_width)
 /* Large enough for many chunks; skewed rows, so that chunks differ in their number of rows. */
 TEST(product_has_the_same_bits_for_any_threads)
 {
-    AUTO(cs_csr) a = random_sparse(5000, 3000, 0.04, 4), t = {0}, long_row = {0};
+    CS_AUTO(cs_csr) a = random_sparse(5000, 3000, 0.04, 4), t = {0}, long_row = {0};
     OK(cs_csr_transpose(&a, &t));
     static const int64_t width[] = {1, 2, 7, 8, 15};
     for (size_t w = 0; w < sizeof width / sizeof *width; ++w) {
@@ -376,7 +376,7 @@ TEST(long_vectors_are_packed_whole)
         col[e] = (int64_t)APART * e + e % APART;
         val[e] = e % 9 - 3;
     }
-    AUTO(cs_dense) x = {0}, y = {0}, want = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0}, want = {0};
     AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
     OK(cs_dense_init(&x, COLS, WIDTH));
     OK(cs_dense_init(&y, ROWS, WIDTH));
@@ -400,7 +400,7 @@ TEST(long_vectors_are_packed_whole)
 TEST(rounding_is_that_of_the_longest_sum)
 {
     enum { N = 100 };
-    AUTO(cs_csr) column = {0}, row = {0};
+    CS_AUTO(cs_csr) column = {0}, row = {0};
     double of_column = 0, of_rows = 0, known = 0;
     OK(cs_csr_init(&column, N, 1, N));
     for (int64_t i = 0; i < N; ++i) {
@@ -420,8 +420,8 @@ static cs_status all_sparse_steps(void)
 {
     const int64_t row[] = {1, 1, 0}, col[] = {2, 0, 1};
     const double val[] = {1, 2, 3};
-    AUTO(cs_csr) a = {0}, t = {0}, s = {0};
-    AUTO(cs_dense) d = {0}, x = {0}, y = {0};
+    CS_AUTO(cs_csr) a = {0}, t = {0}, s = {0};
+    CS_AUTO(cs_dense) d = {0}, x = {0}, y = {0};
     cs_status status = cs_csr_from_triplets(2, 3, 3, row, col, val, &a);
     status = status ? status : cs_csr_transpose(&a, &t);
     status = status ? status : cs_csr_select(&a, 2, NULL, NULL, 3, &s);
@@ -449,10 +449,10 @@ TEST(every_allocation_may_fail)
  * any number of threads. */
 TEST(large_transposes)
 {
-    AUTO(cs_csr) a = random_sparse(4000, 900, 0.25, 13), first = {0};
+    CS_AUTO(cs_csr) a = random_sparse(4000, 900, 0.25, 13), first = {0};
     assert_true(cs_csr_nnz(&a) > 700000);
     for (int threads = 1; threads <= 3; ++threads) {
-        AUTO(cs_csr) t = {0}, back = {0};
+        CS_AUTO(cs_csr) t = {0}, back = {0};
         cs_threads_set(threads);
         OK(cs_csr_transpose(&a, &t));
         OK(cs_csr_check(&t, false));
@@ -484,8 +484,8 @@ TEST(large_transposes)
 /* Last: the flag cannot be taken back. */
 TEST(an_interrupted_product_says_so)
 {
-    AUTO(cs_csr) a = random_sparse(30, 20, 0.2, 5);
-    AUTO(cs_dense) x = {0}, y = {0};
+    CS_AUTO(cs_csr) a = random_sparse(30, 20, 0.2, 5);
+    CS_AUTO(cs_dense) x = {0}, y = {0};
     OK(cs_dense_init(&x, 20, 3));
     OK(cs_dense_init(&y, 30, 3));
     OK(cs_csr_apply(&a, &x, &y, 1));

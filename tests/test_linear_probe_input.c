@@ -12,7 +12,7 @@ TEST(bad_input)
     cs_rows rows = probe_rows(&s);
     const double rising[2] = {1, 2}, zero[1] = {0};
     const int64_t far[2] = {0, N};
-    AUTO(cs_linear_probe) p = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
     cs_linear_probe_options o = {.penalties = 2, .penalty = rising};
 #define FIT(count, row, y, classes) cs_linear_probe_fit(&rows, count, row, y, classes, &o, &p)
     assert_fails(FIT(N, NULL, s.y, K), CS_ERR_USAGE, "penalty 2: penalties must be");
@@ -93,7 +93,7 @@ static cs_status whole_of(int64_t classes)
     cs_rows rows = cs_rows_of_f64(8, 2, x, "x");
     const cs_linear_probe_options o = {
         .penalties = 2, .penalty = penalties, .folds = 2, .threads = 1};
-    AUTO(cs_linear_probe) p = {0};
+    CS_AUTO(cs_linear_probe) p = {0};
     double guess[8];
     cs_status status = cs_linear_probe_fit(&rows, 8, NULL, y, classes, &o, &p);
     if (status == CS_OK) status = cs_linear_probe_predict(&p, &rows, 1, guess);

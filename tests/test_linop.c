@@ -6,7 +6,7 @@
 static void adjoint_pair(const cs_linop *op, const cs_dense *want)
 {
     enum { K = 3 };
-    AUTO(cs_dense) x = {0}, y = {0}, ax = {0}, aty = {0}, left = {0}, right = {0}, product = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0}, ax = {0}, aty = {0}, left = {0}, right = {0}, product = {0};
     OK(cs_dense_init(&x, op->cols, K));
     OK(cs_dense_init(&y, op->rows, K));
     OK(cs_dense_init(&ax, op->rows, K));
@@ -102,10 +102,10 @@ static void normals_agree(const cs_linop *op)
 TEST(normal_products)
 {
     enum { M = 3000, N = 50 };
-    AUTO(cs_csr) a = random_sparse(M, N, 0.3, 9), at = {0}, thin = {0};
+    CS_AUTO(cs_csr) a = random_sparse(M, N, 0.3, 9), at = {0}, thin = {0};
     OK(cs_csr_transpose(&a, &at));
     assert_true(cs_csr_normal_work_size(&a) > 3 * N * CS_PANEL && !cs_csr_normal_pays(&at));
-    AUTO(cs_dense) x = {0}, first = {0}, y = {0};
+    CS_AUTO(cs_dense) x = {0}, first = {0}, y = {0};
     OK(cs_dense_init(&x, CS_PANEL, N));
     OK(cs_dense_init(&first, CS_PANEL, N));
     OK(cs_dense_init(&y, CS_PANEL, N));
@@ -126,7 +126,7 @@ TEST(normal_products)
     OK(cs_linop_panel(&op, false, x.data, half));
     OK(cs_linop_panel(&op, true, half, y.data));
     double *half_too = cs_csr_panel_alloc(M);
-    AUTO(cs_dense) y_too = {0};
+    CS_AUTO(cs_dense) y_too = {0};
     assert_non_null(half_too);
     OK(cs_dense_init(&y_too, CS_PANEL, N));
     OK(cs_csr_apply_both(&a, x.data, half, half_too, y_too.data, work, 2));
@@ -147,8 +147,8 @@ TEST(normal_products)
 TEST(a_deflated_normal_product)
 {
     enum { M = 40, N = 25, P = 3 };
-    AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
-    AUTO(cs_dense) copy = {0}, u = {0}, vt = {0}, v = {0};
+    CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
+    CS_AUTO(cs_dense) copy = {0}, u = {0}, vt = {0}, v = {0};
     double s[N];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &copy));
@@ -175,8 +175,8 @@ TEST(a_deflated_normal_product)
 TEST(operators_are_adjoint_to_their_transposes)
 {
     enum { M = 40, N = 25, P = 4 };
-    AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
-    AUTO(cs_dense) dense = {0}, u = {0}, v = {0};
+    CS_AUTO(cs_csr) a = random_sparse(M, N, 0.2, 7), at = {0};
+    CS_AUTO(cs_dense) dense = {0}, u = {0}, v = {0};
     double s[P];
     OK(cs_csr_transpose(&a, &at));
     OK(cs_csr_to_dense(&a, &dense));

@@ -12,7 +12,7 @@
  * those of 4, 2 and 4 + 2 directions. */
 TEST(orthogonal_rows)
 {
-    AUTO_FREE planted *p = plant();
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
@@ -48,7 +48,7 @@ TEST(orthogonal_rows)
 /* [MASK] rows inside: nothing outside, angles 0. At 45 degrees: half outside. */
 TEST(contained_rows)
 {
-    AUTO_FREE planted *p = plant();
+    CS_AUTO_FREE planted *p = plant();
     cs_mask_rank_options o = options_of(false);
     axes(p, 1, 2);
     AUTO_OK(cs_mask_rank, r, study(p, p, &o, &r));
@@ -76,8 +76,8 @@ TEST(contained_rows)
 /* Rows that are masked but show another token are real ones. */
 TEST(shown_tokens_decide)
 {
-    AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO_FREE planted *p = plant();
+    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
     axes(p, 5, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; i += ROWS) {
@@ -106,8 +106,8 @@ static planted *random_rows(uint64_t index, double power)
 static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK_MEASURES])
 {
     int32_t group[DOCUMENTS * ROWS];
-    AUTO(cs_gram) g = {0};
-    AUTO(cs_effective_rank) r = {0};
+    CS_AUTO(cs_gram) g = {0};
+    CS_AUTO(cs_effective_rank) r = {0};
     const cs_gram_options wide = {.wide = true};
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         bool out = p->block[p->about[i].document] == without || (drop && p->about[i].masked);
@@ -123,7 +123,7 @@ static void plain_ranks(planted *p, int without, bool drop, double value[CS_RANK
 TEST(gap_has_its_own_error)
 {
     for (int encoder_only = 0; encoder_only < 2; ++encoder_only) {
-        AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
+        CS_AUTO_FREE planted *a = random_rows(0, 0.5), *b = random_rows(1, 1);
         cs_mask_rank_options o = options_of(encoder_only);
         double with[CS_RANK_MEASURES], without[CS_RANK_MEASURES];
         double left[BLOCKS][CS_RANK_MEASURES];
@@ -186,7 +186,7 @@ typedef struct {
 static cs_status take_direct(void *ctx, const cs_hidden_block *block)
 {
     direct *d = ctx;
-    AUTO_FREE int32_t *group = cs_alloc(block->rows, sizeof *group);
+    CS_AUTO_FREE int32_t *group = cs_alloc(block->rows, sizeof *group);
     assert_non_null(group);
     for (int64_t i = 0; i < block->rows; ++i) {
         const cs_hidden_row *a = &block->about[i];
@@ -230,9 +230,9 @@ static void same_ranks(training *t, cs_hidden_options o, bool drop, const cs_mas
 
 TEST(sets_of_a_masked_model)
 {
-    AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MASKED_RECIPE, "");
     cs_mask_rank_options o = model_options(false);
-    AUTO(cs_mask_rank) r = {0}, again = {0};
+    CS_AUTO(cs_mask_rank) r = {0}, again = {0};
     OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
     cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3}, masked = o.hidden;
     same_ranks(&t, masked, false, &r, CS_SET_WITH_MASK);
@@ -264,7 +264,7 @@ TEST(sets_of_a_masked_model)
 
 TEST(sets_of_an_encoder)
 {
-    AUTO_BY(free_training, training) t = make_training(&MAE, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&MAE, "");
     cs_mask_rank_options o = model_options(true);
     t.model.config.ids.mask = -1; /* its encoder needs none */
     AUTO_OK(cs_mask_rank, r, cs_mask_rank_of(&t.model, &t.corpus, &o, &r));
@@ -284,7 +284,7 @@ TEST(sets_of_an_encoder)
 TEST(sets_of_rare_tokens)
 {
     const recipe causal = {.kind = CS_OBJ_AR};
-    AUTO_BY(free_training, training) t = make_training(&causal, "");
+    CS_AUTO_BY(free_training, training) t = make_training(&causal, "");
     cs_mask_rank_options o = model_options(false);
     const cs_hidden_options plain = {.layer = ALL_LAYERS, .layers = 3};
     cs_mask_rank r = {0};
@@ -316,10 +316,10 @@ TEST(sets_of_rare_tokens)
 TEST(rare_rows_lie_outside)
 {
     static const uint8_t rare[] = {0, 1};
-    AUTO_FREE planted *p = plant();
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO_FREE planted *p = plant();
+    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = options_of(false);
-    AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
+    CS_AUTO_BY(cs_mask_rank_end, cs_mask_rank_sums) *sums = NULL;
     axes(p, 4, 2);
     for (int i = 0; i < DOCUMENTS * ROWS; ++i) {
         p->about[i].token = p->about[i].masked;
@@ -382,7 +382,7 @@ TEST(bad_input)
     assert_fails(cs_mask_rank_of(&t.model, &t.corpus, &o, &r), CS_ERR_USAGE, "no mask token");
     free_training(&t);
     /* texts of unequal length */
-    AUTO_FREE planted *p = random_rows(0, 1);
+    CS_AUTO_FREE planted *p = random_rows(0, 1);
     o = options_of(false);
     cs_mask_rank_sums *sums = NULL;
     OK(cs_mask_rank_begin(WIDTH, MASK_ID, p->block, &o, &sums));
@@ -392,14 +392,14 @@ TEST(bad_input)
                  "120 rows with-mask, but 96 without-mask; the texts must be the same");
     cs_mask_rank_end(&sums);
     /* rows of zeros span nothing */
-    AUTO_FREE planted *zero = plant();
+    CS_AUTO_FREE planted *zero = plant();
     assert_fails(study(zero, zero, &o, &r), CS_ERR_INPUT, "span no subspace");
 }
 
 static training held;
 static cs_status study_once(const char *path)
 {
-    AUTO(cs_mask_rank) r = {0};
+    CS_AUTO(cs_mask_rank) r = {0};
     cs_mask_rank_options o = model_options(path[0] == 'e');
     o.blocks = 2;
     o.gram.threads = o.rank.threads = 1;

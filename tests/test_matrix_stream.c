@@ -43,7 +43,7 @@ static cs_status row(void *ctx, int64_t number, int64_t n, const int32_t *col, c
 TEST_IN_DIR(files_are_streamed)
 {
     static const char *const names[] = {"s.npz", "s.mtx"};
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, 40000, 50, 40000 * 8));
     for (int64_t i = 0; i < a.rows; ++i) {
         int64_t n = i % 17;
@@ -152,7 +152,7 @@ static cs_status interrupted(const char *path)
 TEST_IN_DIR(an_interrupt_ends_the_stream)
 {
     enum { ROWS = 40000 };
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, ROWS, 2, ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.col[i] = (int32_t)(i % 2);
@@ -165,7 +165,7 @@ TEST_IN_DIR(an_interrupt_ends_the_stream)
 
 static cs_status reads_interrupted(const char *path)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     cs_interrupt_set();
     cs_status status = cs_matrix_read(path, &a);
     return status;
@@ -179,7 +179,7 @@ TEST_IN_DIR(an_interrupt_ends_the_reading_of_lines)
     for (int i = 0; i < ROWS; ++i) {
         value[i] = i + 1;
     }
-    AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
+    CS_AUTO(cs_csr) a = diagonal_matrix(ROWS, value);
     OK(cs_matrix_write_mtx(in_dir(state, "d.mtx"), &a, true));
     assert_int_equal(in_child(reads_interrupted, in_dir(state, "d.mtx"), "interrupted"),
                      CS_ERR_INTERRUPT);
@@ -202,7 +202,7 @@ TEST_IN_DIR(a_matrix_by_columns_comes_by_rows)
 /* A changed byte of the last member: its checksum detects it. */
 TEST_IN_DIR(a_turned_byte_is_seen)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 200, 50, 3);
     const char *path = stored(state, &a);
     double sum = 0;
     const cs_row_visitor any = {&sum, begin_any, row_any};

@@ -135,7 +135,7 @@ static bool idle(const model_case *what, const char *name)
 static void check_derivatives(const model_case *cases)
 {
     for (const model_case *what = cases; what->name; ++what) {
-        AUTO_BY(probe_close, probe) p = {0};
+        CS_AUTO_BY(probe_close, probe) p = {0};
         probe_open(&p, what);
         for (uint64_t n = 0; n < 2; ++n) {
             draw_direction(&p, -1, n);
@@ -222,7 +222,7 @@ static void check_nothing_idle(const model_case *cases)
     for (const model_case *what = cases; what->name; ++what) {
         cs_model_config config = case_config(what, true);
         cs_network_options options = case_options(what, true);
-        AUTO_BY(world_close, model_world) world = {0};
+        CS_AUTO_BY(world_close, model_world) world = {0};
         world_open(&world, cs_backend_ref, &config, &options);
         cs_graph *g = &world.net.graph;
         readers r = {g, cs_calloc(g->tensors, sizeof *r.read)};

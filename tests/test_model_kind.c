@@ -130,7 +130,7 @@ TEST_IN_DIR(records_are_read_back)
     const char *const queries[] = {NULL, NULL, "on", "off", "on", "off", "on", "off", "on"};
     for (size_t i = 0; i < sizeof spec / sizeof *spec; ++i) {
         cs_model_config config = {.arch = CS_ARCH_GPT2};
-        AUTO(cs_model_kind) made = {0}, read = {0};
+        CS_AUTO(cs_model_kind) made = {0}, read = {0};
         cs_objective objective;
         cs_plan_file plans = {0};
         cs_task task = {.delta = 0.25, .two_stream = i > 5};

@@ -219,7 +219,7 @@ TEST(patches_learn_the_smallest_box)
     cs_box box[2];
     const cs_images m = nested(ptr, box);
     cs_patch_targets t = {0};
-    AUTO(cs_patch_answer) a = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     OK(cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int k = 0; k < 16; ++k) {
         assert_near(t.label[k], label[k], 0);
@@ -270,7 +270,7 @@ TEST(better_boxes_cover_worse_ones)
             x[3 * k + c] = logf(p[c]);
         }
     }
-    AUTO(cs_patch_answer) a = {0};
+    CS_AUTO(cs_patch_answer) a = {0};
     cs_patch_head head = {.label = identity(3, work, classes), .sides = 4};
     AUTO_OK(cs_patch_targets, t, cs_patch_targets_of(&m, 2, CS_HEAD_DETECTION, &t));
     for (int s = 0; s < 4;
@@ -337,7 +337,7 @@ static cs_patch_study study_of(const cs_images side[2], cs_patch_task task)
 /* The record of a layer; the caller's to give back (json_decref). */
 static json_t *layer_of(const cs_patch_study *s, const cs_rows *x)
 {
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     json_t *made = NULL;
     int64_t unconverged = 0;
     OK(cs_patch_layer_record(s, "last", x, x, cs_result_root(result), &unconverged));
@@ -369,7 +369,7 @@ TEST(linear_segmentations_are_found)
     }
     const cs_rows rows = cs_rows_of_f32((int64_t)MANY * 16, 3, x, "x"),
                   blind = cs_rows_of_f32((int64_t)MANY * 16, 1, x, "x");
-    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
+    CS_AUTO(cs_patch_study) s = study_of(side, CS_HEAD_SEGMENTATION);
     json_auto_t *layer = layer_of(&s, &rows);
     assert_near(metric_of(layer, NULL, 0, "value"), 1, 0);
     assert_near(metric_of(layer, NULL, 1, "value"), 1, 0);
@@ -406,7 +406,7 @@ TEST(linear_boxes_are_found)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     float *x = test_zeros((int64_t)MANY * 16 * 6, sizeof *x);
-    AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
+    CS_AUTO(cs_patch_study) s = study_of(side, CS_HEAD_DETECTION);
     for (int64_t k = 0; k < (int64_t)MANY * 16; ++k) {
         for (int c = 1; c < 3; ++c) {
             x[6 * k + c - 1] = s.train.label[k] == c;
@@ -425,7 +425,7 @@ TEST(linear_boxes_are_found)
     layer = layer_of(&s, &rows);
     assert_true(metric_of(layer, NULL, 0, "value") < 0.9);
     s.few = "41";
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     int64_t unconverged = 0;
     assert_fails(
         cs_patch_layer_record(&s, "last", &rows, &rows, cs_result_root(result), &unconverged),
@@ -440,10 +440,10 @@ static cs_status box_layer(const char *unused)
     cs_box box[MANY];
     const cs_images m = draw_pictures(mask, ptr, box), side[] = {m, m};
     const double penalty = 1;
-    AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
+    CS_AUTO(cs_patch_study) s = {.few = "20", .most = 200, .seeds = 1};
     s.fit = (cs_linear_probe_options){.threads = 1, .penalties = 1, .penalty = &penalty};
     (void)unused;
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_result) *result = cs_result_new();
     cs_status status = result ? CS_OK : CS_ERR_MEMORY;
     for (int k = 0; k < MANY * 16; ++k) {
         x[k] = (float)(k % 7);

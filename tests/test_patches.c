@@ -19,7 +19,7 @@ TEST(orders_are_permutations)
     for (size_t n = 0; n < sizeof name / sizeof *name; ++n) {
         for (size_t s = 0; s < sizeof size / sizeof *size; ++s) {
             const int rows = size[s][0], columns = size[s][1];
-            AUTO_FREE int32_t *order = NULL;
+            CS_AUTO_FREE int32_t *order = NULL;
             uint8_t seen[196] = {0};
             OK(cs_patch_order_named(name[n], rows, columns, 4, &order));
             for (int k = 0; k < rows * columns; ++k) {

@@ -80,7 +80,7 @@ static cs_picture decoded(const blob *b)
 static void assert_pixels(const blob *b, int64_t height, int64_t width, int64_t channels,
                           const uint8_t *wanted)
 {
-    AUTO(cs_picture) p = decoded(b);
+    CS_AUTO(cs_picture) p = decoded(b);
     assert_int_equal(p.height, height);
     assert_int_equal(p.width, width);
     assert_int_equal(p.channels, channels);
@@ -179,7 +179,7 @@ static blob jpeg_of(int width, int height, J_COLOR_SPACE space, int channels, co
 {
     struct jpeg_compress_struct c;
     struct jpeg_error_mgr errors;
-    AUTO_FREE unsigned char *bytes = NULL;
+    CS_AUTO_FREE unsigned char *bytes = NULL;
     unsigned long size = 0;
     blob b = {.size = 0};
     c.err = jpeg_std_error(&errors);
@@ -256,7 +256,7 @@ TEST(exif_orientation_is_applied)
     }
     for (int o = 0; o <= 8; ++o) {
         blob b = jpeg_of(W, H, JCS_GRAYSCALE, 1, pixel, o);
-        AUTO(cs_picture) p = decoded(&b);
+        CS_AUTO(cs_picture) p = decoded(&b);
         const bool across = scene[o].top % 2 == 1;
         assert_int_equal(p.height, across ? W : H);
         assert_int_equal(p.width, across ? H : W);
@@ -281,11 +281,11 @@ TEST(exif_orientation_is_applied)
  * picture. Damaged at every byte: an error or some picture of sizes that are allowed. */
 static void cut_and_damage(const blob *b, int64_t needed)
 {
-    AUTO(cs_picture) whole = decoded(b);
+    CS_AUTO(cs_picture) whole = decoded(b);
     for (int64_t size = 0; size < b->size; ++size) {
-        AUTO(cs_picture) p = {0};
+        CS_AUTO(cs_picture) p = {0};
         cs_reason_clear();
-        AUTO_FREE uint8_t *exact =
+        CS_AUTO_FREE uint8_t *exact =
             cs_alloc(size, 1); /* so that a sanitizer sees a byte read behind it */
         memcpy(exact, b->bytes, (size_t)size);
         const cs_status status = cs_picture_decode("f", exact, size, false, &p);
@@ -301,7 +301,7 @@ static void cut_and_damage(const blob *b, int64_t needed)
     for (int64_t i = 0; i < 20 * b->size; ++i) {
         blob bad = *b;
         bad.bytes[i % b->size] ^= (uint8_t)(1 + cs_rng_below(&rng, 255));
-        AUTO(cs_picture) p = {0};
+        CS_AUTO(cs_picture) p = {0};
         cs_reason_clear();
         const cs_status status = cs_picture_decode("f", bad.bytes, bad.size, false, &p);
         assert_true(status == CS_OK || status == CS_ERR_INPUT || status == CS_ERR_MEMORY);
@@ -340,7 +340,7 @@ TEST_IN_DIR(written_png_reads_back)
         const cs_picture p = {5, 7, channels, pixel};
         const char *path = in_dir(state, "p.png");
         blob b = {.size = 0};
-        AUTO_FREE char *bytes = NULL;
+        CS_AUTO_FREE char *bytes = NULL;
         OK(cs_png_write(path, &p));
         OK(cs_file_read(path, sizeof b.bytes, &bytes, &b.size));
         memcpy(b.bytes, bytes, (size_t)b.size);
@@ -354,7 +354,7 @@ TEST_IN_DIR(written_png_reads_back)
 
 static cs_status write_large(const char *path)
 {
-    AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
+    CS_AUTO_FREE uint8_t *pixel = cs_alloc(100 * 100, 1);
     if (!pixel) return CS_ERR_MEMORY;
     uint32_t x = 1;
     for (int i = 0; i < 100 * 100; ++i) {

@@ -49,7 +49,7 @@ TEST(diverse_ar_is_a_signed_group_plan)
             static plan_tally sum;
             memset(&sum, 0, sizeof sum);
             for (int64_t j = 1; j < s; ++j) {
-                AUTO(cs_plan) plan = {0};
+                CS_AUTO(cs_plan) plan = {0};
                 OK(cs_plan_init(&plan, s));
                 for (int64_t i = 0; i < s; ++i) {
                     plan.group[i] = (int32_t)(i < j ? 0 : 1 + (i - j) / t);
@@ -92,7 +92,7 @@ TEST(drawn_weights_follow_the_event_weight)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         cs_objective objective = plan_objective(plan_spec(i));
-        AUTO(cs_plan) plan = {0};
+        CS_AUTO(cs_plan) plan = {0};
         OK(cs_plan_init(&plan, 6));
         for (uint64_t n = 0; n < 50 && plan_exists(&objective, 6); ++n) {
             cs_rng rng = cs_rng_at(7, CS_STREAM_PLAN, n);
@@ -134,7 +134,7 @@ TEST(plan_files_are_objectives)
     cs_objective objective = cs_objective_default(CS_OBJ_FILE);
     objective.file = &file;
     OK(cs_objective_check(&objective));
-    AUTO_FREE char *text = cs_objective_describe(&objective);
+    CS_AUTO_FREE char *text = cs_objective_describe(&objective);
     assert_non_null(strstr(text, path));
     for (int weight = 0; weight < 2; ++weight) {
         objective.event_weight = (cs_event_weight)weight;

@@ -87,7 +87,7 @@ static void assert_close(double got, double want, double size)
 static void assert_eigenvalues(const double *symmetric, double divisor, const double *got)
 {
     double value[VOCAB];
-    AUTO(cs_dense) a = {0};
+    CS_AUTO(cs_dense) a = {0};
     OK(cs_dense_init(&a, VOCAB, VOCAB));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         a.data[e % VOCAB + e / VOCAB * a.ld] = symmetric[e] / divisor;
@@ -107,7 +107,7 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
     double p[VOCAB], ratio[VOCAB], scale[VOCAB], a[VOCAB * VOCAB], b[VOCAB * VOCAB],
         q[VOCAB * VOCAB];
     double sum4 = 0, corrected4 = 0, halves = 0, folds2 = 0, folds4 = 0;
-    AUTO(cs_population_counts) counts = {0};
+    CS_AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     marginals(&e, part, p, ratio);
     for (int v = 0; v < VOCAB; ++v) {
@@ -162,7 +162,7 @@ static void compare(const cs_corpus *corpus, cs_cooc_options o, const uint8_t *p
 
 TEST(estimates_are_those_of_all_pairs_of_events)
 {
-    AUTO(cs_corpus) corpus = tiny_corpus();
+    CS_AUTO(cs_corpus) corpus = tiny_corpus();
     uint8_t part[DOCUMENTS];
     for (int d = 0; d < DOCUMENTS; ++d) {
         part[d] = d % 8 == 5 ? CS_LEFT_OUT : (uint8_t)(d * 3 % 8);
@@ -274,9 +274,9 @@ static void assert_unbiased(const language *l, const char *spec, bool given, int
     cs_cooc_options o = options_of(spec, "all", given, WINDOW);
     truth(l, spec[0] == 'm', given, &sum2, &sum4);
     for (uint64_t i = 0; i < CORPORA; ++i) {
-        AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
+        CS_AUTO(cs_corpus) corpus = corpus_of(l, documents, 5, 100 + i);
         uint8_t *part = test_zeros(documents, 1);
-        AUTO(cs_population_counts) counts = {0};
+        CS_AUTO(cs_population_counts) counts = {0};
         cs_population got = {0};
         const cs_population_options measured = {.threads = 1};
         for (int64_t d = 0; d < documents; ++d) {
@@ -340,7 +340,7 @@ TEST(a_chain_has_its_own_matrix)
 TEST(bits_do_not_depend_on_threads)
 {
     language l = independent();
-    AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
+    CS_AUTO(cs_corpus) corpus = corpus_of(&l, 200, 12, 5);
     cs_cooc_options o = options_of("masked:unmasked=2", "all", false, 4);
     uint8_t part[200];
     cs_population one = {0}, other = {0};
@@ -364,10 +364,10 @@ TEST(bits_do_not_depend_on_threads)
 /* No context is in two documents: nothing is seen, and nothing is said. */
 TEST(contexts_of_one_document_say_nothing)
 {
-    AUTO(cs_corpus) corpus = tiny_corpus();
+    CS_AUTO(cs_corpus) corpus = tiny_corpus();
     cs_cooc_options o = options_of("ar", "document", false, 0);
     uint8_t part[DOCUMENTS];
-    AUTO(cs_population_counts) counts = {0};
+    CS_AUTO(cs_population_counts) counts = {0};
     cs_population got = {0};
     for (int d = 0; d < DOCUMENTS; ++d) {
         part[d] = (uint8_t)(d % CS_FOLDS);

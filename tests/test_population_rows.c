@@ -87,9 +87,9 @@ static void numbers(const cs_corpus *corpus, const cs_population_plan *plan,
                     const cs_population_counts *counts, const uint8_t *part, double *out)
 {
     cs_population p = {0};
-    AUTO(cs_corpus) selected = {0};
-    AUTO(cs_cooc) built = {0};
-    AUTO(cs_connectivity) c = {0};
+    CS_AUTO(cs_corpus) selected = {0};
+    CS_AUTO(cs_cooc) built = {0};
+    CS_AUTO(cs_connectivity) c = {0};
     uint8_t keep[DOCUMENTS];
     const cs_population_options o = {.threads = 1};
     const cs_population_options held = {.threads = 1, .least = 4};
@@ -124,7 +124,7 @@ typedef struct {
 
 static void blocked_of(bool hold_back, blocked *out)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
@@ -237,8 +237,8 @@ static int64_t blind_rows(const cs_corpus *corpus, const char *objective, cs_pop
  * one context more is measured. */
 TEST(given_positions_that_blind_contexts_have)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
-    AUTO(cs_population_rows) blind = {0}, given = {0}, none = {0}, other = {0};
+    CS_AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_population_rows) blind = {0}, given = {0}, none = {0}, other = {0};
     const int64_t contexts = blind_rows(&corpus, "ar", &blind);
     assert_false(given_rows(&corpus, "ar", 0, &given));
     assert_true(given_rows(&corpus, "ar", contexts, &none));
@@ -262,7 +262,7 @@ TEST(given_positions_that_blind_contexts_have)
 
 TEST(sizes_are_means_over_disjoint_corpora)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_corpus) corpus = corpus_of();
     cs_population_plan plan = plan_of(BLOCKS);
     int64_t rank[DOCUMENTS];
     uint8_t part[DOCUMENTS];
@@ -303,7 +303,7 @@ TEST(nothing_unseen_leaves_nothing_to_extrapolate)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = 60 + d;
     }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 3, 2, 12);
     cs_population_plan plan = plan_of(BLOCKS);
     plan.build.max_length = 2;
     plan.sizes = 1;
@@ -364,8 +364,8 @@ TEST(the_null_is_a_shuffled_corpus)
 
 TEST(numbers_of_blocks_that_do_not_exist)
 {
-    AUTO(cs_corpus) corpus = corpus_of();
-    AUTO(cs_population_rows) rows = {0};
+    CS_AUTO(cs_corpus) corpus = corpus_of();
+    CS_AUTO(cs_population_rows) rows = {0};
     cs_population_plan plan = plan_of(1);
     assert_fails(cs_population_rows_of(&corpus, &plan, &rows), CS_ERR_USAGE, "1 jackknife block:");
     plan.blocks = DOCUMENTS - 1;

@@ -67,7 +67,7 @@ TEST(scores_over_seeds)
 TEST(written_and_compared)
 {
     double mine[SEEDS * N], other[SEEDS * N];
-    AUTO(cs_comparison) c = {0};
+    CS_AUTO(cs_comparison) c = {0};
     guess((const int[]){0, 4, 1}, mine);
     guess((const int[]){5, 1, 1}, other);
     AUTO_OK(cs_reference, reference, reference_of(&of_classes, "last", other, &reference));
@@ -147,7 +147,7 @@ TEST(other_examples)
                {2, "stone", "other.csv:5: \"stone\" is not a class of this run"},
                {5, "", "other.csv:5: \"\" is not a class of this run"}};
     double p[SEEDS * N];
-    AUTO(cs_reference) reference = {0};
+    CS_AUTO(cs_reference) reference = {0};
     guess((const int[]){0, 0, 0}, p);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         OK(reference_of(&of_classes, "all", p, &reference));
@@ -169,8 +169,8 @@ static cs_status whole(const char *path)
 {
     (void)path;
     double p[SEEDS * N], scratch[CAPACITY];
-    AUTO(cs_reference) reference = {0};
-    AUTO(cs_comparison) c = {0};
+    CS_AUTO(cs_reference) reference = {0};
+    CS_AUTO(cs_comparison) c = {0};
     cs_seed_score s;
     guess((const int[]){3, 1, 2}, p);
     cs_status status = reference_of(&of_classes, "all", p, &reference);

@@ -38,7 +38,7 @@ TEST(later_tokens_are_predicted_more_often)
  * rows that it sees. */
 TEST(a_network_reads_it_in_one_stream)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective mixed = plan_held("mix:1*ar+1*prefix-lm", &file);
     assert_int_equal(cs_objective_reads(&mixed), CS_ROWS_SHIFTED);
     for (int64_t step = 0; step < 40; ++step) {
@@ -106,7 +106,7 @@ TEST(it_mixes)
     static const mixture m = {.spec = "mix:1*prefix-lm+3*variable-masked(mask-ratio=0.1:0.3)",
                               .part = {"prefix-lm", "variable-masked:mask-ratio=0.1:0.3"},
                               .share = {0.25, 0.75}};
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     plan_compare_variants(
         plan_held("mix:0.3*offset-ar(offset-weights=power:1)+0.7*prefix-lm", &file), 2,
         (const double[]){7, 7});

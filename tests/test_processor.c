@@ -44,7 +44,7 @@ TEST(resized_images_have_pillows_bytes)
 
 TEST_IN_DIR(values_are_rescaled_and_normalised)
 {
-    AUTO(cs_processor) p = {0};
+    CS_AUTO(cs_processor) p = {0};
     float x[6] = {0, 51.0F / 255, 1, 0.2F, 0.4F, 0.6F}, was[6];
     memcpy(was, x, sizeof x);
     cs_processor_apply(&p, 3, 6, x); /* no file */
@@ -67,7 +67,7 @@ TEST_IN_DIR(values_are_rescaled_and_normalised)
 TEST_IN_DIR(images_are_resized_and_cropped)
 {
     uint8_t pixel[2 * HIGH * WIDE], sized[14 * 10];
-    AUTO(cs_processor) p = {0};
+    CS_AUTO(cs_processor) p = {0};
     cs_images out = {0},
               m = {.name = (char[]){"m"}, .count = 2, .height = HIGH, .width = WIDE, .channels = 1};
     fill(pixel);
@@ -111,7 +111,7 @@ TEST_IN_DIR(other_steps_are_refused_by_name)
         assert_fails(cs_processor_read(put(state, "p.json", bad[i].json), 3, &p), CS_ERR_INPUT,
                      bad[i].reason);
     }
-    AUTO(cs_processor) p = {0};
+    CS_AUTO(cs_processor) p = {0};
     OK(cs_processor_read(put(state, "p.json", "{\"do_pad\": false, \"processor_class\": \"x\"}"), 3,
                          &p));
 }

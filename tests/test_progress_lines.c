@@ -1,5 +1,6 @@
 /* Lines of progress off a terminal: one each period, whether or not the work reports. */
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "cli/progress_bar.h"
 #include "io_support.h"

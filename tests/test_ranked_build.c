@@ -23,7 +23,7 @@ TEST(builds_are_those_of_one_process)
     for (int d = 0; d < 600; ++d) {
         length[d] = 2 + (d * 37) % 60;
     }
-    AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(600, length, 200, 3, 5);
     for (size_t t = 0; t < sizeof kinds / sizeof *kinds; ++t) {
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
@@ -57,7 +57,7 @@ TEST(ranks_without_rows)
 {
     for (int64_t labels = 0; labels < 3; labels += 2) {
         int64_t length[] = {3, 2};
-        AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
+        CS_AUTO(cs_corpus) corpus = small_corpus(2, length, 2, labels, 5);
         cs_cooc one = {0}, all[MOST_RANKS] = {0};
         build_job job = {&corpus, {.threads = 2, .memory_budget = 1 << 20}, all};
         cs_status status[MOST_RANKS];
@@ -84,13 +84,13 @@ TEST(ranks_without_rows)
 TEST(every_allocation_may_fail)
 {
     int64_t length[] = {5, 9, 4};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 6, 2, 5);
     cs_comm alone = {.ranks = 1, .neighbours = 1};
     cs_cooc_options o = {.threads = 1, .memory_budget = 1 << 20, .comm = &alone};
     OK(cs_objective_parse("ar", &o.objective));
     OK(cs_context_parse("nearest:1", &o.context));
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_cooc) cooc = {0};
+        CS_AUTO(cs_cooc) cooc = {0};
         (void)out_of_memory(cs_cooc_build(&corpus, &o, &cooc));
     }
 }
@@ -98,7 +98,7 @@ TEST(every_allocation_may_fail)
 TEST(a_build_that_cannot_be_fails_on_all_ranks)
 {
     int64_t length[] = {1, 1, 1};
-    AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
+    CS_AUTO(cs_corpus) corpus = small_corpus(3, length, 4, 0, 5);
     cs_cooc all[MOST_RANKS] = {0};
     build_job job = {&corpus, {.threads = 1, .memory_budget = 1 << 20}, all};
     cs_status status[MOST_RANKS];

@@ -105,8 +105,8 @@ static void draw_groups(int64_t groups, int32_t *group)
 TEST(filling_by_groups)
 {
     for (const picture_form *form = picture_forms; form->target != CS_TARGET_IDS; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
-        AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
@@ -146,12 +146,12 @@ TEST(filling_by_groups)
 TEST(filling_by_codes)
 {
     for (const picture_form *form = picture_forms + 6; form->name; ++form) {
-        AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
+        CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, NULL);
         cs_patch_reader r = {0};
         open_reader(&t, form, &r);
         int32_t group[COUNT * PATCHES], again[COUNT * PATCHES], id[COUNT * PATCHES];
         float x[COUNT * PIXELS], y[COUNT * PIXELS], once[COUNT * PIXELS], twice[COUNT * PIXELS];
-        AUTO_FREE float *values = NULL;
+        CS_AUTO_FREE float *values = NULL;
         const float *centre = t.model.codes->book.centre;
         OK(cs_codes_values(t.model.codes, &t.corpus, NULL, &values)); /* pictures of nothing else */
         memcpy(x, values, sizeof x);
@@ -208,21 +208,21 @@ static double mean_of(const cs_reconstruction *r, int filler, int score)
 TEST_IN_DIR(reconstruction_of_waves)
 {
     const picture_form *form = &picture_forms[0];
-    AUTO(cs_images) m = make_pictures();
-    AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
+    CS_AUTO(cs_images) m = make_pictures();
+    CS_AUTO_BY(free_training, training) t = make_picture_training(form, 1, in_dir(state, "run"));
     t.options.steps = 600;
     t.options.data.batch = 16;
     t.options.rate.learning_rate = 1e-2;
     t.options.intervals.save_every = 0;
     (void)trained(&t);
-    AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
+    CS_AUTO_BY(cs_patch_reader_close, cs_patch_reader) reader = {0};
     open_reader(&t, form, &reader);
     memset(m.held_out, 0, PICTURES); /* those that it was trained on: all are reconstructed */
     cs_reconstruct_options o = {
         .mask_ratio = 0.4, .groups = 1, .shown = 3, .seed = 1, .threads = 1};
-    AUTO(cs_reconstruction) one = {0}, two = {0};
+    CS_AUTO(cs_reconstruction) one = {0}, two = {0};
     OK(cs_reconstruct(&reader, &m, &o, in_dir(state, "sheet.png"), &one));
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0, scale = 64 / (m.height > m.width ? m.height : m.width);
     OK(cs_file_read(in_dir(state, "sheet.png"), 1 << 20, &bytes, &size));
     AUTO_OK(cs_picture, picture, cs_picture_decode("sheet.png", bytes, size, false, &picture));

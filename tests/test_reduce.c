@@ -44,7 +44,7 @@ static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
 TEST(components_match_flooding)
 {
     for (uint64_t seed = 1; seed <= 12; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 48, 40, seed);
+        CS_AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 48, 40, seed);
         int64_t row[48], col[40];
         AUTO_OK(cs_dense, d, cs_csr_to_dense(&a, &d));
         AUTO_OK(cs_components, c, cs_components_of(&a, &c));
@@ -74,7 +74,7 @@ TEST(components_match_flooding)
 TEST(components_of_a_long_path)
 {
     enum { N = 100000 };
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, N, N + 1, 2 * N));
     for (int64_t i = 0; i < N; ++i) {
         a.col[2 * i] = (int32_t)(N - 1 - i);
@@ -90,7 +90,7 @@ TEST(components_of_a_long_path)
 
 TEST(stored_zeros_are_no_edges)
 {
-    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
+    CS_AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 5, 7, 2});
     a.val[1] = a.val[2] = 0;
     AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 2);
@@ -133,7 +133,7 @@ static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool 
  */
 static void check_lumping(cs_csr *a, double scale)
 {
-    AUTO(cs_lumping) l = {0};
+    CS_AUTO(cs_lumping) l = {0};
     AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
@@ -159,7 +159,7 @@ static void check_lumping(cs_csr *a, double scale)
 TEST(lumping_finds_exactly_the_proportional_rows)
 {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
+        CS_AUTO(cs_csr) a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
         check_lumping(&a, 1);
         cs_csr_free(&a);
         a = untidy_matrix(1 + (int64_t)seed / 3, 40, 36, seed);
@@ -173,7 +173,7 @@ TEST(lumping_finds_exactly_the_proportional_rows)
 TEST(large_counts_compare_exactly)
 {
     double big = 9007199254740990.0;
-    AUTO(cs_csr) a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
+    CS_AUTO(cs_csr) a = matrix_of(3, 2, (double[]){big, 2, big / 2, 1, big - 1, 2});
     AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][0], 0);
     assert_int_equal(l.lump[CS_LEFT][1], 0);
@@ -184,9 +184,9 @@ TEST(large_counts_compare_exactly)
 TEST(no_bucket_boundary_parts_rows)
 {
     double up = nextafter(0.1, 1), down = nextafter(0.1, 0);
-    AUTO(cs_csr) a = matrix_of(4, 3,
-                               (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
-                                          0.1 * (1 + 1e-9), 0.3, 0.6});
+    CS_AUTO(cs_csr) a = matrix_of(4, 3,
+                                  (double[]){0.1, 0.3, 0.6, up, 0.3, 0.6, down, 0.3, 0.6, //
+                                             0.1 * (1 + 1e-9), 0.3, 0.6});
     AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.lump[CS_LEFT][1], 0);
     assert_int_equal(l.lump[CS_LEFT][2], 0);
@@ -201,8 +201,8 @@ TEST(single_entry_rows_lump)
 {
     enum { ROWS = 200000, COLS = 10 };
     for (int real = 0; real < 2; ++real) {
-        AUTO(cs_csr) a = {0};
-        AUTO(cs_lumping) l = {0};
+        CS_AUTO(cs_csr) a = {0};
+        CS_AUTO(cs_lumping) l = {0};
         OK(cs_csr_init(&a, ROWS, COLS, ROWS));
         for (int64_t i = 0; i < ROWS; ++i) {
             a.col[i] = (int32_t)(i % COLS);
@@ -218,7 +218,7 @@ TEST(single_entry_rows_lump)
 TEST(bad_matrices_are_refused)
 {
     cs_lumping l = {0};
-    AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
+    CS_AUTO(cs_csr) a = matrix_of(2, 2, (double[]){1, 2, 3, 4});
     assert_fails(cs_lump(&a, -1, &l), CS_ERR_USAGE, "-1");
     assert_int_equal(cs_lump(&a, NAN, &l), CS_ERR_USAGE);
     cs_reason_clear();
@@ -231,7 +231,7 @@ TEST(bad_matrices_are_refused)
 
 TEST(an_empty_matrix_reduces_to_nothing)
 {
-    AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_csr) a = {0};
     OK(cs_csr_init(&a, 3, 2, 0));
     AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 0);
@@ -246,11 +246,11 @@ TEST(an_empty_matrix_reduces_to_nothing)
 TEST(every_failed_allocation_is_reported)
 {
     for (int real = 0; real < 2; ++real) {
-        AUTO(cs_csr) a = untidy_matrix(2, 24, 20, 5);
+        CS_AUTO(cs_csr) a = untidy_matrix(2, 24, 20, 5);
         a.val[0] += real ? 0.5 : 0;
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_components) c = {0};
-            AUTO(cs_lumping) l = {0};
+            CS_AUTO(cs_components) c = {0};
+            CS_AUTO(cs_lumping) l = {0};
             cs_status status = cs_components_of(&a, &c);
             if (status == CS_OK) status = cs_lump(&a, 0, &l);
             if (out_of_memory(status)) assert_null(l.lump[CS_LEFT]);
@@ -260,7 +260,7 @@ TEST(every_failed_allocation_is_reported)
 
 TEST(majority_takes_the_lowest_class_on_ties)
 {
-    AUTO(cs_labelled) m = {.labels = 3};
+    CS_AUTO(cs_labelled) m = {.labels = 3};
     m.row_label = matrix_of(4, 3, (double[]){1, 2, 2, 0, 0, 0, 5, 4, 5, 0, 0, 1});
     int32_t label[4];
     cs_majority(&m.row_label, label);
@@ -289,8 +289,8 @@ TEST(the_best_guess_of_a_class_errs)
 TEST(lumps_are_found_among_many_rows)
 {
     enum { HALF = 4500 };
-    AUTO(cs_csr) a = {0};
-    AUTO(cs_lumping) l = {0};
+    CS_AUTO(cs_csr) a = {0};
+    CS_AUTO(cs_lumping) l = {0};
     OK(cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
     for (int64_t i = 0; i < 2 * HALF; ++i) {
         const int32_t c = (int32_t)(i % HALF);
@@ -312,7 +312,7 @@ TEST(lumps_are_found_among_many_rows)
  * like is not. */
 TEST(sums_that_overflow_are_named)
 {
-    AUTO(cs_csr) a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
+    CS_AUTO(cs_csr) a = matrix_of(3, 3, (double[]){0, 1, 1.5, 1, 1e308, 0, 2, 1e308, 0});
     AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_int_equal(l.a.rows, 3);
     cs_lumping_free(&l);

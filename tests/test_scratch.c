@@ -14,7 +14,7 @@ static int64_t expected(int64_t i)
 
 TEST(contents_stay)
 {
-    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
+    CS_AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     int64_t held = 0;
     for (int64_t items = 3; items < 3000000; items *= 10) {
         OK(cs_scratch_grow(&m, NULL, items * (int64_t)sizeof(int64_t)));
@@ -47,7 +47,7 @@ TEST(contents_stay)
 
 TEST(what_cannot_be_had_is_said)
 {
-    AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
+    CS_AUTO_BY(cs_scratch_free, cs_scratch_memory) m = {0};
     assert_fails(cs_scratch_grow(&m, "/nowhere", 100), CS_ERR_IO, "/nowhere");
     assert_null(m.at);
     cs_reason_clear();

@@ -18,7 +18,7 @@ TEST(events_do_not_depend_on_the_share)
 {
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
-        AUTO(cs_pairs) a = {0}, b = {0};
+        CS_AUTO(cs_pairs) a = {0}, b = {0};
         double predicted = 0, kept = 0;
         OK(cs_pairs_of(&all, LENGTH, &a));
         OK(cs_pairs_of(&few, LENGTH, &b));
@@ -41,7 +41,7 @@ TEST(drawn_plans_lose_weights_alone)
     for (int i = 0; i < plan_spec_count(); ++i) {
         const cs_objective all = plan_objective(plan_spec(i)), few = thinned(plan_spec(i), 0.3);
         double total = 0, kept = 0;
-        AUTO(cs_plan) a = {0}, b = {0};
+        CS_AUTO(cs_plan) a = {0}, b = {0};
         OK(cs_plan_init(&a, LENGTH));
         OK(cs_plan_init(&b, LENGTH));
         for (uint64_t draw = 0; draw < 2000; ++draw) {
@@ -98,7 +98,7 @@ static void check_batches(cs_task task, const cs_model_config *config)
         example[b] = (cs_example){batch_text, LENGTH, b, NULL, NULL};
     }
     for (int64_t step = 0; step < STEPS; ++step) {
-        AUTO(cs_batch) a = {0}, b = {0};
+        CS_AUTO(cs_batch) a = {0}, b = {0};
         OK(cs_batch_build(&(cs_batch_order){&task, config, 1, step, NULL}, example, TEXTS, &a));
         OK(cs_batch_build(&(cs_batch_order){&few, config, 1, step, NULL}, example, TEXTS, &b));
         compare(&a, &b);
@@ -133,11 +133,11 @@ TEST(batches_score_a_share_of_the_same_predictions)
 TEST(shares_are_read_and_checked)
 {
     cs_objective o, back;
-    AUTO(cs_plan_file) held = {0};
+    CS_AUTO(cs_plan_file) held = {0};
     json_auto_t *json = NULL;
     OK(cs_objective_parse("masked(mask-ratio=0.5,share=0.2)", &o));
     assert_true(o.share == 0.2);
-    AUTO_FREE char *text = cs_objective_describe(&o);
+    CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "masked(mask-ratio=0.5,share=0.2)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));

@@ -66,11 +66,11 @@ TEST(panels_are_matrices)
     enum { P = 19, Q = 10 };
     for (size_t t = 0; t < sizeof lengths / sizeof *lengths; ++t) {
         int64_t n = lengths[t];
-        AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
+        CS_AUTO(cs_csr) a = random_sparse(n, n, 1.0 / (double)n, 3), at = {0};
         cs_linop_csr_ctx ctx;
         OK(cs_csr_transpose(&a, &at));
         const cs_linop op = cs_linop_csr(&ctx, &a, &at, 0);
-        AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
+        CS_AUTO_BY(cs_space_cpu_free, cs_space) s = {0};
         OK(cs_space_cpu(&op, 2, &s));
         cs_panel *p[P + 1];
         cs_dense v, w, h, c, want, got;

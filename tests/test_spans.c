@@ -30,7 +30,7 @@ TEST(answers_are_normalised)
         {"aan thethe a an the", "aan thethe"},
         {"", ""}};
     for (size_t i = 0; i < sizeof pair / sizeof *pair; ++i) {
-        AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
+        CS_AUTO_FREE char *made = cs_answer_normalise(pair[i][0]);
         assert_non_null(made);
         assert_string_equal(made, pair[i][1]);
     }
@@ -149,7 +149,7 @@ static const char CONTEXT[] = "w1 w2  w3 w4 w5 w6 w7 w8 w9 w10";
 /* Of w4 w5 in windows of 4 tokens, 3 from one to the next: w1-4, w4-7, w7-10. <s> ? </s> context. */
 TEST_IN_DIR(long_contexts_are_read_in_windows)
 {
-    AUTO(cs_tokenizer) *t = word_tokenizer();
+    CS_AUTO(cs_tokenizer) *t = word_tokenizer();
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of(CONTEXT,
@@ -197,7 +197,7 @@ TEST_IN_DIR(long_contexts_are_read_in_windows)
 /* Tokens of byte-level BPE are bytes of the text, without the blank that begins them. */
 TEST_IN_DIR(tokens_have_their_bytes)
 {
-    AUTO(cs_tokenizer) *t = small_bpe();
+    CS_AUTO(cs_tokenizer) *t = small_bpe();
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of("the \u017c\u00f3\u0142w, (the)  end",
@@ -225,8 +225,8 @@ TEST_IN_DIR(tokens_have_their_bytes)
 
 TEST_IN_DIR(the_best_span_is_answered)
 {
-    AUTO(cs_tokenizer) *t = word_tokenizer();
-    AUTO(cs_spans) s = {0};
+    CS_AUTO(cs_tokenizer) *t = word_tokenizer();
+    CS_AUTO(cs_spans) s = {0};
     AUTO_OK(cs_squad, squad,
             read_squad(state,
                        of(CONTEXT, "{\"id\": \"a\", \"question\": \"w0\", \"answers\": [], "
@@ -323,7 +323,7 @@ TEST(the_gradient_is_that_of_the_loss)
         cs_finetune_result result;
         make_texts(&texts);
         AUTO_OK(cs_backend, *backend, cs_backend_ref64(&backend));
-        AUTO(cs_model) model = span_model(backend, arch[a], &texts);
+        CS_AUTO(cs_model) model = span_model(backend, arch[a], &texts);
         cs_finetune_options o = cs_finetune_defaults();
         o.epochs = 1;
         o.batch = 2;
@@ -410,7 +410,7 @@ TEST_IN_DIR(answers_are_learned)
 {
     const cs_arch arch[] = {CS_ARCH_BERT, CS_ARCH_GPT2};
     for (int a = 0; a < 2; ++a) {
-        AUTO(cs_tokenizer) *t = word_tokenizer();
+        CS_AUTO(cs_tokenizer) *t = word_tokenizer();
         float *logits[2];
         AUTO_OK(cs_squad, squad, read_squad(state, words_to_find(96), &squad));
         const cs_spans_options o = {
@@ -421,7 +421,7 @@ TEST_IN_DIR(answers_are_learned)
             cs_finetune_result result;
             double loss = 0;
             AUTO_OK(cs_backend, *backend, cs_backend_cpu(threads, &backend));
-            AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
+            CS_AUTO(cs_model) model = span_model(backend, arch[a], &s.texts);
             cs_finetune_options f = cs_finetune_defaults();
             f.epochs = 25;
             f.learning_rate = 5e-3;
@@ -456,7 +456,7 @@ TEST(what_has_no_spans_is_refused)
     cs_finetune_options o = cs_finetune_defaults();
     make_texts(&texts);
     AUTO_OK(cs_backend, *backend, cs_backend_cpu(1, &backend));
-    AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
+    CS_AUTO(cs_model) model = span_model(backend, CS_ARCH_BERT, &texts);
     o.label_smoothing = 0.1;
     assert_fails(cs_finetune(&model, &texts, NULL, 0, &o, &result), CS_ERR_USAGE, "need classes");
     o.label_smoothing = 0;

@@ -80,7 +80,7 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
 TEST(leave_one_out_is_that_of_refits)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0};
+    CS_AUTO(cs_dense) x = {0};
     random_rows(3, ROWS, &x, label);
     AUTO_OK(cs_ridge, r, cs_ridge_fit(&x, label, CLASSES, &r));
     double sum = 0;
@@ -94,8 +94,8 @@ TEST(leave_one_out_is_that_of_refits)
 TEST(features_may_be_shifted_constant_or_missing)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0}, y = {0};
-    AUTO(cs_ridge) a = {0}, b = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0};
+    CS_AUTO(cs_ridge) a = {0}, b = {0};
     random_rows(4, ROWS, &x, label);
     OK(cs_dense_init(&y, ROWS, FEATURES + 1));
     for (int64_t i = 0; i < ROWS; ++i) {
@@ -119,7 +119,7 @@ TEST(features_may_be_shifted_constant_or_missing)
 TEST(bad_rows_are_refused)
 {
     int32_t label[ROWS];
-    AUTO(cs_dense) x = {0};
+    CS_AUTO(cs_dense) x = {0};
     cs_ridge r = {0};
     random_rows(5, ROWS, &x, label);
     label[7] = CLASSES;
@@ -186,7 +186,7 @@ static cs_status probe(const setting *s, int threads, cs_spectral_probe_result *
 
 TEST(held_out_documents_are_classified)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.8, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
@@ -216,7 +216,7 @@ TEST(held_out_documents_are_classified)
 /* Tokens that say nothing of the class: chance, within five standard errors. */
 TEST(noise_is_not_classified)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0, CS_SPLIT_TRAIN, "each:3", &s);
     OK(probe(&s, 1, &r));
@@ -228,7 +228,7 @@ TEST(noise_is_not_classified)
 /* Whole contexts with positions hardly ever recur: the share of unknown ones says so. */
 TEST(unknown_contexts_are_counted)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_TRAIN, "nearest:3", &s);
     OK(probe(&s, 1, &r));
@@ -245,12 +245,12 @@ TEST(unknown_contexts_are_counted)
  * feature: Abar v / (sigma sqrt(P_C)) = u / sqrt(P_C). */
 TEST(folding_in_a_training_document_gives_its_row)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "document", &s);
     cs_spectral_source source = {&s.corpus, &s.options, &s.cooc, &s.spectrum, s.spectrum.k, 1};
     const int64_t document[] = {0, 1, 2, 3, 5, 6};
     enum { COUNT = sizeof document / sizeof *document };
-    AUTO(cs_dense) x = {0}, y = {0};
+    CS_AUTO(cs_dense) x = {0}, y = {0};
     double unknown;
     int64_t none;
     OK(cs_spectral_token_features(&source, COUNT, document, &x, &unknown));
@@ -264,7 +264,7 @@ TEST(folding_in_a_training_document_gives_its_row)
 
 TEST(threads_do_not_matter)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result a, b;
     set_up(0.6, CS_SPLIT_TRAIN, "each:2", &s);
     OK(probe(&s, 1, &a));
@@ -275,7 +275,7 @@ TEST(threads_do_not_matter)
 
 TEST(bad_input_is_refused)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     cs_spectral_probe_result r;
     set_up(0.5, CS_SPLIT_ALL, "each:2", &s);
     assert_fails(probe(&s, 1, &r), CS_ERR_USAGE, "--split train");
@@ -299,7 +299,7 @@ TEST(bad_input_is_refused)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO_BY(tear_down, setting) s = {0};
+    CS_AUTO_BY(tear_down, setting) s = {0};
     set_up(0.5, CS_SPLIT_TRAIN, "each:2", &s);
     cs_spectral_probe_result r;
     EACH_ALLOCATION_FAILS(n)

@@ -10,7 +10,7 @@
 /* sum_X A(X, u) A(X, v) / P_C(X), by its definition; rows and columns without mass are empty. */
 static cs_csr gram_of(const cs_csr *a)
 {
-    AUTO(cs_dense) d = {0}, g = {0};
+    CS_AUTO(cs_dense) d = {0}, g = {0};
     cs_csr out = {0};
     OK(cs_csr_to_dense(a, &d));
     OK(cs_dense_init(&g, a->cols, a->cols));
@@ -77,9 +77,9 @@ TEST(all_values_are_those_of_the_matrix)
     const cs_spectrum_options o = {
         .moment4 = true, .moment4_budget = 1e-9, .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
     for (uint64_t seed = 1; seed <= 4; ++seed) {
-        AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 120, 60, seed), g = gram_of(&a);
-        AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
-        AUTO(cs_spectrum) s = spectrum_of(&g, o);
+        CS_AUTO(cs_csr) a = untidy_matrix((int64_t)seed, 120, 60, seed), g = gram_of(&a);
+        CS_AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+        CS_AUTO(cs_spectrum) s = spectrum_of(&g, o);
         assert_true(s.input.gram && !whole.input.gram);
         assert_true(s.solution.converged);
         assert_null(s.u.data);
@@ -96,7 +96,7 @@ TEST(all_values_are_those_of_the_matrix)
         assert_int_equal(s.cert.moments.state, CS_CERT_PASSED);
         assert_int_equal(s.cert.residual.state, CS_CERT_PASSED);
         assert_int_not_equal(s.cert.inertia.state, CS_CERT_FAILED);
-        AUTO(cs_spectrum) plain = spectrum_of(&g, (cs_spectrum_options){.no_reduction = true});
+        CS_AUTO(cs_spectrum) plain = spectrum_of(&g, (cs_spectrum_options){.no_reduction = true});
         assert_same_values(&plain, &whole);
     }
 }
@@ -104,13 +104,13 @@ TEST(all_values_are_those_of_the_matrix)
 /* The block solver's few, with every certificate; what a missed value does to them. */
 TEST(leading_values_are_certified)
 {
-    AUTO(cs_csr) a = multiplicity_matrix(false, 3, 5), g = gram_of(&a);
+    CS_AUTO(cs_csr) a = multiplicity_matrix(false, 3, 5), g = gram_of(&a);
     cs_spectrum_options o = {.k = 12,
                              .moment4 = true,
                              .solver = CS_SOLVER_BLOCK,
                              .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
-    AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.k = 12, .moment4 = true});
-    AUTO(cs_spectrum) s = spectrum_of(&g, o);
+    CS_AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.k = 12, .moment4 = true});
+    CS_AUTO(cs_spectrum) s = spectrum_of(&g, o);
     assert_same_values(&s, &whole);
     assert_int_equal(s.cert.probe.state, CS_CERT_PASSED);
     assert_int_equal(s.cert.inertia.state, CS_CERT_PASSED);
@@ -130,18 +130,18 @@ TEST(leading_values_are_certified)
 TEST(a_gram_form_may_come_normalised)
 {
     cs_csr a = untidy_matrix(2, 60, 30, 9), abar = normalised(&a), g = {0};
-    AUTO(cs_dense) d = {0}, m = {0};
+    CS_AUTO(cs_dense) d = {0}, m = {0};
     OK(cs_csr_to_dense(&abar, &d));
     OK(cs_dense_init(&m, a.cols, a.cols));
     OK(cs_gemm(true, false, 1, &d, &d, 0, &m));
-    AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
+    CS_AUTO(cs_spectrum) whole = spectrum_of(&a, (cs_spectrum_options){.moment4 = true});
     for (int e = -501; e <= 501; e += 167) { /* even and odd */
         g = csr_of(&m);
         for (int64_t p = 0; p < cs_csr_nnz(&g); ++p) {
             g.val[p] = ldexp(g.val[p], e);
         }
         g.gram = true;
-        AUTO(cs_spectrum) s =
+        CS_AUTO(cs_spectrum) s =
             spectrum_of(&g, (cs_spectrum_options){.normalised = true, .moment4 = true});
         double unit = sqrt(ldexp(1, e));
         assert_true(s.solution.converged);
@@ -170,10 +170,10 @@ static void assert_same_interval(const cs_interval *a, const cs_interval *b, dou
  * distinct values within the degree the quadrature is exact. */
 TEST(densities_are_those_of_the_matrix)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 80, 24, 3), g = gram_of(&a);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 80, 24, 3), g = gram_of(&a);
     const cs_spectrum_density_options o = {
         .spectrum = {.k = 4, .seed = 1}, .samples = 16, .degree = 40, .bins = 10};
-    AUTO(cs_spectrum_density) d = {0}, e = {0};
+    CS_AUTO(cs_spectrum_density) d = {0}, e = {0};
     cs_spectrum_density_options plain = o;
     plain.spectrum.no_reduction = true; /* lumping would change what the signs meet */
     OK(cs_spectrum_density_of(&a, &plain, &d));
@@ -198,9 +198,9 @@ TEST(connectivity_is_that_of_the_matrix)
 {
     static const char *const of_contexts[] = {"rows", "nnz", "sweep_cut", "sweep_volume",
                                               "conditional_entropy"};
-    AUTO(cs_csr) a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
+    CS_AUTO(cs_csr) a = untidy_matrix(2, 90, 40, 4), g = gram_of(&a);
     const cs_connectivity_options o = {.k = 5};
-    AUTO(cs_connectivity) whole = {0}, c = {0};
+    CS_AUTO(cs_connectivity) whole = {0}, c = {0};
     double expected[CS_CONNECTIVITY_VALUES], value[CS_CONNECTIVITY_VALUES];
     OK(cs_connectivity_of(&a, &o, &whole));
     OK(cs_connectivity_of(&g, &o, &c));
@@ -220,7 +220,7 @@ TEST(connectivity_is_that_of_the_matrix)
 TEST(what_is_not_symmetric_is_refused)
 {
     const double values[] = {2, 1, 0, 1, 3, 1, 0, 2, 3}, rows[] = {2, 1, 0, 1, 3, 1};
-    AUTO(cs_csr) a = matrix_of(3, 3, values), b = matrix_of(2, 3, rows);
+    CS_AUTO(cs_csr) a = matrix_of(3, 3, values), b = matrix_of(2, 3, rows);
     cs_spectrum s = {0};
     const cs_spectrum_options o = {0};
     a.gram = b.gram = true;
@@ -231,10 +231,10 @@ TEST(what_is_not_symmetric_is_refused)
 
 TEST_IN_DIR(files_keep_the_mark)
 {
-    AUTO(cs_csr) a = untidy_matrix(1, 20, 8, 3), g = gram_of(&a);
+    CS_AUTO(cs_csr) a = untidy_matrix(1, 20, 8, 3), g = gram_of(&a);
     const char *const names[] = {"gram.npz", "gram.mtx"};
     for (int i = 0; i < 2; ++i) {
-        AUTO(cs_csr) back = {0}, plain = {0};
+        CS_AUTO(cs_csr) back = {0}, plain = {0};
         const char *path = in_dir(state, names[i]);
         OK(i == 0 ? cs_matrix_write_npz(path, &g, false) : cs_matrix_write_mtx(path, &g, false));
         OK(cs_matrix_read(path, &back));
@@ -252,8 +252,9 @@ TEST_IN_DIR(files_keep_the_mark)
 
 TEST(every_allocation_may_fail)
 {
-    AUTO(cs_csr) whole = multiplicity_matrix(true, 2, 4), a = gram_of(&whole);
-    AUTO(cs_csr) b = untidy_matrix(2, 40, 16, 2), g = gram_of(&b); /* with empty rows and columns */
+    CS_AUTO(cs_csr) whole = multiplicity_matrix(true, 2, 4), a = gram_of(&whole);
+    CS_AUTO(cs_csr) b = untidy_matrix(2, 40, 16, 2),
+                    g = gram_of(&b); /* with empty rows and columns */
     const cs_spectrum_options o = {
         .k = 4, .moment4 = true, .certify = CS_CERTIFY_USUAL | CS_CERTIFY_INERTIA};
     const cs_spectrum_density_options d = {
@@ -261,8 +262,8 @@ TEST(every_allocation_may_fail)
     for (int kind = 0; kind < 4; ++kind) {
         const cs_csr *m = kind % 2 ? &a : &g;
         EACH_ALLOCATION_FAILS(n) {
-            AUTO(cs_spectrum) s = {0};
-            AUTO(cs_spectrum_density) density = {0};
+            CS_AUTO(cs_spectrum) s = {0};
+            CS_AUTO(cs_spectrum_density) density = {0};
             (void)out_of_memory(kind < 2 ? cs_spectrum_of(m, &o, &s)
                                          : cs_spectrum_density_of(m, &d, &density));
         }

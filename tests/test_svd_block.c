@@ -22,7 +22,7 @@ static void check_triplets(const cs_svd *s, double tol)
 TEST(threads_do_not_change_bits)
 {
     AUTO_OPERATOR(f, random_sparse(9000, 4000, 0.001, 4), 0);
-    AUTO(cs_svd) first = {0};
+    CS_AUTO(cs_svd) first = {0};
     for (int threads = 1; threads <= 5; ++threads) {
         f.ctx.threads = threads;
         cs_threads_set(threads);
@@ -50,7 +50,7 @@ TEST(panel_products_are_optional)
     cs_linop bare = f.op;
     bare.panel = NULL;
     cs_svd_options o = {.k = 12, .solver = CS_SOLVER_BLOCK};
-    AUTO(cs_svd) with = {0}, without = {0};
+    CS_AUTO(cs_svd) with = {0}, without = {0};
     OK(cs_svd_compute(&f.op, &o, &with));
     OK(cs_svd_compute(&bare, &o, &without));
     check_triplets(&with, 1e-12);
@@ -114,7 +114,7 @@ TEST(the_gram_form_ends_at_its_floor)
 TEST(a_semidefinite_matrix_is_applied_itself)
 {
     enum { N = 700, K = 6 };
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     falling_operator(&f, N);
     int64_t applications[2];
     for (int direct = 0; direct < 2; ++direct) {
@@ -185,8 +185,8 @@ TEST(all_triplets_of_small_matrices)
 TEST(rank_deficient_and_flat)
 {
     double value[600];
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO(cs_svd) s = {0};
     for (int j = 0; j < 3; ++j) {
         value[j] = 3 - j;
     }
@@ -279,7 +279,7 @@ TEST(warm_start)
     cs_svd_options o = {.k = 6, .solver = CS_SOLVER_BLOCK, .tol = 1e-9};
     cs_svd cold, warm;
     OK(cs_svd_compute(&f.op, &o, &cold));
-    AUTO(cs_dense) noise = {0};
+    CS_AUTO(cs_dense) noise = {0};
     OK(cs_dense_init(&noise, 2000, 6));
     fill_normal(&noise, 50);
     for (int64_t e = 0; e < 6 * 2000; ++e) {
@@ -333,13 +333,13 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < 40; ++j) {
         value[j] = pow(10, -0.25 * j);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     operator_of(&f, scattered(50, 45, 40, value), 0); /* Golub-Kahan is on the path */
-    AUTO(cs_dense) start = {0};
+    CS_AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, 45, 3));
     fill_normal(&start, 51);
     cs_svd_options o = {.k = 36, .solver = CS_SOLVER_BLOCK, .start = &start};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO(cs_svd) s = {0};
     EACH_ALLOCATION_FAILS(n)
         (void)out_of_memory(cs_svd_compute(&f.op, &o, &s));
     OK(cs_dense_orthonormalise(&start));

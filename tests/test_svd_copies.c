@@ -32,12 +32,12 @@ TEST(all_copies_whatever_the_threads)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        AUTO(cs_svd) one = {0}, three = {0};
+        CS_AUTO(cs_svd) one = {0}, three = {0};
         OK(cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
@@ -66,7 +66,7 @@ TEST(copies_at_every_level)
                        : j < 95 ? level[t][1] * (1 - 1e-5)
                                 : level[t][2] * (j < 140 ? 1 : 0.9 * (LENGTH - j) / LENGTH);
         }
-        AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
         scatter(&f, LENGTH + 10, LENGTH + 1, value);
         cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .seed = t};
         AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -82,7 +82,7 @@ TEST(copies_of_a_small_value)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 40 ? 1 : j < WANTED ? 1e-7 : 4e-8 * (LENGTH - j) / LENGTH;
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK};
     AUTO_OK(cs_svd, s, cs_svd_compute(&f.op, &o, &s));
@@ -97,11 +97,11 @@ TEST(every_allocation_may_fail)
     for (int j = 0; j < LENGTH; ++j) {
         value[j] = j < 30 ? 1 : 0.7 * (LENGTH - j) / LENGTH;
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, LENGTH + 10, LENGTH + 1, value);
     cs_svd_options o = {.k = WANTED, .solver = CS_SOLVER_BLOCK, .tol = 1e-9, .threads = 1};
     EACH_ALLOCATION_FAILS(n) {
-        AUTO(cs_svd) s = {0};
+        CS_AUTO(cs_svd) s = {0};
         if (!out_of_memory(cs_svd_compute(&f.op, &o, &s))) check(&s, WANTED, value, 1e-9);
     }
 }
@@ -123,7 +123,7 @@ TEST(what_was_found_is_kept)
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     scatter(&f, N + 10, N + 1, value);
     int64_t done = 0;
     cs_progress progress = {stop_among_copies, &done};

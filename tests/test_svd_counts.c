@@ -72,7 +72,7 @@ TEST(applications_are_the_columns_applied)
                {CS_SOLVER_BLOCK, 12, 0, 1, 1e-3}};
     for (size_t w = 0; w < sizeof way / sizeof *way; ++w) {
         for (int plain = 0; plain < 2; ++plain) { /* with panels and normal products, or without */
-            AUTO(counted) c = {0};
+            CS_AUTO(counted) c = {0};
             counted_of(&c, falling(way[w].scale));
             if (plain) {
                 c.op.panel = NULL;
@@ -113,7 +113,7 @@ TEST(progress_is_what_was_done)
     static reports t;
     const cs_progress progress = {take, &t};
     for (int gram = 0; gram < 2; ++gram) { /* blocks of 64 columns of the smaller side */
-        AUTO(counted) c = {0};
+        CS_AUTO(counted) c = {0};
         counted_of(&c, falling(1));
         cs_svd_options o = {
             .k = 5, .solver = CS_SOLVER_LAPACK, .dense_limit = gram, .progress = &progress};
@@ -163,9 +163,9 @@ TEST(the_block_solver_stops_soon_after_it_can)
         const int64_t k = cases[t].k;
         const double tol = cases[t].tol > 0 ? cases[t].tol : 1e-12;
         double *value = test_zeros(N, sizeof *value);
-        AUTO_BY(operator_free, csr_operator) f = {0};
-        AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-        AUTO(cs_krylov) process = {0};
+        CS_AUTO_BY(operator_free, csr_operator) f = {0};
+        CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+        CS_AUTO(cs_krylov) process = {0};
         cs_ritz ritz;
         for (int j = 0; j < N; ++j) {
             value[j] = j < k ? 1 + 0.5 * (double)(k - j) / (double)k : cases[t].gap * (N - j) / N;
@@ -228,9 +228,9 @@ TEST(filters_save_orthogonalisation)
 {
     enum { N = 2000, COPIES = 160 };
     double *value = test_zeros(N, sizeof *value);
-    AUTO_BY(operator_free, csr_operator) f = {0};
-    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    CS_AUTO(cs_svd) s = {0};
     for (int j = 0; j < N; ++j) {
         value[j] = j < COPIES ? 1 : 0.94 * (N - j) / (N - COPIES);
     }
@@ -296,7 +296,7 @@ TEST(arpack_at_the_ends_of_the_range)
 {
     enum { N = 30, WIDE = 300 };
     double value[N] = {0};
-    AUTO_BY(operator_free, csr_operator) f = {0};
+    CS_AUTO_BY(operator_free, csr_operator) f = {0};
     cs_svd s;
     const cs_svd_options o = {.k = 2, .solver = CS_SOLVER_ARPACK};
     operator_of(&f, diagonal_matrix(N, value), 1);
@@ -319,8 +319,8 @@ TEST(arpack_at_the_ends_of_the_range)
 
 TEST(options_have_ends)
 {
-    AUTO(counted) c = {0};
-    AUTO(cs_svd) s = {0};
+    CS_AUTO(counted) c = {0};
+    CS_AUTO(cs_svd) s = {0};
     counted_of(&c, falling(1));
     for (cs_solver solver = CS_SOLVER_LAPACK; solver <= CS_SOLVER_BLOCK; ++solver) {
         cs_svd_options o = {.k = 89, .solver = solver}; /* the most that ARPACK finds */
@@ -334,7 +334,7 @@ TEST(options_have_ends)
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "not in [0, 1)");
     o = (cs_svd_options){.k = 1, .memory = -1};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "memory limit of -1 bytes");
-    AUTO(cs_dense) start = {0};
+    CS_AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, 90, 0));
     o = (cs_svd_options){.k = 1, .solver = CS_SOLVER_BLOCK, .start = &start};
     assert_fails(cs_svd_compute(&c.op, &o, &s), CS_ERR_USAGE, "start vectors are 90 x 0, not 90");

@@ -32,7 +32,7 @@ TEST(a_start_in_a_wrong_subspace)
 {
     enum { N = 600, K = 6 };
     double value[N];
-    AUTO(cs_dense) start = {0};
+    CS_AUTO(cs_dense) start = {0};
     OK(cs_dense_init(&start, N, N / 2));
     for (int j = 0; j < N; ++j) {
         value[j] = j < 12 ? 1 - 0.05 * j : 0.3 * (N - j) / N;
@@ -60,7 +60,7 @@ TEST(what_is_projected_is_orthogonal)
         value[j] = 1;
     }
     AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
-    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     double h[3 * CS_SQUARE], again[3 * CS_SQUARE], own[CS_SQUARE];
     int active = 0;
     OK(cs_space_cpu(&d.op, 1, &space));
@@ -123,7 +123,7 @@ TEST(the_probe_draws_blocks_of_its_own)
         value[j] = j < COPIES ? 1 : 0.7 * (N - j) / N;
     }
     AUTO_OPERATOR(d, diagonal_matrix(N, value), 0);
-    AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
+    CS_AUTO_BY(cs_space_cpu_free, cs_space) space = {0};
     OK(cs_space_cpu(&d.op, 1, &space));
     drawn.random = space.random;
     drawn.seed = 7;

@@ -35,7 +35,7 @@ TEST(rows_are_distributions_and_starts_are_stationary)
                                           "markov:states=5,order=0,concentration=3",
                                           "hmm:states=6,words=9,emission=0.3,classes=2,seed=2"};
     for (int i = 0; i < 4; ++i) {
-        AUTO(cs_synthetic) language = distribution_of(sources[i]);
+        CS_AUTO(cs_synthetic) language = distribution_of(sources[i]);
         const int64_t h = language.states;
         assert_int_equal(h, i == 1 ? 64 : i == 0 ? 7 : i == 2 ? 5 : 6);
         for (int64_t c = 0; c < language.classes; ++c) {
@@ -64,9 +64,9 @@ TEST(rows_are_distributions_and_starts_are_stationary)
  * law itself. */
 TEST(orders_and_concentrations)
 {
-    AUTO(cs_synthetic) two = distribution_of("markov:states=3,order=2"),
-                       none = distribution_of("markov:states=3,order=0"),
-                       zipf = distribution_of("markov:states=3,concentration=inf,zipf=2");
+    CS_AUTO(cs_synthetic) two = distribution_of("markov:states=3,order=2"),
+                          none = distribution_of("markov:states=3,order=0"),
+                          zipf = distribution_of("markov:states=3,concentration=inf,zipf=2");
     const double p[] = {1 / 4.0, 1 / 9.0, 1 / 16.0}, total = p[0] + p[1] + p[2];
     for (int i = 0; i < 9; ++i) {
         assert_each(j, 0, 9, (two.next[i * 9 + j] > 0) == (i % 3 == j / 3));
@@ -94,7 +94,7 @@ TEST(shares_have_the_moments_of_dirichlet)
         const int64_t count = N * N * CLASSES;
         (void)snprintf(source, sizeof source, "hmm:states=%d,words=1,classes=%d,concentration=%g",
                        N, CLASSES, shape[k]);
-        AUTO(cs_synthetic) language = distribution_of(source);
+        CS_AUTO(cs_synthetic) language = distribution_of(source);
         for (int64_t i = 0; i < count; ++i) {
             const double off = language.next[i] - 1.0 / N;
             sum += off / (double)count;
@@ -164,8 +164,8 @@ TEST_IN_DIR(populations_have_the_mean_of_their_places)
 TEST_IN_DIR(documents_follow_the_language)
 {
     const char *source = hidden_source(state, ",length=2,documents=20000,sample=3");
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
     double chi2 = 0;
     int cells = 0;
     for (int32_t t = 0; t < 8; ++t) {
@@ -194,9 +194,9 @@ TEST(corpora_have_the_words_of_the_language)
     const char *source = "markov:states=30,length=6,documents=4,classes=11";
     cs_corpus_options small = {.test_share = -1, .vocab_size = 2},
                       chars = {.test_share = -1, .splitter = CS_SPLITTER_CHAR};
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
-                    cut = loaded(source, &small), letters = loaded(source, &chars);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) whole = loaded(source, NULL), again = loaded(source, NULL),
+                       cut = loaded(source, &small), letters = loaded(source, &chars);
     assert_true(cs_synthetic_generates(&language, &whole) &&
                 !cs_synthetic_generates(&language, &cut) &&
                 !cs_synthetic_generates(&language, &letters));
@@ -223,8 +223,8 @@ TEST(corpora_have_the_words_of_the_language)
 TEST_IN_DIR(scores_are_those_of_all_paths)
 {
     const char *source = hidden_source(state, ",length=4,documents=400");
-    AUTO(cs_synthetic) language = distribution_of(source);
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO(cs_synthetic) language = distribution_of(source);
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
     for (int out = 0; out < 2; ++out) {
         cs_synthetic_score score, mine = {0};
         OK(cs_synthetic_score_of(&language, &corpus, out == 1, &score));
@@ -316,7 +316,7 @@ TEST_IN_DIR(bad_files_are_named_with_their_place)
 
 static cs_status read_and_list(const char *path)
 {
-    AUTO(cs_corpus) corpus = {0}, texts = {0};
+    CS_AUTO(cs_corpus) corpus = {0}, texts = {0};
     cs_status status = cs_synthetic_population_of(path, 2, 1, &texts);
     if (status == CS_OK) status = cs_corpus_load(path, NULL, &corpus);
     return status;

@@ -73,7 +73,7 @@ static double forward(const cs_synthetic *language, int64_t label, int64_t n, co
 /* All 3^8 sentences. Products of 15 factors at most, 64 terms a symbol: far below 1e-13 of each. */
 TEST_IN_DIR(a_chain_says_what_its_grammar_says)
 {
-    AUTO(cs_synthetic) language = own_distribution(state, "");
+    CS_AUTO(cs_synthetic) language = own_distribution(state, "");
     double total = 0;
     assert_int_equal(language.states, S * (1 + S) * (1 + S) * (1 + S));
     assert_true(language.length == LEAVES && language.words == V && language.classes == 1);
@@ -93,7 +93,7 @@ TEST_IN_DIR(a_chain_says_what_its_grammar_says)
  * them. */
 TEST_IN_DIR(sentences_are_independent)
 {
-    AUTO(cs_synthetic) language = own_distribution(state, ",length=19");
+    CS_AUTO(cs_synthetic) language = own_distribution(state, ",length=19");
     const int32_t w[19] = {0, 2, 1, -1, -1, 2, 0, 0, 1, 1, -1, 2, 2, 0, -1, 1, 2, -1, 0},
                   third[LEAVES] = {2, -1, 0, -1, -1, -1, -1, -1};
     const double p = sentence(w) * sentence(w + LEAVES) * sentence(third);
@@ -109,10 +109,10 @@ TEST_IN_DIR(sentences_are_independent)
 /* Rows sum to 1, a state's first leaf to the last, and classes are roots of one grammar. */
 TEST(drawn_grammars_have_roots_for_classes)
 {
-    AUTO(cs_synthetic) language = distribution_of(
-                           "grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
-                       one = distribution_of(
-                           "grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
+    CS_AUTO(cs_synthetic)
+    language =
+        distribution_of("grammar:symbols=3,depth=2,words=5,classes=3,concentration=0.3,seed=4"),
+    one = distribution_of("grammar:symbols=3,depth=2,words=5,concentration=0.3,seed=4");
     const int64_t h = language.states;
     const int32_t w[] = {1, 0, 4, 2};
     double mean = 0;
@@ -172,7 +172,7 @@ TEST_IN_DIR(what_is_no_grammar_is_refused)
 
 static cs_status read_distribution(const char *source)
 {
-    AUTO(cs_synthetic) language = {0};
+    CS_AUTO(cs_synthetic) language = {0};
     cs_status status = cs_synthetic_parse(source, &language);
     return status;
 }

@@ -88,7 +88,7 @@ static void assert_proportional(const cs_csr *a, const cs_csr *b)
  * than a thousand units. */
 static void assert_population(const char *source, const cs_corpus *corpus, const cs_cooc_options *o)
 {
-    AUTO(cs_cooc) a = population_of(source, o), b = {0};
+    CS_AUTO(cs_cooc) a = population_of(source, o), b = {0};
     OK(cs_cooc_build(corpus, o, &b));
     assert_proportional(&a.matrix.a, &b.matrix.a);
     assert_proportional(&a.matrix.row_label, &b.matrix.row_label);
@@ -118,7 +118,7 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
     cs_corpus corpus = in_proportion(source);
     for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
         const int way = i / (2 * SPECS * CONTEXTS);
-        AUTO(cs_plan_file) parts = {0};
+        CS_AUTO(cs_plan_file) parts = {0};
         cs_cooc_options o =
             options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
         OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
@@ -146,7 +146,7 @@ static double metric_of(const cs_population_rows *rows, const char *metric, cons
 static double measured(const char *source, const cs_cooc_options *o, const char *metric)
 {
     const cs_connectivity_options spectrum = {.threads = 1};
-    AUTO(cs_cooc) cooc = population_of(source, o);
+    CS_AUTO(cs_cooc) cooc = population_of(source, o);
     AUTO_OK(cs_population_rows, rows,
             cs_population_rows_of_matrix(&cooc.matrix.a, &spectrum, &rows));
     const double value = metric_of(&rows, metric, "plug-in");
@@ -219,7 +219,7 @@ TEST(entropy_is_the_mean_score)
 {
     const char *source = "hmm:states=3,words=3,classes=2,concentration=0.5,length=4";
     cs_cooc_options o = options_of("ar", "all", false);
-    AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
+    CS_AUTO(cs_corpus) one = loaded("hmm:states=3,words=3,length=4,documents=1,classes=2", NULL);
     double mean = 0;
     AUTO_OK(cs_synthetic, language, cs_synthetic_parse(source, &language));
     one.held_out[0] = 0;
@@ -257,7 +257,7 @@ TEST_IN_DIR(long_documents_need_no_texts)
 
 TEST(what_is_no_matrix_is_refused)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_cooc cooc = {0};
     cs_cooc_options document = options_of("ar", "document", false),
                     all = options_of("ar", "all", false);
@@ -282,7 +282,8 @@ TEST(samples_come_to_the_population)
     cs_cooc_options o = options_of("ar", "all", false);
     char source[128];
     double mean = 0, squares = 0;
-    AUTO(cs_cooc) truth = population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
+    CS_AUTO(cs_cooc) truth =
+        population_of("markov:states=4,classes=2,length=4,concentration=0.5", &o);
     for (int64_t e = 0; e < cs_csr_nnz(&truth.matrix.a); ++e) {
         squares += pow(truth.matrix.a.val[e] / truth.mass, 2);
     }
@@ -290,7 +291,7 @@ TEST(samples_come_to_the_population)
         (void)snprintf(
             source, sizeof source,
             "markov:states=4,classes=2,length=4,concentration=0.5,documents=%d,sample=%d", N, i);
-        AUTO(cs_corpus) corpus = loaded(source, NULL);
+        CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
         AUTO_OK(cs_cooc, cooc, cs_cooc_build(&corpus, &o, &cooc));
         double off = squares;
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
@@ -319,8 +320,8 @@ TEST(estimates_are_listed_with_the_truth)
     static const char *const source = "markov:states=6,length=8,documents=60,concentration=0.3";
     cs_population_plan plan = {
         .build = options_of("ar", "all", false), .spectrum = {.threads = 1}, .seed = 1};
-    AUTO(cs_corpus) corpus = loaded(source, NULL);
-    AUTO_FREE char *why = NULL;
+    CS_AUTO(cs_corpus) corpus = loaded(source, NULL);
+    CS_AUTO_FREE char *why = NULL;
     plan.build.max_length = 4;
     plan.build.stride = 1;
     plan.build.split = CS_SPLIT_TRAIN;
@@ -346,7 +347,7 @@ TEST(threads_and_memory_change_nothing)
     cs_cooc_options one = options_of("masked:unmasked=2", "all", true), two = one;
     two.threads = 3;
     two.memory_budget = 1 << 20;
-    AUTO(cs_cooc) a = population_of(source, &one), b = population_of(source, &two);
+    CS_AUTO(cs_cooc) a = population_of(source, &one), b = population_of(source, &two);
     assert_true(b.runs > a.runs);
     b.runs = a.runs;
     assert_same_cooc(&a, &b);
@@ -376,7 +377,7 @@ TEST_IN_DIR(a_stored_population_is_read_again)
         assert_same_csr(&store.cooc.matrix.a, &cooc.matrix.a);
         assert_int_equal(store.corpus.documents, cooc.matrix.a.rows);
         for (int64_t r = 0; r < cooc.matrix.a.rows; ++r) {
-            AUTO_FREE char *text = NULL;
+            CS_AUTO_FREE char *text = NULL;
             OK(cs_cooc_row_text(&store, r, &text));
             assert_true(text[0] != '\0');
         }
@@ -387,8 +388,8 @@ static cs_cooc_options small_build;
 
 static cs_status build_small(const char *path)
 {
-    AUTO(cs_corpus) population = {0};
-    AUTO(cs_cooc) cooc = {0};
+    CS_AUTO(cs_corpus) population = {0};
+    CS_AUTO(cs_cooc) cooc = {0};
     cs_status status = cs_synthetic_population_of(path, 0, 0, &population);
     if (status == CS_OK) status = cs_cooc_build(&population, &small_build, &cooc);
     return status;

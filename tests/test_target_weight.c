@@ -64,7 +64,7 @@ TEST(distributions_are_those_of_all_plans)
     static plan_tally all;
     int uneven = 0;
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 4 * 5; ++i) {
-        AUTO(cs_plan_file) held = {0};
+        CS_AUTO(cs_plan_file) held = {0};
         cs_objective o = nth(i / 20, &held);
         double factor[PLAN_LONGEST], *factors = NULL;
         int64_t s = 2 + i % 5;
@@ -112,12 +112,12 @@ TEST(draws_are_weighed_by_the_factors)
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 3; ++i) {
         static double table[PLAN_CELLS];
         double factor[PLAN_LONGEST], *factors = NULL;
-        AUTO(cs_plan_file) held = {0};
+        CS_AUTO(cs_plan_file) held = {0};
         cs_task task = {.objective = nth(i / 3, &held), .two_stream = i % 3 == 2};
         cs_form form = i % 3 == 1 ? CS_FORM_LINEAR : CS_FORM_TWO_STREAM;
         cs_model_config config = batch_config(form);
         cs_task uniform = task;
-        AUTO(cs_plan) plain = {0}, leveled = {0};
+        CS_AUTO(cs_plan) plain = {0}, leveled = {0};
         uniform.objective.target_weight = CS_TARGETS_UNIFORM;
         (void)by_hand(task.objective, LENGTH, table, factor);
         OK(cs_target_factors(&uniform.objective, LENGTH, &factors));
@@ -133,7 +133,7 @@ TEST(draws_are_weighed_by_the_factors)
                 assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
             }
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
-            AUTO(cs_batch) a = {0}, b = {0};
+            CS_AUTO(cs_batch) a = {0}, b = {0};
             OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
             OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
                               &b));
@@ -224,7 +224,7 @@ static cs_objective as_file(cs_objective o, int64_t s, cs_plan_file *file)
     (void)by_hand(o, s, table, t.factor);
     o.target_weight = CS_TARGETS_PLAN;
     OK(cs_plan_enumerate(&o, s, 1 << 12, write_plan, &t));
-    AUTO_FREE char *text = cs_format("{\"plans\": [%s]}", t.text);
+    CS_AUTO_FREE char *text = cs_format("{\"plans\": [%s]}", t.text);
     plan_temporary(path);
     plan_write(path, text);
     OK(cs_plan_file_read(path, file));
@@ -261,9 +261,9 @@ TEST(matrices_are_those_of_all_plans)
     for (int d = 0; d < DOCUMENTS; ++d) {
         length[d] = LENGTH;
     }
-    AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(DOCUMENTS, length, 6, 0, 3);
     for (int i = 0; i < (plan_spec_count() + MIXTURES) * 10; ++i) {
-        AUTO(cs_plan_file) held = {0}, file = {0};
+        CS_AUTO(cs_plan_file) held = {0}, file = {0};
         cs_cooc_options o = {.objective = nth(i / 10, &held), .threads = 1};
         cs_cooc uniform, brute;
         o.objective.target_weight = CS_TARGETS_UNIFORM;
@@ -288,7 +288,7 @@ TEST(columns_are_positions)
 {
     enum { LENGTH = 8, DRAWS = 20000 };
     int64_t length = LENGTH;
-    AUTO(cs_corpus) corpus = small_corpus(1, &length, LENGTH, 0, 3);
+    CS_AUTO(cs_corpus) corpus = small_corpus(1, &length, LENGTH, 0, 3);
     corpus.held_out[0] = 0;
     for (int32_t i = 0; i < LENGTH; ++i) {
         corpus.token[i] = i;
@@ -297,7 +297,7 @@ TEST(columns_are_positions)
                          .draws = DRAWS,
                          .threads = 1};
     cs_examples_options wanted = {.objective = &o.objective, .length = LENGTH};
-    AUTO(cs_examples) examples = {0};
+    CS_AUTO(cs_examples) examples = {0};
     double sum[LENGTH] = {0}, mass[LENGTH];
     OK(cs_context_parse("document", &o.context));
     AUTO_OK(cs_cooc, c, cs_cooc_build(&corpus, &o, &c));
@@ -320,9 +320,9 @@ TEST(columns_are_positions)
 TEST(target_weights_are_said_and_read)
 {
     cs_objective o = plan_objective("diverse-ar:t=3,target-weight=uniform"), back;
-    AUTO(cs_plan_file) held = {0};
+    CS_AUTO(cs_plan_file) held = {0};
     json_auto_t *json = NULL;
-    AUTO_FREE char *text = cs_objective_describe(&o);
+    CS_AUTO_FREE char *text = cs_objective_describe(&o);
     assert_string_equal(text, "diverse-ar(t=3,target-weight=uniform)");
     OK(cs_objective_to_json(&o, &json));
     OK(cs_objective_from_json(json, &held, &back));
@@ -339,7 +339,7 @@ TEST(target_weights_are_said_and_read)
     OK(cs_objective_parse_held("mix:0.5*ar+0.5*masked(mask-ratio=0.5),target-weight=uniform", &held,
                                &o));
     assert_fails(cs_pairs_of(&o, 64, &pairs), CS_ERR_USAGE, "expands to");
-    AUTO_FREE double *factor = NULL;
+    CS_AUTO_FREE double *factor = NULL;
     OK(cs_target_factors(&o, 64, &factor)); /* training and draws need no list */
     assert_true(factor[0] > 1.9 && factor[1] < 1);
 }

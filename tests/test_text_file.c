@@ -79,7 +79,7 @@ TEST_IN_DIR(gzip_is_unpacked)
           "one line\none line\n", 0);
     cs_text_rules rules = {0};
     cs_text_file file = {0};
-    AUTO_FREE char *bytes = NULL;
+    CS_AUTO_FREE char *bytes = NULL;
     int64_t size = 0;
     OK(cs_file_read(in_dir(state, "two.txt.gz"), 1 << 20, &bytes, &size));
     const char *path = put_bytes(state, "cut.txt.gz", bytes, (size_t)size - 5);
@@ -103,7 +103,7 @@ TEST_IN_DIR(every_cut_of_gzip_is_refused)
     const char *path = put_packed(state, "long.gz", 1, text);
     OK(cs_file_read(path, 1 << 20, &bytes, &size));
     for (int64_t cut = size / 2; cut <= size; ++cut) {
-        AUTO_FREE char *out = NULL;
+        CS_AUTO_FREE char *out = NULL;
         path = put_bytes(state, "cut.gz", bytes, (size_t)cut);
         if (cut < size) {
             assert_fails(cs_file_unpacked(path, &out, &unpacked, sha256, NULL), CS_ERR_INPUT,
@@ -255,7 +255,7 @@ TEST_IN_DIR(utf16_is_called_so)
 
 static cs_status load_any(const char *path)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status =
         cs_corpus_load(path, &(cs_corpus_options){.invalid = CS_INVALID_REPLACE}, &c);
     return status;
@@ -263,7 +263,7 @@ static cs_status load_any(const char *path)
 
 static cs_status load_strictly(const char *path)
 {
-    AUTO(cs_corpus) c = {0};
+    CS_AUTO(cs_corpus) c = {0};
     cs_status status = cs_corpus_load(path, NULL, &c);
     if (status == CS_ERR_INPUT &&
         strstr(cs_reason(), "--invalid replace, skip or latin1 to continue")) {

@@ -30,7 +30,7 @@ static shape random_shape(cs_rng *rng)
 
 static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 {
-    AUTO(cs_dense) y = {0};
+    CS_AUTO(cs_dense) y = {0};
     cs_status status = cs_dense_init(&y, s->rows, s->labels);
     for (int64_t i = 0; status == CS_OK && i < s->rows; ++i) {
         int64_t label = (i % s->blocks) % s->labels;
@@ -46,7 +46,7 @@ static cs_status labels_of(cs_rng *rng, const shape *s, cs_csr *out)
 
 static void random_labelled(cs_rng *rng, const shape *s, cs_labelled *out)
 {
-    AUTO(cs_dense) d = {0};
+    CS_AUTO(cs_dense) d = {0};
     bool flat = cs_rng_below(rng, 4) == 0; /* equal entries: more degenerate spaces */
     OK(cs_dense_init(&d, s->rows, s->cols));
     for (int64_t j = 0; j < s->cols; ++j) {
@@ -94,14 +94,14 @@ TEST(corrected_bounds_hold)
     for (int n = 0; n < CASES; ++n) {
         cs_rng rng = cs_rng_at(11, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         int64_t side = s.rows < s.cols ? s.rows : s.cols;
         bool cut = n % 3 == 0;
         spectrum_of(&m, cut ? 1 + cs_rng_below(&rng, side) : 0, &spectrum);
-        AUTO(cs_statements) list = {0};
-        AUTO(cs_result) *result = cs_result_new();
+        CS_AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_result) *result = cs_result_new();
         cs_theorem_input o = {.rotations = 4, .seed = (uint64_t)n, .threads = 1 + n % 2};
         OK(cs_theorem_41(&m, &spectrum, "random", &o, &list, rows_of(result)));
         check_corrected(&list, n);
@@ -150,8 +150,8 @@ TEST(error_agrees_with_direct_projection)
     for (int n = 0; n < 60; ++n) {
         cs_rng rng = cs_rng_at(12, CS_STREAM_TEST, (uint64_t)n);
         shape s = random_shape(&rng);
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
         random_labelled(&rng, &s, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
@@ -165,7 +165,7 @@ TEST(error_agrees_with_direct_projection)
 static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labels, const double *y,
                        cs_labelled *out)
 {
-    AUTO(cs_dense) d = {0}, l = {0};
+    CS_AUTO(cs_dense) d = {0}, l = {0};
     OK(cs_dense_init(&d, rows, cols));
     OK(cs_dense_init(&l, rows, labels));
     for (int64_t i = 0; i < rows; ++i) {
@@ -186,8 +186,8 @@ static void from_dense(int64_t rows, int64_t cols, const double *a, int64_t labe
 TEST(the_bound_is_attained)
 {
     const double a[] = {1, 1}, y[] = {1, 0, 0, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(2, 1, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.seed = 1, .threads = 1};
@@ -204,8 +204,8 @@ TEST(separable_components)
 {
     const double a[] = {1, 0, 0, 0, 2, 0, 0, 0, 5};
     const double y[] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 3, a, 3, y, &m);
     spectrum_of(&m, 0, &spectrum);
     cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
@@ -229,8 +229,8 @@ TEST(separable_components)
 TEST(partial_labels)
 {
     const double a[] = {1, 0, 0, 1, 1, 1}, y[] = {3, 1, 0, 2, 0, 0};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     from_dense(3, 2, a, 2, y, &m);
     spectrum_of(&m, 0, &spectrum);
     AUTO_OK(cs_41_labels, l, cs_41_labels_of(&m, &spectrum, &l));
@@ -256,9 +256,9 @@ TEST(unweighted_least_squares_breaks_the_bound)
             a[2 * i + 1] = mass - a[2 * i];
             y[2 * i + (major ? 0 : 1)] = 1;
         }
-        AUTO(cs_labelled) m = {0};
-        AUTO(cs_spectrum) spectrum = {0};
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_labelled) m = {0};
+        CS_AUTO(cs_spectrum) spectrum = {0};
+        CS_AUTO(cs_statements) list = {0};
         from_dense(rows, 2, a, 2, y, &m);
         spectrum_of(&m, 0, &spectrum);
         cs_theorem_input o = {.seed = 1, .threads = 1};
@@ -278,7 +278,7 @@ TEST(unweighted_least_squares_breaks_the_bound)
 static cs_status example_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_status status = cs_theorem_41_unweighted(&(cs_theorem_input){.seed = 1}, &list);
     return status;
 }
@@ -307,7 +307,7 @@ TEST(the_sides_shown_have_the_verdict)
     for (int ar = 0; ar < 2; ++ar) {
         toy.objective = cs_objective_default(ar ? CS_OBJ_AR : CS_OBJ_MASKED);
         toy.objective.unmasked_lo = toy.objective.unmasked_hi = ar ? -1 : 2;
-        AUTO(cs_statements) list = {0};
+        CS_AUTO(cs_statements) list = {0};
         OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
         for (int64_t i = 0; i < list.count; ++i) {
             const cs_statement *s = &list.item[i];
@@ -331,7 +331,7 @@ TEST(an_attained_bound_says_so)
     cs_toy toy = {.classes = 2, .length = 4, .tokens = 2};
     toy.objective = cs_objective_default(CS_OBJ_AR);
     toy.objective.empty_prefix = CS_PREFIX_SHARED;
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_statements) list = {0};
     cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
     OK(cs_theorem_41_toy(&toy, 0, &o, &list, NULL));
     const cs_statement *s = statement_of(&list, "4.1-soft", CS_CORRECTED);
@@ -346,9 +346,9 @@ TEST(without_convergence_nothing_is_decided)
     static const char *const id[] = {"4.1", "4.1-tilde", "4.1-sharp", "4.1-gap"};
     cs_rng rng = cs_rng_at(15, CS_STREAM_TEST, 0);
     shape s = {.rows = 300, .cols = 200, .labels = 3, .blocks = 1, .density = 0.2, .flip = 0.2};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
-    AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_statements) list = {0};
     random_labelled(&rng, &s, &m);
     const cs_spectrum_options so = {.k = 40,
                                     .solver = CS_SOLVER_ARPACK,
@@ -379,8 +379,8 @@ TEST(toy_models_are_perfect_from_the_known_t)
                 cs_toy toy = {.classes = r, .length = s, .tokens = 2};
                 toy.objective = cs_objective_default(m == 0 ? CS_OBJ_AR : CS_OBJ_MASKED);
                 toy.objective.unmasked_lo = toy.objective.unmasked_hi = m == 0 ? -1 : m;
-                AUTO(cs_statements) list = {0};
-                AUTO(cs_result) *result = cs_result_new();
+                CS_AUTO(cs_statements) list = {0};
+                CS_AUTO(cs_result) *result = cs_result_new();
                 cs_theorem_input o = {.rotations = 3, .seed = 1, .threads = 1};
                 OK(cs_theorem_41_toy(&toy, 0, &o, &list, rows_of(result)));
                 check_corrected(&list, (int)(100 * r + 10 * s + m));
@@ -403,8 +403,8 @@ TEST(toy_models_are_perfect_from_the_known_t)
 TEST(bad_input_is_refused)
 {
     const double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, y[] = {1, 1, 1};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c = {0};
     cs_theorem_input o = {.seed = 1};
     from_dense(3, 3, a, 1, y, &m);
@@ -438,8 +438,8 @@ TEST(threads_do_not_matter)
                .density = 0.3,
                .soft = true,
                .flip = 0.2};
-    AUTO(cs_labelled) m = {0};
-    AUTO(cs_spectrum) spectrum = {0};
+    CS_AUTO(cs_labelled) m = {0};
+    CS_AUTO(cs_spectrum) spectrum = {0};
     cs_41_curve c[2] = {0};
     random_labelled(&rng, &s, &m);
     spectrum_of(&m, 0, &spectrum);
@@ -462,8 +462,8 @@ static cs_spectrum held_spectrum;
 static cs_status audit_once(const char *path)
 {
     (void)path;
-    AUTO(cs_statements) list = {0};
-    AUTO(cs_result) *result = cs_result_new();
+    CS_AUTO(cs_statements) list = {0};
+    CS_AUTO(cs_result) *result = cs_result_new();
     const cs_theorem_input o = {.rotations = 1, .seed = 1, .threads = 1};
     cs_status status = cs_theorem_41(&held, &held_spectrum, "x", &o, &list, rows_of(result));
     if (status == CS_OK) status = cs_result_status(result);

@@ -97,12 +97,12 @@ TEST(features_agree_with_the_network)
 {
     enum { N = 5, D = 8 };
     for (uint64_t seed = 0; seed < 8; ++seed) {
-        AUTO(cs_backend) *backend = NULL;
-        AUTO(cs_model) model = {0};
-        AUTO(cs_network) net = {0};
-        AUTO(cs_run) *run = NULL;
-        AUTO(cs_generation_bound_model) m = {0};
-        AUTO(cs_generation_bound_rows) r = {0};
+        CS_AUTO(cs_backend) *backend = NULL;
+        CS_AUTO(cs_model) model = {0};
+        CS_AUTO(cs_network) net = {0};
+        CS_AUTO(cs_run) *run = NULL;
+        CS_AUTO(cs_generation_bound_model) m = {0};
+        CS_AUTO(cs_generation_bound_rows) r = {0};
         static const int32_t token[N] = {3, 1, 4, 1, 5}, row[N] = {0, 1, 2, 3, 4};
         cs_model_config config = {.shape.vocab = VOCAB,
                                   .shape.width = D,

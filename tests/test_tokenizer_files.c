@@ -164,7 +164,7 @@ TEST_IN_DIR(bad_files_are_named)
 static cs_status write_small(const char *path)
 {
     cs_text_source source = {english, NULL};
-    AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
     cs_status status = cs_tokenizer_train_bpe(&source, NULL, &t);
     if (status == CS_OK) status = cs_tokenizer_write(t, path);
     return status;
@@ -181,10 +181,10 @@ TEST_IN_DIR(a_full_disk_leaves_nothing)
 static cs_status use(const char *path)
 {
     static const char text[] = "The caf\xC3\xA9's \xE4\xB8\xAD <s> 12 <mask>";
-    AUTO(cs_tokenizer) *t = NULL;
-    AUTO_FREE int32_t *ids = NULL;
+    CS_AUTO(cs_tokenizer) *t = NULL;
+    CS_AUTO_FREE int32_t *ids = NULL;
     int64_t count = 0, size = 0;
-    AUTO_FREE char *back = NULL;
+    CS_AUTO_FREE char *back = NULL;
     cs_status status = cs_tokenizer_read(path, &t);
     if (status == CS_OK) status = encode_once(t, text, (int64_t)strlen(text), true, &ids, &count);
     if (status == CS_OK) status = cs_tokenizer_decode(t, ids, count, true, &back, &size);

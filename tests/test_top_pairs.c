@@ -1,4 +1,6 @@
 /* linalg: the largest inner products against all of them, sorted. */
+#include <stdlib.h>
+
 #include "io_support.h"
 #include "linalg/top_pairs.h"
 
@@ -194,7 +196,7 @@ TEST(quantiles_within_a_bin)
     static const double wanted[] = {0, 0.25, 0.5, 1};
     float x[2 * ROWS];
     for (int sign = -1; sign < 2; sign += 2) {
-        AUTO(cs_top_pairs) t = {0};
+        CS_AUTO(cs_top_pairs) t = {0};
         for (int i = 0; i < ROWS;
              ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
             x[2 * i] = 1;
@@ -224,7 +226,7 @@ TEST(same_bits_for_any_threads)
     float *x = normal_rows(n, d, 13);
     cs_rows rows = cs_rows_of_f32(n, d, x, "x");
     const double half = 0.5;
-    AUTO(cs_top_pairs) first = {0};
+    CS_AUTO(cs_top_pairs) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
         cs_top_pairs_options options = {
             .count = 3000, .quantiles = 1, .quantile = &half, .threads = threads};
@@ -268,7 +270,7 @@ static cs_status some_pairs(const char *path)
     }
     cs_rows rows = cs_rows_of_f32(40, 3, x, "x");
     cs_top_pairs_options options = {.count = 10, .threads = 1};
-    AUTO(cs_top_pairs) top = {0};
+    CS_AUTO(cs_top_pairs) top = {0};
     cs_status status = cs_top_pairs_of(&rows, &options, &top);
     return status;
 }

@@ -37,7 +37,7 @@ TEST(heavy_tails_at_128)
  * 2 and 3 (1/6 each), of misalignments (0 + 3/4 + 8/9)/3, (3/4 + 0 + 5/9)/3, (8/9 + 5/9 + 0)/3. */
 TEST(a_mixture_has_a_next_token_and_a_misalignment)
 {
-    AUTO(cs_plan_file) file = {0};
+    CS_AUTO(cs_plan_file) file = {0};
     cs_objective objective;
     cs_tradeoff x;
     OK(cs_objective_parse_held("mix:1*ar+1*masked(unmasked=1)", &file, &objective));

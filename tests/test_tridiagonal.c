@@ -185,7 +185,7 @@ TEST(symmetric_matrices)
     enum { D = 150 };
     for (int form = 0; form < 4; ++form) {
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)form);
-        AUTO(cs_dense) a = {0}, full = {0};
+        CS_AUTO(cs_dense) a = {0}, full = {0};
         double ours[D], theirs[D], squares = 0;
         OK(cs_dense_init(&a, D, D));
         OK(cs_dense_init(&full, D, D));
@@ -205,7 +205,7 @@ TEST(symmetric_matrices)
         cs_threads_blas_hold(false);
         assert_each(k, 0, D, fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
     }
-    AUTO(cs_dense) a = {0};
+    CS_AUTO(cs_dense) a = {0};
     double value[2];
     OK(cs_dense_init(&a, 2, 1));
     assert_fails(cs_symmetric_values(&a, value), CS_ERR_USAGE, "2 x 1: not square");

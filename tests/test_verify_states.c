@@ -75,8 +75,8 @@ static cs_status verify_written(void **state, const bad_reference *r)
     }
     cs_npz_writer *w = NULL;
     cs_npz *reference = NULL;
-    AUTO(cs_backend) *backend = NULL;
-    AUTO(cs_model) model = {0};
+    CS_AUTO(cs_backend) *backend = NULL;
+    CS_AUTO(cs_model) model = {0};
     cs_state_difference d[8];
     int count = 0;
     OK(cs_npz_create(path, &w));

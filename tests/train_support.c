@@ -127,10 +127,10 @@ char *bytes_of(const char *path, int64_t *size)
 void assert_same_file(const char *a, const char *b, const char *name)
 {
     int64_t n = 0, m = 0;
-    AUTO_FREE char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
+    CS_AUTO_FREE char *path_a = cs_path_join(a, name), *path_b = cs_path_join(b, name);
     assert_non_null(path_a);
     assert_non_null(path_b);
-    AUTO_FREE char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
+    CS_AUTO_FREE char *x = bytes_of(path_a, &n), *y = bytes_of(path_b, &m);
     if (n != m || memcmp(x, y, (size_t)n) != 0) {
         fail_msg("%s and %s differ", path_a, path_b);
     }
