@@ -5,19 +5,7 @@
 #include "model_support.h"
 #include "plan/spec.h"
 #include "train/model_kind.h"
-
-/* cs_model_kind_read of a folder without weights. */
-static cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
-{
-    cs_model model = {.config = *config};
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/config.json", dir);
-    cs_status status = cs_json_read(path, &model.source);
-    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
-    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
-    json_decref(model.source);
-    return status;
-}
+#include "train_support.h"
 
 TEST_IN_DIR(kinds_are_read)
 {

@@ -149,19 +149,6 @@ static void run(const char *text, const char *dir, bool resume, int64_t steps, i
     (void)trained(&t);
 }
 
-/* cs_model_kind_read of a folder without weights. */
-static cs_status read_kind(const char *dir, const cs_model_config *config, cs_model_kind *out)
-{
-    cs_model model = {.config = *config};
-    char path[700];
-    (void)snprintf(path, sizeof path, "%s/config.json", dir);
-    cs_status status = cs_json_read(path, &model.source);
-    model.trained = json_object_get(json_object_get(model.source, "cospec"), "trained");
-    if (status == CS_OK) status = cs_model_kind_read(dir, &model, out);
-    json_decref(model.source);
-    return status;
-}
-
 static void expect_kind(const char *dir, int64_t step, cs_kind kind, const char *spec)
 {
     char folder[600];
