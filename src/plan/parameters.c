@@ -431,15 +431,6 @@ cs_status cs_check_offset(const cs_objective *o)
     return check_offset(o->offset, o->offset_value);
 }
 
-cs_status cs_check_gvp(const cs_objective *o)
-{
-    if (o->groups >= 1) {
-        return CS_OK;
-    }
-    return o->groups == -1 ? lacks(o, "a number of groups (groups)")
-                           : cs_fail(CS_ERR_USAGE, "gvp: groups %" PRId64 " is below 1", o->groups);
-}
-
 /* --- by name --- */
 
 static const unsigned RATIO = 1U << CS_PARAMETER_ID_MASK_RATIO,
