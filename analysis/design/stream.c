@@ -8,7 +8,6 @@
 
 #include "analysis/design/design.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/builder.h"
 #include "plan/plan_file.h"

@@ -7,7 +7,6 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "stats/decide.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analysis/study/lookup_private.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 

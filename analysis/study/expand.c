@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "io/json.h"
 
 /* As deep as the file, which the reader bounds. NOLINTBEGIN(misc-no-recursion) */

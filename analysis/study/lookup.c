@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/digests.h"
 #include "io/file.h"
 #include "io/json.h"

@@ -14,7 +14,6 @@
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/share.h"

@@ -8,7 +8,6 @@
 #include "analysis/study/lookup_private.h"
 #include "analysis/study/report_html_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/table.h"

@@ -9,7 +9,6 @@
 
 #include "analysis/study/lookup_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 #include "stats/jackknife.h"

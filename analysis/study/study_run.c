@@ -14,7 +14,6 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/eta.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/digests.h"
 #include "io/file.h"

@@ -24,7 +24,6 @@
 
 #include "analysis/theorems/refinement_pairs.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "cooc/reduce.h"
 #include "cooc/refinement.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/npy.h"
 

@@ -11,7 +11,6 @@
 #include "analysis/theorems/registry.h"
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/sort.h"
 

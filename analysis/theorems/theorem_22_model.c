@@ -10,7 +10,6 @@
 
 #include "analysis/theorems/theorem_22.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 
 enum { DEFAULT_PIECES = 4, FEWEST_REAL = 2 };

@@ -17,8 +17,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/mem.h"
-
 enum { DEFAULT_FEATURES = 4, DEFAULT_TRIALS = 5 };
 
 static double loss(const cs_31_evaluation *e, double factor)

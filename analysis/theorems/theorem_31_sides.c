@@ -24,7 +24,6 @@
 
 #include "analysis/theorems/theorem_31.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/rng.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"

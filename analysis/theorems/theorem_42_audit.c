@@ -15,7 +15,6 @@
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 
 typedef struct {
     cs_statement_form form;

@@ -7,7 +7,6 @@
 
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "linalg/dense.h"
 #include "plan/kernel.h"
 

@@ -12,7 +12,6 @@
 #include "analysis/theorems/theorem_42_private.h"
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 #include "cooc/reduce.h"
 #include "cooc/spectrum.h"

@@ -6,7 +6,6 @@
 #include "analysis/theorems/theorem_43.h"
 #include "analysis/theorems/theorem_43_private.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "base/vector_ops.h"
 #include "tensor/backend.h"

@@ -16,7 +16,6 @@
 
 #include "analysis/theorems/registry.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/pairs.h"
 #include "plan/spec.h"
 

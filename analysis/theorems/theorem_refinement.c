@@ -12,7 +12,6 @@
 #include "analysis/theorems/refinement_pairs.h"
 #include "analysis/theorems/toy_contexts.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cooc/build_sequences.h"
 #include "plan/plan_file.h"
 #include "plan/spec.h"

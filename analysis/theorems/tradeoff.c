@@ -7,7 +7,6 @@
 
 #include "base/auto.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/pairs.h"
 #include "toy/toy.h"

@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
 #include "image/field.h"

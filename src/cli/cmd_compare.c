@@ -6,7 +6,6 @@
 #include "analysis/study/compare.h"
 #include "analysis/trained/tasks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
 #include "cli/compare_times.h"

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/scratch.h"
 #include "cli/args.h"
 #include "cli/commands.h"
@@ -16,7 +15,6 @@
 #include "cooc/spectrum.h"
 #include "cooc/store.h"
 #include "io/file.h"
-#include "io/result.h"
 
 static const cs_opt cooc_options[] = {
     CS_HEADING("Matrix"),

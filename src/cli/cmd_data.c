@@ -8,7 +8,6 @@
 #include "base/auto.h"
 #include "base/enum_names.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/plural.h"
 #include "base/threads.h"
 #include "cli/commands.h"
@@ -17,7 +16,6 @@
 #include "image/image_sources.h"
 #include "image/images.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "text/synthetic.h"
 
 static cs_status length_stats(const cs_corpus *c, cs_item *root)

@@ -5,7 +5,6 @@
 
 #include "analysis/design/design.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"

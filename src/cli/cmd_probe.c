@@ -6,7 +6,6 @@
 #include "analysis/vision/picture_features.h"
 #include "analysis/vision/probe_choice.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/argument_kind.h"
 #include "cli/commands.h"
@@ -20,8 +19,6 @@
 #include "image/codes.h"
 #include "image/patches.h"
 #include "io/file.h"
-#include "io/result.h"
-#include "io/rows.h"
 
 /* --- the report of a layer -------------------------------------------------------------------- */
 

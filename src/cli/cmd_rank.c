@@ -4,7 +4,6 @@
 #include "analysis/measures/effective_rank.h"
 #include "analysis/measures/row_blocks.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
@@ -12,8 +11,6 @@
 #include "cli/rank_rows.h"
 #include "io/file.h"
 #include "io/npz.h"
-#include "io/result.h"
-#include "io/rows.h"
 
 typedef struct {
     cs_args *args;

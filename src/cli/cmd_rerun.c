@@ -3,7 +3,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "cli/commands.h"
 #include "cli/output.h"

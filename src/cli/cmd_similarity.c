@@ -2,12 +2,10 @@
 #include "analysis/measures/dimension.h"
 #include "analysis/measures/similarity.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
-#include "io/result.h"
 
 typedef struct {
     cs_args *args;

@@ -21,7 +21,6 @@
 #include "cooc/spectrum_record.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "io/result.h"
 #include "linalg/gpu.h"
 #include "linalg/matrix_file.h"
 

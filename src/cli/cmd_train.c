@@ -6,7 +6,6 @@
 
 #include "analysis/measures/field_optimum.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "cli/commands.h"
 #include "cli/groups.h"
@@ -18,7 +17,6 @@
 #include "image/field.h"
 #include "image/images.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "model/model.h"
 #include "text/corpus.h"
 #include "text/tokenizer.h"

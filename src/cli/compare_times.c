@@ -15,7 +15,6 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/plural.h"
 #include "cli/commands.h"
@@ -24,7 +23,6 @@
 #include "cli/output.h"
 #include "infer/hidden_states.h"
 #include "io/file.h"
-#include "io/result.h"
 #include "linalg/dense.h"
 #include "train/texts.h"
 

@@ -12,14 +12,11 @@
 #include "analysis/measures/estimable.h"
 #include "analysis/measures/feature_connectivity.h"
 #include "base/auto.h"
-#include "base/mem.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
 #include "cli/rank_rows.h"
 #include "io/number.h"
-#include "io/result.h"
-#include "io/rows.h"
 #include "plan/spec.h"
 
 static const char DISTINCT[] = "distinct-document";

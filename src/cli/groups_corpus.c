@@ -4,11 +4,9 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"
 #include "cli/in_memory.h"
-#include "cli/model_options.h"
 #include "cli/output.h"
 #include "cooc/build_sequences.h"
 #include "image/codes.h"

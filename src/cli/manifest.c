@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/enum_names.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"

@@ -9,7 +9,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "cli/args.h"
 #include "io/json.h"
 #include "version.h"

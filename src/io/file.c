@@ -23,7 +23,6 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "base/mem.h"
 
 enum { PARTIAL_TRIES = 1000, READ_STEP = 1 << 16 };
 

@@ -15,7 +15,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/number.h"
 

@@ -3,7 +3,6 @@
 #include "io/prepared.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,6 @@
 #include "base/auto.h"
 #include "base/child.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "io/file.h"
 #include "io/share.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/result_private.h"
 

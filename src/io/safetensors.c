@@ -15,7 +15,6 @@
 #include "base/enum_names.h"
 #include "base/hash.h"
 #include "base/ints.h"
-#include "base/mem.h"
 #include "base/threads.h"
 #include "io/file.h"
 #include "io/json.h"

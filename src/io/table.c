@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "io/csv.h"
 #include "io/file.h"
 #include "io/number.h"

@@ -12,7 +12,6 @@
 #include "base/auto.h"
 #include "base/vector_ops.h"
 
-#include "base/mem.h"
 #include "base/threads.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"

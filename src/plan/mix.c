@@ -15,7 +15,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "plan/distributions_private.h"
 #include "plan/mix_private.h"
 #include "plan/ratio.h"

@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "base/auto.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/number.h"
 #include "io/parse.h"
 #include "plan/distributions_private.h"

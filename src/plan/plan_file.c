@@ -11,7 +11,6 @@
 
 #include "base/auto.h"
 #include "base/hash.h"
-#include "base/mem.h"
 #include "base/vector_ops.h"
 #include "io/json.h"
 #include "plan/distributions_private.h"

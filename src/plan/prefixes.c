@@ -6,7 +6,6 @@
  * group there. A plan that predicts nothing (group-ar with a first group of s) has no events: it
  * lowers `predicted` and is left out of the normalisation under `mask`. Sums run in long double. */
 #include "base/auto.h"
-#include "base/mem.h"
 #include "plan/count.h"
 #include "plan/distributions_private.h"
 #include "plan/offsets.h"

@@ -6,7 +6,6 @@
 
 #include "base/auto.h"
 #include "base/enum_names.h"
-#include "base/mem.h"
 #include "io/json.h"
 #include "io/number.h"
 #include "io/parse.h"
