@@ -25,10 +25,7 @@ enum {
 /* Documents of `each` tokens, all different; `shared`: the first of each is 0. */
 static cs_corpus distinct(int64_t each, int64_t labels, bool shared)
 {
-    int64_t *length = test_zeros(DOCUMENTS, sizeof *length);
-    for (int64_t d = 0; d < DOCUMENTS; ++d) {
-        length[d] = each;
-    }
+    ARRAY(int64_t, length, DOCUMENTS, d, each);
     cs_corpus c = small_corpus(DOCUMENTS, length, DOCUMENTS * each, labels, 1);
     for (int64_t i = 0; i < c.tokens; ++i) {
         c.token[i] = shared && i % each == 0 ? 0 : (int32_t)i;
@@ -266,10 +263,8 @@ TEST(units_are_as_small_as_fits)
         OK(cs_cooc_prepare(&corpus, &o, &p));
         OK(cs_cooc_plan(&p));
         const double scale = cs_build_scale(&p, &exact);
-        double all = 0;
-        for (int64_t q = 0; q < p.sequences.count; ++q) {
-            all += i % 2 ? 1 : cs_context_predicted(p.plan, p.sequences.length[q]);
-        }
+        double all = SUM(q, 0, p.sequences.count,
+                         i % 2 ? 1 : cs_context_predicted(p.plan, p.sequences.length[q]));
         const double units = all * scale * (o.draws > 0 ? 8 : 1);
         assert_true(!exact && scale == exp2(rint(log2(scale))));
         assert_true(units <= 0x1p61 && units > 0x1p60);
