@@ -208,7 +208,7 @@ static cs_status open_source(cs_args *args, const char *source)
     if (!cs_corpus_joined(source)) {
         return open_one(args, source);
     }
-    char *one = NULL;
+    CS_AUTO_FREE char *one = NULL;
     cs_status status = cs_corpus_next_source(&source, &one);
     while (status == CS_OK && one) {
         status = open_one(args, one);
@@ -216,7 +216,6 @@ static cs_status open_source(cs_args *args, const char *source)
         one = NULL;
         if (status == CS_OK) status = cs_corpus_next_source(&source, &one);
     }
-    cs_free(one);
     return status;
 }
 

@@ -200,7 +200,7 @@ static cs_status make_parent(const char *path)
 
 cs_status cs_prepare(const cs_prepared *what, bool force, char **note)
 {
-    char *path = NULL, *said = NULL;
+    CS_AUTO_FREE char *path = NULL, *said = NULL;
     record recorded = {0};
     cs_status status = cs_prepared_path(what->file, &path);
     if (status != CS_OK) return status;
@@ -215,7 +215,5 @@ cs_status cs_prepare(const cs_prepared *what, bool force, char **note)
         said = NULL;
     }
     cs_free(recorded.packages);
-    cs_free(said);
-    cs_free(path);
     return status;
 }

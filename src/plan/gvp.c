@@ -232,14 +232,14 @@ static cs_status gvp_drawn_sizes(const cs_objective *o, int64_t s, const cs_size
         facts->clamped = (double)distribution.clamped;
         return CS_OK;
     }
-    long double predicted, *c = cs_alloc(s + 1, sizeof *c);
+    long double predicted;
+    CS_AUTO_FREE long double *c = cs_alloc(s + 1, sizeof *c);
     cs_status status = c ? gvp_mask_sizes(o, s, c, &predicted, &facts->clamped) : CS_ERR_MEMORY;
     if (status == CS_OK) {
         facts->predicted = (double)predicted;
         for (int64_t m = 0; m < s && cs_size_visit(v, m, c[m]); ++m) {
         }
     }
-    cs_free(c);
     return status;
 }
 
@@ -293,13 +293,10 @@ static cs_status drawn_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
 {
     const int64_t groups = o->groups, cells = s * (s - 1) / 2;
     cs_status status = cs_pairs_prefix_alloc(pairs, s, (double)cells * 2); /* and the triangle */
-    long double *last = status == CS_OK ? cs_alloc(2 * (s + 1), sizeof *last) : NULL;
-    long double *w = last ? cs_alloc(cells, sizeof *w) : NULL, sum = 0;
-    if (!w) {
-        cs_free(last);
-        return status == CS_OK ? CS_ERR_MEMORY : status;
-    }
-    long double *chance = last + s + 1;
+    CS_AUTO_FREE long double *last = status == CS_OK ? cs_alloc(2 * (s + 1), sizeof *last) : NULL;
+    CS_AUTO_FREE long double *w = last ? cs_alloc(cells, sizeof *w) : NULL;
+    if (!w) return status == CS_OK ? CS_ERR_MEMORY : status;
+    long double *chance = last + s + 1, sum = 0;
     cs_gvp_last(o, s, last, &pairs->clamped);
     for (int64_t n = 0; n <= s; ++n) {
         chance[n] = groups > 1 && n >= 2 ? (long double)(groups - 1) / (long double)(n - 1) : 0;
@@ -316,8 +313,6 @@ static cs_status drawn_pairs(const cs_objective *o, int64_t s, cs_pairs *pairs)
                          (double)(w[k * (k - 1) / 2 + m - 1] / sum));
         }
     }
-    cs_free(w);
-    cs_free(last);
     pairs->predicted = (double)sum;
     if (o->segmentation == CS_SEGMENT_RANDOM) {
         pairs->denominator = cs_small_binomial(s - 1, groups);
