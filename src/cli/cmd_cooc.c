@@ -9,7 +9,7 @@
 #include "cli/groups.h"
 #include "cli/in_memory.h"
 #include "cli/output.h"
-#include "cli/ranks.h"
+#include "cli/results.h"
 #include "cooc/build_sequences.h"
 #include "cooc/builder.h"
 #include "cooc/spectrum.h"

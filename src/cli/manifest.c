@@ -18,7 +18,6 @@
 #include "base/plugin.h"
 #include "base/threads.h"
 #include "cli/args.h"
-#include "cli/manifest.h"
 #include "cli/output.h"
 #include "io/digests.h"
 #include "io/file.h"

@@ -17,7 +17,6 @@
 #include "base/threads.h"
 #include "cli/args.h"
 #include "cli/in_memory.h"
-#include "cli/manifest.h"
 #include "cli/progress_bar.h"
 #include "io/digests.h"
 #include "io/file.h"

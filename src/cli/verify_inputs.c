@@ -6,7 +6,6 @@
 #include "analysis/theorems/row_labels.h"
 #include "base/auto.h"
 #include "cli/argument_kind.h"
-#include "cli/estimate.h"
 #include "cli/groups.h"
 #include "cli/model_options.h"
 #include "cli/output.h"
