@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "cli/argument_kind.h"
 #include "cli/groups.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "analysis/measures/answer_scores.h"
-#include "analysis/theorems/row_labels.h"
+#include "analysis/theorems/theorems.h"
 #include "base/auto.h"
 #include "base/mem.h"
 #include "cooc/context.h"
