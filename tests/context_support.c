@@ -215,11 +215,9 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
     context_add_up(&want, false);
     context_add_up(&got, true);
     assert_int_equal(got.count, want.count);
-    for (int64_t i = 0; i < got.count; ++i) {
-        assert_string_equal(got.entry[i].row, want.entry[i].row);
-        assert_int_equal(got.entry[i].token, want.entry[i].token);
-        assert_true(fabs(got.entry[i].weight - want.entry[i].weight) < tolerance);
-    }
+    assert_each(i, 0, got.count, strcmp(got.entry[i].row, want.entry[i].row) == 0);
+    assert_each(i, 0, got.count, got.entry[i].token == want.entry[i].token);
+    assert_each(i, 0, got.count, fabs(got.entry[i].weight - want.entry[i].weight) < tolerance);
     free(want.entry);
     free(got.entry);
 }

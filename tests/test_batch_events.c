@@ -24,9 +24,7 @@ static double exact_table(const cs_objective *objective, int64_t s, double table
 static cs_status add_weights(void *ctx, const cs_plan *plan, double probability)
 {
     double *sum = ctx;
-    for (int64_t i = 0; i < plan->length; ++i) {
-        *sum += probability * plan->weight[i];
-    }
+    *sum += SUM(i, 0, plan->length, probability * plan->weight[i]);
     return CS_OK;
 }
 

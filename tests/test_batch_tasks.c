@@ -134,11 +134,11 @@ TEST(a_sequence_is_a_function_of_seed_step_and_row)
         assert_int_equal(padded.length, most.length);
         assert_int_equal(padded.predictions, most.predictions);
         assert_true(padded.loss.weight_sum == x.loss.weight_sum && padded.events == x.events);
-        for (int64_t r = x.events; r < padded.predictions; ++r) {
-            assert_true(padded.loss.predict[r] == -1 && padded.loss.target[r] == -1);
-            assert_true(padded.loss.weight[r] == 0 && padded.loss.example[r] == -1 &&
+        assert_each(r, x.events, padded.predictions,
+                    padded.loss.predict[r] == -1 && padded.loss.target[r] == -1);
+        assert_each(r, x.events, padded.predictions,
+                    padded.loss.weight[r] == 0 && padded.loss.example[r] == -1 &&
                         padded.loss.place[r] == -1);
-        }
         assert_each(i, 2 * padded.length, 5 * padded.length,
                     padded.token[i] == -1 && padded.vis[i] == INT32_MAX && padded.lim[i] == -1);
     }

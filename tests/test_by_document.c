@@ -106,16 +106,13 @@ TEST(bits_do_not_depend_on_budget_or_threads)
 static void assert_pairs(const cs_signed_gram *p, const double *want)
 {
     CS_AUTO(cs_dense) unit = {0}, got = {0};
-    double largest = 0;
     OK(cs_dense_init(&unit, VOCAB, VOCAB));
     OK(cs_dense_init(&got, VOCAB, VOCAB));
     for (int j = 0; j < VOCAB; ++j) {
         unit.data[j + j * unit.ld] = 1;
     }
     OK(cs_signed_gram_apply(p, &unit, 1, &got));
-    for (int e = 0; e < VOCAB * VOCAB; ++e) {
-        largest = fmax(largest, fabs(want[e]));
-    }
+    double largest = LARGEST(e, 0, VOCAB * VOCAB, fabs(want[e]));
     for (int e = 0; e < VOCAB * VOCAB; ++e) {
         /* some hundred terms each, on either side */
         assert_true(fabs(got.data[e % VOCAB + e / VOCAB * got.ld] - want[e]) <= 1e-12 * largest);
@@ -223,12 +220,9 @@ TEST(products_of_folds_are_those_of_their_sums)
     enum { MANY = 90 };
     CS_AUTO(cs_corpus) corpus = corpus_of(MANY, 9);
     uint8_t part[MANY], quarter[MANY];
-    double scale[VOCAB], f[VOCAB];
     deal_folds(part, quarter, MANY);
-    for (int v = 0; v < VOCAB; ++v) {
-        scale[v] = v == 4 ? 0 : 1 + v / 8.0;
-        f[v] = v == 2 ? 0 : 1 - v / 50.0;
-    }
+    ARRAY(double, scale, VOCAB, v, v == 4 ? 0 : 1 + v / 8.0);
+    ARRAY(double, f, VOCAB, v, v == 2 ? 0 : 1 - v / 50.0);
     for (int k = 0; k < KINDS; ++k) {
         cs_cooc_options o = options_of(k, k % 2 == 0);
         o.by_document = true;

@@ -94,9 +94,7 @@ TEST(the_mean_is_the_mean)
             for (int64_t r = b * data.length; r < (b + 1) * data.length; ++r) {
                 if (data.vis[r] <= data.readout_lim[b]) {
                     ++seen;
-                    for (int64_t i = 0; i < WIDTH; ++i) {
-                        sum += top[r * WIDTH + i] * w[o * WIDTH + i];
-                    }
+                    sum += SUM(i, 0, WIDTH, top[r * WIDTH + i] * w[o * WIDTH + i]);
                 }
             }
             assert_true(seen > 0);

@@ -182,9 +182,7 @@ TEST(keys_of_all_kinds_differ)
     }
     assert_int_equal(n, KEYS);
     qsort(key, KEYS, sizeof *key, by_key);
-    for (int64_t i = 1; i < n; ++i) {
-        assert_int_not_equal(cs_hash_compare(key[i - 1], key[i]), 0);
-    }
+    assert_each(i, 1, n, cs_hash_compare(key[i - 1], key[i]) != 0);
 }
 
 TEST(every_allocation_may_fail)

@@ -418,10 +418,9 @@ TEST(a_stream_counted_by_hand)
     }
     for (int i = 0; i < S * S; ++i) {
         for (int u = 0; u < V; ++u) {
-            for (int v = 0; v < V; ++v) {
-                want[i] +=
-                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0;
-            }
+            want[i] +=
+                SUM(v, 0, V,
+                    p[u] * p[v] > 0 ? count[i / S][u][v] * count[i % S][u][v] / p[u] / p[v] : 0);
         }
     }
     OK(cs_stream_gram(&c, S, NULL, gram));

@@ -54,10 +54,8 @@ TEST(its_toy_spectrum_is_that_of_permuted_ar)
         toy.objective.event_weight = (cs_event_weight)(variant % 2);
         toy.objective.empty_prefix = (cs_empty_prefix)prefix;
         AUTO_OK(cs_toy_spectrum, spectrum, cs_toy_reduce(&toy, &spectrum));
-        for (int64_t j = 0; j < spectrum.values; ++j) {
-            assert_true(fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
-            assert_int_equal(spectrum.multiplicity[j], times[prefix][j]);
-        }
+        assert_each(j, 0, spectrum.values, fabs(spectrum.sigma[j] - sigma[prefix][j]) < 1e-14);
+        assert_each(j, 0, spectrum.values, spectrum.multiplicity[j] == times[prefix][j]);
         assert_true(spectrum.values == 3 || times[prefix][spectrum.values] == 0);
     }
 }

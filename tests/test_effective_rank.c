@@ -426,18 +426,14 @@ TEST(the_corrected_rank_has_an_error_of_its_own)
     double mean = 0, sum = 0, one = 0, two = 0;
     for (int i = 0; i < P; ++i) {
         double others = 0, without = rank_without(x, N, D, part, i, i);
-        for (int j = 0; j < P; ++j) {
-            others += j == i ? 0 : rank_without(x, N, D, part, i, j);
-        }
+        others += SUM(j, 0, P, j == i ? 0 : rank_without(x, N, D, part, i, j));
         const double c = (P - 1) * without - (P - 2) * others / (P - 1);
         one += without / P;
         two += others / (P * (P - 1));
         assert_true(fabs(r.part_out[i] - c) <= 1e-9);
         mean += r.part_out[i] / P;
     }
-    for (int i = 0; i < P; ++i) {
-        sum += (r.part_out[i] - mean) * (r.part_out[i] - mean);
-    }
+    sum += SUM(i, 0, P, (r.part_out[i] - mean) * (r.part_out[i] - mean));
     /* At 1, 9/10 and 8/10 of the rows: what a + b / n + c / n^2 through them has at 1 / n = 0. */
     const double second = 50 * rank_without(x, N, D, part, -1, -1) - 81 * one + 32 * two;
     assert_true(fabs(r.unclipped + r.bias_left - second) <= 1e-7);

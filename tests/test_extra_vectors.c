@@ -97,10 +97,7 @@ static void fill(cs_model *model, const cs_images *m, bool two_stream, float *to
 
 static double farthest(int64_t n, const float *a, const float *b)
 {
-    double most = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        most = fmax(most, fabs((double)a[i] - (double)b[i]));
-    }
+    double most = LARGEST(i, 0, n, fabs((double)a[i] - (double)b[i]));
     return most;
 }
 

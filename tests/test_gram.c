@@ -70,34 +70,29 @@ TEST(kernels_agree_with_the_definition)
     for (int v = 0; v < count; ++v) {
         float tile[CS_TILE * CS_TILE], panel[STEPS * CS_TILE], sum[CS_TILE] = {0};
         float square[STEPS * CS_TILE_LANES] = {0};
-        double wide[CS_TILE * CS_TILE], ad[STEPS * CS_TILE], bd[STEPS * CS_TILE];
+        double wide[CS_TILE * CS_TILE];
         for (int i = 0; i < CS_TILE * CS_TILE; ++i) {
             wide[i] = tile[i] = 1.0F;
         }
-        for (int i = 0; i < STEPS * CS_TILE; ++i) {
-            ad[i] = a[i];
-            bd[i] = b[i];
-        }
+        ARRAY(double, ad, (STEPS * CS_TILE), i, a[i]);
+        ARRAY(double, bd, (STEPS * CS_TILE), i, b[i]);
         all[v]->product[0](STEPS, a, b, tile);
         all[v]->product[1](STEPS, ad, bd, wide);
         for (int i = 0; i < CS_TILE; ++i) {
             for (int j = 0; j < CS_TILE; ++j) {
                 long double want = 1, mass = 1;
-                for (int k = 0; k < STEPS; ++k) {
-                    want += ad[k * CS_TILE + i] * bd[k * CS_TILE + j];
-                    mass += fabs(ad[k * CS_TILE + i] * bd[k * CS_TILE + j]);
-                }
+                want += SUM(k, 0, STEPS, ad[k * CS_TILE + i] * bd[k * CS_TILE + j]);
+                mass += SUM(k, 0, STEPS, fabs(ad[k * CS_TILE + i] * bd[k * CS_TILE + j]));
                 assert_true(fabsl(tile[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-24L * mass);
                 assert_true(fabsl(wide[i * CS_TILE + j] - want) <= (STEPS + 2) * 0x1p-52L * mass);
             }
         }
         all[v]->pack[0](STEPS, COLS, a, CS_TILE, panel, sum, square);
         for (int k = 0; k < STEPS; ++k) {
-            double want = 0;
-            for (int i = 0; i < CS_TILE; ++i) {
-                assert_true(panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
-                want += i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0;
-            }
+            assert_each(i, 0, CS_TILE,
+                        panel[k * CS_TILE + i] == (i < COLS ? a[k * CS_TILE + i] : 0.0F));
+            double want =
+                SUM(i, 0, CS_TILE, i < COLS ? ad[k * CS_TILE + i] * ad[k * CS_TILE + i] : 0);
             double total = SUM(l, 0, CS_TILE_LANES, (double)square[k * CS_TILE_LANES + l]);
             assert_true(fabs(total - want) <= 4 * FLT_EPSILON * want);
         }
@@ -114,10 +109,8 @@ TEST(kernels_agree_with_the_definition)
 TEST(keys_keep_the_order_of_floats)
 {
     const float x[] = {-INFINITY, -3, -1e-40F, -0.0F, 0, 1e-40F, 1, 1.5F, INFINITY};
-    for (int i = 0; i < 9; ++i) {
-        assert_true(cs_tile_value(cs_tile_key(x[i])) == x[i]);
-        assert_true(i == 0 || cs_tile_key(x[i - 1]) < cs_tile_key(x[i]));
-    }
+    assert_each(i, 0, 9, cs_tile_value(cs_tile_key(x[i])) == x[i]);
+    assert_each(i, 0, 9, i == 0 || cs_tile_key(x[i - 1]) < cs_tile_key(x[i]));
 }
 
 /* Sizes around those of panels, blocks, runs and slabs. */
@@ -267,9 +260,7 @@ TEST(doubles_are_shifted_as_doubles)
     AUTO_OK(cs_gram, g, cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
     OK(cs_gram_total(&g, NULL, true, &total, &rows));
-    for (int64_t k = 0; k < ROWS; ++k) {
-        square += (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]);
-    }
+    square += SUM(k, 0, ROWS, (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]));
     assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, NULL, true));
 }
 

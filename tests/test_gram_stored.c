@@ -247,9 +247,7 @@ TEST(the_bound_is_its_formula)
     CS_AUTO(cs_gram) g = ten_rows(&o);
     double trace[GROUPS] = {0};
     for (int b = 0; b < GROUPS; ++b) {
-        for (int i = 0; i < D; ++i) {
-            trace[b] += g.block[(b * D + i) * D + i];
-        }
+        trace[b] += SUM(i, 0, D, g.block[(b * D + i) * D + i]);
     }
     const cs_gram_range first[2] = {{0, 1}, {2, 2}}, second[2] = {{1, 1}, {1, 2}};
     const double gamma = cs_gram_gamma(&g, true);
@@ -342,9 +340,7 @@ TEST(widths_about_the_ends_of_blocks)
         for (int64_t i = 0; i < d; i += 37) {
             for (int64_t j = i; j < d; ++j) {
                 double sum = 0; /* of small integers: exact */
-                for (int64_t k = 0; k < ROWS; ++k) {
-                    sum += (double)x[k * d + i] * (double)x[k * d + j];
-                }
+                sum += SUM(k, 0, ROWS, (double)x[k * d + i] * (double)x[k * d + j]);
                 assert_true(g.block[i * d + j] == sum);
             }
         }

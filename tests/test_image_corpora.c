@@ -89,9 +89,7 @@ TEST(scenes_have_exact_masks_and_boxes)
             }
         }
         assert_true(labelled);
-        for (int p = 0; p < PIXELS; ++p) {
-            assert_int_equal(rest[p], 0);
-        }
+        assert_each(p, 0, PIXELS, rest[p] == 0);
     }
     assert_true(discs > 3);
     for (int n = 1; n <= CS_SCENE_SHAPES; ++n) {
@@ -205,9 +203,7 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
         }
         for (int64_t g = 0; g < m.groups; ++g) {
             side[held_out[g]] += 1;
-            for (int64_t l = 0; l < m.labels; ++l) {
-                assert_int_equal(seen[g * m.labels + l], 4);
-            }
+            assert_each(l, 0, m.labels, seen[g * m.labels + l] == 4);
         }
         assert_true(side[0] >= 5 && side[1] >= 2);
     }

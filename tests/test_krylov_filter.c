@@ -54,10 +54,8 @@ TEST(a_filter_has_the_degree_it_needs)
         if (found > 0) {
             assert_int_equal(c.steps, degree + 1);
             assert_int_equal(k.applications, 2 * B * (degree + 1));
-            for (int j = 0; j < B; ++j) {
-                assert_true(fabs(found_value[j] - c.value) < 1e-12);
-                assert_true(fabs(k.m[j + j * k.ld] - c.value) < 1e-12);
-            }
+            assert_each(j, 0, B, fabs(found_value[j] - c.value) < 1e-12);
+            assert_each(j, 0, B, fabs(k.m[j + j * k.ld] - c.value) < 1e-12);
             /* The next block's gain is what this one's residuals allow, a thousandth at least. */
             assert_true(c.gain < cases[t].gain && c.gain >= 1e-3 * cases[t].gain * (1 - 1e-12));
             CS_AUTO(cs_dense) x1 = {0};

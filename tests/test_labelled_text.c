@@ -366,16 +366,12 @@ TEST_IN_DIR(few_labels)
     OK(cs_few_shot("8", &three, 4, &n, &index));
     OK(cs_few_shot("10%", &two, 4, &more, &big));
     for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < more; ++j) {
-            same += value[index[i]] < 2 && index[i] == big[j];
-        }
+        same += COUNT(j, 0, more, value[index[i]] < 2 && index[i] == big[j]);
     }
     assert_int_equal(same, 16);
     cs_free(big);
     OK(cs_few_shot("8", &three, 5, &more, &big));
-    for (int64_t i = 0; i < n; ++i) {
-        other += index[i] != big[i];
-    }
+    other += COUNT(i, 0, n, index[i] != big[i]);
     assert_true(other > n / 2);
     cs_free(big);
     cs_free(index);

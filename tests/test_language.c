@@ -137,9 +137,7 @@ static void compare(cs_population_estimate estimate)
     assert_true(fabs(l.tail[1].se - cs_jackknife_error(BLOCKS, tail1, 1)) < 1e-7);
     /* Plain and corrected by hand; of the lower end what noise up to less the last eigenvalue leaves. */
     double mean = 0, noise = fmax(0, -value[VOCAB - 1]);
-    for (int b = 0; b < BLOCKS; ++b) {
-        mean += lambda2[b] / BLOCKS;
-    }
+    mean += SUM(b, 0, BLOCKS, lambda2[b] / BLOCKS);
     const double width = l.lambda[1].se * cs_student_width(0.95, BLOCKS - 1),
                  center = BLOCKS * value[1] - (BLOCKS - 1) * mean;
     low = fmin(center, value[1]) - width;

@@ -432,10 +432,8 @@ TEST(a_group_of_one_finds_the_same)
     assert_true(s.floor == sqrt(ROWS * DBL_EPSILON) * s.sigma[0]);
     double residual[K];
     OK(cs_svd_residuals(&f.op, K, s.sigma, &s.u, &s.v, residual));
-    for (int j = 0; j < K; ++j) {
-        assert_true(fabs(s.sigma[j] - value[j]) <= 1e-12 * COLS);
-        assert_true(residual[j] <= 1e-12 * COLS);
-    }
+    assert_each(j, 0, K, fabs(s.sigma[j] - value[j]) <= 1e-12 * COLS);
+    assert_each(j, 0, K, residual[j] <= 1e-12 * COLS);
     assert_true(orthonormality(&s.v) < 1e-13 && orthonormality(&s.u) < 1e-10);
     cs_svd_free(&s);
     o.k = COLS;

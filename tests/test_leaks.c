@@ -374,10 +374,8 @@ TEST(the_spectral_loss_wants_masses)
         expected -= 2 * z[e * VOCAB + b.loss.target[e]];
         size +=
             2 * (z[e * VOCAB + b.loss.target[e]] < 0 ? -1 : 1) * z[e * VOCAB + b.loss.target[e]];
-        for (int j = 0; j < VOCAB; ++j) {
-            expected += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-            size += mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j];
-        }
+        expected += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
+        size += SUM(j, 0, VOCAB, mass[j] * z[e * VOCAB + j] * z[e * VOCAB + j]);
     }
     assert_true(loss - expected < 1e-13 * size && expected - loss < 1e-13 * size);
 }

@@ -67,10 +67,8 @@ static void svd_of_shape(int64_t m, int64_t n)
     memcpy(a.data, kept.data, (size_t)(m * n) * sizeof *a.data);
     OK(cs_dense_svd(&a, alone, NULL, NULL));
     double scale = p > 0 ? sigma[0] : 0, tolerance = 10 * (double)(m + n) * DBL_EPSILON;
-    for (int64_t j = 0; j < p; ++j) {
-        assert_true(fabs(sigma[j] - alone[j]) <= tolerance * scale);
-        assert_true(j == 0 || sigma[j] <= sigma[j - 1]);
-    }
+    assert_each(j, 0, p, fabs(sigma[j] - alone[j]) <= tolerance * scale);
+    assert_each(j, 0, p, j == 0 || sigma[j] <= sigma[j - 1]);
     assert_true(p == 0 || orthonormality(&u) < tolerance);
     for (int64_t j = 0; j < p; ++j) {
         for (int64_t i = 0; i < m; ++i) {
@@ -238,11 +236,8 @@ TEST(reshaping_agrees_with_dense)
     double row_sum[13], col_sum[9];
     cs_csr_sums(&a, row_sum, col_sum);
     for (int64_t j = 0; j < 9; ++j) {
-        double sum = 0;
-        for (int64_t i = 0; i < 13; ++i) {
-            assert_true(d.data[i + j * d.ld] == dt.data[j + i * dt.ld]);
-            sum += d.data[i + j * d.ld];
-        }
+        assert_each(i, 0, 13, d.data[i + j * d.ld] == dt.data[j + i * dt.ld]);
+        double sum = SUM(i, 0, 13, d.data[i + j * d.ld]);
         assert_true(fabs(sum - col_sum[j]) < 100 * DBL_EPSILON);
         for (int64_t r = 0; r < 3; ++r) {
             double want = (8 - j) % 2 ? 0 : d.data[rows[r] + (8 - j) * d.ld];
@@ -361,13 +356,9 @@ TEST(product_has_the_same_bits_for_any_threads)
 TEST(long_vectors_are_packed_whole)
 {
     enum { ROWS = 3, COLS = 140000, APART = 7, N = COLS / APART, WIDTH = 15 };
-    static int64_t row[N], col[N];
-    static double val[N];
-    for (int e = 0; e < N; ++e) {
-        row[e] = e % ROWS;
-        col[e] = (int64_t)APART * e + e % APART;
-        val[e] = e % 9 - 3;
-    }
+    ARRAY(int64_t, row, N, e, e % ROWS);
+    ARRAY(int64_t, col, N, e, (int64_t)APART * e + e % APART);
+    ARRAY(double, val, N, e, e % 9 - 3);
     CS_AUTO(cs_dense) x = {0}, y = {0}, want = {0};
     AUTO_OK(cs_csr, a, cs_csr_from_triplets(ROWS, COLS, N, row, col, val, &a));
     OK(cs_dense_init(&x, COLS, WIDTH));

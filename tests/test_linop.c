@@ -84,10 +84,7 @@ static void normals_agree(const cs_linop *op)
         for (int again = 0; again < 2; ++again) { /* a buffer that has been used */
             OK(cs_linop_normal(sided[turn], x.data, got.data, work));
         }
-        double scale = 0;
-        for (int64_t e = 0; e < CS_PANEL * sides[turn]; ++e) {
-            scale = fmax(scale, fabs(want.data[e]));
-        }
+        double scale = LARGEST(e, 0, CS_PANEL * sides[turn], fabs(want.data[e]));
         assert_true(max_abs_difference(&want, &got) < 1e4 * DBL_EPSILON * scale);
         cs_free_aligned(work);
         cs_dense *all[] = {&x, &half, &want, &got};

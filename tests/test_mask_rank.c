@@ -152,12 +152,8 @@ TEST(gap_has_its_own_error)
         const double *in = r.layer[0].rank[cs_mask_rank_with(&r)].part_out,
                      *out = r.layer[0].rank[cs_mask_rank_without(&r)].part_out;
         double mean = 0, sum = 0; /* parts are blocks here: both ranks corrected without each */
-        for (int k = 0; k < BLOCKS; ++k) {
-            mean += (in[k] - out[k]) / BLOCKS;
-        }
-        for (int k = 0; k < BLOCKS; ++k) {
-            sum += (in[k] - out[k] - mean) * (in[k] - out[k] - mean);
-        }
+        mean += SUM(k, 0, BLOCKS, (in[k] - out[k]) / BLOCKS);
+        sum += SUM(k, 0, BLOCKS, (in[k] - out[k] - mean) * (in[k] - out[k] - mean));
         const double bias = r.layer[0].rank[cs_mask_rank_with(&r)].bias_left -
                             r.layer[0].rank[cs_mask_rank_without(&r)].bias_left;
         near(r.layer[0].gap_se[CS_RANK_TAU_CORRECTED],
@@ -240,12 +236,12 @@ TEST(sets_of_a_masked_model)
     /* the same bits for any number of threads */
     o.gram.threads = o.rank.threads = 3;
     OK(cs_mask_rank_of(&t.model, &t.corpus, &o, &again));
-    for (int l = 0; l < 3; ++l) {
-        assert_memory_equal(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap);
-        assert_memory_equal(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se);
-        assert_memory_equal(r.layer[l].containment.value, again.layer[l].containment.value,
-                            sizeof r.layer[l].containment.value);
-    }
+    assert_each(l, 0, 3, memcmp(r.layer[l].gap, again.layer[l].gap, sizeof r.layer[l].gap) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].gap_se, again.layer[l].gap_se, sizeof r.layer[l].gap_se) == 0);
+    assert_each(l, 0, 3,
+                memcmp(r.layer[l].containment.value, again.layer[l].containment.value,
+                       sizeof r.layer[l].containment.value) == 0);
     cs_mask_rank_free(&again);
     /* BERT's masking: fewer [MASK]s of as many masked tokens */
     o.hidden.mask_keep = o.hidden.mask_random = 0.2;

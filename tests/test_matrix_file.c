@@ -14,10 +14,8 @@ static void assert_matrix(const cs_csr *a, int64_t rows, int64_t cols, const dou
     OK(cs_csr_check(a, false));
     AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < rows; ++i) {
-        for (int64_t j = 0; j < cols; ++j) {
-            assert_true(d.data[i + j * d.ld] == want[i * cols + j]);
-            nnz += want[i * cols + j] != 0;
-        }
+        assert_each(j, 0, cols, d.data[i + j * d.ld] == want[i * cols + j]);
+        nnz += COUNT(j, 0, cols, want[i * cols + j] != 0);
     }
     assert_int_equal(cs_csr_nnz(a), nnz); /* no zero is stored */
 }

@@ -57,9 +57,8 @@ static void hold(input *in)
         assert_true(in->cut[s].record == c.slot && in->cut[s].begin[0] == 0);
         assert_int_equal(in->cut[s].begin[CS_RANGES], c.used);
         for (int64_t range = 0; range < CS_RANGES; ++range) {
-            for (int64_t i = in->cut[s].begin[range]; i < in->cut[s].begin[range + 1]; ++i) {
-                assert_int_equal(cs_range_of(c.slot + i), range);
-            }
+            assert_each(i, in->cut[s].begin[range], in->cut[s].begin[range + 1],
+                        cs_range_of(c.slot + i) == range);
         }
     }
 }

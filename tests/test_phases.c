@@ -57,9 +57,7 @@ TEST(steps_have_phases)
 static void assert_reached(const char *text, int64_t steps, int mask)
 {
     CS_AUTO(cs_phases) p = phases_of(text);
-    for (int64_t i = 0; i < p.count; ++i) {
-        assert_int_equal(cs_phases_reached(&p, steps, i), mask >> i & 1);
-    }
+    assert_each(i, 0, p.count, cs_phases_reached(&p, steps, i) == (mask >> i & 1));
 }
 
 /* The bits of the phases that have a step. */

@@ -24,11 +24,9 @@ TEST(features_are_of_the_plane)
                                      .around = {.before = &c.ids.bos, .befores = 1}};
         OK(cs_patch_features(&model, &patches, &h, &made[o]));
     }
-    bool moved = false;
-    for (int i = 0; i < 2 * PICTURES * PATCHES * 16; ++i) {
-        assert_near(made[0][i], made[1][i], 1e-5);
-        moved = moved || made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)];
-    }
+    assert_each(i, 0, 2 * PICTURES * PATCHES * 16, fabs(made[0][i] - made[1][i]) <= 1e-5);
+    bool moved = ANY(i, 0, 2 * PICTURES * PATCHES * 16,
+                     made[0][i] != made[0][(i + 16) % (PICTURES * PATCHES * 16)]);
     assert_true(moved);
     cs_free(made[0]);
     cs_free(made[1]);

@@ -239,10 +239,10 @@ static void truth(const language *l, bool masked, bool given, double *sum2, doub
                 a[r * STATES + u] * a[r * STATES + v] / mass / sqrt(column[u] * column[v]);
         }
     }
-    for (int e = 0; e < STATES * STATES; ++e) {
-        *sum2 += e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0;
-        *sum4 += gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES];
-    }
+    *sum2 +=
+        SUM(e, 0, STATES * STATES, e / STATES == e % STATES ? gram[e / STATES][e % STATES] : 0);
+    *sum4 +=
+        SUM(e, 0, STATES * STATES, gram[e / STATES][e % STATES] * gram[e / STATES][e % STATES]);
 }
 
 /* Means over corpora lie within four of their standard errors of the truth, the cross-fit below it.

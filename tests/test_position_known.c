@@ -228,11 +228,8 @@ static double floor_by_hand(const cs_objective *o, int64_t s, bool *met)
     }
     *met = true;
     for (unsigned set = 0; set < 1U << s; ++set) {
-        double w = 0, inside = 0;
-        for (int k = 0; k < s; ++k) {
-            w += t.table[set * PLAN_LONGEST + (unsigned)k];
-            inside += set >> k & 1 ? target[k] : 0;
-        }
+        double w = SUM(k, 0, s, t.table[set * PLAN_LONGEST + (unsigned)k]);
+        double inside = SUM(k, 0, s, set >> k & 1 ? target[k] : 0);
         floor += w > 0 ? w / (1 - inside) : 0;
         for (int k = 0; k < s && w > 0; ++k) {
             const double share = t.table[set * PLAN_LONGEST + (unsigned)k] / w;

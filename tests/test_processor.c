@@ -34,9 +34,7 @@ TEST(resized_images_have_pillows_bytes)
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 3, 4, b));
         assert_memory_equal(b, small[f], sizeof small[f]);
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, 8, 7, b));
-        for (int i = 0; i < 9; ++i) {
-            assert_int_equal(b[i / 3 * 3 * 7 + i % 3 * 3], large[f][i]);
-        }
+        assert_each(i, 0, 9, b[i / 3 * 3 * 7 + i % 3 * 3] == large[f][i]);
         OK(cs_picture_resample(a, HIGH, WIDE, 1, (cs_resample)f, HIGH, WIDE, b));
         assert_memory_equal(a, b, sizeof a);
     }

@@ -64,10 +64,8 @@ static void assert_alike(const cs_spectrum *one, const cs_spectrum *many)
     assert_true(fabs(one->input.mass - many->input.mass) <= 1e-12 * one->input.mass);
     assert_true(fabs(one->moments.sum_sigma2 - many->moments.sum_sigma2) <=
                 1e-12 * one->moments.sum_sigma2);
-    for (int64_t j = 0; j < one->k; ++j) {
-        assert_true(fabs(one->sigma[j] - many->sigma[j]) <= SAME);
-        assert_true(many->residual[j] <= 1e-12);
-    }
+    assert_each(j, 0, one->k, fabs(one->sigma[j] - many->sigma[j]) <= SAME);
+    assert_each(j, 0, one->k, many->residual[j] <= 1e-12);
     assert_int_equal(one->cert.components.state, many->cert.components.state);
     assert_int_equal(one->cert.probe.state, many->cert.probe.state);
     assert_int_equal(many->cert.residual.state, CS_CERT_PASSED);

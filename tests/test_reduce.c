@@ -16,10 +16,7 @@ static int64_t flood(const cs_dense *d, int64_t *row, int64_t *col)
         col[j] = -1;
     }
     for (int64_t start = 0; start < d->rows; ++start) {
-        bool any = false;
-        for (int64_t j = 0; j < d->cols; ++j) {
-            any = any || d->data[start + j * d->ld] != 0;
-        }
+        bool any = ANY(j, 0, d->cols, d->data[start + j * d->ld] != 0);
         if (!any || row[start] >= 0) {
             continue;
         }
@@ -52,15 +49,10 @@ TEST(components_match_flooding)
         assert_int_equal(c.count, flood(&d, row, col));
         OK(cs_components_number(&a, &number));
         assert_int_equal(number, c.count);
-        int64_t rows = 0, cols = 0;
-        for (int64_t i = 0; i < a.rows; ++i) {
-            assert_int_equal(c.row[i], row[i]);
-            rows += c.row[i] >= 0;
-        }
-        for (int64_t j = 0; j < a.cols; ++j) {
-            assert_int_equal(c.col[j], col[j]);
-            cols += c.col[j] >= 0;
-        }
+        assert_each(i, 0, a.rows, c.row[i] == row[i]);
+        int64_t rows = COUNT(i, 0, a.rows, c.row[i] >= 0);
+        assert_each(j, 0, a.cols, c.col[j] == col[j]);
+        int64_t cols = COUNT(j, 0, a.cols, c.col[j] >= 0);
         for (int64_t p = 0; p < c.count; ++p) {
             rows -= c.rows[p];
             cols -= c.cols[p];
@@ -103,11 +95,8 @@ static bool proportional(const cs_dense *d, int64_t i, int64_t j, bool columns)
 {
     int64_t n = columns ? d->rows : d->cols;
     int64_t step = columns ? 1 : d->ld, lead = columns ? d->ld : 1;
-    double sum_i = 0, sum_j = 0;
-    for (int64_t k = 0; k < n; ++k) {
-        sum_i += d->data[i * lead + k * step];
-        sum_j += d->data[j * lead + k * step];
-    }
+    double sum_i = SUM(k, 0, n, d->data[i * lead + k * step]);
+    double sum_j = SUM(k, 0, n, d->data[j * lead + k * step]);
     for (int64_t k = 0; k < n; ++k) {
         if (d->data[i * lead + k * step] * sum_j != d->data[j * lead + k * step] * sum_i) {
             return false;
@@ -296,10 +285,8 @@ TEST(lumps_are_found_among_many_rows)
         a.val[2 * i + 1] = i < HALF ? 2 : 6;
     }
     OK(cs_lump(&a, 0, &l));
-    for (int32_t i = 0; i < HALF; ++i) {
-        assert_int_equal(l.lump[CS_LEFT][i], i);
-        assert_int_equal(l.lump[CS_LEFT][i + HALF], i);
-    }
+    assert_each(i, 0, HALF, l.lump[CS_LEFT][i] == i);
+    assert_each(i, 0, HALF, l.lump[CS_LEFT][i + HALF] == i);
     assert_int_equal(l.a.rows, HALF);
 }
 

@@ -107,10 +107,7 @@ static bool same_rows(const listing *l, int64_t e, int64_t f)
 {
     bool same = l->rows[e] == l->rows[f];
     for (int i = 0; same && i < l->rows[e]; ++i) { /* in any order */
-        bool found = false;
-        for (int j = 0; j < l->rows[f]; ++j) {
-            found = found || strcmp(l->row[e][i], l->row[f][j]) == 0;
-        }
+        bool found = ANY(j, 0, l->rows[f], strcmp(l->row[e][i], l->row[f][j]) == 0);
         same = found;
     }
     return same;

@@ -25,10 +25,9 @@ TEST(events_do_not_depend_on_the_share)
         OK(cs_pairs_expand(&a, 1 << 20));
         OK(cs_pairs_expand(&b, 1 << 20));
         assert_int_equal(a.events, b.events);
-        for (int64_t e = 0; e < a.events; ++e) {
-            assert_true(plan_mask(&a, e) == plan_mask(&b, e) && a.target[e] == b.target[e]);
-            assert_true(a.weight[e] == b.weight[e]);
-        }
+        assert_each(e, 0, a.events,
+                    plan_mask(&a, e) == plan_mask(&b, e) && a.target[e] == b.target[e]);
+        assert_each(e, 0, a.events, a.weight[e] == b.weight[e]);
         OK(cs_objective_predicted(&all, LENGTH, &predicted));
         OK(cs_objective_predicted(&few, LENGTH, &kept));
         assert_true(fabs(kept - 0.3 * predicted) <= 1e-14 * predicted);
@@ -49,11 +48,9 @@ TEST(drawn_plans_lose_weights_alone)
             OK(cs_plan_sample(&all, &one, &a));
             OK(cs_plan_sample(&few, &two, &b));
             assert_memory_equal(a.group, b.group, sizeof *a.group * LENGTH);
-            for (int64_t k = 0; k < LENGTH; ++k) {
-                assert_true(b.weight[k] == a.weight[k] || b.weight[k] == 0);
-                total += a.weight[k] > 0;
-                kept += b.weight[k] > 0;
-            }
+            assert_each(k, 0, LENGTH, b.weight[k] == a.weight[k] || b.weight[k] == 0);
+            total += SUM(k, 0, LENGTH, a.weight[k] > 0);
+            kept += SUM(k, 0, LENGTH, b.weight[k] > 0);
         }
         assert_true(fabs(kept - 0.3 * total) <= 5 * sqrt(0.3 * 0.7 * total));
     }

@@ -51,9 +51,7 @@ static double refit_error(const cs_ridge *r, const cs_dense *x, const int32_t *l
     }
     for (int32_t c = 0; c < CLASSES; ++c) {
         double a[FEATURES][FEATURES + 1] = {{0}}, bar = 0;
-        for (int64_t i = 0; i < rows; ++i) {
-            bar += i != out && label[i] == c ? 1 / n : 0;
-        }
+        bar += SUM(i, 0, rows, i != out && label[i] == c ? 1 / n : 0);
         for (int64_t i = 0; i < rows; ++i) {
             for (int j = 0; i != out && j < FEATURES; ++j) {
                 double z = (x->data[i + j * x->ld] - r->mean[j]) * r->scale[j] - mean[j];
@@ -104,9 +102,7 @@ TEST(features_may_be_shifted_constant_or_missing)
     OK(cs_ridge_fit(&x, label, CLASSES, &a));
     OK(cs_ridge_fit(&y, label, CLASSES, &b));
     assert_true(fabs(a.loo - b.loo) < 1e-9);
-    for (int64_t i = 0; i < ROWS; ++i) {
-        assert_int_equal(cs_ridge_predict(&a, &x, i), cs_ridge_predict(&b, &y, i));
-    }
+    assert_each(i, 0, ROWS, cs_ridge_predict(&a, &x, i) == cs_ridge_predict(&b, &y, i));
     y.data[0] = NAN;
     cs_ridge_free(&b);
     OK(cs_ridge_fit(&y, label, CLASSES, &b));

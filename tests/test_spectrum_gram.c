@@ -41,10 +41,7 @@ static void assert_same_values(const cs_spectrum *s, const cs_spectrum *expected
 
 static double largest_difference(int64_t n, const double *x, const double *y)
 {
-    double most = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        most = fmax(most, fabs(x[i] - y[i]));
-    }
+    double most = LARGEST(i, 0, n, fabs(x[i] - y[i]));
     return most;
 }
 
@@ -115,10 +112,8 @@ TEST(leading_values_are_certified)
     cs_interval tail[13], expected[13];
     cs_spectrum_tails(&s, 0, tail);
     cs_spectrum_tails(&whole, 0, expected);
-    for (int t = 0; t < 13; ++t) {
-        assert_true(fabs(tail[t].value - expected[t].value) < CLOSE);
-        assert_true(tail[t].low <= tail[t].value && tail[t].high - tail[t].low < 1e-9);
-    }
+    assert_each(t, 0, 13, fabs(tail[t].value - expected[t].value) < CLOSE);
+    assert_each(t, 0, 13, tail[t].low <= tail[t].value && tail[t].high - tail[t].low < 1e-9);
 }
 
 /* M itself, at scales whose powers leave the range of doubles. */

@@ -271,11 +271,8 @@ TEST(pairs_have_one_sign)
         assert_true(s.k > 0);
         for (int64_t j = 0; j < s.k; ++j) {
             const double *x = s.v.data + j * s.v.ld;
-            double largest = 0;
             int64_t i = 0;
-            for (int64_t n = 0; n < s.v.rows; ++n) {
-                largest = fmax(largest, fabs(x[n]));
-            }
+            double largest = LARGEST(n, 0, s.v.rows, fabs(x[n]));
             while (fabs(x[i]) < (1 - 1e-6) * largest) {
                 ++i;
             }

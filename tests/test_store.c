@@ -71,12 +71,8 @@ static void assert_same_store(const cs_cooc_store *s, const cs_corpus *c, const 
     assert_memory_equal(s->corpus.token, c->token, (size_t)c->tokens * sizeof *c->token);
     assert_memory_equal(s->corpus.doc_ptr, c->doc_ptr, (size_t)c->documents * sizeof(int64_t));
     assert_memory_equal(s->corpus.label, c->label, (size_t)c->documents * sizeof *c->label);
-    for (int64_t i = 0; i < c->vocab; ++i) {
-        assert_string_equal(s->corpus.word[i], c->word[i]);
-    }
-    for (int64_t i = 0; i < c->labels; ++i) {
-        assert_string_equal(s->corpus.label_name[i], c->label_name[i]);
-    }
+    assert_each(i, 0, c->vocab, strcmp(s->corpus.word[i], c->word[i]) == 0);
+    assert_each(i, 0, c->labels, strcmp(s->corpus.label_name[i], c->label_name[i]) == 0);
 }
 
 /* Every row is found again by its key and has its own text. */

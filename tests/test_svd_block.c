@@ -10,10 +10,8 @@ enum { B = CS_PANEL };
 static void check_triplets(const cs_svd *s, double tol)
 {
     assert_true(s->converged && !s->interrupted);
-    for (int64_t j = 0; j < s->k; ++j) {
-        assert_true(s->residual[j] <= tol * s->sigma[0]);
-        assert_true(j == 0 || s->sigma[j] <= s->sigma[j - 1]);
-    }
+    assert_each(j, 0, s->k, s->residual[j] <= tol * s->sigma[0]);
+    assert_each(j, 0, s->k, j == 0 || s->sigma[j] <= s->sigma[j - 1]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);

@@ -15,10 +15,8 @@ static void check(const cs_svd *s, int64_t k, const double *value, double tol)
 {
     assert_true(s->converged);
     assert_int_equal(s->k, k);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(s->residual[j] <= tol * value[0]);
-        assert_true(fabs(s->sigma[j] - value[j]) <= tol * value[0]);
-    }
+    assert_each(j, 0, k, s->residual[j] <= tol * value[0]);
+    assert_each(j, 0, k, fabs(s->sigma[j] - value[j]) <= tol * value[0]);
     double rounding = 20 * (double)(s->u.rows + s->v.rows) * DBL_EPSILON;
     assert_true(orthonormality(&s->u) < rounding);
     assert_true(orthonormality(&s->v) < rounding);
@@ -119,8 +117,6 @@ TEST(what_was_found_is_kept)
     assert_true(s.interrupted && !s.converged);
     assert_true(done >= 64 && done < COPIES);
     assert_true(s.k >= 64 && s.k < COPIES);
-    for (int64_t j = 0; j < s.k; ++j) {
-        assert_true(fabs(s.sigma[j] - 1) <= 1e-10);
-        assert_true(s.residual[j] <= 1e-10);
-    }
+    assert_each(j, 0, s.k, fabs(s.sigma[j] - 1) <= 1e-10);
+    assert_each(j, 0, s.k, s.residual[j] <= 1e-10);
 }

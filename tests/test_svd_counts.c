@@ -117,20 +117,16 @@ TEST(progress_is_what_was_done)
         t.count = 0;
         AUTO_OK(cs_svd, s, cs_svd_compute(&c.op, &o, &s));
         assert_int_equal(t.count, 2);
-        for (int i = 0; i < 2; ++i) {
-            assert_string_equal(t.stage[i], gram ? "Gram columns" : "dense columns");
-            assert_int_equal(t.done[i], i == 0 ? 64 : 90);
-            assert_int_equal(t.total[i], 90);
-        }
+        assert_each(i, 0, 2, strcmp(t.stage[i], gram ? "Gram columns" : "dense columns") == 0);
+        assert_each(i, 0, 2, t.done[i] == (i == 0 ? 64 : 90));
+        assert_each(i, 0, 2, t.total[i] == 90);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_ARPACK;
         t.count = 0;
         OK(cs_svd_compute(&c.op, &o, &s));
-        for (int i = 0; i < 39; ++i) {
-            assert_string_equal(t.stage[i], "ARPACK products");
-            assert_int_equal(t.done[i], t.done[0] + i);
-            assert_int_equal(t.total[i], 0);
-        }
+        assert_each(i, 0, 39, strcmp(t.stage[i], "ARPACK products") == 0);
+        assert_each(i, 0, 39, t.done[i] == t.done[0] + i);
+        assert_each(i, 0, 39, t.total[i] == 0);
         cs_svd_free(&s);
         o.solver = CS_SOLVER_BLOCK;
         t.count = 0;

@@ -136,10 +136,8 @@ static void has_values(const cs_svd *s, int64_t k, const double *want, double to
 {
     assert_int_equal(s->k, k);
     assert_true(s->converged);
-    for (int64_t j = 0; j < k; ++j) {
-        assert_true(fabs(s->sigma[j] - want[j]) <= tolerance);
-        assert_true(s->residual[j] <= 100 * DBL_EPSILON * want[0]);
-    }
+    assert_each(j, 0, k, fabs(s->sigma[j] - want[j]) <= tolerance);
+    assert_each(j, 0, k, s->residual[j] <= 100 * DBL_EPSILON * want[0]);
 }
 
 TEST(a_dense_svd_that_fits_is_the_devices)

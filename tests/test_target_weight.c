@@ -126,20 +126,17 @@ TEST(draws_are_weighed_by_the_factors)
             cs_rng one = cs_rng_at(1, CS_STREAM_TEST, (uint64_t)step), two = one;
             OK(cs_plan_sample(&task.objective, &one, &plain));
             OK(cs_plan_sample(&uniform.objective, &two, &leveled));
-            for (int64_t k = 0; k < LENGTH; ++k) {
-                assert_int_equal(plain.group[k], leveled.group[k]);
-                assert_true(near(leveled.weight[k], plain.weight[k] * factor[k]));
-            }
+            assert_each(k, 0, LENGTH, plain.group[k] == leveled.group[k]);
+            assert_each(k, 0, LENGTH, near(leveled.weight[k], plain.weight[k] * factor[k]));
             const cs_example example = {batch_text, LENGTH, 0, NULL, NULL};
             CS_AUTO(cs_batch) a = {0}, b = {0};
             OK(cs_batch_build(&(cs_batch_order){&task, &config, 1, step, NULL}, &example, 1, &a));
             OK(cs_batch_build(&(cs_batch_order){&uniform, &config, 1, step, NULL}, &example, 1,
                               &b));
             assert_int_equal(a.events, b.events);
-            for (int64_t r = 0; r < a.events; ++r) {
-                assert_int_equal(a.loss.place[r], b.loss.place[r]);
-                assert_true(near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
-            }
+            assert_each(r, 0, a.events, a.loss.place[r] == b.loss.place[r]);
+            assert_each(r, 0, a.events,
+                        near(b.loss.weight[r], a.loss.weight[r] * factor[a.loss.place[r]]));
         }
         cs_free(factors);
     }

@@ -62,10 +62,8 @@ static void expect(const cs_tokenizer *t, const cs_texts_options *o, const char 
     AUTO_OK(cs_texts, ids, cs_texts_encode(&text, t, o, &ids));
     assert_int_equal(ids.start[1], count);
     assert_int_equal(ids.longest, count);
-    for (int64_t i = 0; i < count; ++i) {
-        assert_int_equal(ids.token[i], token[i]);
-        assert_int_equal(ids.type[i], type ? type[i] : 0);
-    }
+    assert_each(i, 0, count, ids.token[i] == token[i]);
+    assert_each(i, 0, count, ids.type[i] == (type ? type[i] : 0));
 }
 
 #define EXPECT(t, o, second, ...)                                                                  \

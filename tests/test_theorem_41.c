@@ -358,9 +358,8 @@ TEST(without_convergence_nothing_is_decided)
     assert_true(spectrum.k < 40);
     cs_theorem_input o = {.rotations = 2, .seed = 1, .threads = 1};
     OK(cs_theorem_41(&m, &spectrum, "x", &o, &list, NULL));
-    for (size_t i = 0; i < sizeof id / sizeof *id; ++i) {
-        assert_int_equal(statement_of(&list, id[i], CS_CORRECTED)->verdict, CS_INCONCLUSIVE);
-    }
+    assert_each(i, 0, sizeof id / sizeof *id,
+                (statement_of(&list, id[i], CS_CORRECTED)->verdict) == CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1", CS_PRINTED)->verdict, CS_INCONCLUSIVE);
     assert_int_equal(statement_of(&list, "4.1-alpha-lower", CS_CORRECTED)->verdict, CS_PASS);
     assert_non_null(cs_statements_inconclusive(&list));

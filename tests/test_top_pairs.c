@@ -70,9 +70,7 @@ TEST(ties_are_in_order)
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.total, total);
             assert_int_equal(top.count, options.count < total ? options.count : total);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }
@@ -89,9 +87,7 @@ TEST(bounds_lose_nothing)
     for (int threads = 1; threads <= 3; ++threads) {
         cs_top_pairs_options options = {.count = 700, .threads = threads};
         AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
-        for (int64_t i = 0; i < top.count; ++i) {
-            assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-        }
+        assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
     }
 }
 
@@ -109,9 +105,7 @@ TEST(close_values_are_selected)
             cs_top_pairs_options options = {.count = wanted, .threads = 1 + (int)(wanted % 2)};
             AUTO_OK(cs_top_pairs, top, cs_top_pairs_of(&rows, &options, &top));
             assert_int_equal(top.count, wanted);
-            for (int64_t i = 0; i < top.count; ++i) {
-                assert_int_equal(in_order(&top.pair[i], &all[i]), 0);
-            }
+            assert_each(i, 0, top.count, in_order(&top.pair[i], &all[i]) == 0);
         }
     }
 }

@@ -214,9 +214,7 @@ TEST(test_specials_first)
     static const char *const words[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>", "the", "a"};
     assert_int_equal(c.vocab, 7);
     assert_int_equal(c.unknown, 3);
-    for (int i = 0; i < 7; ++i) {
-        assert_string_equal(c.word[i], words[i]);
-    }
+    assert_each(i, 0, 7, strcmp(c.word[i], words[i]) == 0);
     assert_memory_equal(c.token, want, sizeof want);
     AUTO_OK(cs_tokenizer, *t, cs_tokenizer_of_corpus(&c, CS_SPLITTER_WHITESPACE, &t));
     assert_int_equal(cs_tokenizer_vocab(t), 7);

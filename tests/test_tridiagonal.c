@@ -12,10 +12,8 @@ enum { N = 257 };
 /* N of the header, and the bound that it states. */
 static double norm_of(int64_t n, const double *d, const double *e)
 {
-    double norm = 0;
-    for (int64_t i = 0; i < n; ++i) {
-        norm = fmax(norm, (i > 0 ? fabs(e[i - 1]) : 0) + fabs(d[i]) + (i + 1 < n ? fabs(e[i]) : 0));
-    }
+    double norm =
+        LARGEST(i, 0, n, (i > 0 ? fabs(e[i - 1]) : 0) + fabs(d[i]) + (i + 1 < n ? fabs(e[i]) : 0));
     return norm;
 }
 
@@ -47,20 +45,16 @@ static void check_values(int64_t n, const double *d, const double *e)
     double *values = test_zeros(n, sizeof *values);
     const double bound = bound_of(n, d, e) * (1 + 0x1p-20);
     OK(cs_tridiagonal_values(n, d, e, values));
-    for (int64_t k = 0; k < n; ++k) {
-        assert_true(count_below(n, d, e, (long double)values[k] - bound) <= k);
-        assert_true(count_below(n, d, e, (long double)values[k] + bound) > k);
-        assert_true(k == 0 || values[k] >= values[k - 1]);
-    }
+    assert_each(k, 0, n, count_below(n, d, e, (long double)values[k] - bound) <= k);
+    assert_each(k, 0, n, count_below(n, d, e, (long double)values[k] + bound) > k);
+    assert_each(k, 0, n, k == 0 || values[k] >= values[k - 1]);
 }
 
 TEST(second_differences)
 {
-    double d[N], e[N], values[N];
-    for (int i = 0; i < N; ++i) {
-        d[i] = 2;
-        e[i] = -1;
-    }
+    double values[N];
+    ARRAY(double, d, N, i, 2);
+    ARRAY(double, e, N, i, -1);
     for (int n = 1; n <= N;
          n += n < 70 ? 1 : 11) { /* around every multiple of the steps between scalings */
         OK(cs_tridiagonal_values(n, d, e, values));
@@ -133,10 +127,8 @@ TEST(every_value_within_its_bound)
         if (form == 7) { /* the counts in long double reach, the sum of a row does not */
             double values[N];
             OK(cs_tridiagonal_values(N, d, e, values));
-            for (int k = 0; k < N; ++k) {
-                assert_true(count_below(N, d, e, values[k] - 1e294L) <= k);
-                assert_true(count_below(N, d, e, values[k] + 1e294L) > k);
-            }
+            assert_each(k, 0, N, count_below(N, d, e, values[k] - 1e294L) <= k);
+            assert_each(k, 0, N, count_below(N, d, e, values[k] + 1e294L) > k);
         } else {
             check_values(N, d, e);
         }

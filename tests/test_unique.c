@@ -117,11 +117,8 @@ static double entry(const cs_csr *a, int64_t row, int32_t col)
 static void assert_entries(const cs_cooc *m, const truth *t)
 {
     const double unit = m->exact ? m->unit : 1;
-    double most = 0;
     int64_t row = 0;
-    for (int u = 0; u < VOCAB; ++u) {
-        most = fmax(most, t->gram[u][u]);
-    }
+    double most = LARGEST(u, 0, VOCAB, t->gram[u][u]);
     for (int32_t u = 0; u < VOCAB; ++u) {
         if (!(t->gram[u][u] > 0)) {
             continue;

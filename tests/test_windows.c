@@ -309,9 +309,7 @@ TEST(rows_are_taken_in_order)
                 assert_true(val[e] == 0.5 * (double)((INT64_C(1) << 40) * (v % 3) + 1 + v));
             }
             assert_each(w, 0, words, y.bits[w] == 0 && y.used[w] == 0);
-            for (int64_t v = 0; v < 64 * words; ++v) {
-                assert_int_equal(y.row[v], 0);
-            }
+            assert_each(v, 0, 64 * words, y.row[v] == 0);
         }
     }
 }
