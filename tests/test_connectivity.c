@@ -1,6 +1,6 @@
 /* Connectivity: Cheeger bounds against all subsets, known cuts, principal angles. */
 #include "analysis/measures/connectivity.h"
-#include "analysis/measures/subspace.h"
+#include "analysis/measures/similarity.h"
 #include "test.h"
 
 enum { MOST = 8 };

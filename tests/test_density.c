@@ -3,7 +3,7 @@
 #include "linalg/density.h"
 #include "linalg/jacobi_private.h"
 #include "linalg_support.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { ORDER = 24 };
 

@@ -4,7 +4,7 @@
 #include "analysis/measures/effective_rank.h"
 #include "io_support.h"
 #include "linalg/tridiagonal.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 static const cs_rank_options plain = {.tau = 0.9, .eps = -1.0};
 

@@ -6,7 +6,7 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 40, VOCAB = 9, BLOCKS = 4, K = 3 };

@@ -6,7 +6,7 @@
 #include "model_support.h"
 #include "statement_support.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 TEST(statements)
 {

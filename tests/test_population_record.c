@@ -2,7 +2,7 @@
 #include "analysis/measures/population_rows.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { BLOCKS = 4 };

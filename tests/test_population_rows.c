@@ -4,7 +4,7 @@
 #include "plan/spec.h"
 #include "small_corpus.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 #include "test.h"
 
 enum { DOCUMENTS = 60, VOCAB = 12, BLOCKS = 5 };

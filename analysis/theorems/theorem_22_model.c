@@ -13,7 +13,7 @@
 #include "base/threads.h"
 #include "io/json.h"
 #include "stats/jackknife.h"
-#include "stats/student.h"
+#include "stats/moderated.h"
 
 enum { DEFAULT_PIECES = 4, FEWEST_REAL = 2 };
 
