@@ -176,8 +176,7 @@ void context_check_mode(const char *spec, const char *mode, bool given, int64_t 
 {
     cs_objective objective;
     cs_context context;
-    CS_AUTO(cs_plan_file) file = {0};
-    OK(cs_objective_parse_held(spec, &file, &objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_parse_held(spec, &file, &objective));
     OK(cs_context_parse(mode, &context));
     context.given = given;
     AUTO_OK(cs_pairs, expanded, cs_pairs_of(&objective, s, &expanded));

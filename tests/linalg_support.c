@@ -43,8 +43,7 @@ cs_csr random_sparse(int64_t rows, int64_t cols, double density, uint64_t index)
 
 double orthonormality(const cs_dense *u)
 {
-    CS_AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, u->cols, u->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, u->cols, u->cols));
     OK(cs_gemm(true, false, 1, u, u, 0, &gram));
     double worst = 0;
     for (int64_t j = 0; j < gram.cols; ++j) {

@@ -92,8 +92,7 @@ TEST(the_probe_sees_what_is_left)
     enum { N = 1000 };
     ARRAY(double, entry, N, i, i == 0 ? 1 : i == 1 ? 0.9 : 0.5);
     CS_AUTO(cs_csr) d = diagonal_matrix(N, entry);
-    CS_AUTO(cs_dense) v = {0};
-    OK(cs_dense_init(&v, N, 1));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 1));
     v.data[0] = 1;
     cs_linop_csr_ctx ctx;
     cs_linop op = cs_linop_csr(&ctx, &d, &d, 1);

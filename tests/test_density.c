@@ -239,9 +239,8 @@ TEST(a_hypercube_ends_in_five_steps)
     AUTO_OPERATOR(m, a, 1);
     cs_density_options five = options_of(24, 5, 3), twenty = options_of(24, 20, 3);
     five.width = twenty.width = 0.05;
-    CS_AUTO(cs_density) d = {0}, e = {0};
-    OK(cs_density_of(&m.op, &five, &d));
-    OK(cs_density_of(&m.op, &twenty, &e));
+    AUTO_OK(cs_density, d, cs_density_of(&m.op, &five, &d));
+    AUTO_OK(cs_density, e, cs_density_of(&m.op, &twenty, &e));
     assert_int_equal(d.ended, 24);
     assert_int_equal(e.ended, 24);
     static const double truth[] = {186, 186, 74, 74, 18, 18, 2}; /* 2 (1 + 8 + 28 + 56), ... */

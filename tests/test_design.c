@@ -350,7 +350,6 @@ static void check_plans(void **state, const cs_design_problem *p)
 {
     CS_AUTO(cs_design) d = solved(p, 1e-7), again = {0};
     cs_design_problem read = *p;
-    CS_AUTO(cs_plan_file) file = {0};
     cs_tradeoff x;
     json_auto_t *plans = NULL;
     const char *path = in_dir(state, "plan.json");
@@ -358,7 +357,7 @@ static void check_plans(void **state, const cs_design_problem *p)
     OK(cs_json_write(path, plans));
     read.objective = cs_objective_default(CS_OBJ_FILE);
     read.objective.empty_prefix = p->objective.empty_prefix;
-    OK(cs_objective_of_file(path, &file, &read.objective));
+    AUTO_OK(cs_plan_file, file, cs_objective_of_file(path, &file, &read.objective));
     OK(cs_design_of(&read, &again));
     assert_true(fabs(again.value - d.value) < 1e-12 * (1 + d.value));
     assert_true(fabs(again.kappa - d.kappa) < 1e-12);

@@ -26,8 +26,7 @@ TEST(weights_are_the_mean_of_one_over_the_ratio)
             probability += p;
             weighted += p / t;
         }
-        CS_AUTO(cs_plan) plan = {0};
-        OK(cs_plan_init(&plan, S));
+        AUTO_OK(cs_plan, plan, cs_plan_init(&plan, S));
         for (uint64_t draw = 0, found = 0; !found; ++draw) {
             cs_rng rng = cs_rng_at(draw, CS_STREAM_TEST, 0);
             OK(cs_plan_sample(&o, &rng, &plan));

@@ -291,11 +291,10 @@ TEST(what_is_taken_away_keeps_the_floor)
             for (int j = 0; j <= i; ++j) {
                 const cs_gram_range without[2] = {{i, i + 1}, {j, j + 1}};
                 const double floor = cs_gram_floor(&g, without, centred);
-                CS_AUTO(cs_dense) away = {0}, added = {0};
                 double got[D], want[D];
                 int64_t rows = 0, same = 0;
-                OK(cs_gram_without(&g, &all, without, centred, &away, &rows));
-                OK(cs_gram_total(&g, without, centred, &added, &same));
+                AUTO_OK(cs_dense, away, cs_gram_without(&g, &all, without, centred, &away, &rows));
+                AUTO_OK(cs_dense, added, cs_gram_total(&g, without, centred, &added, &same));
                 assert_true(rows == same &&
                             floor == cs_gram_floor_without(&g, &all, without, centred));
                 OK(cs_symmetric_values(&away, got));
@@ -321,11 +320,10 @@ TEST(replicates_by_full_eigenproblems)
         AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, &r));
         for (int b = 0; b < B; ++b) {
             const cs_gram_range without[2] = {{b, b + 1}};
-            CS_AUTO(cs_dense) sum = {0};
             double ascending[D], lambda[D], raised[D], want[CS_RANK_MEASURES],
                 far[CS_RANK_MEASURES];
             int64_t rows = 0;
-            OK(cs_gram_total(&g, without, false, &sum, &rows));
+            AUTO_OK(cs_dense, sum, cs_gram_total(&g, without, false, &sum, &rows));
             OK(cs_dense_eigh(&sum, ascending, true));
             const int64_t count = rows < D ? rows : D;
             for (int64_t k = 0; k < count; ++k) {
@@ -355,9 +353,8 @@ TEST(threads_do_not_bear_on_the_errors)
     o.jackknife = true;
     CS_AUTO(cs_effective_rank) first = {0};
     for (int threads = 1; threads <= 4; ++threads) {
-        CS_AUTO(cs_effective_rank) r = {0};
         o.threads = threads;
-        OK(cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
+        AUTO_OK(cs_effective_rank, r, cs_effective_rank_of(&g, &o, threads == 1 ? &first : &r));
         if (threads > 1) {
             assert_memory_equal(first.left_out, r.left_out, B * CS_RANK_MEASURES * sizeof(double));
             assert_memory_equal(first.part_out, r.part_out, (size_t)r.parts * sizeof(double));

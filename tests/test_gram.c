@@ -122,13 +122,12 @@ TEST(error_is_within_its_bound)
         int64_t n = size[c][0], d = size[c][1], rows;
         float *x = normal_rows(n, d, 0.5F, (uint64_t)c);
         for (int wide = 0; wide < 2; ++wide) {
-            CS_AUTO(cs_dense) total = {0};
             cs_gram_options options = {.wide = wide, .threads = 2};
             cs_rows source = cs_rows_of_f32(n, d, x, "x");
             sums s = {.x = x, .n = n, .d = d};
             AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
             OK(cs_gram_add(&g, &source, NULL, &options));
-            OK(cs_gram_total(&g, NULL, false, &total, &rows));
+            AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, false, &total, &rows));
             assert_int_equal(rows, n);
             assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
         }
@@ -229,9 +228,9 @@ TEST(groups_are_apart_and_add_up)
         assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     }
     /* All but group 1, by leaving it out. */
-    CS_AUTO(cs_dense) without = {0};
     int64_t kept, counts[2] = {g.rows[0], g.rows[2]};
-    OK(cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
+    AUTO_OK(cs_dense, without,
+            cs_gram_total(&g, (cs_gram_range[2]){{1, 2}}, false, &without, &kept));
     assert_int_equal(kept, counts[0] + counts[1]);
     for (int64_t k = 0; k < n; ++k) {
         group[k] = group[k] == 1 ? -1 : group[k];
@@ -253,13 +252,12 @@ TEST(doubles_are_shifted_as_doubles)
         x[i] = 1000 + 1e-3 * cs_rng_normal(&rng);
         mean[i % COLS] += x[i] / ROWS;
     }
-    CS_AUTO(cs_dense) total = {0};
     cs_gram_options options = {.shift = true, .threads = 2};
     cs_rows source = cs_rows_of_f64(ROWS, COLS, x, "x");
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(COLS, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, true, &total, &rows));
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, true, &total, &rows));
     square += SUM(k, 0, ROWS, (x[k * COLS] - mean[0]) * (x[k * COLS] - mean[0]));
     assert_true(fabs(total.data[0] - square) <= cs_gram_floor(&g, NULL, true));
 }
@@ -275,11 +273,10 @@ TEST(centring_does_not_cancel)
     }
     cs_gram_options options = {.shift = true, .threads = 1};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 4, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, true, &total, &rows));
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, true, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .mean = mean};
     /* A shifted row is rounded to 2^-24 of 2000, near 1: n roundings of 2^-24 at most. */
     assert_gram(&total, &s, 2 * cs_gram_gamma(&g, false), (double)n * 2000.0 * 0x1p-23 * 1e-2);
@@ -300,11 +297,10 @@ TEST(rows_can_be_normalised)
     }
     cs_gram_options options = {.normalise = true, .threads = 2};
     cs_rows source = cs_rows_of_f32(n, d, x, "x");
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows;
     AUTO_OK(cs_gram, g, cs_gram_init(d, 1, &options, &g));
     OK(cs_gram_add(&g, &source, NULL, &options));
-    OK(cs_gram_total(&g, NULL, false, &total, &rows));
+    AUTO_OK(cs_dense, total, cs_gram_total(&g, NULL, false, &total, &rows));
     sums s = {.x = x, .n = n, .d = d, .normalise = true};
     assert_gram(&total, &s, cs_gram_gamma(&g, false), 0);
     double trace = SUM(j, 0, d, total.data[j + j * d]);
@@ -322,7 +318,6 @@ TEST_IN_DIR(shards_merge_and_are_stored)
     for (int shift = 0; shift < 2; ++shift) {
         cs_gram_options options = {.shift = shift, .threads = 2};
         cs_gram g[3] = {{0}};
-        CS_AUTO(cs_dense) total = {0};
         int64_t rows;
         cs_rows part[2] = {cs_rows_of_f32(200, d, x, "a"),
                            cs_rows_of_f32(n - 200, d, x + 200 * d, "b")};
@@ -334,7 +329,7 @@ TEST_IN_DIR(shards_merge_and_are_stored)
         OK(cs_gram_read(path, &g[2]));
         assert_memory_equal(g[2].block, g[0].block, (size_t)(2 * d * d) * sizeof *g[0].block);
         OK(cs_gram_merge(&g[2], &g[1]));
-        OK(cs_gram_total(&g[2], NULL, false, &total, &rows));
+        AUTO_OK(cs_dense, total, cs_gram_total(&g[2], NULL, false, &total, &rows));
         assert_int_equal(rows, n);
         assert_int_equal(g[2].heaviest, 450);
         sums s = {.x = x, .n = n, .d = d};

@@ -50,9 +50,8 @@ TEST(few_groups_are_taken_away)
     all.sum.data[1] += 1;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const cs_gram_range without[2] = {cases[c].without};
-        CS_AUTO(cs_dense) sum = {0};
         int64_t n = 0;
-        OK(cs_gram_without(&g, &all, without, false, &sum, &n));
+        AUTO_OK(cs_dense, sum, cs_gram_without(&g, &all, without, false, &sum, &n));
         const double trace = (double)n + (without->end == EACH ? 0 : 9999);
         assert_int_equal(n, EACH - (without->end - without->from));
         assert_true(sum.data[1] == cases[c].away);
@@ -219,9 +218,8 @@ TEST(merging_adds_up_what_was_counted)
     for (int odd = 0; odd < 5; ++odd) {
         const cs_gram_options o = {.threads = 1};
         const cs_gram_options other = {.wide = odd == 0, .normalise = odd == 1, .shift = odd == 2};
-        CS_AUTO(cs_gram) a = {0}, b = {0};
-        OK(cs_gram_init(D, GROUPS, &o, &a));
-        OK(cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
+        AUTO_OK(cs_gram, a, cs_gram_init(D, GROUPS, &o, &a));
+        AUTO_OK(cs_gram, b, cs_gram_init(D + (odd == 3), GROUPS + (odd == 4), &other, &b));
         assert_fails(cs_gram_merge(&a, &b), CS_ERR_USAGE, "cannot be merged with 3 columns in 2");
         if (odd < 3) {
             cs_rows none = cs_rows_of_f32(0, D, NULL, "none");
@@ -272,9 +270,9 @@ TEST(sizes_have_ends)
     OK(cs_gram_init(1, 1, &o, &g));
     assert_int_equal(g.heaviest, -1);
     assert_true(g.heaviest_square < 0);
-    CS_AUTO(cs_dense) total = {0};
     int64_t rows = -1;
-    OK(cs_gram_total(&g, NULL, true, &total, &rows)); /* of no rows: no mean to take off */
+    AUTO_OK(cs_dense, total,
+            cs_gram_total(&g, NULL, true, &total, &rows)); /* of no rows: no mean to take off */
     assert_int_equal(rows, 0);
     assert_true(total.data[0] == 0);
 }

@@ -180,14 +180,13 @@ TEST_IN_DIR(glyphs_are_held_out_by_typeface)
     use_cache(state);
     for (int k = 0; k < 2; ++k) {
         CS_AUTO_FREE char *note = NULL;
-        CS_AUTO(cs_images) m = {0};
         const cs_status status = cs_images_prepare(name[k], false, &note);
         if (status == CS_ERR_INPUT && strstr(cs_reason(), "install fonts-")) {
             skip(); /* make deps was not run */
         }
         OK(status);
         assert_non_null(strstr(note, "prepared from fonts-"));
-        OK(cs_images_load(name[k], NULL, &m));
+        AUTO_OK(cs_images, m, cs_images_load(name[k], NULL, &m));
         assert_int_equal(m.labels, k == 0 ? 48 : 62);
         assert_string_equal(m.label_name[47], k == 0 ? "\xCF\x89" : "l"); /* omega */
         int64_t *seen = test_zeros(m.groups * m.labels, sizeof *seen), side[2] = {0};

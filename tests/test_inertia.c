@@ -56,10 +56,9 @@ TEST(counts_agree_with_eigenvalues)
  * coordinates, with eigenvalues 1 and -1, a 2 x 2 pivot. */
 TEST(closed_forms)
 {
-    CS_AUTO(cs_dense) a = {0};
     int64_t positive = -1;
     double error = -1;
-    OK(cs_dense_init(&a, 3, 3));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 3));
     a.data[0] = -1;
     a.data[8] = 1;
     OK(cs_inertia(&a, &positive, &error));
@@ -91,8 +90,7 @@ TEST(pivots_of_any_size)
     for (int e = -1000; e <= 1000; e += 100) {
         double x = ldexp(1, e), error = 0;
         int64_t positive = -1;
-        CS_AUTO(cs_dense) a = {0};
-        OK(cs_dense_init(&a, 4, 4));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, 4, 4));
         a.data[1] = a.data[11] = x; /* blocks (0 x; x 0) and (x / 8, x; x, x / 8) */
         a.data[10] = a.data[15] = x / 8;
         OK(cs_inertia(&a, &positive, &error));
@@ -162,10 +160,9 @@ TEST(the_error_covers_the_factorisation)
 
 TEST(bad_matrices_are_refused)
 {
-    CS_AUTO(cs_dense) a = {0};
     int64_t positive = 0;
     double error = 0;
-    OK(cs_dense_init(&a, 3, 2));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 3, 2));
     assert_fails(cs_inertia(&a, &positive, &error), CS_ERR_USAGE, "3 x 2: not square");
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 3, 3));

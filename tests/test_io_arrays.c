@@ -197,9 +197,7 @@ TEST_IN_DIR(headers_of_all_writers_are_read)
 
 TEST_IN_DIR(bad_headers_are_refused)
 {
-    const struct {
-        const char *dictionary, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1,)}",
          "dtype '|O' contains Python objects"},
         {"{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
@@ -246,7 +244,7 @@ TEST_IN_DIR(bad_headers_are_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char bytes[256];
         cs_array a = {0};
-        int64_t x = 1, size = image(bytes, 1, bad[i].dictionary, &x, sizeof x);
+        int64_t x = 1, size = image(bytes, 1, bad[i].text, &x, sizeof x);
         if (!bad[i].reason) { /* the frame of all these is sound */
             OK(read_image(in_dir(state, "bad"), bytes, size, &a));
             cs_array_free(&a);

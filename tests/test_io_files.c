@@ -412,9 +412,7 @@ TEST_IN_DIR(json_without_memory)
 TEST_IN_DIR(json_errors_name_their_place)
 {
     const char *path = in_dir(state, "bad.json");
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"{\n  \"a\": 1,\n  \"b\": tru\n}\n", "bad.json:3:10: "},
         {"{\"a\": 1, \"a\": 2}", "bad.json:1:"},
         {"", "bad.json:1:0: "},
@@ -439,9 +437,7 @@ TEST_IN_DIR(json_errors_name_their_place)
 
 TEST(json_members_have_their_kinds)
 {
-    const struct {
-        const char *text, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"[]", "not an object"},
         {"{\"t\": \"x\", \"b\": true, \"l\": []}", "\"m\" is missing"},
         {"{\"t\": null, \"m\": {}}", "\"t\" is not a string"},

@@ -347,9 +347,8 @@ TEST(a_guess_is_mixed_with_noise)
 {
     enum { GUESSED = 20 };
     set_up(0.3);
-    CS_AUTO(cs_dense) guess = {0};
     AUTO_OK(cs_krylov, k, cs_krylov_open(&space, false, 4, 5, &k));
-    OK(cs_dense_init(&guess, COLS, GUESSED));
+    AUTO_OK(cs_dense, guess, cs_dense_init(&guess, COLS, GUESSED));
     for (int64_t j = 0; j < GUESSED; ++j) {
         guess.data[3 * j + j * COLS] =
             j == 7 ? 0 : 1e-8 * (double)(j + 1); /* lengths do not count */

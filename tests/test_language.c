@@ -75,9 +75,8 @@ static double spectrum_of(cs_population_estimate estimate, const document_events
     const cs_pair_options o = {.part = part, .chosen = 0xff, .scale = scale};
     const double seen = estimate == CS_DISTINCT_DOCUMENT ? pairs_by_events(e, &o, VOCAB, pairs) : 1;
     if (estimate == CS_CROSS_FIT) mean_of_quarters(e, part, scale, pairs);
-    CS_AUTO(cs_dense) copy = {0};
     OK(cs_dense_init(m, VOCAB, VOCAB));
-    OK(cs_dense_init(&copy, VOCAB, VOCAB));
+    AUTO_OK(cs_dense, copy, cs_dense_init(&copy, VOCAB, VOCAB));
     for (int i = 0; i < VOCAB * VOCAB; ++i) {
         m->data[i % VOCAB + i / VOCAB * m->ld] = pairs[i] / seen;
         copy.data[i % VOCAB + i / VOCAB * copy.ld] = pairs[i] / seen;

@@ -126,9 +126,8 @@ static cs_assembler *new_assembler(void)
 /* Finishes both assemblers and holds the results against each other. */
 static void assert_same(cs_assembler **mine, cs_assembler **reference)
 {
-    CS_AUTO(cs_cooc) a = {0}, b = {0};
-    OK(cs_assembler_finish(*mine, &a));
-    OK(cs_assembler_finish(*reference, &b));
+    AUTO_OK(cs_cooc, a, cs_assembler_finish(*mine, &a));
+    AUTO_OK(cs_cooc, b, cs_assembler_finish(*reference, &b));
     assert_same_csr(&a.matrix.a, &b.matrix.a);
     assert_same_csr(&a.matrix.row_label, &b.matrix.row_label);
     assert_same_csr(&a.matrix.col_label, &b.matrix.col_label);

@@ -74,9 +74,7 @@ TEST(a_phase_without_a_step_is_reported)
 
 TEST(what_is_no_schedule_is_refused)
 {
-    static const struct {
-        const char *text, *reason;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {"ar until 1.5, masked",
          "phase 1: \"until 1.5\": not a share of the steps between 0 and 1"},
         {"ar until 0.5", "phase 1: the last phase lasts to the end"},

@@ -52,7 +52,6 @@ TEST(features_of_cells)
                          .picture.channels = 1};
     cs_model_config_default(CS_ARCH_VIT, &c);
     OK(cs_model_config_pictures(&c));
-    CS_AUTO(cs_corpus) patches = {0};
     const int64_t layer[LAYERS] = {0, 2};
     const cs_hidden_options h = {.layer = layer,
                                  .layers = LAYERS,
@@ -61,7 +60,7 @@ TEST(features_of_cells)
     CS_AUTO_FREE float *each = NULL, *cells = NULL;
     AUTO_OK(cs_model, model, cs_model_init(&c, t.backend, false, &model));
     OK(cs_model_randomise(&model, 4));
-    OK(cs_model_pictures(&model, &m, 1, &patches));
+    AUTO_OK(cs_corpus, patches, cs_model_pictures(&model, &m, 1, &patches));
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_CELLS), CELLS * WIDTH);
     assert_int_equal(cs_picture_width(&c, CS_PICTURE_PATCHES), ROWS * COLUMNS * WIDTH);
     OK(cs_picture_features(&model, &patches, &h, CS_PICTURE_PATCHES, &each));

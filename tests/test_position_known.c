@@ -16,8 +16,7 @@ typedef struct {
 static void values_of(const joint *j, double sigma[COLS])
 {
     double row[ROWS] = {0}, col[COLS] = {0}, value[COLS];
-    CS_AUTO(cs_dense) gram = {0};
-    OK(cs_dense_init(&gram, j->cols, j->cols));
+    AUTO_OK(cs_dense, gram, cs_dense_init(&gram, j->cols, j->cols));
     for (int i = 0; i < j->rows; ++i) {
         for (int c = 0; c < j->cols; ++c) {
             row[i] += j->a[i][c];

@@ -88,9 +88,7 @@ TEST_IN_DIR(images_are_resized_and_cropped)
 
 TEST_IN_DIR(other_steps_are_refused_by_name)
 {
-    static const struct {
-        const char *json, *reason;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {"[]", "p.json: not an object"},
         {"{\"image_processor_type\": \"SwinImageProcessor\"}", "\"SwinImageProcessor\" is not"},
         {"{\"do_pad\": true}", "p.json: 'do_pad' is not supported"},
@@ -106,7 +104,7 @@ TEST_IN_DIR(other_steps_are_refused_by_name)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         cs_processor p = {0};
-        assert_fails(cs_processor_read(put(state, "p.json", bad[i].json), 3, &p), CS_ERR_INPUT,
+        assert_fails(cs_processor_read(put(state, "p.json", bad[i].text), 3, &p), CS_ERR_INPUT,
                      bad[i].reason);
     }
     CS_AUTO(cs_processor) p = {0};

@@ -66,8 +66,7 @@ TEST(components_match_flooding)
 TEST(components_of_a_long_path)
 {
     enum { N = 100000 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, N, N + 1, 2 * N));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, N, N + 1, 2 * N));
     for (int64_t i = 0; i < N; ++i) {
         a.col[2 * i] = (int32_t)(N - 1 - i);
         a.col[2 * i + 1] = (int32_t)(N - i);
@@ -122,14 +121,13 @@ static void check_lumps(const cs_dense *d, const int32_t *lump, int64_t n, bool 
  */
 static void check_lumping(cs_csr *a, double scale)
 {
-    CS_AUTO(cs_lumping) l = {0};
     AUTO_OK(cs_dense, d, cs_csr_to_dense(a, &d));
     for (int64_t i = 0; i < a->rows; ++i) {
         for (int64_t e = a->ptr[i]; e < a->ptr[i + 1]; ++e) {
             a->val[e] *= scale * (scale == 1 ? 1 : 1 + 0.37 * (double)i);
         }
     }
-    OK(cs_lump(a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(a, 0, &l));
     assert_int_equal(l.size[CS_LEFT], a->rows);
     assert_int_equal(l.size[CS_RIGHT], a->cols);
     check_lumps(&d, l.lump[CS_LEFT], a->rows, false);
@@ -185,15 +183,13 @@ TEST(single_entry_rows_lump)
 {
     enum { ROWS = 200000, COLS = 10 };
     for (int real = 0; real < 2; ++real) {
-        CS_AUTO(cs_csr) a = {0};
-        CS_AUTO(cs_lumping) l = {0};
-        OK(cs_csr_init(&a, ROWS, COLS, ROWS));
+        AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, ROWS));
         for (int64_t i = 0; i < ROWS; ++i) {
             a.col[i] = (int32_t)(i % COLS);
             a.val[i] = (double)(i % 77 + 1) * (real ? 0.1 : 1);
             a.ptr[i + 1] = i + 1;
         }
-        OK(cs_lump(&a, 0, &l));
+        AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
         assert_int_equal(l.a.rows, COLS);
         assert_int_equal(l.a.cols, COLS);
     }
@@ -215,8 +211,7 @@ TEST(bad_matrices_are_refused)
 
 TEST(an_empty_matrix_reduces_to_nothing)
 {
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, 3, 2, 0));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 3, 2, 0));
     AUTO_OK(cs_components, c, cs_components_of(&a, &c));
     assert_int_equal(c.count, 0);
     assert_int_equal(c.row[2], -1);
@@ -273,9 +268,7 @@ TEST(the_best_guess_of_a_class_errs)
 TEST(lumps_are_found_among_many_rows)
 {
     enum { HALF = 4500 };
-    CS_AUTO(cs_csr) a = {0};
-    CS_AUTO(cs_lumping) l = {0};
-    OK(cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, 2 * HALF, HALF + 2, 4 * HALF));
     for (int64_t i = 0; i < 2 * HALF; ++i) {
         const int32_t c = (int32_t)(i % HALF);
         a.ptr[i + 1] = 2 * (i + 1);
@@ -284,7 +277,7 @@ TEST(lumps_are_found_among_many_rows)
         a.val[2 * i] = (double)((1 + c % 5) * (i < HALF ? 1 : 3));
         a.val[2 * i + 1] = i < HALF ? 2 : 6;
     }
-    OK(cs_lump(&a, 0, &l));
+    AUTO_OK(cs_lumping, l, cs_lump(&a, 0, &l));
     assert_each(i, 0, HALF, l.lump[CS_LEFT][i] == i);
     assert_each(i, 0, HALF, l.lump[CS_LEFT][i + HALF] == i);
     assert_int_equal(l.a.rows, HALF);

@@ -101,9 +101,7 @@ TEST_IN_DIR(files_of_the_python_package_are_read)
 #define FLOATS(shape, offsets) "\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" offsets
 
 /* Every header has 8 bytes of data behind it. */
-static const struct {
-    const char *header, *part;
-} malformed[] = {
+static const test_refusal malformed[] = {
     {"", "does not begin with '{'"},
     {" {}", "does not begin with '{'"},
     {"[]", "does not begin with '{'"},
@@ -151,8 +149,8 @@ TEST_IN_DIR(malformed_headers_are_named)
     cs_safetensors *s = NULL;
     for (size_t i = 0; i < sizeof malformed / sizeof *malformed; ++i) {
         const char *path = in_dir(state, "m");
-        put_file(path, strlen(malformed[i].header), malformed[i].header, "01234567", 8);
-        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, malformed[i].part);
+        put_file(path, strlen(malformed[i].text), malformed[i].text, "01234567", 8);
+        assert_fails(cs_safetensors_open(path, &s), CS_ERR_INPUT, malformed[i].reason);
         assert_null(s);
     }
 }

@@ -32,8 +32,7 @@ TEST(rotations_change_nothing)
 {
     enum { N = 90, P = 12 };
     double *a = normal_rows(N, P, 1), *b = test_zeros((int64_t)N * P, sizeof *b);
-    CS_AUTO(cs_dense) turn = {0};
-    OK(cs_dense_init(&turn, P, P));
+    AUTO_OK(cs_dense, turn, cs_dense_init(&turn, P, P));
     fill_normal(&turn, 2);
     OK(cs_dense_orthonormalise(&turn));
     for (int i = 0; i < N; ++i) {

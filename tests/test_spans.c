@@ -104,9 +104,7 @@ TEST_IN_DIR(a_file_is_read)
 TEST_IN_DIR(bad_files_are_refused)
 {
 #define Q(answers, more) "{\"id\": \"a\", \"question\": \"w\", \"answers\": [" answers "]" more "}"
-    static const struct {
-        const char *questions, *why;
-    } cases[] = {
+    static const test_refusal cases[] = {
         {Q("{\"text\": \"w1\", \"answer_start\": 1}", ""),
          "question a: its answer 'w1' is not at character 1 of the context"},
         {Q("{\"text\": \"w2 w3\", \"answer_start\": 3}", ""), "is not at character 3"},
@@ -130,8 +128,8 @@ TEST_IN_DIR(bad_files_are_refused)
 #undef Q
     cs_squad s;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        assert_fails(read_squad(state, of("w1 w2", cases[i].questions), &s), CS_ERR_INPUT,
-                     cases[i].why);
+        assert_fails(read_squad(state, of("w1 w2", cases[i].text), &s), CS_ERR_INPUT,
+                     cases[i].reason);
     }
     assert_fails(read_squad(state, "{\"data\": 3}", &s), CS_ERR_INPUT,
                  "'data' is missing or not a list");

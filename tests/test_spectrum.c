@@ -20,8 +20,7 @@ static double *dense_values(const cs_csr *abar)
 
 static void assert_orthonormal(const cs_dense *q)
 {
-    CS_AUTO(cs_dense) g = {0};
-    OK(cs_dense_init(&g, q->cols, q->cols));
+    AUTO_OK(cs_dense, g, cs_dense_init(&g, q->cols, q->cols));
     OK(cs_gemm(true, false, 1, q, q, 0, &g));
     for (int64_t i = 0; i < q->cols; ++i) {
         assert_each(j, 0, q->cols, fabs(g.data[i + j * g.ld] - (i == j)) < CLOSE);
@@ -443,8 +442,7 @@ TEST(every_failed_allocation_is_reported)
 TEST(many_rows_keep_their_digits)
 {
     enum { COLS = 800, ROWS = COLS * (COLS - 1) / 2 };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, COLS, 2 * (int64_t)ROWS));
     int64_t row = 0;
     for (int32_t first = 0; first < COLS;
          ++first) { /* a row for every pair: none are proportional */
@@ -467,8 +465,7 @@ TEST(many_rows_keep_their_digits)
 TEST(norms_of_long_vectors_are_exact)
 {
     enum { MANY = 126000, ROWS = 2 * MANY };
-    CS_AUTO(cs_csr) a = {0};
-    OK(cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
+    AUTO_OK(cs_csr, a, cs_csr_init(&a, ROWS, 2 + MANY, 2 * (int64_t)ROWS));
     for (int64_t i = 0; i < ROWS; ++i) {
         a.ptr[i + 1] = 2 * i + 2;
         a.col[2 * i] = (int32_t)(i % 2);

@@ -32,11 +32,10 @@ TEST(all_copies_whatever_the_threads)
     static const int64_t wanted[] = {COPIES, 100, COPIES + 20};
     for (int w = 0; w < 3; ++w) {
         cs_svd_options o = {.k = wanted[w], .solver = CS_SOLVER_BLOCK, .tol = 1e-10, .threads = 1};
-        CS_AUTO(cs_svd) one = {0}, three = {0};
-        OK(cs_svd_compute(&f.op, &o, &one));
+        AUTO_OK(cs_svd, one, cs_svd_compute(&f.op, &o, &one));
         check(&one, o.k, value, 1e-10);
         o.threads = 3;
-        OK(cs_svd_compute(&f.op, &o, &three));
+        AUTO_OK(cs_svd, three, cs_svd_compute(&f.op, &o, &three));
         assert_int_equal(three.iterations, one.iterations);
         assert_memory_equal(three.sigma, one.sigma, (size_t)o.k * sizeof *one.sigma);
         assert_memory_equal(three.v.data, one.v.data, (size_t)(o.k * (N + 1)) * sizeof(double));

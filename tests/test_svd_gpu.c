@@ -173,12 +173,11 @@ TEST(wrong_values_of_a_device_are_noticed)
     device d;
     cs_svd s;
     cs_linop_deflated_ctx ctx;
-    CS_AUTO(cs_dense) u = {0}, v = {0};
     const double first[] = {8, 7};
     eight(&f, false);
     device_of(&d);
-    OK(cs_dense_init(&u, M, 2));
-    OK(cs_dense_init(&v, N, 2));
+    AUTO_OK(cs_dense, u, cs_dense_init(&u, M, 2));
+    AUTO_OK(cs_dense, v, cs_dense_init(&v, N, 2));
     for (int j = 0; j < 2; ++j) {
         u.data[7 * j % M + j * M] = v.data[11 * j % N + j * N] = 1;
     }

@@ -111,10 +111,10 @@ TEST_IN_DIR(populations_are_texts_in_proportion)
     cs_corpus corpus = in_proportion(source);
     for (int i = 0; i < SPECS * CONTEXTS * 2 * 3; ++i) {
         const int way = i / (2 * SPECS * CONTEXTS);
-        CS_AUTO(cs_plan_file) parts = {0};
         cs_cooc_options o =
             options_of("ar", contexts[i / SPECS % CONTEXTS], i / (SPECS * CONTEXTS) % 2);
-        OK(cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
+        AUTO_OK(cs_plan_file, parts,
+                cs_objective_parse_held(specs[i % SPECS], &parts, &o.objective));
         o.max_length = way == 0 ? 0 : 3;
         o.stride = way == 1;
         o.weight_by_document = way == 2;

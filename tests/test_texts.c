@@ -166,9 +166,7 @@ TEST_IN_DIR(bad_input)
     empty.text[0][0] = '\xff';
     assert_fails(cs_texts_encode(&empty, t, &o, &ids), CS_ERR_INPUT, "small.tsv, example 1: ");
     cs_tokenizer_free(&t);
-    static const struct {
-        const char *pair, *message;
-    } bad[] = {
+    static const test_refusal bad[] = {
         {A, "expected one Sequence A and one Sequence B"},
         {A ", " A ", " B, "expected one Sequence A and one Sequence B"},
         {A ", " B ", {\"Sequence\": {\"id\": \"C\", \"type_id\": 0}}", "pair[2]: expected"},
@@ -177,9 +175,9 @@ TEST_IN_DIR(bad_input)
     o.special = true;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         char post[2048];
-        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].pair);
+        (void)snprintf(post, sizeof post, TEMPLATE, bad[i].text);
         t = with_post(state, post);
-        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].message);
+        assert_fails(cs_texts_encode(&text, t, &o, &ids), CS_ERR_INPUT, bad[i].reason);
         cs_tokenizer_free(&t);
     }
 }

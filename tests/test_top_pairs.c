@@ -178,7 +178,6 @@ TEST(quantiles_within_a_bin)
     static const double wanted[] = {0, 0.25, 0.5, 1};
     float x[2 * ROWS];
     for (int sign = -1; sign < 2; sign += 2) {
-        CS_AUTO(cs_top_pairs) t = {0};
         for (int i = 0; i < ROWS;
              ++i) { /* inner products 1 - 0, or 0 - 1 in pairs of unlike rows */
             x[2 * i] = 1;
@@ -190,7 +189,7 @@ TEST(quantiles_within_a_bin)
             x[2] = -1;
             rows.rows = 2;
         }
-        OK(cs_top_pairs_of(&rows, &o, &t));
+        AUTO_OK(cs_top_pairs, t, cs_top_pairs_of(&rows, &o, &t));
         const double end = sign * (1 + 4095 * 0x1p-23);
         for (int q = 0; q < 4; ++q) {
             const double rank = floor(wanted[q] * (TOTAL - 1));

@@ -177,10 +177,9 @@ TEST(symmetric_matrices)
     enum { D = 150 };
     for (int form = 0; form < 4; ++form) {
         cs_rng rng = cs_rng_at(19, CS_STREAM_TEST, (uint64_t)form);
-        CS_AUTO(cs_dense) a = {0}, full = {0};
         double ours[D], theirs[D], squares = 0;
-        OK(cs_dense_init(&a, D, D));
-        OK(cs_dense_init(&full, D, D));
+        AUTO_OK(cs_dense, a, cs_dense_init(&a, D, D));
+        AUTO_OK(cs_dense, full, cs_dense_init(&full, D, D));
         for (int j = 0; j < D; ++j) {
             for (int i = j; i < D; ++i) {
                 double x = cs_rng_normal(&rng);
@@ -197,9 +196,8 @@ TEST(symmetric_matrices)
         cs_threads_blas_hold(false);
         assert_each(k, 0, D, fabs(ours[k] - theirs[k]) <= 1e-14 * squares);
     }
-    CS_AUTO(cs_dense) a = {0};
     double value[2];
-    OK(cs_dense_init(&a, 2, 1));
+    AUTO_OK(cs_dense, a, cs_dense_init(&a, 2, 1));
     assert_fails(cs_symmetric_values(&a, value), CS_ERR_USAGE, "2 x 1: not square");
     cs_dense_free(&a);
     OK(cs_dense_init(&a, 2, 2));
